@@ -134,20 +134,23 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
     )
 
 
+NOT_COMPARED = {"overwrite", "output"}  # keys that say nothing of what a run trains
+
+
 def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
     """Returns {key: (value of the run in the output folder, value now)} where they differ.
 
     A folder may be moved.
     """
     earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
-    then, now = (
-        dict(leaves(one.model_dump(exclude={"overwrite", "output"}))) for one in (earlier, recipe)
-    )
-    return {
-        key: (then.get(key), now.get(key))
-        for key in {**then, **now}
-        if then.get(key) != now.get(key)
-    }
+    then = dict(leaves(earlier.model_dump(exclude=NOT_COMPARED)))
+    now = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
+    differing = {}
+    for key in {**then, **now}:
+        values = then.get(key), now.get(key)
+        if values[0] != values[1]:
+            differing[key] = values
+    return differing
 
 
 def damage_of(checkpoint: Path) -> str:
@@ -238,7 +241,10 @@ def continue_lines(path: Path, step: int) -> None:
     if not path.is_file():
         return
     lines = path.read_text("utf-8", errors="replace").splitlines()
-    kept_lines = [f"{line}\n" for line in lines if step_of(line) <= step] if step else []
+    kept_lines = []
+    for line in lines:
+        if step and step_of(line) <= step:
+            kept_lines.append(f"{line}\n")
     write_whole(path, "".join(kept_lines))
 
 

@@ -6,7 +6,7 @@
 
 Each rank writes its verdicts on its own machine: to verdicts.jsonl on rank 0, verdicts.rank1.jsonl
 and so on. The lines are ASCII. Spans index the completion's characters, `missed` those of the
-reference. Evaluations are left out. A file ends at LARGEST bytes or on a full disk, and the
+reference. Evaluations are left out. A file ends at MAX_FILE_BYTES bytes or on a full disk, and the
 training goes on; `verdicts: false` in the recipe leaves it out.
 """
 
@@ -31,7 +31,7 @@ from spanreward.training.run_folder import continue_lines
 
 log = logging.getLogger(__name__)
 
-LARGEST = 2_000_000_000
+MAX_FILE_BYTES = 2_000_000_000
 BAR_KEYS = (
     "loss",
     "reward",
@@ -142,7 +142,7 @@ class VerdictFile(Watching):
         try:
             with self.path.open("a") as file:
                 file.writelines(json.dumps(line) + "\n" for line in lines)
-                full = file.tell() > LARGEST
+                full = file.tell() > MAX_FILE_BYTES
         except OSError as error:  # perhaps on this rank only: the others go on
             log.error(
                 "%s: from step %d on no verdicts are written, %s.",

@@ -38,8 +38,10 @@ from spanreward.training.grpo.recorder import Paid, Received, Recorder
 
 log = logging.getLogger(__name__)
 
-MOST = 4  # of the best completions on a page, of the worst, and of those that are padded
-FAILED = 2  # of those without a score
+MAX_ROWS_OF_KIND = (
+    4  # of the best completions on a page, of the worst, and of those that are padded
+)
+MAX_FAILED_ROWS = 2  # of those without a score
 KINDS = ("degenerate", "best", "worst", "not judged")
 Rewards = Sequence[float | None]  # of a batch's completions, None where a judge failed
 
@@ -99,7 +101,7 @@ class SpanTableCallback(Watching):
     ) -> None:
         super().on_step_end(args, state, control)
         if self.fresh:
-            self._rows = rows_of(self.recorders, args)
+            self._rows = recorded_rows(self.recorders, args)
         last = control.should_training_stop or state.global_step >= state.max_steps
         if not (last or state.global_step % self.every == 0) or not self._rows:
             return
@@ -109,7 +111,7 @@ class SpanTableCallback(Watching):
         first = sum(map(len, shares[: PartialState().process_index]))
         group = group_size(args)
         chosen = []  # of this rank, with their place on the page
-        for place, (kind, number) in enumerate(choose(rewards, padded, group, MOST)):
+        for place, (kind, number) in enumerate(page_rows(rewards, padded, group, MAX_ROWS_OF_KIND)):
             if first <= number < first + len(self._rows):
                 lead = lead_of(number, rewards, group)
                 row = replace(self._rows[number - first], kind=kind, lead=lead)
@@ -120,7 +122,7 @@ class SpanTableCallback(Watching):
         path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
         try:
             page = write_page(path, state.global_step, rows, rewards, payments)
-            send(args, state.global_step, page, rows)
+            log_page(args, state.global_step, page, rows)
         except Exception as error:
             # only people read the page, and the other ranks would wait for this one
             if not self._failed:
@@ -130,7 +132,7 @@ class SpanTableCallback(Watching):
             self._failed = True
 
 
-def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
+def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
     """Returns every completion of the recorders' last batch. All have judged the same completions.
     A trainer that does not say what it paid has paid by GRPOConfig's weights, if there are as many,
     else 1 each.
@@ -160,7 +162,7 @@ def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[Show
     return rows
 
 
-def choose(
+def page_rows(
     rewards: Rewards, padded: Sequence[bool], group: int, most: int
 ) -> list[tuple[str, int]]:
     """Returns (kind, number) of each completion on the page, in its order.
@@ -179,7 +181,7 @@ def choose(
     rest = [number for number in reversed(ordered) if number not in high]
     low = of_different_groups(rest, group)[:most]
     chosen: list[tuple[str, int]] = []
-    for kind, numbers in zip(KINDS, (filled, high, low, missing[:FAILED]), strict=True):
+    for kind, numbers in zip(KINDS, (filled, high, low, missing[:MAX_FAILED_ROWS]), strict=True):
         chosen += [(kind, number) for number in numbers]
     return chosen
 
@@ -245,7 +247,7 @@ def means_of(payments: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
     return means
 
 
-def send(args: TrainingArguments, step: int, page: str, rows: Sequence[ShownRow] = ()) -> None:
+def log_page(args: TrainingArguments, step: int, page: str, rows: Sequence[ShownRow] = ()) -> None:
     """Logs the page as `spans` to the trackers in report_to that show HTML: the current W&B run,
     and trackio, which also gets each row as a trace that its dashboard searches.
     """

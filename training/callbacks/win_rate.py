@@ -49,8 +49,8 @@ from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 
-KEY = CURVE_KEYS[1]
-MAX_TOKENS = 128
+WIN_RATE_KEY = CURVE_KEYS[1]
+DEFAULT_ANSWER_TOKENS = 128
 
 
 class WinRateCallback(TrainerCallback):
@@ -91,12 +91,12 @@ class WinRateCallback(TrainerCallback):
         self.every = every
         self.stop = stop
         self.rows = [
-            row_of(row, number) for number, row in enumerate(islice(rows, prompts), start=1)
+            win_rate_row(row, number) for number, row in enumerate(islice(rows, prompts), start=1)
         ]
         longest = None
         if isinstance(trainer.args, GRPOConfig):
             longest = trainer.args.max_completion_length
-        self.max_tokens = max_tokens or longest or MAX_TOKENS
+        self.max_tokens = max_tokens or longest or DEFAULT_ANSWER_TOKENS
         self.against = "anchor" in reward.columns  # the reward itself compares
         self.stopped = ""
         self._warned = False
@@ -204,10 +204,10 @@ class WinRateCallback(TrainerCallback):
         # TRL's own would end the means of this step's other keys
         Trainer.log(self.trainer, dict(logged))
         control.should_log = due
-        if self.stop and state.global_step and logged.get(f"{KEY}_high", 1.0) < 0.5:
+        if self.stop and state.global_step and logged.get(f"{WIN_RATE_KEY}_high", 1.0) < 0.5:
             self.stopped = (
-                f"the anchor wins: the policy's share is {logged[KEY]:.2f}, "
-                f"{found[f'{KEY}_high']:.2f} at most."
+                f"the anchor wins: the policy's share is {logged[WIN_RATE_KEY]:.2f}, "
+                f"{logged[f'{WIN_RATE_KEY}_high']:.2f} at most."
             )
             control.should_training_stop = control.should_save = True
 
@@ -238,7 +238,7 @@ def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None,
     return count, f"about {count:,} questions"
 
 
-def row_of(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+def win_rate_row(row: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Returns the row with an id, its picture as `image`, and a prompt of texts.
 
     Raises ValueError for another.
@@ -259,10 +259,10 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
     together.
     """
     wins = 0.5 * (1 + signs(gaps))
-    logged = {f"{KEY}_prompts": float((~np.isnan(gaps)).sum())}
+    logged = {f"{WIN_RATE_KEY}_prompts": float((~np.isnan(gaps)).sum())}
     for name, values, interval in (
-        (KEY, wins, share_interval),
-        (f"{KEY}_difference", gaps, ratio_interval),
+        (WIN_RATE_KEY, wins, share_interval),
+        (f"{WIN_RATE_KEY}_difference", gaps, ratio_interval),
     ):
         sums, counts = in_clusters(values[None], clusters)
         bounds = interval(sums, counts)

@@ -24,6 +24,7 @@ docs/compare.md explains which rows are taken, and when "better" is said.
 import argparse
 import shlex
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 

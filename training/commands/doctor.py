@@ -34,7 +34,7 @@ from spanreward.training.commands.metric_options import (
     read_arguments,
     read_options,
 )
-from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages
+from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages_here
 
 STATES = {True: "ok", False: "NO", None: "-"}
 
@@ -48,7 +48,7 @@ def main() -> None:
     try:
         judges = judges_to_check(arguments)
         check_json(arguments.json, {"findings": None}, overwrite=False)
-        findings = [*packages(), gpus_here(), pipeline_here()]
+        findings = [*packages_here(), gpus_here(), pipeline_here()]
         findings += [judge_here(name, options) for name, options in judges]
         if arguments.start:
             findings += [start_judge(name, options) for name, options in judges]

@@ -1,7 +1,7 @@
 """The flags of commands, each with one meaning in all of them, and the judge and the metric that
 they make.
 
-    add_flags(parser, *ALL, judge={"required": True})
+    add_flags(parser, *ALL_FLAGS, judge={"required": True})
     arguments = read_arguments(parser)     # --set mode=published judge.memory=2e9
     with open_metric("posh", arguments) as (reward, settings):
         reward.judge_samples(samples)

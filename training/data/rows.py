@@ -160,7 +160,7 @@ def prompt_for(question: str | None, prompt: str | None) -> str:
 def read_values(
     record: Mapping[str, Any], columns: Mapping[Any, str], where: str
 ) -> dict[str, Any]:
-    """Returns the record's value or None for each of COLUMNS, as a dataset holds it: lists for
+    """Returns the record's value or None for each of ROW_COLUMNS, as a dataset holds it: lists for
     tuples. Raises RecipeError for a value of another kind.
     """
     prompt_key = columns.get("prompt", "prompt")
@@ -181,7 +181,7 @@ def read_values(
 def is_empty(
     record: Mapping[str, Any], values: Mapping[str, Any], columns: Mapping[Any, str], where: str
 ) -> bool:
-    """Whether the keys in RIGHT hold nothing.
+    """Whether the keys in JUDGED_COLUMNS hold nothing.
 
     Raises RecipeError where `columns` names some and none is there.
     """

@@ -71,7 +71,8 @@ def split_reasoning(
     """Splits the ids' text after the last turn's first `end`, a tag such as "</think>". mask: 0 at
     a tool's ids.
     """
-    turn = max((place for place, own in enumerate(mask, start=1) if not own), default=0)
+    others_tokens = [place for place, is_sampled in enumerate(mask, start=1) if not is_sampled]
+    turn = max(others_tokens, default=0)
 
     def spelled(count: int) -> str:
         return tokenizer.decode(ids[turn:count], skip_special_tokens=False)

@@ -81,7 +81,7 @@ from spanreward.training.grpo.trl_internals.resuming import ResumingTrainer
 from spanreward.training.grpo.trl_internals.vllm_prompts import expand_once
 from spanreward.training.ranks.groups import check_groups, mark_of
 from spanreward.training.ranks.rows import check_same_rows
-from spanreward.training.ranks.silent import STEPS, SilentJudges
+from spanreward.training.ranks.silent import MAX_SILENT_STEPS, SilentJudges
 from spanreward.training.ranks.timeout import wait_at_most
 from spanreward.training.turn_end import EndlessTurn, endless_turn
 
@@ -478,8 +478,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         )
 
     def _stop_when_a_rank_is_silent(self, silent: torch.Tensor) -> None:
-        """Raises JudgeFailure, on all ranks or none, where a rank's judge answered nothing in STEPS
-        in a row. silent: (ranks, recorders), bool.
+        """Raises JudgeFailure, on all ranks or none, where a rank's judge answered nothing in
+        MAX_SILENT_STEPS in a row. silent: (ranks, recorders), bool.
         """
         lasting = self._silence.lasting(silent)
         if lasting is None:
@@ -489,8 +489,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         judges = ", ".join(map(repr, recorder.reward.judges))
         reason = gather_object([self._silence.reasons[number]])[rank]
         raise JudgeFailure(
-            f"rank {rank} got no answer from the judge {judges} of {recorder.__name__} in {STEPS} "
-            f"steps in a row, so that its completions teach nothing; the first reason: {reason}"
+            f"rank {rank} got no answer from the judge {judges} of {recorder.__name__} in "
+            f"{MAX_SILENT_STEPS} steps in a row, so that its completions teach nothing; the first "
+            f"reason: {reason}"
         )
 
     def _stop_when_nothing_is_scored(self, rewards: torch.Tensor) -> None:

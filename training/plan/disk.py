@@ -38,11 +38,11 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
         )
     checkpoints = kept_at_once(settings, steps)
     needed = checkpoints * size + policy
-    folder = existing(Path(recipe.output))
+    folder = nearest_existing(Path(recipe.output))
     free = shutil.disk_usage(folder).free
     text = (
-        f"{size / 1e9:.1f} GB a checkpoint ({holds}), {checkpoints} at once while one is written, and the "
-        f"policy: {needed / 1e9:.1f} GB (computed), and {free / 1e9:.0f} GB are free in "
+        f"{size / 1e9:.1f} GB a checkpoint ({holds}), {checkpoints} at once while one is written, "
+        f"and the policy: {needed / 1e9:.1f} GB (computed), and {free / 1e9:.0f} GB are free in "
         f"{folder.resolve()}"
     )
     if needed > free:
@@ -61,11 +61,13 @@ def kept_at_once(settings: Mapping[str, Any], steps: int | None) -> int:
         return int(limit) + best + 1
     if settings["save_strategy"] == "steps" and steps is not None:
         interval = settings["save_steps"]
-        return max(1, math.ceil(steps / interval if interval >= 1 else 1 / interval))
+        # below 1 it is a share of all steps
+        writes = steps / interval if interval >= 1 else 1 / interval
+        return max(1, math.ceil(writes))
     return max(1, math.ceil(settings["num_train_epochs"]))
 
 
-def existing(folder: Path) -> Path:
+def nearest_existing(folder: Path) -> Path:
     """Returns the folder, or the nearest one above it that is there."""
     for path in (folder, *folder.absolute().parents):
         if path.exists():

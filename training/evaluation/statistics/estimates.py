@@ -80,7 +80,9 @@ def estimate_of(
     """
     array = as_scores(values)
     prompts, _ = in_clusters(array, None)
-    per_seed = [None if np.isnan(mean) else float(mean) for mean in nan_means(array)]
+    per_seed: list[float | None] = []
+    for mean in nan_means(array):
+        per_seed.append(None if np.isnan(mean) else float(mean))
     if not len(prompts):
         return Estimate(None, None, None, per_seed)
     sums, counts = in_clusters(array, clusters)

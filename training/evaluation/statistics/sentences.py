@@ -211,7 +211,9 @@ def p_value(p: float) -> str:
     """Returns a p-value of two digits: 0.034, or < .001."""
     if p < 0.001:
         return "< .001"
-    return f"{p:.2g}" if p < 0.095 else f"{p:.2f}"
+    if p < 0.095:
+        return f"{p:.2g}"
+    return f"{p:.2f}"  # .2g would leave out the zero of 0.10
 
 
 def in_figures(mean: Estimate, digits: int = 3, sign: str = "") -> str:

@@ -132,9 +132,9 @@ def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
     """Returns how often the judge errs on the phrases that are "right" (people leave them alone)
     and on those that are "wrong" (a wrong range touches them).
 
-    Of each: "phrases", their number; "judged_wrong" of right ones (a score below HALF) or
-    "judged_right" of wrong ones, a share; "low" and "high", its 95 % interval over completions. A
-    phrase is its first mention, and one that the judge was not asked about does not count. Shares
+    Of each: "phrases", their number; "judged_wrong" of right ones (a score below MIN_RIGHT_SCORE)
+    or "judged_right" of wrong ones, a share; "low" and "high", its 95 % interval over completions.
+    A phrase is its first mention, and one that the judge was not asked about does not count. Shares
     and bounds are None where there are no phrases, bounds where one completion has them all.
     """
     errors: dict[str, list[int]] = {"right": [], "wrong": []}  # of each completion, their number
