@@ -297,6 +297,7 @@ def with_judge_cache(part: "RewardPart", cache: bool | None) -> "RewardPart":
     """Returns the recipe's reward with the judge's cache as --cache says, else as the recipe does,
     else by default.
     """
+    judge_cache: bool | str | None
     if cache is None:
         judge_cache = part.judge.cache or None
     elif cache:

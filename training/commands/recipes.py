@@ -84,8 +84,8 @@ def copy_with_data(name: str, folder: Path) -> list[Path]:
     source = ROOT / name
     data = yaml.safe_load(source.read_text(encoding="utf-8")).get("data")
     sources = [source]
-    for path in data_files(data):
-        sources.append(Path(os.path.normpath(source.parent / path)))
+    for file in data_files(data):
+        sources.append(Path(os.path.normpath(source.parent / file)))
     targets = [folder / path.relative_to(ROOT) for path in sources]
     if targets[0].exists():
         raise FileExistsError(targets[0])

@@ -123,7 +123,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 def with_other_references(samples: Sequence[Sample]) -> list[tuple[Sample, str]]:
     """Returns each sample with the first reference of another row, "" where it has none itself."""
-    first_references = []
+    first_references: list[str] = []
     for sample in samples:
         first_references += sample.references[:1]
     texts = list(dict.fromkeys(first_references))

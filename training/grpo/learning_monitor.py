@@ -196,7 +196,7 @@ class LearningMonitor(TrainerCallback):
         for parameter in trainer.model.parameters():
             if parameter.requires_grad:
                 parameters.add(id(parameter))
-        held = set()  # by the optimizer
+        held: set[int] = set()  # by the optimizer
         for group in trainer.optimizer.param_groups:
             held.update(map(id, group["params"]))
         if not batch.kept and trainer.mask_truncated_completions:

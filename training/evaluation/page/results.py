@@ -35,7 +35,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
     parts = comparison.parts
     size = {"seeds": setup.seeds, "prompts": len(setup.prompts.rows)}
     pairs = {f"{pair.later}_minus_{pair.earlier}": pair for pair in comparison.pairs}
-    differences = {}
+    differences: dict[str, dict[str, Any]] = {}
     slices = {}
     for name, pair in pairs.items():
         slices[name] = [sliced(row) for row in pair.slices]

@@ -133,9 +133,9 @@ def paired_difference(
     outcomes = signs(gaps)
     return Difference(
         **asdict(estimate),
-        win=np.count_nonzero(outcomes == 1),
-        tie=np.count_nonzero(outcomes == 0),
-        loss=np.count_nonzero(outcomes == -1),
+        win=int((outcomes == 1).sum()),
+        tie=int((outcomes == 0).sum()),
+        loss=int((outcomes == -1).sum()),
     )
 
 

@@ -85,9 +85,9 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
         (last, 1.0, recipe.held_out),
     ):
         side_captions = {}
-        for name, texts in captions.items():
-            if low <= place[name] < high and len(texts) > 1:
-                side_captions[name] = list(texts)
+        for name, captions_of_picture in captions.items():
+            if low <= place[name] < high and len(captions_of_picture) > 1:
+                side_captions[name] = list(captions_of_picture)
         examples = [
             example for example in labelled_examples if low <= place[example.picture] < high
         ]
