@@ -6,7 +6,7 @@ python -m experiments credit run outputs/credit
 
 from importlib import import_module
 
-from spanreward.training.commands.main import choose
+from spanreward.training.commands.main import choose_command
 
 COMMANDS = {  # each command: its module, and what it is for
     "agreement": (
@@ -63,7 +63,7 @@ COMMANDS = {  # each command: its module, and what it is for
 
 def main() -> None:
     about = "What proves the claims of this repository."
-    command = choose(
+    command = choose_command(
         "python -m experiments", about, {name: purpose for name, (_, purpose) in COMMANDS.items()}
     )
     import_module(f"experiments.{COMMANDS[command][0]}").main()

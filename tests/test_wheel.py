@@ -36,7 +36,7 @@ def expected_names() -> Iterator[str]:
             yield path
         else:
             yield f"spanreward/{path}"
-    for path in recipes.files():
+    for path in recipes.packaged_files():
         if not path.startswith(OF_A_CHECKOUT):
             yield f"spanreward/{path}"
 

@@ -251,8 +251,8 @@ def problems(
     if batches >= window:
         sentences |= levels(means(history, slice(-window, None)), limits)
         yes_rates = history.get("yes_rate", [])
-        known = [rate for rate in yes_rates if not math.isnan(rate)]
-        sentence = eager(mean(yes_rates[-window:]), mean(known[:window]), limits)
+        defined_rates = [rate for rate in yes_rates if not math.isnan(rate)]
+        sentence = eager(mean(yes_rates[-window:]), mean(defined_rates[:window]), limits)
         if sentence:
             sentences["yes_rate"] = sentence
     if batches >= 2 * window:

@@ -25,16 +25,16 @@ def check_precision(recipe: Recipe) -> None:
     Warns where the launch's is taken against the recipe.
     """
     launched = os.environ.get(LAUNCHED, "no")
-    asked = precision_of(recipe)
-    if launched == "no" or asked == launched:
+    precision = precision_of(recipe)
+    if launched == "no" or precision == launched:
         return
-    cure = f"launch with --mixed_precision {asked}, or set trainer.{launched}=true."
+    cure = f"launch with --mixed_precision {precision}, or set trainer.{launched}=true."
     if os.environ.get(DEEPSPEED) == "true":
         raise RecipeError(
-            f"the recipe computes in {NAMES[asked]} and accelerate's configuration has "
+            f"the recipe computes in {NAMES[precision]} and accelerate's configuration has "
             f"mixed_precision {launched}, and DeepSpeed takes no two of them: {cure}"
         )
-    if asked == "no":
+    if precision == "no":
         log.warning(
             "trainer.bf16 is false, and accelerate's mixed_precision %s is used all the same: %s",
             launched,

@@ -428,7 +428,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     return recipe
 
 
-def misplaced(key: str, here: Collection[str], shown: str) -> str:
+def misplaced(key: str, keys_here: Collection[str], key_path: str) -> str:
     """Returns what is wrong with a key that its place does not have, and where else in a recipe it
     belongs.
     """
@@ -436,16 +436,20 @@ def misplaced(key: str, here: Collection[str], shown: str) -> str:
         place: part.model_fields for place, part in PLACES.items()
     }
     places["under data.columns"] = get_args(Column)
-    known = {*chain(*places.values())}
-    if "options" in here and key not in known and not get_close_matches(key, here, 1):
-        return f"unknown recipe key {shown!r}: arguments of its class belong under options."
-    if not get_close_matches(key, {*here, *known}, 1, CLOSE):
+    keys_elsewhere = {*chain(*places.values())}
+    if (
+        "options" in keys_here
+        and key not in keys_elsewhere
+        and not get_close_matches(key, keys_here, 1)
+    ):
+        return f"unknown recipe key {key_path!r}: arguments of its class belong under options."
+    if not get_close_matches(key, {*keys_here, *keys_elsewhere}, 1, CLOSE):
         dapo = set(arguments_of("dapo")).difference(RESERVED)
         sft = set(arguments_of("sft")).difference(RESERVED)
         places["under trainer"] = dapo & sft
         places["under trainer where the algorithm is grpo or dapo"] = dapo - sft
         places["under trainer where the algorithm is sft"] = sft - dapo
-    return unknown("recipe key", key, here, shown, places)
+    return unknown("recipe key", key, keys_here, key_path, places)
 
 
 def arguments_of(algorithm: str) -> list[str]:
@@ -507,25 +511,25 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
     `within`.
     """
     # `polcy:` before the missing policy
-    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     path = [str(step) for step in first["loc"]]
     # which pydantic puts in
     keys = [step for step in path if step not in SOURCES]
-    shown = ".".join(filter(None, [within, *keys]))
+    key_path = ".".join(filter(None, [within, *keys]))
     extra = first["type"] == "extra_forbidden"
     parents = path[:-1] if extra else path
     holders = [step for step in parents if not step.isdigit()]
     if holders:
         part = PARTS.get(holders[-1], part)
     if extra:
-        return misplaced(path[-1], part.model_fields, shown)
+        return misplaced(path[-1], part.model_fields, key_path)
     if first["type"] == "model_type":
         key = next(iter(part.model_fields))
         return (
-            f"recipe key {shown}: it holds keys and values, as {{{key}: ...}}, got "
+            f"recipe key {key_path}: it holds keys and values, as {{{key}: ...}}, got "
             f"{first['input']!r}."
         )
     value = ""
     if first["type"] not in ("missing", "value_error"):
         value = f", got {first['input']!r}"
-    return f"recipe key {shown or 'data'}: {first['msg'].removeprefix('Value error, ')}{value}."
+    return f"recipe key {key_path or 'data'}: {first['msg'].removeprefix('Value error, ')}{value}."

@@ -86,14 +86,14 @@ def build_judge(part: JudgePart) -> Judge:
 
 def readers(rewards: Sequence[Reward]) -> dict[str, str]:
     """Returns {reward's name: what parses its texts}. Raises RecipeError where that is missing."""
-    found = {}
+    reader_of = {}
     for reward in rewards:
         try:
             if reader := reward.reader():
-                found[reward.__name__] = reader
+                reader_of[reward.__name__] = reader
         except ImportError as error:
             raise RecipeError(f"the reward {reward.__name__} cannot read texts: {error}") from error
-    return found
+    return reader_of
 
 
 @contextmanager

@@ -173,7 +173,7 @@ def train(
     trainer.accelerator.wait_for_everyone()
     with without_the_loaded():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    return next((one.stopped for one in stopping if one.stopped), "")
+    return next((callback.stopped for callback in stopping if callback.stopped), "")
 
 
 def tell_where_numbers_go(recipe: Recipe) -> None:
@@ -251,8 +251,8 @@ def check_launch(accelerator: Accelerator) -> None:
     says.
     """
     for library in ("DEEPSPEED", "FSDP"):
-        asked = os.environ.get(f"ACCELERATE_USE_{library}") == "true"
-        if asked and accelerator.distributed_type.value != library:
+        is_requested = os.environ.get(f"ACCELERATE_USE_{library}") == "true"
+        if is_requested and accelerator.distributed_type.value != library:
             raise RecipeError(
                 f"the accelerate configuration asks for {library}, and accelerate does not take it "
                 f"on {accelerator.device.type} (it would train with "
@@ -268,13 +268,16 @@ def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None
     Large judges take minutes. Those of one GPU start one after another, those of different GPUs at
     once.
     """
-    pairs = zip(parts, rewards, strict=True)
-    for part, judge in {
-        id(judge): (part, judge) for part, reward in pairs for judge in reward.judges
-    }.values():
+    judges = {}  # each once, with the last part that asks it
+    for part, reward in zip(parts, rewards, strict=True):
+        for judge in reward.judges:
+            judges[id(judge)] = (part, judge)
+    for part, judge in judges.values():
         what = f"the judge {part.judge.name} of {part.metric}"
         rank = f"rank {os.environ.get('RANK', '0')}"
-        local = not judge.remote and any(":" in one.name for one in part.judge.answering)
+        local = not judge.remote and any(
+            ":" in answering.name for answering in part.judge.answering
+        )
         if local:
             print(f"{rank}: {what} is starting", file=sys.stderr, flush=True)
         began = time.monotonic()
@@ -285,11 +288,8 @@ def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None
                 one_line(f"{what} cannot start: {type(error).__name__}: {error}")
             ) from error
         if local:
-            print(
-                f"{rank}: {what} is ready after {time.monotonic() - began:.0f} s",
-                file=sys.stderr,
-                flush=True,
-            )
+            seconds = time.monotonic() - began
+            print(f"{rank}: {what} is ready after {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 def trained_policy(recipe: Recipe) -> tuple[Any, Processor, LoraConfig | None]:

@@ -134,20 +134,23 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
     )
 
 
+NOT_COMPARED = {"overwrite", "output"}  # keys that say nothing of what a run trains
+
+
 def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
     """Returns {key: (value of the run in the output folder, value now)} where they differ.
 
     A folder may be moved.
     """
     earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
-    then, now = (
-        dict(leaves(one.model_dump(exclude={"overwrite", "output"}))) for one in (earlier, recipe)
-    )
-    return {
-        key: (then.get(key), now.get(key))
-        for key in {**then, **now}
-        if then.get(key) != now.get(key)
-    }
+    then = dict(leaves(earlier.model_dump(exclude=NOT_COMPARED)))
+    now = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
+    differing = {}
+    for key in {**then, **now}:
+        values = then.get(key), now.get(key)
+        if values[0] != values[1]:
+            differing[key] = values
+    return differing
 
 
 def damage_of(checkpoint: Path) -> str:
@@ -197,24 +200,27 @@ def begin(
     read_by = dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
     about = {"processes": processes, "machine": machine(), "readers": read_by, **data}
-    made: dict[str, Any] = {**versions(), **about}
+    facts: dict[str, Any] = {**versions(), **about}
     if checkpoint is None:
         for folder in checkpoints(output):
             shutil.rmtree(folder)
-        made["resumed"] = []
+        facts["resumed"] = []
     else:
-        now = made
-        made = read_versions(output)
-        if data != {name: made.get(name) for name in data}:
+        now = facts
+        facts = read_versions(output)
+        if data != {name: facts.get(name) for name in data}:
             raise RecipeError(
                 f"the data of the run in {output} have changed since it began: begin another run."
             )
         for name in versions():
-            if made.get(name) != now[name]:
+            if facts.get(name) != now[name]:
                 log.warning(
-                    "the run began with %s %s and goes on with %s.", name, made.get(name), now[name]
+                    "the run began with %s %s and goes on with %s.",
+                    name,
+                    facts.get(name),
+                    now[name],
                 )
-        for name, reader in made.get("readers", {}).items():
+        for name, reader in facts.get("readers", {}).items():
             if reader != read_by.get(name):
                 log.warning(
                     "the texts of %s were read by %s and now are by %s.",
@@ -222,9 +228,9 @@ def begin(
                     reader,
                     read_by.get(name),
                 )
-        made["resumed"].append({"checkpoint": checkpoint.name, **now})
+        facts["resumed"].append({"checkpoint": checkpoint.name, **now})
     write_whole(output / "recipe.yaml", yaml.safe_dump(recipe.model_dump(), sort_keys=False))
-    write_json(output / "versions.json", made)
+    write_json(output / "versions.json", facts)
 
 
 def continue_lines(path: Path, step: int) -> None:
@@ -235,8 +241,11 @@ def continue_lines(path: Path, step: int) -> None:
     if not path.is_file():
         return
     lines = path.read_text("utf-8", errors="replace").splitlines()
-    kept = [f"{line}\n" for line in lines if step_of(line) <= step] if step else []
-    write_whole(path, "".join(kept))
+    kept_lines = []
+    for line in lines:
+        if step and step_of(line) <= step:
+            kept_lines.append(f"{line}\n")
+    write_whole(path, "".join(kept_lines))
 
 
 def step_of(line: str) -> float:
@@ -248,8 +257,8 @@ def step_of(line: str) -> float:
 
 def read_versions(output: Path) -> dict[str, Any]:
     try:
-        made: dict[str, Any] = json.loads((output / "versions.json").read_text())
-        return made | {name: made[name] for name in ("processes", "resumed")}
+        facts: dict[str, Any] = json.loads((output / "versions.json").read_text())
+        return facts | {name: facts[name] for name in ("processes", "resumed")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecipeError(
             f"{output}/versions.json, of how it began, cannot be read ({error!r}): {ANEW}"
@@ -266,11 +275,11 @@ def machine() -> str:
 
 
 def versions() -> dict[str, str]:
-    here = {"python": platform.python_version()}
+    packages = {"python": platform.python_version()}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
-            here[package] = version(package)
-    return here
+            packages[package] = version(package)
+    return packages
 
 
 def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:

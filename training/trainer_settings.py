@@ -138,16 +138,18 @@ def fault(config: type, key: str, value: Any) -> str:
     choices = choices_of(config, key)
     unknown = [word for word in words_of(value) if choices and word not in choices]
     if unknown and not in_help(config, key, unknown):
-        *others, last = map(repr, choices)
-        return f"Input should be {', '.join(others)} or {last}"
-    wanted = TYPES.get(key) or get_type_hints(config, include_extras=True)[key]
-    enums = [one for one in get_args(wanted) if isinstance(one, type) and issubclass(one, Enum)]
+        *first_choices, last = map(repr, choices)
+        return f"Input should be {', '.join(first_choices)} or {last}"
+    kind = TYPES.get(key) or get_type_hints(config, include_extras=True)[key]
+    enums = []
+    for member in get_args(kind):
+        if isinstance(member, type) and issubclass(member, Enum):
+            enums.append(member)
     try:
-        TypeAdapter(enums[0] if enums else wanted).validate_python(value, strict=not enums)
+        TypeAdapter(enums[0] if enums else kind).validate_python(value, strict=not enums)
     except ValidationError as error:
-        return " or ".join(dict.fromkeys(one["msg"] for one in error.errors())).replace(
-            "or Input should be", "or"
-        )
+        messages = dict.fromkeys(detail["msg"] for detail in error.errors())  # each once
+        return " or ".join(messages).replace("or Input should be", "or")
     return ""
 
 

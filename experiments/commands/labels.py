@@ -16,8 +16,13 @@ from rich.table import Table
 
 from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import interval, number
-from spanreward.training.commands.main import defined, run
-from spanreward.training.commands.metric_options import ASKING, add_flags, add_words, open_metric
+from spanreward.training.commands.main import run_subcommand, without_nan
+from spanreward.training.commands.metric_options import (
+    JUDGE_FLAGS,
+    add_flags,
+    add_words,
+    open_metric,
+)
 
 if TYPE_CHECKING:
     from experiments.labels.judgments import Judgment
@@ -50,13 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--count", type=int, metavar="N", help="only the first N groups, as pictures (default all)"
     )
-    add_flags(parser, *ASKING, judge={"default": "match"})
+    add_flags(parser, *JUDGE_FLAGS, judge={"default": "match"})
     add_words(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     numbers, _, _ = measure_all(arguments)
-    return defined(numbers), tables_of(numbers)
+    return without_nan(numbers), tables_of(numbers)
 
 
 def measure_all(
@@ -145,4 +150,4 @@ def measure_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
 
 
 def main() -> None:
-    run("python -m experiments labels", __doc__, {"table": sys.modules[__name__]})
+    run_subcommand("python -m experiments labels", __doc__, {"table": sys.modules[__name__]})

@@ -18,7 +18,7 @@ from spanreward.rewards.base.texts import entries, people, texts
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.tables import read_table
 from spanreward.rewards.rows.values import box, one_text
-from spanreward.training.data.marks import CharacterSpans, marks
+from spanreward.training.data.marks import CharacterSpans, mark_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Row:
 
     def spans(self, column: str, text: str) -> CharacterSpans:
         """Returns the characters of the text that the column marks (training/data/marks.py)."""
-        return self.checked(partial(marks, text=text), column)
+        return self.checked(partial(mark_places, text=text), column)
 
     def checked(self, read: Any, column: str) -> Any:
         """Returns `read(value, column)`; the message of its ValueError gets the line's name."""

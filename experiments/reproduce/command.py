@@ -46,9 +46,9 @@ from spanreward.rewards.judges import MatchJudge, load_judge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.reward.viewers import check_viewers
 from spanreward.training.commands.metric_options import (
-    ASKING,
+    JUDGE_FLAGS,
+    JUDGE_PREFIX,
     OF_JUDGE,
-    PREFIX,
     add_flags,
     read_arguments,
     read_options,
@@ -96,7 +96,7 @@ def main() -> None:
     options = f"options of the metric, in place of the paper's; and {OF_JUDGE}"
     add_flags(
         parser,
-        *ASKING,
+        *JUDGE_FLAGS,
         judge={"help": "in place of the paper's judge"},
         options={"help": options},
     )
@@ -170,7 +170,7 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     if not step.judge:
         return words
     words += ["--judge", arguments.judge or step.judge]
-    settings = [PREFIX + option for option in arguments.judge_option]
+    settings = [JUDGE_PREFIX + option for option in arguments.judge_option]
     if step.command != "judge":
         settings += options
     if settings:

@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from experiments.span_credit.arm import Arm
 from experiments.span_credit.report import RESAMPLES
 from spanreward.rewards.comparison.resampling import bootstrap
-from spanreward.training.evaluation.statistics.span_reliability import COEFFICIENT, ENOUGH
+from spanreward.training.evaluation.statistics.span_reliability import COEFFICIENT, MIN_CORRELATION
 
 # names in a table
 PER_RUN = {"sampled": "sampled_difference_per_run", "greedy": "difference_per_run"}
@@ -111,7 +111,7 @@ def draw_points(points: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 def draw_measure(axis: Axes, points: Sequence[Mapping[str, Any]], measure: str) -> None:
     axis.axhline(0, color="#666666", linewidth=1)
-    axis.axvline(ENOUGH, color="#666666", linewidth=1, linestyle=":")
+    axis.axvline(MIN_CORRELATION, color="#666666", linewidth=1, linestyle=":")
     named = set()
     for point in points:
         label, colour = next(

@@ -16,7 +16,7 @@ from experiments.scenes.world import make_scenes
 from spanreward.rewards import PoshReward, Status
 from spanreward.rewards.judges import Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.training.plan.memory import PINNED
+from spanreward.training.plan.memory import PINNED_SHARE
 from tests.gpu.conftest import Machine
 from tests.gpu.descriptions import descriptions
 from tests.gpu.models import judge_of
@@ -142,4 +142,4 @@ def test_pinned_main_memory_of_a_sleeping_judge(machine: Machine, figures: dict[
     pinned = torch.cuda.host_memory_stats()["allocated_bytes.current"] - before
     figures["pinned bytes for a byte of Qwen3-14B's layers"] = round(pinned / size, 3)
     figures["GB a second into pinned memory, the first time"] = round(size / seconds / 1e9, 1)
-    assert pinned / size == pytest.approx(PINNED, rel=0.05)
+    assert pinned / size == pytest.approx(PINNED_SHARE, rel=0.05)

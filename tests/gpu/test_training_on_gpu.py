@@ -21,7 +21,7 @@ from experiments.benchmark.spans import given_ids
 from spanreward.rewards import MatchJudge, PoshReward, Span, Verdict
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
-from spanreward.training.plan.memory import PROCESS, Plan, size_of
+from spanreward.training.plan.memory import PROCESS_BYTES, Plan, size_of
 from tests.gpu.conftest import Machine
 from tests.gpu.models import build, config_of, processor
 from tests.support.paths import ROOT
@@ -154,7 +154,7 @@ def test_a_real_step_takes_the_memory_that_was_computed_and_little_time_for_span
     if rank is None:  # LoRA is on fewer layers here than the plan assumes
         assert held(trainer) == kept
     if machine.real:
-        computed = sum(plan.training.values()) - PROCESS
+        computed = sum(plan.training.values()) - PROCESS_BYTES
         peak = torch.cuda.max_memory_allocated() - elsewhere
         figures[f"{case}: GB allocated at most, and computed"] = [
             round(peak / 1e9, 1),

@@ -116,7 +116,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is in memory whatever the number of rows is less than the rows of these files."""
     monkeypatch.setattr(on_disk, "IN_MEMORY", 1 << 10)
     monkeypatch.setattr(delimited, "PIECE_BYTES", 1 << 14)
-    monkeypatch.setattr(scored, "SHOWN", 20)
+    monkeypatch.setattr(scored, "MAX_PAGE_ROWS", 20)
 
 
 @pytest.mark.usefixtures("small")

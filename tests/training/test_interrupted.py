@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from experiments.scenes.parts import TINY
-from spanreward.training.callbacks.stop_on_signal import SAME_SIGNAL
+from spanreward.training.callbacks.stop_on_signal import SAME_SIGNAL_SECONDS
 from tests.support.paths import ROOT, SUPPORT
 
 HANGS = 240  # seconds: far more than it takes
@@ -54,7 +54,7 @@ def test_no_process_is_left(tmp_path: Path, sent: Any) -> None:
         while not (tmp_path / "asked").exists() and run.poll() is None and time.monotonic() < until:
             time.sleep(0.05)
         run.send_signal(sent)
-        time.sleep(SAME_SIGNAL + 1)
+        time.sleep(SAME_SIGNAL_SECONDS + 1)
         assert run.poll() is None  # the first waits for the end of the step, which does not come
         run.send_signal(sent)
         _, said = run.communicate(timeout=HANGS)

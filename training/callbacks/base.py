@@ -32,13 +32,13 @@ class Watching(TrainerCallback):
 
     def __init__(self, recorders: Sequence[Recorder] | Recorder) -> None:
         listed = recorders if isinstance(recorders, (list, tuple)) else [recorders]
-        others = [
+        no_recorders = [
             type(recorder).__name__ for recorder in listed if not isinstance(recorder, Recorder)
         ]
-        if others or not listed:
+        if no_recorders or not listed:
             raise ValueError(
-                f"{type(self).__name__} watches Recorders, got {others or 'none'}: make reward = "
-                "Recorder(PoshReward(judge)), and give this one object to the trainer, in "
+                f"{type(self).__name__} watches Recorders, got {no_recorders or 'none'}: make "
+                "reward = Recorder(PoshReward(judge)), and give this one object to the trainer, in "
                 "reward_funcs, and to the callback."
             )
         self.recorders = list(listed)
@@ -91,4 +91,6 @@ def group_size(args: TrainingArguments) -> int:
     """Returns the number of completions per prompt, which are neighbours in a batch; 1 for a
     trainer without groups.
     """
-    return args.num_generations or 1 if isinstance(args, GRPOConfig) else 1
+    if isinstance(args, GRPOConfig):
+        return args.num_generations or 1
+    return 1

@@ -6,7 +6,7 @@
 
 Each rank writes its verdicts on its own machine: to verdicts.jsonl on rank 0, verdicts.rank1.jsonl
 and so on. The lines are ASCII. Spans index the completion's characters, `missed` those of the
-reference. Evaluations are left out. A file ends at LARGEST bytes or on a full disk, and the
+reference. Evaluations are left out. A file ends at MAX_FILE_BYTES bytes or on a full disk, and the
 training goes on; `verdicts: false` in the recipe leaves it out.
 """
 
@@ -31,8 +31,8 @@ from spanreward.training.run_folder import continue_lines
 
 log = logging.getLogger(__name__)
 
-LARGEST = 2_000_000_000
-SHOWN = (
+MAX_FILE_BYTES = 2_000_000_000
+BAR_KEYS = (
     "loss",
     "reward",
     "posh/precision",
@@ -80,7 +80,7 @@ class MetricsFile(TrainerCallback):
 
 
 class ProgressBar(ProgressCallback):
-    """transformers' progress bar that shows the numbers in SHOWN, and not all numbers at every
+    """transformers' progress bar that shows the numbers in BAR_KEYS, and not all numbers at every
     step.
     """
 
@@ -88,12 +88,12 @@ class ProgressBar(ProgressCallback):
         self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
     ) -> None:
         if self.training_bar is not None and logs:
-            shown = {
-                name.rpartition("/")[2]: f"{logs[name]:.3f}"
-                for name in SHOWN
-                if logs.get(name) is not None
-            }
-            self.training_bar.set_postfix(shown)
+            numbers = {}
+            for name in BAR_KEYS:
+                if logs.get(name) is not None:
+                    _, _, last_part = name.rpartition("/")
+                    numbers[last_part] = f"{logs[name]:.3f}"
+            self.training_bar.set_postfix(numbers)
 
 
 class VerdictFile(Watching):
@@ -125,24 +125,24 @@ class VerdictFile(Watching):
     def observe(self, log_metric: LogMetric | None) -> None:
         if self.path is None:
             return
-        lines = [
-            {
+        lines = []
+        for row, sample in enumerate(self.recorders[0].samples):
+            rewards = {}
+            for recorder in self.recorders:
+                rewards[recorder.__name__] = recorder.verdicts[row].to_dict()
+            line = {
                 "step": self._step,
                 "id": sample.id,
                 "prompt": sample.prompt,
                 "completion": sample.completion,
                 "reference": sample.references,
-                "rewards": {
-                    recorder.__name__: recorder.verdicts[row].to_dict()
-                    for recorder in self.recorders
-                },
+                "rewards": rewards,
             }
-            for row, sample in enumerate(self.recorders[0].samples)
-        ]
+            lines.append(line)
         try:
             with self.path.open("a") as file:
                 file.writelines(json.dumps(line) + "\n" for line in lines)
-                full = file.tell() > LARGEST
+                full = file.tell() > MAX_FILE_BYTES
         except OSError as error:  # perhaps on this rank only: the others go on
             log.error(
                 "%s: from step %d on no verdicts are written, %s.",

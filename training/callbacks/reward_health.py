@@ -97,9 +97,9 @@ class RewardHealthCallback(Watching):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         super().on_step_end(args, state, control)
-        found = self._found
+        problems = self._found
         self._found = {}
-        for problem, sentence in found.items():
+        for problem, sentence in problems.items():
             if problem not in self._warned_of and state.is_world_process_zero:
                 log.warning("step %d: %s", state.global_step, sentence)
             self._warned_of.add(problem)

@@ -38,8 +38,10 @@ from spanreward.training.grpo.recorder import Paid, Received, Recorder
 
 log = logging.getLogger(__name__)
 
-MOST = 4  # of the best completions on a page, of the worst, and of those that are padded
-FAILED = 2  # of those without a score
+MAX_ROWS_OF_KIND = (
+    4  # of the best completions on a page, of the worst, and of those that are padded
+)
+MAX_FAILED_ROWS = 2  # of those without a score
 KINDS = ("degenerate", "best", "worst", "not judged")
 Rewards = Sequence[float | None]  # of a batch's completions, None where a judge failed
 
@@ -99,17 +101,17 @@ class SpanTableCallback(Watching):
     ) -> None:
         super().on_step_end(args, state, control)
         if self.fresh:
-            self._rows = rows_of(self.recorders, args)
+            self._rows = recorded_rows(self.recorders, args)
         last = control.should_training_stop or state.global_step >= state.max_steps
         if not (last or state.global_step % self.every == 0) or not self._rows:
             return
-        here = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
-        shares = gather_object([here])  # one for each rank
-        rewards, padded, paid = zip(*chain.from_iterable(shares), strict=True)
+        rank_rows = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
+        shares = gather_object([rank_rows])  # one for each rank
+        rewards, padded, payments = zip(*chain.from_iterable(shares), strict=True)
         first = sum(map(len, shares[: PartialState().process_index]))
         group = group_size(args)
         chosen = []  # of this rank, with their place on the page
-        for place, (kind, number) in enumerate(choose(rewards, padded, group, MOST)):
+        for place, (kind, number) in enumerate(page_rows(rewards, padded, group, MAX_ROWS_OF_KIND)):
             if first <= number < first + len(self._rows):
                 lead = lead_of(number, rewards, group)
                 row = replace(self._rows[number - first], kind=kind, lead=lead)
@@ -119,8 +121,8 @@ class SpanTableCallback(Watching):
             return
         path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
         try:
-            page = write_page(path, state.global_step, rows, rewards, paid)
-            send(args, state.global_step, page, rows)
+            page = write_page(path, state.global_step, rows, rewards, payments)
+            log_page(args, state.global_step, page, rows)
         except Exception as error:
             # only people read the page, and the other ranks would wait for this one
             if not self._failed:
@@ -130,7 +132,7 @@ class SpanTableCallback(Watching):
             self._failed = True
 
 
-def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
+def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
     """Returns every completion of the recorders' last batch. All have judged the same completions.
     A trainer that does not say what it paid has paid by GRPOConfig's weights, if there are as many,
     else 1 each.
@@ -143,24 +145,24 @@ def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[Show
     advantages: Sequence[float | None] = first.advantages or [None] * len(first.samples)
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
-        paid: Paid
+        payments: Paid
         if first.paid:
-            paid = first.paid[number]
+            payments = first.paid[number]
         else:
             weighted = zip(verdicts.items(), weights, strict=True)
-            paid = {name: (verdict.score, weight) for (name, verdict), weight in weighted}
+            payments = {name: (verdict.score, weight) for (name, verdict), weight in weighted}
         parts = []
-        for value, weight in paid.values():
+        for value, weight in payments.values():
             if value is not None and not isnan(value):
                 parts.append(value * weight)
         failed = any(verdict.status.failed for verdict in verdicts.values())
         reward = sum(parts) if parts and not failed else None
         tokens = first.token_advantages.get(number, ())
-        rows.append(ShownRow("", sample, verdicts, reward, None, advantage, tokens, paid))
+        rows.append(ShownRow("", sample, verdicts, reward, None, advantage, tokens, payments))
     return rows
 
 
-def choose(
+def page_rows(
     rewards: Rewards, padded: Sequence[bool], group: int, most: int
 ) -> list[tuple[str, int]]:
     """Returns (kind, number) of each completion on the page, in its order.
@@ -176,10 +178,10 @@ def choose(
     ordered = [number for number in scores if number not in filled]
     ordered.sort(key=scores.__getitem__, reverse=True)
     high = of_different_groups(ordered, group)[:most]
-    others = [number for number in reversed(ordered) if number not in high]
-    low = of_different_groups(others, group)[:most]
+    rest = [number for number in reversed(ordered) if number not in high]
+    low = of_different_groups(rest, group)[:most]
     chosen: list[tuple[str, int]] = []
-    for kind, numbers in zip(KINDS, (filled, high, low, missing[:FAILED]), strict=True):
+    for kind, numbers in zip(KINDS, (filled, high, low, missing[:MAX_FAILED_ROWS]), strict=True):
         chosen += [(kind, number) for number in numbers]
     return chosen
 
@@ -214,11 +216,14 @@ def write_page(
     Raises OSError.
     """
     scores = [reward for reward in rewards if reward is not None]
+    rows_of_kind = {}
+    for kind in KINDS:
+        rows_of_kind[kind] = [row for row in rows if row.kind == kind]
     return write_rendered(
         path,
         "spans.html.jinja",
         step=step,
-        kinds={kind: [row for row in rows if row.kind == kind] for kind in KINDS},
+        kinds=rows_of_kind,
         grouped=any(row.lead is not None for row in rows),
         credited=any(row.tokens for row in rows),
         count=len(rewards),
@@ -228,21 +233,21 @@ def write_page(
     )
 
 
-def means_of(paid: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
+def means_of(payments: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
     """Returns by reward function the mean of what it gave, None if it gave nothing, and its
     weight.
     """
     means: dict[str, tuple[float | None, float]] = {}
-    if not paid:
+    if not payments:
         return means
-    for name, (_, weight) in paid[0].items():
-        values = [of_row[name][0] for of_row in paid]
+    for name, (_, weight) in payments[0].items():
+        values = [of_row[name][0] for of_row in payments]
         defined = [value for value in values if value is not None and not isnan(value)]
         means[name] = (fmean(defined) if defined else None, weight)
     return means
 
 
-def send(args: TrainingArguments, step: int, page: str, rows: Sequence[ShownRow] = ()) -> None:
+def log_page(args: TrainingArguments, step: int, page: str, rows: Sequence[ShownRow] = ()) -> None:
     """Logs the page as `spans` to the trackers in report_to that show HTML: the current W&B run,
     and trackio, which also gets each row as a trace that its dashboard searches.
     """

@@ -33,7 +33,7 @@ from spanreward.training.grpo.config import SpanGRPOConfig
 
 EXIT_CODE = 128 + signal.SIGTERM
 # seconds. A scheduler may signal all processes, and the launcher then signals each rank again
-SAME_SIGNAL = 5.0
+SAME_SIGNAL_SECONDS = 5.0
 
 
 class StopOnSignal(TrainerCallback):
@@ -56,9 +56,10 @@ class StopOnSignal(TrainerCallback):
         if self.stopped_at is not None:
             return  # the process is ending
         now = time.monotonic()
-        if not self._training or (
-            self._received is not None and now - self._received > SAME_SIGNAL
-        ):
+        is_second = False
+        if self._received is not None:
+            is_second = now - self._received > SAME_SIGNAL_SECONDS
+        if is_second or not self._training:
             if number == signal.SIGINT:
                 raise KeyboardInterrupt
             sys.exit(EXIT_CODE)
@@ -98,6 +99,5 @@ def steps_per_batch(args: TrainingArguments) -> int:
     """
     if not isinstance(args, SpanGRPOConfig):
         return 1
-    return args.passes_per_batch // math.gcd(
-        args.passes_per_batch, args.gradient_accumulation_steps
-    )
+    common = math.gcd(args.passes_per_batch, args.gradient_accumulation_steps)
+    return args.passes_per_batch // common

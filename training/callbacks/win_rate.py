@@ -38,19 +38,19 @@ from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import row_fingerprint
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.sample import row_sample
-from spanreward.training.evaluation.answer_scores.training_cost import CURVE
-from spanreward.training.evaluation.answers.greedy import BATCH, continue_prompts
+from spanreward.training.evaluation.answer_scores.training_cost import CURVE_KEYS
+from spanreward.training.evaluation.answers.greedy import BATCH_ROWS, continue_prompts
 from spanreward.training.evaluation.answers.same_row import ROW
 from spanreward.training.evaluation.answers.sides import read_answers
-from spanreward.training.evaluation.answers.slicing import numbered, picture_of
+from spanreward.training.evaluation.answers.slicing import cluster_numbers, picture_identity
 from spanreward.training.evaluation.statistics.estimates import in_clusters, signs
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 
-KEY = CURVE[1]
-MAX_TOKENS = 128
+WIN_RATE_KEY = CURVE_KEYS[1]
+DEFAULT_ANSWER_TOKENS = 128
 
 
 class WinRateCallback(TrainerCallback):
@@ -91,12 +91,12 @@ class WinRateCallback(TrainerCallback):
         self.every = every
         self.stop = stop
         self.rows = [
-            row_of(row, number) for number, row in enumerate(islice(rows, prompts), start=1)
+            win_rate_row(row, number) for number, row in enumerate(islice(rows, prompts), start=1)
         ]
         longest = None
         if isinstance(trainer.args, GRPOConfig):
             longest = trainer.args.max_completion_length
-        self.max_tokens = max_tokens or longest or MAX_TOKENS
+        self.max_tokens = max_tokens or longest or DEFAULT_ANSWER_TOKENS
         self.against = "anchor" in reward.columns  # the reward itself compares
         self.stopped = ""
         self._warned = False
@@ -133,9 +133,9 @@ class WinRateCallback(TrainerCallback):
                 file=sys.stderr,
                 flush=True,
             )
-        own = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
+        own_answers = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
         texts = self._answers(args, state) if not state.global_step else []
-        anchors = self.anchors or texts or read_answers(str(own), self.rows)
+        anchors = self.anchors or texts or read_answers(str(own_answers), self.rows)
         self.rows = [
             {**row, "anchor": anchor} for row, anchor in zip(self.rows, anchors, strict=True)
         ]
@@ -166,11 +166,13 @@ class WinRateCallback(TrainerCallback):
         texts: list[str] = self._of_all(written)
         if state.is_world_process_zero:
             path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
-            each = zip(self.rows, texts, self._marks, strict=True)
-            lines = [{"id": row["id"], "completion": text, ROW: mark} for row, text, mark in each]
+            lines = []
+            for row, text, mark in zip(self.rows, texts, self._marks, strict=True):
+                answer = {"id": row["id"], "completion": text, ROW: mark}
+                lines.append(json.dumps(answer) + "\n")
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, "".join(json.dumps(line) + "\n" for line in lines))
+                write_whole(path, "".join(lines))
             except OSError as error:  # perhaps a full disk: the numbers go on
                 log.warning("the answers of step %d are not kept: %s", state.global_step, error)
         return texts
@@ -181,8 +183,8 @@ class WinRateCallback(TrainerCallback):
         for number in self._share():
             samples.append(row_sample(self.rows[number], texts[number]))
         verdicts: list[Verdict] = []
-        for start in range(0, len(samples), BATCH):
-            verdicts += self.reward.judge_samples(samples[start : start + BATCH])
+        for start in range(0, len(samples), BATCH_ROWS):
+            verdicts += self.reward.judge_samples(samples[start : start + BATCH_ROWS])
         unscored = [verdict for verdict in verdicts if verdict.score is None]
         if unscored and not self._warned:
             log.warning(
@@ -194,17 +196,18 @@ class WinRateCallback(TrainerCallback):
 
     def _compare(self, texts: Sequence[str], state: TrainerState, control: TrainerControl) -> None:
         """Logs how these answers do against the anchor's, and ends the training where they lose."""
-        found = head_to_head(
-            self._scores(texts) - self._anchors, numbered([picture_of(row) for row in self.rows])
+        logged = head_to_head(
+            self._scores(texts) - self._anchors,
+            cluster_numbers([picture_identity(row) for row in self.rows]),
         )
         due = control.should_log
         # TRL's own would end the means of this step's other keys
-        Trainer.log(self.trainer, dict(found))
+        Trainer.log(self.trainer, dict(logged))
         control.should_log = due
-        if self.stop and state.global_step and found.get(f"{KEY}_high", 1.0) < 0.5:
+        if self.stop and state.global_step and logged.get(f"{WIN_RATE_KEY}_high", 1.0) < 0.5:
             self.stopped = (
-                f"the anchor wins: the policy's share is {found[KEY]:.2f}, "
-                f"{found[f'{KEY}_high']:.2f} at most."
+                f"the anchor wins: the policy's share is {logged[WIN_RATE_KEY]:.2f}, "
+                f"{logged[f'{WIN_RATE_KEY}_high']:.2f} at most."
             )
             control.should_training_stop = control.should_save = True
 
@@ -215,12 +218,13 @@ class WinRateCallback(TrainerCallback):
         ranks = self.trainer.accelerator.num_processes
         count = len(self.rows)
         first = self.trainer.accelerator.process_index
-        return [number % count for number in range(first, ceil(count / ranks) * ranks, ranks)]
+        rounded_up = ceil(count / ranks) * ranks
+        return [number % count for number in range(first, rounded_up, ranks)]
 
     def _of_all(self, values: Sequence[Any]) -> list[Any]:
         """Returns the values of all rows in order, from those of each rank's share."""
-        found = dict(gather_object(list(zip(self._share(), values, strict=True))))
-        return [found[number] for number in range(len(self.rows))]
+        value_of = dict(gather_object(list(zip(self._share(), values, strict=True))))
+        return [value_of[number] for number in range(len(self.rows))]
 
 
 def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None, str]:
@@ -234,7 +238,7 @@ def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None,
     return count, f"about {count:,} questions"
 
 
-def row_of(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+def win_rate_row(row: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Returns the row with an id, its picture as `image`, and a prompt of texts.
 
     Raises ValueError for another.
@@ -255,10 +259,10 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
     together.
     """
     wins = 0.5 * (1 + signs(gaps))
-    logged = {f"{KEY}_prompts": float((~np.isnan(gaps)).sum())}
+    logged = {f"{WIN_RATE_KEY}_prompts": float((~np.isnan(gaps)).sum())}
     for name, values, interval in (
-        (KEY, wins, share_interval),
-        (f"{KEY}_difference", gaps, ratio_interval),
+        (WIN_RATE_KEY, wins, share_interval),
+        (f"{WIN_RATE_KEY}_difference", gaps, ratio_interval),
     ):
         sums, counts = in_clusters(values[None], clusters)
         bounds = interval(sums, counts)

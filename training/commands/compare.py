@@ -24,6 +24,7 @@ docs/compare.md explains which rows are taken, and when "better" is said.
 import argparse
 import shlex
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
     from spanreward.training.evaluation.statistics.comparison import Comparison
     from spanreward.training.recipe import RewardPart
 
-MAX_TOKENS = 128
-PROMPTS = 256
-OF_DATA = {  # flags for what a recipe has of its own, and what each stores
+DEFAULT_MAX_TOKENS = 128
+DEFAULT_PROMPTS = 256
+DATA_FLAGS = {  # flags for what a recipe has of its own, and what each stores
     "--metric": "metric",
     "--judge": "judge",
     "--set judge.KEY": "judge_option",
@@ -49,7 +50,7 @@ OPTIONS = (
     "keys of the recipe; with --data options of the metrics, mode=published for all, "
     f"posh.mode=published for one; and {metric_options.OF_JUDGE}"
 )
-WRITTEN = ("results.json", "completions.jsonl", "report.html")
+OUTPUT_FILES = ("results.json", "completions.jsonl", "report.html")
 
 
 def main() -> None:
@@ -59,20 +60,22 @@ def main() -> None:
     add_arguments(parser)
     arguments = metric_options.read_arguments(parser)
     if any("," in name for name in arguments.metric):
-        each = " ".join(f"--metric {name}" for name in ",".join(arguments.metric).split(","))
-        parser.error(f"--metric takes one metric, and may be repeated: write {each}.")
+        names = ",".join(arguments.metric).split(",")
+        repeated = " ".join(f"--metric {name}" for name in names)
+        parser.error(f"--metric takes one metric, and may be repeated: write {repeated}.")
     if arguments.data and not arguments.metric:
         parser.error(
             "--data needs --metric, and --metric goes with --data: a recipe names its own."
         )
-    given = [flag for flag, name in OF_DATA.items() if vars(arguments)[name]]
-    if arguments.recipe and given:
+    values = vars(arguments)
+    data_flags = [flag for flag, name in DATA_FLAGS.items() if values[name]]
+    if arguments.recipe and data_flags:
         parser.error(
-            f"{' and '.join(given)} goes with --data: a recipe names its own; "
+            f"{' and '.join(data_flags)} goes with --data: a recipe names its own; "
             "--set rewards.0.judge=NAME changes one."
         )
     try:
-        comparison = run(arguments)
+        comparison = run_comparison(arguments)
     except (ValueError, OSError, RuntimeError) as error:
         # the last one: a policy that wrote no answer
         leave(f"{parser.prog}: {error}")
@@ -82,8 +85,8 @@ def main() -> None:
             f"{arguments.output}/answers."
         )
     if not arguments.quiet:
-        tell(comparison, arguments.output)
-    warn(comparison)
+        print_comparison(comparison, arguments.output)
+    print_warnings(comparison)
     if comparison.warnings and arguments.strict:
         sys.exit(2)
 
@@ -96,11 +99,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FOLDER[,FOLDER...]",
         help="two or more, the oldest first (see above)",
     )
-    asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument(
+    prompts_from = parser.add_mutually_exclusive_group(required=True)
+    prompts_from.add_argument(
         "--recipe", help="whose data, rewards and held-out metrics (referees) are used"
     )
-    asked.add_argument("--data", metavar="ROWS", help="in place of a recipe, with --metric")
+    prompts_from.add_argument("--data", metavar="ROWS", help="in place of a recipe, with --metric")
     add(
         "--metric",
         action="append",
@@ -109,11 +112,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     metric_options.add_flags(
         parser,
-        *metric_options.ALL,
+        *metric_options.ALL_FLAGS,
         "quiet",
         limit={
-            "default": PROMPTS,
-            "help": f"the first N held-out prompts only (default {PROMPTS})",
+            "default": DEFAULT_PROMPTS,
+            "help": f"the first N held-out prompts only (default {DEFAULT_PROMPTS})",
         },
         output={"required": True, "help": "folder for results.json and report.html"},
         overwrite={"help": "replace another comparison in the output folder, but for answers/"},
@@ -125,11 +128,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=metric_options.Once,
         type=int,
         dest="limit",
-        default=PROMPTS,
+        default=DEFAULT_PROMPTS,
         help=argparse.SUPPRESS,
     )
     longest = (
-        f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} "
+        f"longest completion (default: the recipe's max_completion_length, {DEFAULT_MAX_TOKENS} "
         "where it has none)"
     )
     add("--max-tokens", type=int, help=longest)
@@ -156,7 +159,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--title", default="Which model is better?", help="of the page (default: %(default)s)")
 
 
-def run(arguments: argparse.Namespace) -> "Comparison":
+def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     """Reads what is compared, compares it, and writes the files."""
     setup = setup_of(arguments)
 
@@ -170,15 +173,17 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     from spanreward.training.garbage import without_the_loaded
 
     output = arguments.output
-    written = [output / name for name in WRITTEN]
-    sides = [Path(run) for runs in setup.sides.values() for run in runs]
+    written = [output / name for name in OUTPUT_FILES]
+    sides = list(map(Path, chain(*setup.sides.values())))
     inputs = [arguments.recipe, arguments.data, *arguments.metric, *sides]
     # which may be results.json itself
     apart = [path for path in (output, *written) if path != arguments.json]
     metric_options.check_files(arguments, apart, inputs, schema=None, sides=setup.sides)
-    made = not arguments.overwrite and any(path.exists() for path in written)
-    earlier = output if made else None
-    settle_settings(output / "comparison.settings.json", decided_by(setup), earlier)
+    # another comparison that is there must not be replaced
+    to_keep = None
+    if not arguments.overwrite and any(path.exists() for path in written):
+        to_keep = output
+    settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
     with closing(judges_of(setup.rewards)), without_the_loaded():
         evaluation = evaluate(setup, output / "answers")
     comparison = summarise(setup, evaluation)
@@ -206,7 +211,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
             raise ValueError(f"{name} is above 0, got {value}.")
     sides = read_sides(arguments.models)
     seeds = read_seeds(arguments.seeds, sides)
-    files = all(is_table(run) for runs in sides.values() for run in runs)
+    files = all(map(is_table, chain(*sides.values())))
     if files and arguments.max_tokens:
         raise ValueError(
             "--max-tokens is for models that answer here, and all of these are files of answers."
@@ -214,8 +219,8 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     learned: list[RewardPart] = []
     trainer: dict[str, Any] = {}
     if arguments.data:
-        parts = parts_of(arguments)
-        columns = metric_options.renamed(arguments.columns)
+        parts = metric_parts(arguments)
+        columns = metric_options.column_names(arguments.columns)
         check_there(arguments.data)
     else:
         recipe = load_recipe(arguments.recipe, arguments.options)
@@ -231,7 +236,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, readers
     from spanreward.training.run_folder import machine, versions
 
-    rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
+    rewards = build_rewards([with_judge_cache(part, arguments.cache) for part in parts])
     metric_options.check_asked(arguments, rewards)
     chosen = arguments.limit, arguments.slices, arguments.cluster
     extra_columns = columns_asked_by(rewards)
@@ -246,7 +251,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         prompts=prompts,
         parts=parts,
         rewards=rewards,
-        max_tokens=arguments.max_tokens or trainer.get("max_completion_length", MAX_TOKENS),
+        max_tokens=arguments.max_tokens or trainer.get("max_completion_length", DEFAULT_MAX_TOKENS),
         learned=learned,
         readers=read_by,
         title=arguments.title,
@@ -263,7 +268,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     )
 
 
-def parts_of(arguments: argparse.Namespace) -> list["RewardPart"]:
+def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
     """Returns the metrics of --data as a recipe writes them.
 
     Raises ValueError for a key of --set of another metric.
@@ -273,28 +278,37 @@ def parts_of(arguments: argparse.Namespace) -> list["RewardPart"]:
     name = arguments.judge or "match"
     options = metric_options.read_options(arguments.judge_option)
     judge = {"cascade": options} if name == "cascade" else {"name": name, "options": options}
-    own: dict[str, dict[str, Any]] = {metric: {} for metric in arguments.metric}
+    options_of: dict[str, dict[str, Any]] = {metric: {} for metric in arguments.metric}
     for key, value in metric_options.read_options(arguments.options).items():
         metric, _, option = key.rpartition(".")
-        if metric and metric not in own:
-            raise ValueError(unknown("metric of --set", metric, own, key))
-        for of_metric in [own[metric]] if metric else own.values():
-            of_metric[option] = value
-    return [
-        checked(RewardPart, {"metric": metric, "judge": judge, "options": of})
-        for metric, of in own.items()
-    ]
+        if metric and metric not in options_of:
+            raise ValueError(unknown("metric of --set", metric, options_of, key))
+        metrics = [metric] if metric else list(options_of)
+        for name in metrics:
+            options_of[name][option] = value
+    parts = []
+    for metric, values in options_of.items():
+        block = {"metric": metric, "judge": judge, "options": values}
+        parts.append(checked(RewardPart, block))
+    return parts
 
 
-def remembering(part: "RewardPart", cache: bool | None) -> "RewardPart":
+def with_judge_cache(part: "RewardPart", cache: bool | None) -> "RewardPart":
     """Returns the recipe's reward with the judge's cache as --cache says, else as the recipe does,
     else by default.
     """
-    chosen = (part.judge.cache or None) if cache is None else cache and (part.judge.cache or True)
-    return part.model_copy(update={"judge": part.judge.model_copy(update={"cache": chosen})})
+    judge_cache: bool | str | None
+    if cache is None:
+        judge_cache = part.judge.cache or None
+    elif cache:
+        judge_cache = part.judge.cache or True  # a recipe may name the file
+    else:
+        judge_cache = False
+    judge = part.judge.model_copy(update={"cache": judge_cache})
+    return part.model_copy(update={"judge": judge})
 
 
-def tell(comparison: "Comparison", output: Path) -> None:
+def print_comparison(comparison: "Comparison", output: Path) -> None:
     """Prints a sentence on every pair, and where the files are."""
     console = Terminal(soft_wrap=True)
     for pair in comparison.pairs:
@@ -305,7 +319,7 @@ def tell(comparison: "Comparison", output: Path) -> None:
     print(f"Numbers: {output / 'results.json'}")
 
 
-def warn(comparison: "Comparison") -> None:
+def print_warnings(comparison: "Comparison") -> None:
     console = Terminal(soft_wrap=True)
     for warning in comparison.warnings:
         console.print(f"WARNING: {warning}", style="bold red", markup=False, highlight=False)

@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Any
 
 ASKED_BY_THE_SHELL = "_ARGCOMPLETE"
-OF_WAYS = ("criteria", "judge", "labels")  # commands with commands of their own
-METRICS = ("reward", "metric")  # the arguments that name one
+COMMANDS_OF_COMMANDS = ("criteria", "judge", "labels")  # commands with commands of their own
+METRIC_ARGUMENTS = ("reward", "metric")  # the arguments that name one
 
 
 def complete(commands: Mapping[str, tuple[str, str]]) -> None:
@@ -33,7 +33,7 @@ def complete(commands: Mapping[str, tuple[str, str]]) -> None:
 
 def add_command(command: argparse.ArgumentParser, name: str, module: Any) -> None:
     """Adds the arguments of a command, or its ways with theirs, and what they may be."""
-    if name not in OF_WAYS:
+    if name not in COMMANDS_OF_COMMANDS:
         module.add_arguments(command)
         add_values(command)
         return
@@ -50,24 +50,27 @@ def add_values(parser: argparse.ArgumentParser) -> None:
 
     from spanreward.rewards.judges.by_name import KINDS
     from spanreward.rewards.metric_names import NAMES
-    from spanreward.training.commands.recipes import files
+    from spanreward.training.commands.recipes import packaged_files
 
-    judges = [f"{kind}:" if given else kind for kind, (_, given) in KINDS.items()]
+    judges = []
+    for kind, (_, model) in KINDS.items():
+        # a kind with a model is written KIND:MODEL
+        judges.append(f"{kind}:" if model else kind)
     for action in parser._actions:
         values: Any = FilesCompleter()
-        if action.dest in METRICS:
+        if action.dest in METRIC_ARGUMENTS:
             values = ChoicesCompleter(dict.fromkeys(NAMES, ""))
         elif action.dest == "judge":
             values = ChoicesCompleter(dict.fromkeys(judges, ""))
         elif action.dest in ("recipe", "name"):
-            values = with_files(files())
+            values = names_and_files(packaged_files())
         elif action.dest in ("options", "words") or action.type is int:
             values = SuppressCompleter()
         if action.choices is None:
             action.completer = values  # type: ignore[attr-defined]
 
 
-def with_files(names: list[str]) -> Any:
+def names_and_files(names: list[str]) -> Any:
     """Returns a completer that offers these names, and files."""
     from argcomplete.completers import FilesCompleter
 

@@ -34,7 +34,9 @@ from spanreward.training.commands.metric_options import (
     read_arguments,
     read_options,
 )
-from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages
+from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages_here
+
+STATES = {True: "ok", False: "NO", None: "-"}
 
 
 def main() -> None:
@@ -44,29 +46,25 @@ def main() -> None:
     add_arguments(parser)
     arguments = read_arguments(parser)
     try:
-        judges = judges_of(arguments)
+        judges = judges_to_check(arguments)
         check_json(arguments.json, {"findings": None}, overwrite=False)
-        findings = [
-            *packages(),
-            gpus_here(),
-            pipeline_here(),
-            *(judge_here(*one) for one in judges),
-        ]
+        findings = [*packages_here(), gpus_here(), pipeline_here()]
+        findings += [judge_here(name, options) for name, options in judges]
         if arguments.start:
-            findings += [started(*one) for one in judges]
-        write_json(arguments.json, {"findings": [asdict(one) for one in findings]})
+            findings += [start_judge(name, options) for name, options in judges]
+        write_json(arguments.json, {"findings": list(map(asdict, findings))})
     except (ValueError, OSError) as error:
         leave(f"{parser.prog}: {error}")
     grid = Table.grid(padding=(0, 2))
-    for one in findings:
-        said = "\n".join(filter(None, (f"{one.what}: {one.found}", one.advice)))
-        grid.add_row(
-            {True: "ok", False: "NO", None: "-"}[one.ok],
-            said,
-            style="red" if one.ok is False else None,
-        )
+    for finding in findings:
+        text = f"{finding.what}: {finding.found}"
+        if finding.advice:
+            text += f"\n{finding.advice}"
+        style = "red" if finding.ok is False else None
+        grid.add_row(STATES[finding.ok], text, style=style)
     Terminal(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
-    sys.exit(int(any(one.ok is False for one in findings)))
+    has_faults = any(finding.ok is False for finding in findings)
+    sys.exit(1 if has_faults else 0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,13 +82,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_words(parser)
 
 
-def judges_of(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]:
+def judges_to_check(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]:
     """Returns the judges of the command line and the recipe, with options.
 
     Raises ValueError for options of none.
     """
-    names = [name for given in dict.fromkeys(arguments.judge) for name in members(given)]
-    if (arguments.judge_option and not names) or (arguments.options and not arguments.recipe):
+    names: list[str] = []
+    for judge_name in dict.fromkeys(arguments.judge):
+        names += members(judge_name)
+    judge_options_alone = arguments.judge_option and not names
+    recipe_options_alone = arguments.options and not arguments.recipe
+    if judge_options_alone or recipe_options_alone:
         raise ValueError(
             "--set judge.KEY=VALUE goes with --judge, and --set KEY=VALUE with --recipe."
         )
@@ -113,12 +115,14 @@ def pipeline_here() -> Finding:
         return Finding("spaCy pipeline", False, "none", str(error))
 
 
-def started(name: str, options: Mapping[str, Any]) -> Finding:
+def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
+    """Starts a judge, asks it one question, and returns how long both took or what went wrong."""
     what = f"judge {name}"
-    said = "A red tomato."
-    ask = f"{said} Rate from 1 to 5 whether the tomato is described as red. Answer with the number."
+    text = "A red tomato."
+    instruction = "Rate from 1 to 5 whether the tomato is described as red. Answer with the number."
+    message = {"role": "user", "content": f"{text} {instruction}"}
     probe = PresenceProbe(
-        said, "attribute", Mention("tomato"), "red", source=said, places=((2, 5),)
+        text, "attribute", Mention("tomato"), "red", source=text, places=((2, 5),)
     )
     try:
         judge = load_judge(name, **options)
@@ -127,16 +131,15 @@ def started(name: str, options: Mapping[str, Any]) -> Finding:
             judge.start()
             start = time.monotonic() - began
             first_sleep = judge.usage.sleep_seconds
-            (rating,) = judge.rate([Question([{"role": "user", "content": ask}], probe=probe)])
+            (rating,) = judge.rate([Question([message], probe=probe)])
     except Exception as error:
-        return Finding(
-            what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split())
-        )
+        reason = f"{type(error).__name__}: {error}"
+        return Finding(what, False, "does not start", " ".join(reason.split()))
     usage = judge.usage
-    wrong = rating.message if isinstance(rating, Failure) else ""
-    spent = f"started in {start:.1f} s" + (
-        f", {first_sleep:.1f} s of them to fall asleep" if first_sleep else ""
-    )
-    spent += f"; then woke in {usage.wake_seconds:.1f} s and "
-    spent += f"{'did not rate' if wrong else 'rated'} in {usage.seconds:.1f} s"
-    return Finding(what, not wrong, spent, wrong)
+    fault = rating.message if isinstance(rating, Failure) else ""
+    rated = "did not rate" if fault else "rated"
+    report = f"started in {start:.1f} s"
+    if first_sleep:
+        report += f", {first_sleep:.1f} s of them to fall asleep"
+    report += f"; then woke in {usage.wake_seconds:.1f} s and {rated} in {usage.seconds:.1f} s"
+    return Finding(what, not fault, report, fault)

@@ -15,21 +15,21 @@ from rich.table import Column, Table
 
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.rewards.rows.fingerprint import fingerprint
-from spanreward.training.commands.main import defined, run
+from spanreward.training.commands.main import run_subcommand, without_nan
 from spanreward.training.commands.metric_options import (
-    ASKING,
-    ROWS,
+    JUDGE_FLAGS,
+    ROW_FLAGS,
     add_flags,
     add_words,
     check_files,
+    column_names,
     open_metric,
-    renamed,
 )
 
 if TYPE_CHECKING:
     from spanreward.training.evaluation.statistics.span_reliability import Labelled
 
-CHUNK = 128  # completions judged together
+CHUNK_COMPLETIONS = 128  # completions judged together
 
 HELP = "are a metric's spans good enough for span credit?"
 DESCRIPTION = """\
@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     overwrite = {"help": "replace the file of --json, whatever it holds"}
     add_flags(
         parser,
-        *ASKING,
-        *ROWS,
+        *JUDGE_FLAGS,
+        *ROW_FLAGS,
         "overwrite",
         judge={"default": "match"},
         overwrite=overwrite,
@@ -66,55 +66,60 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.rewards.reward.viewers import check_seen
     from spanreward.training.data.marks import read_marked
 
-    read = enumerate(read_marked(arguments.sample, renamed(arguments.columns), arguments.limit))
-    # once each
-    texts = [
-        *{(one.id or n, fingerprint(one), wrong): (one, wrong) for n, (one, wrong) in read}.values()
-    ]
+    marked = read_marked(arguments.sample, column_names(arguments.columns), arguments.limit)
+    # a row that is there twice counts once
+    text_of = {}
+    for place, (sample, wrong) in enumerate(marked):
+        text_of[sample.id or place, fingerprint(sample), wrong] = (sample, wrong)
+    texts = list(text_of.values())
     with open_metric(arguments.metric, arguments) as (reward, settings):
         inputs = (arguments.sample, arguments.metric)
         check_files(arguments, [], inputs, metric=settings, reliability=None)
         samples = [sample for sample, _ in texts]
         check_seen(reward, samples)
-        chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
-        verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]
+        verdicts = []
+        for start in range(0, len(samples), CHUNK_COMPLETIONS):
+            verdicts += reward.judge_samples(samples[start : start + CHUNK_COMPLETIONS])
 
     from spanreward.training.evaluation.statistics.span_reliability import (  # slow
         judge_errors,
-        labelled,
+        labelled_rows,
     )
 
-    rows = labelled(texts, verdicts)
+    rows = labelled_rows(texts, verdicts)
     title = f"{len(rows)} labelled completions, {arguments.metric} with {settings['judge']}"
     if len(rows) < len(texts):
         title += f"; {len(texts) - len(rows)} without a verdict left out"
-    found, tables = reliability_of(rows, title)
+    figures, tables = reliability_of(rows, title)
     errors = judge_errors(rows)
-    numbers = {"metric": settings, "completions": len(rows), **found, "errors": errors}
-    return defined(numbers), [*tables, table_of_errors(errors)]
+    numbers = {"metric": settings, "completions": len(rows), **figures, "errors": errors}
+    return without_nan(numbers), [*tables, table_of_errors(errors)]
 
 
 def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:
     """Returns r and the advice, as numbers and as a table."""
     from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
-    found = reliability(rows)
-    numbers = [
-        Column(name, justify="right") for name in ("r", "95 %", "phrases", "wrong", "blamed")
-    ]
+    figures_of = reliability(rows)
+    headings = ("r", "95 %", "phrases", "wrong", "blamed")
+    numbers = [Column(heading, justify="right") for heading in headings]
     table = Table(
         "phrases of kind",
         *numbers,
         title=title,
-        caption=advice(found["all"]),
+        caption=advice(figures_of["all"]),
         caption_justify="left",
     )
-    for kind, row in found.items():
-        known = (number(row["r"], 2), interval(row["low"], row["high"], 2))
+    for kind, row in figures_of.items():
         table.add_row(
-            kind, *known, f"{row['phrases']:,}", f"{row['wrong']:.0%}", f"{row['blamed']:.0%}"
+            kind,
+            number(row["r"], 2),
+            interval(row["low"], row["high"], 2),
+            f"{row['phrases']:,}",
+            f"{row['wrong']:.0%}",
+            f"{row['blamed']:.0%}",
         )
-    return {"reliability": found, "advice": advice(found["all"])}, [table]
+    return {"reliability": figures_of, "advice": advice(figures_of["all"])}, [table]
 
 
 def table_of_errors(errors: dict[str, dict[str, Any]]) -> Table:
@@ -137,4 +142,4 @@ def ways() -> dict[str, Any]:
 
 
 def main() -> None:
-    run("spanreward labels", __doc__, ways())
+    run_subcommand("spanreward labels", __doc__, ways())

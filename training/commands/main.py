@@ -59,7 +59,8 @@ COMMANDS = {
     ),
 }
 
-CLOSED_PIPE = 128 + 13  # the exit code of a program that SIGPIPE ends
+CLOSED_PIPE_EXIT_CODE = 128 + 13  # that of a program which SIGPIPE ends
+MIN_TABLE_COLUMNS = 140  # of characters
 
 
 def main() -> None:
@@ -67,7 +68,7 @@ def main() -> None:
         complete(COMMANDS)
     expand_arguments()
     about = "Published vision-language judge metrics as TRL rewards, with token-level credit."
-    command = choose(
+    command = choose_command(
         "spanreward", about, {name: purpose for name, (_, purpose) in COMMANDS.items()}
     )
     guard_logs()
@@ -82,7 +83,7 @@ def main() -> None:
         # the program behind the pipe, such as `head`, has read enough; what is still buffered must
         # not be written when the interpreter ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(CLOSED_PIPE)
+        sys.exit(CLOSED_PIPE_EXIT_CODE)
     except KeyboardInterrupt:
         leave_interrupted(f"spanreward {command}: interrupted.")
 
@@ -98,13 +99,14 @@ def run_command(name: str) -> None:
         import_module(f"spanreward.training.{COMMANDS[name][0]}").main()
 
 
-def choose(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
+def choose_command(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
     """Returns the command on the command line, and leaves the words after it in sys.argv."""
     width = max(map(len, purposes))
-    listed = "\n".join(f"  {name:{width}}  {purpose}" for name, purpose in purposes.items())
-    more = f"commands:\n{listed}\n\n`{prog} COMMAND --help` explains each."
+    lines = [f"  {name:{width}}  {purpose}" for name, purpose in purposes.items()]
+    listed = "\n".join(lines)
+    epilog = f"commands:\n{listed}\n\n`{prog} COMMAND --help` explains each."
     form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog, description=about, epilog=more, formatter_class=form)
+    parser = argparse.ArgumentParser(prog, description=about, epilog=epilog, formatter_class=form)
     parser.add_argument(
         "--version", action="version", version=f"spanreward {version('spanreward')}"
     )
@@ -117,14 +119,14 @@ def choose(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
     return command
 
 
-def run(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
+def run_subcommand(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
     """Run the subcommand on the command line: print its tables and, with --json PATH, write its
     numbers.
 
     modules: each has HELP, DESCRIPTION, `add_arguments(parser)`, and `measure(arguments)`, which
     returns both.
     """
-    name = choose(prog, about, {name: module.HELP for name, module in modules.items()})
+    name = choose_command(prog, about, {name: module.HELP for name, module in modules.items()})
     form = argparse.RawDescriptionHelpFormatter
     command = argparse.ArgumentParser(
         f"{prog} {name}", description=modules[name].DESCRIPTION, formatter_class=form
@@ -138,14 +140,17 @@ def run(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         # RuntimeError: a judge without an answer
         leave(f"{prog}: {error}")
-    for shown in tables:
-        Terminal(width=max(Terminal().width, 140), markup=False, emoji=False).print(shown)
+    for table in tables:
+        # narrower ones break the words of cells
+        width = max(Terminal().width, MIN_TABLE_COLUMNS)
+        Terminal(width=width, markup=False, emoji=False).print(table)
 
 
-def defined(numbers: Any) -> Any:
+def without_nan(numbers: Any) -> Any:
     """Returns the same with None for nan, wherever it stands: JSON has no nan."""
     if isinstance(numbers, dict):
-        return {name: defined(value) for name, value in numbers.items()}
+        return {name: without_nan(value) for name, value in numbers.items()}
     if isinstance(numbers, (list, tuple)):
-        return [defined(value) for value in numbers]
-    return None if numbers != numbers else numbers
+        return [without_nan(value) for value in numbers]
+    is_nan = numbers != numbers  # true of nan alone
+    return None if is_nan else numbers

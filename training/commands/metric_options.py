@@ -1,7 +1,7 @@
 """The flags of commands, each with one meaning in all of them, and the judge and the metric that
 they make.
 
-    add_flags(parser, *ALL, judge={"required": True})
+    add_flags(parser, *ALL_FLAGS, judge={"required": True})
     arguments = read_arguments(parser)     # --set mode=published judge.memory=2e9
     with open_metric("posh", arguments) as (reward, settings):
         reward.judge_samples(samples)
@@ -28,7 +28,7 @@ JUDGES = (
     "match (no model), encoder:MODEL, transformers:MODEL, vllm:MODEL (extra vllm), "
     "server:URL#MODEL, chat:URL#MODEL, cascade, FILE.py:NAME, or several of them with + between"
 )
-CACHE = (
+CACHE_HELP = (
     "read the judge's answers from ratings.sqlite in the cache folder ($XDG_CACHE_HOME/spanreward, "
     "or ~/.cache/spanreward), and keep new ones there (default: for judges with a model, not for "
     "match)"
@@ -38,11 +38,11 @@ OF_JUDGE = (
     "judge.batch_size=8 (transformers: questions at a time) or judge.deadline=60 (server, chat: "
     "seconds for a batch); docs/judges.md lists them"
 )
-COLUMNS = (
+COLUMNS_HELP = (
     "where the file calls a column otherwise: reference=caption reads its column caption as the "
     "reference"
 )
-QUIET = "print neither progress nor a table; warnings and errors stay"
+QUIET_HELP = "print neither progress nor a table; warnings and errors stay"
 OF_METRIC = (
     "options of the metric, such as mode=published, score=precision (posh) or gamma=1 (harmonic); "
     f"docs/metrics.md lists them; and {OF_JUDGE}"
@@ -50,7 +50,7 @@ OF_METRIC = (
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
 OTHER_TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
 TAKING_SEVERAL = ("--set", "--columns")
-PREFIX = "judge."  # of the judge's options among those of --set
+JUDGE_PREFIX = "judge."  # of the judge's options among those of --set
 REFUSED_FROM = "0.2"  # the version without options that are written otherwise than by --set
 
 
@@ -60,8 +60,9 @@ class Once(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: Any, value: Any, flag: str | None = None
     ) -> None:
-        if (given := vars(namespace)[self.dest]) not in (self.default, value):
-            parser.error(f"{flag} is given twice, {given} and {value}: give one.")
+        earlier = vars(namespace)[self.dest]
+        if earlier not in (self.default, value):
+            parser.error(f"{flag} is given twice, {earlier} and {value}: give one.")
         setattr(namespace, self.dest, value)
 
 
@@ -71,7 +72,7 @@ FLAGS: dict[str, dict[str, Any]] = {
         "metavar": "JUDGE",
         "help": f"who answers the metric's questions, and needed where it asks any: {JUDGES}",
     },
-    "cache": {"action": argparse.BooleanOptionalAction, "default": None, "help": CACHE},
+    "cache": {"action": argparse.BooleanOptionalAction, "default": None, "help": CACHE_HELP},
     "options": {
         "action": "extend",
         "nargs": "+",
@@ -84,12 +85,12 @@ FLAGS: dict[str, dict[str, Any]] = {
         "nargs": "+",
         "default": [],
         "metavar": "OURS=THEIRS",
-        "help": COLUMNS,
+        "help": COLUMNS_HELP,
     },
     "limit": {"action": Once, "type": int, "metavar": "N", "help": "the first N rows only"},
     "output": {"action": Once, "type": Path, "metavar": "PATH", "help": "where what is made goes"},
     "overwrite": {"action": "store_true", "help": "replace what an earlier run left there"},
-    "quiet": {"action": "store_true", "help": QUIET},
+    "quiet": {"action": "store_true", "help": QUIET_HELP},
     "json": {
         "action": Once,
         "type": Path,
@@ -97,13 +98,13 @@ FLAGS: dict[str, dict[str, Any]] = {
         "help": "write the printed numbers there too",
     },
 }
-NAMES = {"options": "--set"}  # of the flags that are not named as what they store
-LETTERS = {"output": "o", "quiet": "q"}  # of the flags that have a short form
-ASKING = ("judge", "options", "cache")
-ROWS = ("columns", "limit")
-ALL = (*ASKING, *ROWS, "output", "overwrite", "json")
+OTHER_FLAG_NAMES = {"options": "--set"}  # of the flags that are not named as what they store
+SHORT_FLAGS = {"output": "o", "quiet": "q"}  # of the flags that have a short form
+JUDGE_FLAGS = ("judge", "options", "cache")
+ROW_FLAGS = ("columns", "limit")
+ALL_FLAGS = (*JUDGE_FLAGS, *ROW_FLAGS, "output", "overwrite", "json")
 # flags for keys of a recipe
-SHORT = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}
+RECIPE_KEYS_OF_FLAGS = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}
 OF_RUN = {
     "output": {"help": "the same as --set output=PATH"},
     "overwrite": {"help": "the same as --set overwrite=true"},
@@ -117,9 +118,9 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
     it is required.
     """
     for name in names:
-        flags = [NAMES.get(name, f"--{name}")]
-        if name in LETTERS:
-            flags.append(f"-{LETTERS[name]}")
+        flags = [OTHER_FLAG_NAMES.get(name, f"--{name}")]
+        if name in SHORT_FLAGS:
+            flags.append(f"-{SHORT_FLAGS[name]}")
         parser.add_argument(*flags, dest=name, **{**FLAGS[name], **changes.get(name, {})})
     if "judge" in names:
         # the old way, accepted until REFUSED_FROM
@@ -144,30 +145,34 @@ def read_arguments(
     command_line: that of the process where none is given.
     """
     arguments = parser.parse_intermixed_args(
-        in_order(sys.argv[1:] if command_line is None else command_line)
+        values_last(sys.argv[1:] if command_line is None else command_line)
     )
-    given = vars(arguments)
-    words = arguments.words if "words" in given else []
-    judge_options = arguments.judge_option if "judge_option" in given else []
+    names = vars(arguments)
+    words = arguments.words if "words" in names else []
+    judge_options = arguments.judge_option if "judge_option" in names else []
     old = [word for word in words if "=" in word]
-    old += [PREFIX + option for option in judge_options]
+    old += [JUDGE_PREFIX + option for option in judge_options]
     if old:
         print(
             f"{parser.prog}: write --set {shlex.join(old)}: options written otherwise are refused "
             f"from {REFUSED_FROM} on.",
             file=sys.stderr,
         )
-    if "options" in given:
+    if "options" in names:
         arguments.options = [*words, *arguments.options]
-    if "judge_option" in given:
-        of_judge = [option for option in arguments.options if option.startswith(PREFIX)]
-        arguments.options = [option for option in arguments.options if option not in of_judge]
-        named = [option.removeprefix(PREFIX) for option in of_judge]
-        arguments.judge_option = [*judge_options, *named]
+    if "judge_option" in names:
+        options = arguments.options
+        arguments.options = []
+        arguments.judge_option = list(judge_options)
+        for option in options:
+            if option.startswith(JUDGE_PREFIX):
+                arguments.judge_option.append(option.removeprefix(JUDGE_PREFIX))
+            else:
+                arguments.options.append(option)
     return arguments
 
 
-def in_order(command_line: Sequence[str]) -> list[str]:
+def values_last(command_line: Sequence[str]) -> list[str]:
     """Returns the command line with the values of --set and --columns last.
 
     argparse gives an option of several values every word up to the next option, so `train --set
@@ -175,7 +180,7 @@ def in_order(command_line: Sequence[str]) -> list[str]:
     """
     if "--" in command_line:
         return list(command_line)
-    others: list[str] = []
+    first: list[str] = []
     last: list[str] = []
     takes_values = False
     previous = ""
@@ -189,9 +194,9 @@ def in_order(command_line: Sequence[str]) -> list[str]:
         if takes_values:
             last.append(word)
         else:
-            others.append(word)
+            first.append(word)
         previous = word
-    return [*others, *last]
+    return [*first, *last]
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
@@ -199,33 +204,31 @@ def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
 
     Raises RecipeError for a flag whose key is there too.
     """
-    given = [(key, vars(arguments).get(flag)) for flag, key in SHORT.items()]
-    own = [
-        f"{key}={json.dumps(one, default=str)}"
-        for key, one in given
-        if one is not None and one is not False
-    ]
-    for one in own:
-        check_once(
-            [
-                one,
-                *(
-                    text
-                    for text in arguments.options
-                    if text.startswith(f"{one.partition('=')[0]}=")
-                ),
-            ]
-        )
-    return [*arguments.options, *own]
+    overrides = []
+    for flag, key in RECIPE_KEYS_OF_FLAGS.items():
+        value = vars(arguments).get(flag)
+        if value is None or value is False:
+            continue
+        override = f"{key}={json.dumps(value, default=str)}"
+        same_key = [text for text in arguments.options if text.startswith(f"{key}=")]
+        check_once([override, *same_key])
+        overrides.append(override)
+    return [*arguments.options, *overrides]
 
 
 def check_once(texts: Sequence[str]) -> Sequence[str]:
     """Returns these texts of the form key=value. Raises RecipeError for a key with two values."""
-    given = dict(text.partition("=")[::2] for text in texts)
-    for key, _, value in (text.partition("=") for text in texts):
-        if given[key] != value:
-            raise RecipeError(f"{key} is given twice, {value} and {given[key]}: give it once.")
+    last = dict(map(key_and_value, texts))
+    for key, value in map(key_and_value, texts):
+        if last[key] != value:
+            raise RecipeError(f"{key} is given twice, {value} and {last[key]}: give it once.")
     return texts
+
+
+def key_and_value(text: str) -> tuple[str, str]:
+    """Returns both sides of the first =; the value is "" without one."""
+    key, _, value = text.partition("=")
+    return key, value
 
 
 def check_files(
@@ -238,18 +241,14 @@ def check_files(
     (rewards/files/outputs.py). Files in names such as FILE.py:NAME and in options such as
     prompts=FILE are inputs too. like: of `check_json`.
     """
-    words = [
-        str(path)
-        for path in (*inputs, arguments.judge, *arguments.judge_option, *arguments.options)
-        if path
-    ]
-    read = [
-        Path(part)
-        for word in words
-        for part in (word, word.rpartition(":")[0], word.partition("=")[2])
-        if part
-    ]
-    beside = [path.with_name(f"{path.name}.settings.json") for path in outputs]  # what made it
+    names = (*inputs, arguments.judge, *arguments.judge_option, *arguments.options)
+    read = []
+    for word in map(str, filter(None, names)):
+        before_colon, _, _ = word.rpartition(":")
+        _, _, after_equals = word.partition("=")
+        read += [Path(part) for part in (word, before_colon, after_equals) if part]
+    # what decided an output stands beside it
+    beside = [path.with_name(f"{path.name}.settings.json") for path in outputs]
     check_apart([*outputs, *beside, arguments.json], read)
     check_json(arguments.json, like, arguments.overwrite)
 
@@ -264,12 +263,12 @@ def check_lines(output: Path) -> None:
         )
 
 
-def renamed(columns: Sequence[str]) -> dict[str, str]:
+def column_names(columns: Sequence[str]) -> dict[str, str]:
     """Returns {our name: the file's} of --columns. Raises ValueError for a text without =."""
-    names = dict(text.partition("=")[::2] for text in check_once(columns))
-    of_completion = names.get("completion", "completion")
+    names = dict(map(key_and_value, check_once(columns)))
+    completion_column = names.get("completion", "completion")
     for ours, theirs in names.items():
-        if ours != "completion" and theirs == of_completion:
+        if ours != "completion" and theirs == completion_column:
             raise ValueError(
                 f"--columns {ours}={theirs} names the column of the completions: each would be "
                 f"compared with itself. Name the one of the {ours}."
@@ -287,13 +286,13 @@ def check_renamed(columns: Mapping[str, str], reward: "Reward") -> None:
     from spanreward.rewards.base.checks import check_known
     from spanreward.rewards.rows.columns import READ
 
-    known = [*READ, "completion", *reward.columns]
+    our_columns = [*READ, "completion", *reward.columns]
     for ours, theirs in columns.items():
-        if ours not in known and theirs in known:
+        if ours not in our_columns and theirs in our_columns:
             raise ValueError(
                 f"--columns is written OURS=THEIRS, got {ours}={theirs}: write {theirs}={ours}."
             )
-    check_known("column", columns, known)
+    check_known("column", columns, our_columns)
 
 
 def judge_of(arguments: argparse.Namespace) -> Any:
@@ -310,7 +309,7 @@ def judge_alone(arguments: argparse.Namespace) -> Any:
     """Returns the judge of a command without a metric. Raises ValueError for a metric's options."""
     if arguments.options:
         raise ValueError(
-            f"an option of the judge is written --set {PREFIX}KEY=VALUE, got "
+            f"an option of the judge is written --set {JUDGE_PREFIX}KEY=VALUE, got "
             f"{' '.join(arguments.options)}."
         )
     return judge_of(arguments)
@@ -320,16 +319,16 @@ def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) ->
     """Raises ValueError for options of a judge, but for match, which costs nothing, where no metric
     asks one.
     """
-    model = arguments.judge not in (None, "match")
-    told = {
-        "judge": model,
-        "set judge.KEY": arguments.judge_option,
-        "cache": arguments.cache is not None,
-    }
-    given = [f"--{name}" for name, value in told.items() if value]
-    if given and not any(reward.judges for reward in rewards):
+    flags = []
+    if arguments.judge not in (None, "match"):
+        flags.append("--judge")
+    if arguments.judge_option:
+        flags.append("--set judge.KEY")
+    if arguments.cache is not None:
+        flags.append("--cache")
+    if flags and not any(reward.judges for reward in rewards):
         names = " and ".join(reward.__name__ for reward in rewards)
-        raise ValueError(f"{names} asks no judge: leave out {' and '.join(given)}.")
+        raise ValueError(f"{names} asks no judge: leave out {' and '.join(flags)}.")
 
 
 @contextmanager
@@ -355,14 +354,19 @@ def open_metric(
 
     reward = build_reward(name, judge, options)
     check_asked(arguments, [reward])
-    asked = "" if judge is None else judge.name
-    settings = {"reward": name, "judge": asked, "options": options, "prompts": reward.wording}
-    settings["parsed_by"] = reward.reader()
-    with closing([judge] if judge is not None else []):
+    settings = {
+        "reward": name,
+        "judge": "" if judge is None else judge.name,
+        "options": options,
+        "prompts": reward.wording,
+        "parsed_by": reward.reader(),
+    }
+    with closing([] if judge is None else [judge]):
         yield reward, settings
 
 
 def read_options(texts: Sequence[str]) -> dict[str, Any]:
+    """Returns options that are written key=value. Raises ValueError for one that is not."""
     return dict(map(read_option, check_once(texts)))
 
 

@@ -14,7 +14,6 @@ import argparse
 import os
 import re
 import shutil
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,12 @@ from spanreward.rewards.base.checks import unknown
 from spanreward.rewards.base.terminal import leave
 from spanreward.training.commands.metric_options import add_flags
 
-PARTS = ("recipes", "accelerate_configs")
-# The repository, or the installed package, which has the folders of PARTS too.
+FOLDERS = ("recipes", "accelerate_configs")
+# The repository, or the installed package, which has the folders of FOLDERS too.
 ROOT = Path(__file__).resolve().parents[2]
-SENTENCE_END = re.compile(r"(?<!\b[A-Z])\.(?= [^0-9]|$)")  # not in "U.S. National" or "et al. 2014"
+COMMENT_SENTENCE_END = re.compile(
+    r"(?<!\b[A-Z])\.(?= [^0-9]|$)"
+)  # not in "U.S. National" or "et al. 2014"
 
 
 def main() -> None:
@@ -36,22 +37,23 @@ def main() -> None:
     )
     add_arguments(parser)
     arguments = parser.parse_args()
-    found = files()
+    names = packaged_files()
     if arguments.name is None:
-        for name in found:
+        for name in names:
             print(f"{name}\n    {first_sentence(ROOT / name)}")
         return
-    if arguments.name not in found:
-        within = [name for name in found if arguments.name in name]
+    if arguments.name not in names:
+        within = [name for name in names if arguments.name in name]
         if within:
             leave(f"{parser.prog}: {arguments.name!r} is no whole name: {', '.join(within)}.")
-        leave(f"{parser.prog}: {unknown('recipe', arguments.name, found)}")
+        leave(f"{parser.prog}: {unknown('recipe', arguments.name, names)}")
     try:
-        for copied in copy(arguments.name, arguments.output):
+        for copied in copy_with_data(arguments.name, arguments.output):
             print(copied)
+    except FileExistsError as error:
+        leave(f"{parser.prog}: {error} is there already: choose another --output, or move it away.")
     except OSError as error:
-        there = " is there already: choose another --output, or move it away."
-        leave(f"{parser.prog}: {error}{there if isinstance(error, FileExistsError) else ''}")
+        leave(f"{parser.prog}: {error}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,22 +67,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def files() -> list[str]:
-    return sorted(
-        path.relative_to(ROOT).as_posix()
-        for part in PARTS
-        for path in (ROOT / part).rglob("*.yaml")
-    )
+def packaged_files() -> list[str]:
+    """Returns the recipes and launch configurations, as paths from the package's root."""
+    names = []
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*.yaml"):
+            names.append(path.relative_to(ROOT).as_posix())
+    return sorted(names)
 
 
-def copy(name: str, folder: Path) -> list[Path]:
+def copy_with_data(name: str, folder: Path) -> list[Path]:
     """Copy a file with its data files and return the copies.
 
     Raises FileExistsError before anything is written.
     """
     source = ROOT / name
     data = yaml.safe_load(source.read_text(encoding="utf-8")).get("data")
-    sources = [source, *(Path(os.path.normpath(source.parent / path)) for path in data_files(data))]
+    sources = [source]
+    for file in data_files(data):
+        sources.append(Path(os.path.normpath(source.parent / file)))
     targets = [folder / path.relative_to(ROOT) for path in sources]
     if targets[0].exists():
         raise FileExistsError(targets[0])
@@ -93,15 +98,21 @@ def copy(name: str, folder: Path) -> list[Path]:
 
 def data_files(data: Any) -> list[str]:
     """Returns the data files that a recipe's data block names, itself or in its parts."""
+    if isinstance(data, str):
+        return [data]
+    paths: list[str] = []
     if isinstance(data, dict):
-        return [path for part in data.get("parts", []) for path in data_files(part)]
-    return [data] if isinstance(data, str) else []
+        for part in data.get("parts", []):
+            paths += data_files(part)
+    return paths
 
 
 def first_sentence(path: Path) -> str:
-    comment = takewhile(
-        lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines()
-    )
-    return SENTENCE_END.split(
-        " ".join(line.removeprefix("#").strip() for line in comment), maxsplit=1
-    )[0]
+    """Returns the first sentence of the comment that a file begins with."""
+    comment = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        comment.append(line.removeprefix("#").strip())
+    sentences = COMMENT_SENTENCE_END.split(" ".join(comment), maxsplit=1)
+    return sentences[0]

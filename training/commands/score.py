@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from spanreward.rewards.rows.lines import InputRow
     from spanreward.rewards.scoring import Summary
 
-SHOWN = 20  # the most lines without a score that are named
+MAX_NAMED_ROWS = 20  # the most lines without a score that are named
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def main() -> None:
         parser.error(f"--show is a number of rows, got {arguments.show}.")
     with rows_from(arguments.input) as source, lines_to(arguments.output) as lines:
         arguments.input, arguments.output = source, lines
-        score(arguments, parser.prog)
+        score_file(arguments, parser.prog)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,11 +89,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the references, and the judge's first question"
     )
     parser.add_argument("--show", type=int, default=0, metavar="N", help=show)
-    metric_options.add_flags(parser, *metric_options.ALL, "quiet", output=output)
+    metric_options.add_flags(parser, *metric_options.ALL_FLAGS, "quiet", output=output)
     metric_options.add_words(parser)
 
 
-def score(arguments: argparse.Namespace, program: str) -> None:
+def score_file(arguments: argparse.Namespace, program: str) -> None:
     """Scores the rows and prints what came of it. Ends the process where nothing can be scored."""
     from spanreward.rewards.metric_names import check_metric
     from spanreward.rewards.rows.lines import read_rows
@@ -103,11 +103,13 @@ def score(arguments: argparse.Namespace, program: str) -> None:
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
     console = Terminal(stderr=True, soft_wrap=True)
-    shown: list[str] = []
+    readings: list[str] = []
     try:
         inputs = (arguments.input, arguments.reward)
-        columns = metric_options.renamed(arguments.columns)
-        outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
+        columns = metric_options.column_names(arguments.columns)
+        outputs = [arguments.output]
+        if arguments.html:
+            outputs.append(arguments.html)
         metric_options.check_lines(arguments.output)
         metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
         check_page(arguments.html, arguments.overwrite, "score")
@@ -119,7 +121,7 @@ def score(arguments: argparse.Namespace, program: str) -> None:
         with (
             warnings_alone(),
             opened as (reward, settings),
-            bar_of(console, arguments.quiet) as bar,
+            progress_bar(console, arguments.quiet) as bar,
         ):
             from spanreward.rewards.scoring import read_verdicts, score_rows  # slow, as the metric
 
@@ -136,47 +138,50 @@ def score(arguments: argparse.Namespace, program: str) -> None:
                     overwrite=arguments.overwrite,
                 )
             if arguments.show:
-                shown = first_rows(arguments, reward, rows[: arguments.show])
+                readings = first_rows(arguments, reward, rows[: arguments.show])
         if arguments.html:
-            write_scored(
-                arguments.html, f"{title}: {arguments.input}", rows, read_verdicts(arguments.output)
-            )
+            page_title = f"{title}: {arguments.input}"
+            write_scored(arguments.html, page_title, rows, read_verdicts(arguments.output))
         write_json(arguments.json, asdict(summary))
     except (ValueError, OSError, ImportError) as error:
         leave(f"{program}: {error}")
     except KeyboardInterrupt:
         leave_interrupted(f"{program}: interrupted; the same command goes on from here.")
-    tell(summary, arguments, title, settings["parsed_by"])
-    if shown:
-        print("\n" + "\n\n".join(shown))
+    print_summary(summary, arguments, title, settings["parsed_by"])
+    if readings:
+        print("\n" + "\n\n".join(readings))
     if not summary.scored:
         statuses = ", ".join(summary.statuses)
         leave(f"{program}: no row was scored ({statuses}): `note` in {arguments.output} says why.")
 
 
-def bar_of(console: Terminal, quiet: bool) -> Progress:
+def progress_bar(console: Terminal, quiet: bool) -> Progress:
     return Progress(console=console, disable=quiet)
 
 
-def tell(summary: "Summary", arguments: argparse.Namespace, title: str, parsed_by: str) -> None:
+def print_summary(
+    summary: "Summary", arguments: argparse.Namespace, title: str, parsed_by: str
+) -> None:
     """Prints the rows without a score, the table, and what a reader must know of it."""
     from spanreward.rewards.base.unread import MUCH
     from spanreward.rewards.text.no_answers import in_a_sentence
 
     console = Terminal(stderr=True, soft_wrap=True)
-    unscored = [
-        f"{arguments.input}:{number}: not scored: {reason}" for number, reason in summary.bad_lines
-    ]
-    if len(unscored) > SHOWN:
-        unscored[SHOWN:] = [
-            f"... and {len(unscored) - SHOWN} more: see `note` in {arguments.output}"
-        ]
-    for line in unscored:
+    for number, reason in summary.bad_lines[:MAX_NAMED_ROWS]:
+        line = f"{arguments.input}:{number}: not scored: {reason}"
+        console.print(line, markup=False, highlight=False)
+    rest = len(summary.bad_lines) - MAX_NAMED_ROWS
+    if rest > 0:
+        line = f"... and {rest} more: see `note` in {arguments.output}"
         console.print(line, markup=False, highlight=False)
     table = Table(title=f"{title}: {arguments.output}", show_header=False)
     for name, value in asdict(summary).items():
-        if name not in ("bad_lines", "no_answers", "not_read"):
-            table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
+        if name in ("bad_lines", "no_answers", "not_read"):
+            continue
+        if isinstance(value, float):
+            table.add_row(name, f"{value:.4g}")
+        else:
+            table.add_row(name, str(value))
     table.add_row("not read", str(summary.not_read))
     if parsed_by:
         table.add_row("read by", parsed_by)

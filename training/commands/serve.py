@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the folder or hub id of a policy's tokenizer, for the credit of tokens; may be repeated"
     )
     parser.add_argument("--tokenizer", action="append", default=[], metavar="NAME", help=which)
-    metric_options.add_flags(parser, *metric_options.ASKING)
+    metric_options.add_flags(parser, *metric_options.JUDGE_FLAGS)
     metric_options.add_words(parser)
 
 
@@ -94,9 +94,8 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
 
         for judge in reward.judges:
             judge.start()
-        decided_by = ", ".join(
-            filter(None, (reward.__name__, settings["judge"], settings["parsed_by"]))
-        )
+        deciders = (reward.__name__, settings["judge"], settings["parsed_by"])
+        decided_by = ", ".join(filter(None, deciders))
         server = RewardServer(configured(Service(reward, decided_by, tokenizers).application))
         last.callback(server.leave)
         address = f"http://{arguments.host}:{listening.getsockname()[1]}"
@@ -111,7 +110,9 @@ def _tokenizer(name: str) -> Any:
 
     file = Path(name).expanduser() / "tokenizer.json"
     try:
-        return Tokenizer.from_file(str(file)) if file.is_file() else Tokenizer.from_pretrained(name)
+        if file.is_file():
+            return Tokenizer.from_file(str(file))
+        return Tokenizer.from_pretrained(name)
     except Exception as error:  # the library has no narrower one
         raise ValueError(
             f"--tokenizer {name} has no tokenizer.json: {' '.join(str(error).split())}"

@@ -69,7 +69,7 @@ def main() -> None:
 
             dry_run(recipe, arguments.accelerate_config, arguments.json)
             return
-        train(recipe, arguments.resume, arguments.stop_on, parser.prog)
+        train_and_report(recipe, arguments.resume, arguments.stop_on, parser.prog)
     except RecipeError as error:
         leave(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
@@ -95,7 +95,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "number of processes"
     )
     parser.add_argument("--resume", action="store_true", help=resume)
-    problems = "; ".join(f"{name} ({meaning})" for name, meaning in PROBLEMS.items())
+    meanings = [f"{name} ({meaning})" for name, meaning in PROBLEMS.items()]
+    problems = "; ".join(meanings)
     stop_on = (
         "save the policy and end the run at the first of these problems; the log warns of "
         f"all: {problems}"
@@ -119,7 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_words(parser)
 
 
-def train(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
+def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
     """Train and print how the run ended. Exits with the code that the help states."""
     from accelerate import PartialState
 

@@ -28,7 +28,9 @@ def custom_rows(data: FilePart) -> list[dict[str, Any]]:
 
     Raises RecipeError, naming the row, for one that cannot be used.
     """
-    return read_rows(custom_records(data), data, partial(usable_picture, Path()), others=True)
+    return read_rows(
+        custom_records(data), data, partial(usable_picture, Path()), keep_other_keys=True
+    )
 
 
 def custom_records(data: FilePart) -> Iterator[tuple[str, Mapping[str, Any]]]:

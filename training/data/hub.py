@@ -12,7 +12,7 @@ says what the columns mean.
 
 import io
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from huggingface_hub.constants import HF_HUB_CACHE
 from spanreward.rewards.files.hub import load_split
 from spanreward.rewards.rows.columns import picture_key
 from spanreward.rewards.rows.pictures import PictureError, open_file
-from spanreward.training.data.rows import COLUMNS, read_rows
+from spanreward.training.data.rows import ROW_COLUMNS, read_rows
 from spanreward.training.recipe import HubPart, RecipeError
 
 
@@ -40,17 +40,16 @@ def hub_rows(
     split = load_split(data.id, data.split, data.subset, data.revision, data.streaming)
     features = split.features or Features()  # a stream of JSON does not know its own
     key = picture_key(data.columns, features)
-    check_columns(data, features)
+    check_features(data, features)
     names: Mapping[Any, str] = data.columns
-    columns = {key, *extra_columns}.union(names.get(name, name) for name in COLUMNS)
+    columns = {key, *extra_columns}
+    for name in ROW_COLUMNS:
+        columns.add(names.get(name, name))
     pictured = key in features
     records = split.select_columns([name for name in features if name in columns])
     if pictured:
         records = records.cast_column(key, Image(decode=False))  # structs become pictures too
-    named = (
-        (f"{data.id} {data.split} row {number}", record)
-        for number, record in enumerate(records, start=1)
-    )
+    named = named_records(f"{data.id} {data.split}", records)
     folders = [Path(data.id), Path(config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
 
     def picture(value: Any, where: str) -> Any:
@@ -66,6 +65,12 @@ def hub_rows(
     return rows, pictures
 
 
+def named_records(split: str, records: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    """Yields each record with its name in messages: the split's, and its number from 1."""
+    for number, record in enumerate(records, start=1):
+        yield f"{split} row {number}", record
+
+
 def split_names(data: HubPart) -> list[str]:
     """Returns the names of the dataset's splits; where they are not known, only the one in
     `data`.
@@ -76,20 +81,28 @@ def split_names(data: HubPart) -> list[str]:
         return [data.split]
 
 
-def check_columns(data: HubPart, features: Features) -> None:
+def check_features(data: HubPart, features: Features) -> None:
     """Raises RecipeError for a missing column of `data.columns`, and for a picture column without
     pictures.
     """
     key = picture_key(data.columns, features)
-    without = key not in features and data.columns.get("prompt", "prompt") in features
-    for name in (*([] if without else [key]), *data.columns.values()):
+    prompt_key = data.columns.get("prompt", "prompt")
+    without_pictures = key not in features and prompt_key in features
+    needed = list(data.columns.values())
+    if not without_pictures:
+        needed.insert(0, key)
+    for name in needed:
         if name not in features:
             raise RecipeError(
                 f"the dataset {data.id!r} has no column {name!r}, only {sorted(features)}: set "
                 "data.columns."
             )
-    struct = isinstance(features.get(key), dict) and {"bytes", "path"} <= features[key].keys()
-    if not without and not struct and not isinstance(features[key], Image):
+    if without_pictures:
+        return
+    # undecoded pictures are {"bytes", "path"}
+    feature = features[key]
+    is_struct = isinstance(feature, dict) and {"bytes", "path"} <= feature.keys()
+    if not is_struct and not isinstance(feature, Image):
         raise RecipeError(
             f"the column {key!r} of the dataset {data.id!r} holds no pictures, one a row, but "
             f"{features[key]}: paths and addresses are not followed; save the pictures to disk and "
@@ -127,7 +140,6 @@ def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
 
 
 def is_inside(path: str, folders: Sequence[Path]) -> bool:
-    for folder in folders:
-        if Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder)):
-            return True
-    return False
+    """Returns whether a path lies in one of the folders, by its name: a link is not followed."""
+    absolute = Path(os.path.abspath(path))
+    return any(absolute.is_relative_to(os.path.abspath(folder)) for folder in folders)

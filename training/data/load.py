@@ -59,8 +59,9 @@ def load_data(
     except ValueError as error:
         raise RecipeError(str(error)) from error
     if isinstance(data, MixedPart):
-        parts = [numbered(dataset, number) for number, dataset in enumerate(parts)]
-        if len({"image" in dataset.column_names for dataset in parts}) > 1:
+        parts = [with_part_number(dataset, number) for number, dataset in enumerate(parts)]
+        has_pictures = {"image" in dataset.column_names for dataset in parts}
+        if len(has_pictures) > 1:
             raise RecipeError(
                 f"some parts of the data have pictures, and others none: {ALL_OR_NONE}."
             )
@@ -94,8 +95,8 @@ def load_part(
         raise RecipeError(f"the data of {data.source} holds no row with {content}.")
     dataset = as_dataset(rows, data.source)
     if pictures is not None:
-        chosen = pictures.select([int(row["id"]) - 1 for row in rows])
-        dataset = concatenate_datasets([chosen, dataset], axis=1)
+        places = [int(row["id"]) - 1 for row in rows]
+        dataset = concatenate_datasets([pictures.select(places), dataset], axis=1)
     if "image" in dataset.column_names:
         dataset = dataset.cast_column("image", Image())
     return dataset
@@ -131,10 +132,12 @@ def taught_rows(rows: Sequence[dict[str, Any]], data: RowsPart) -> list[dict[str
     chats = []
     left_out = 0
     for row, chat in zip(rows, chat_rows(rows), strict=True):
-        targets = learned(row, data)
-        left_out += not targets
+        targets = taught_texts(row, data)
+        if not targets:
+            left_out += 1
         for text in targets:
-            chats.append({**chat, "completion": [{"role": "assistant", "content": text}]})
+            message = {"role": "assistant", "content": text}
+            chats.append({**chat, "completion": [message]})
     if left_out and chats:
         log.warning(
             "left out %d rows with neither a reference nor answers, which SFT cannot learn, kept "
@@ -145,13 +148,13 @@ def taught_rows(rows: Sequence[dict[str, Any]], data: RowsPart) -> list[dict[str
     return chats
 
 
-def numbered(dataset: Dataset, number: int) -> Dataset:
+def with_part_number(dataset: Dataset, number: int) -> Dataset:
     """Returns the dataset with ids that differ from those of a mix's other parts."""
     ids = [f"{number}/{name}" for name in dataset["id"]]
     return dataset.remove_columns("id").add_column("id", ids)
 
 
-def learned(row: dict[str, Any], data: RowsPart) -> list[str]:
+def taught_texts(row: dict[str, Any], data: RowsPart) -> list[str]:
     """Returns the texts that SFT learns from a row: its `completion`, which only a function of your
     own gives; else the answer that most people gave, or every reference.
 
@@ -182,18 +185,21 @@ def most_frequent(answers: Sequence[str]) -> str:
     equals the first.
     """
     forms = [normalise(answer) or answer for answer in answers]
-    return answers[forms.index(max(forms, key=forms.count))]
+    most_frequent_form = max(forms, key=forms.count)
+    return answers[forms.index(most_frequent_form)]
 
 
 def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
     """Returns what the data's own files hold of each row."""
-    places = []
+    part_numbers = []
+    row_numbers = []  # from 1
     for name in ids:
         part, _, number = name.rpartition("/")
-        places.append((int(part or 0), int(number)))
-    last = max((number for _, number in places), default=0)
+        part_numbers.append(int(part or 0))
+        row_numbers.append(int(number))
+    last = max(row_numbers, default=0)
     records = [records_of_part(part, last) for part in data.parts]
-    return [records[place][number - 1] for place, number in places]
+    return [records[part][row - 1] for part, row in zip(part_numbers, row_numbers, strict=True)]
 
 
 def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 CharacterSpans = tuple[tuple[int, int], ...]
 MISTAKES = "mistakes"
-MARKED = ("completion", MISTAKES)
+MARKED_COLUMNS = ("completion", MISTAKES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,14 @@ def read_marked(
     See `read_each`. Raises ValueError also where the file's marks count no characters
     (`check_units`).
     """
-    samples = list(_samples(source, MARKED, columns, limit))
-    listed = []
+    samples = list(_samples(source, MARKED_COLUMNS, columns, limit))
+    entries_of_row = []
     numbers: list[Mark] = []
     for where, sample in samples:
         with _named(where):
-            marked = entries_of(sample.columns[MISTAKES], MISTAKES)
-            listed.append(marked)
-            numbers += _numbers(marked, sample.completion, f"{where}: ")
+            row_entries = entries_of(sample.columns[MISTAKES], MISTAKES)
+            entries_of_row.append(row_entries)
+            numbers += _numbers(row_entries, sample.completion, f"{where}: ")
     try:
         parts = check_units(numbers, MISTAKES)
     except ValueError as error:
@@ -69,9 +69,10 @@ def read_marked(
             first.text[first.start : first.end],
         )
     rows = []
-    for (where, sample), marked in zip(samples, listed, strict=True):
+    for (where, sample), row_entries in zip(samples, entries_of_row, strict=True):
         with _named(where):
-            rows.append((sample, _places(marked, MISTAKES, sample.completion)))
+            places = _places(row_entries, MISTAKES, sample.completion)
+            rows.append((sample, places))
     return rows
 
 
@@ -129,7 +130,7 @@ def _named(where: str) -> Iterator[None]:
         raise ValueError(f"{where}: {error}.") from None
 
 
-def marks(value: Any, column: str, text: str) -> CharacterSpans:
+def mark_places(value: Any, column: str, text: str) -> CharacterSpans:
     """Returns the characters of a list of [start, end], of whole words of the text, and of [word,
     n] for where the word stands the n-th time. Raises ValueError for what is not in the text, for a
     word alone that stands in it more than once, and as `check_units` does.
@@ -152,7 +153,7 @@ def entries_of(value: Any, column: str) -> list[Any]:
         value = [value]
     listed = entries(value, column, (str, list, dict))
     if value is None or listed == [value]:
-        raise wrong(column, "a list of [start, end] or of words", value)
+        raise wrong_value(column, "a list of [start, end] or of words", value)
     return [range_in(entry) or entry for entry in listed]
 
 
@@ -161,53 +162,57 @@ def range_in(entry: Any) -> Range | None:
     words = ""
     if isinstance(entry, Mapping):
         value = entry.get("value")
-        held = value if isinstance(value, Mapping) else entry
-        places = [held.get("start", held.get("start_offset"))]
-        places.append(held.get("end", held.get("end_offset")))
-        if isinstance(held.get("text"), str):
-            words = held["text"]
+        fields = value if isinstance(value, Mapping) else entry
+        start = fields.get("start", fields.get("start_offset"))
+        end = fields.get("end", fields.get("end_offset"))
+        if isinstance(fields.get("text"), str):
+            words = fields["text"]
     elif isinstance(entry, list) and len(entry) in (2, 3):
-        places = entry[:2]
+        start, end = entry[:2]
     else:
         return None
-    start, end = places
     if type(start) is type(end) is int:
         return Range(start, end, words)
     return None
 
 
-def _numbers(listed: Sequence[Any], text: str, name: str) -> list[Mark]:
-    found = []
-    for entry in listed:
+def _numbers(row_entries: Sequence[Any], text: str, name: str) -> list[Mark]:
+    """Returns the entries that are numbers, as marks of the text. name: the row's, in messages."""
+    marks = []
+    for entry in row_entries:
         if isinstance(entry, Range):
-            found.append(Mark(name, text, entry.start, entry.end, entry.words))
-    return found
+            marks.append(Mark(name, text, entry.start, entry.end, entry.words))
+    return marks
 
 
-def _places(listed: Sequence[Any], column: str, text: str) -> CharacterSpans:
-    return tuple(_place(entry, column, text) for entry in listed)
+def _places(row_entries: Sequence[Any], column: str, text: str) -> CharacterSpans:
+    return tuple(_place(entry, column, text) for entry in row_entries)
 
 
 def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
+    """Returns the characters that one entry marks. Raises ValueError for none in the text, and for
+    a word alone that stands in it more than once.
+    """
     if isinstance(entry, Range):
         if 0 <= entry.start < entry.end <= len(text):
             return entry.start, entry.end
         entry = [entry.start, entry.end]
-    word, which = entry, None
+    word = entry
+    number = None  # of the word's times in the text, from 1
     if isinstance(entry, list) and len(entry) == 2:
-        word, which = entry
+        word, number = entry
     places = whole_words(word, text) if isinstance(word, str) else []
-    if which is None and len(places) > 1:
-        wanted = (
-            f"a word that stands once in its text, or [{word!r}, 1] for the first of "
-            f"{len(places)} times"
-        )
-        raise wrong(column, wanted, entry)
-    number = 1 if which is None else which
+    if number is None:
+        if len(places) > 1:
+            requirement = (
+                f"a word that stands once in its text, or [{word!r}, 1] for the first of "
+                f"{len(places)} times"
+            )
+            raise wrong_value(column, requirement, entry)
+        number = 1
     if type(number) is not int or not 0 < number <= len(places):
-        raise wrong(
-            column, f"spans of its text of {len(text)} characters, or whole words of it", entry
-        )
+        requirement = f"spans of its text of {len(text)} characters, or whole words of it"
+        raise wrong_value(column, requirement, entry)
     return places[number - 1]
 
 
@@ -217,8 +222,10 @@ def whole_words(word: str, text: str) -> list[tuple[int, int]]:
         return []
     before = r"(?<!\w)" if word[0].isalnum() else ""
     after = r"(?!\w)" if word[-1].isalnum() else ""
-    return [match.span() for match in re.finditer(before + re.escape(word) + after, text)]
+    pattern = before + re.escape(word) + after
+    return [match.span() for match in re.finditer(pattern, text)]
 
 
-def wrong(column: str, wanted: str, value: Any) -> ValueError:
-    return ValueError(f"the column {column!r} must hold {wanted}, got {value!r}")
+def wrong_value(column: str, requirement: str, value: Any) -> ValueError:
+    """Returns the error for a column's value that is not what the column must hold."""
+    return ValueError(f"the column {column!r} must hold {requirement}, got {value!r}")

@@ -14,8 +14,8 @@ from datasets import Dataset
 
 from spanreward.training.data.row_content import row_content
 
-COLUMNS = ("question", "reference", "answers")  # of `row_content`
-MEASURED = 256  # rows whose references are counted in tokens
+CONTENT_COLUMNS = ("question", "reference", "answers")  # of `row_content`
+MAX_MEASURED_ROWS = 256  # rows whose references are counted in tokens
 
 
 def row_cautions(
@@ -49,8 +49,9 @@ def reference_length(dataset: Dataset, tokenizer: Any) -> float:
     if "reference" not in dataset.column_names:
         return 0.0
     lengths: list[int] = []
-    for given in dataset.select(range(min(len(dataset), MEASURED)))["reference"]:
-        texts = [text for text in _texts_of(given) if text.strip()]
+    measured_rows = min(len(dataset), MAX_MEASURED_ROWS)
+    for references in dataset.select(range(measured_rows))["reference"]:
+        texts = [text for text in _texts_of(references) if text.strip()]
         if texts:
             ids = tokenizer(texts, add_special_tokens=False)["input_ids"]
             lengths.append(max(map(len, ids)))
@@ -66,16 +67,17 @@ def shared_rows(dataset: Dataset, validation: Dataset) -> int:
 
 
 def _contents(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
-    columns = [name for name in COLUMNS if name in dataset.column_names]
+    columns = [name for name in CONTENT_COLUMNS if name in dataset.column_names]
     for row in dataset.select_columns(columns):
         question, references, answers = row_content(row)
         if references or answers:
             yield question, references, answers
 
 
-def _texts_of(given: str | Sequence[str] | None) -> Iterable[str]:
-    if given is None:
+def _texts_of(references: str | Sequence[str] | None) -> Iterable[str]:
+    """Returns a row's references, which may be one text, several or none."""
+    if references is None:
         return []
-    if isinstance(given, str):
-        return [given]
-    return [text for text in given if text is not None]
+    if isinstance(references, str):
+        return [references]
+    return [text for text in references if text is not None]

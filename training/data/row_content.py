@@ -9,6 +9,6 @@ from typing import Any
 
 def row_content(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Returns the question, the references and the answers."""
-    return row.get("question"), *(
-        tuple(map(str, row.get(name) or ())) for name in ("reference", "answers")
-    )
+    references = tuple(map(str, row.get("reference") or ()))
+    answers = tuple(map(str, row.get("answers") or ()))
+    return row.get("question"), references, answers

@@ -38,25 +38,26 @@ from spanreward.training.recipe import RecipeError, RowsPart
 log = logging.getLogger(__name__)
 
 DESCRIBE = "Describe the picture."
-ASKED = "{question}"
+QUESTION_FIELD = "{question}"
 ALL_OR_NONE = "give all rows of a run a picture, or none"
-COLUMNS = ("prompt", *READERS)  # of a row, beside its id and picture
-RIGHT = ("reference", "answers", "context")  # what an answer can be compared with
+ROW_COLUMNS = ("prompt", *READERS)  # of a row, beside its id and picture
+JUDGED_COLUMNS = ("reference", "answers", "context")  # what an answer can be compared with
 
 
 def read_rows(
     records: Iterable[tuple[str, Mapping[str, Any]]],
     data: RowsPart,
     picture: Callable[[Any, str], Any],
-    others: bool = False,
+    keep_other_keys: bool = False,
     extra_columns: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises RecipeError, naming the record, for one that cannot
     be used.
 
     records: (name for error messages, record). picture: turns the record's picture into the row's
-    image, or raises. A row's id is its record's number from 1, as text. others: a row has its
-    record's other keys too. extra_columns: those that it has anyway, since rewards read them.
+    image, or raises. A row's id is its record's number from 1, as text. keep_other_keys: a
+    row has its record's other keys too. extra_columns: those that it has anyway, since rewards
+    read them.
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
@@ -80,7 +81,7 @@ def read_rows(
         image = picture(record[image_key], where) if pictured else None
         prompt = asked_in(values, data.prompt, pictured, where)
         row = {"id": str(number), "image": image, "prompt": prompt, **values}
-        if others:
+        if keep_other_keys:
             row |= other_columns(record, data)
         row |= columns_named(record, extra_columns)
         rows.append(row)
@@ -146,20 +147,20 @@ def prompt_for(question: str | None, prompt: str | None) -> str:
     else after it.
     """
     if question is None:
-        if prompt is None or ASKED in prompt:
+        if prompt is None or QUESTION_FIELD in prompt:
             return DESCRIBE
         return prompt
     if prompt is None:
         return question
-    if ASKED in prompt:
-        return prompt.replace(ASKED, question)
+    if QUESTION_FIELD in prompt:
+        return prompt.replace(QUESTION_FIELD, question)
     return f"{prompt}\n{question}"
 
 
 def read_values(
     record: Mapping[str, Any], columns: Mapping[Any, str], where: str
 ) -> dict[str, Any]:
-    """Returns the record's value or None for each of COLUMNS, as a dataset holds it: lists for
+    """Returns the record's value or None for each of ROW_COLUMNS, as a dataset holds it: lists for
     tuples. Raises RecipeError for a value of another kind.
     """
     prompt_key = columns.get("prompt", "prompt")
@@ -180,18 +181,18 @@ def read_values(
 def is_empty(
     record: Mapping[str, Any], values: Mapping[str, Any], columns: Mapping[Any, str], where: str
 ) -> bool:
-    """Whether the keys in RIGHT hold nothing.
+    """Whether the keys in JUDGED_COLUMNS hold nothing.
 
     Raises RecipeError where `columns` names some and none is there.
     """
-    named = [columns[column] for column in RIGHT if column in columns]
-    there = any(columns.get(column, column) in record for column in RIGHT)
-    if named and not there:
+    named = [columns[column] for column in JUDGED_COLUMNS if column in columns]
+    has_key = any(columns.get(column, column) in record for column in JUDGED_COLUMNS)
+    if named and not has_key:
         keys = " or ".join(map(repr, named))
         raise RecipeError(
             f"{where} has no {keys}, only {sorted(record)}: set data.columns to its keys."
         )
-    return there and all(values[column] is None for column in RIGHT)
+    return has_key and all(values[column] is None for column in JUDGED_COLUMNS)
 
 
 def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
@@ -200,21 +201,22 @@ def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: 
     A picture's placeholder goes, as the policy's processor puts it in, or becomes words, in the
     question too. Raises RecipeError for a placeholder without a picture.
     """
-    own, question = values.pop("prompt"), values["question"]
+    row_prompt = values.pop("prompt")
+    question = values["question"]
     if question is not None:
-        question = _placed(question, "the question", pictured, where)
+        question = _without_placeholders(question, "the question", pictured, where)
         values["question"] = question
-    if own:
-        asked = _placed(own, "the prompt", pictured, where)
+    if row_prompt:
+        text = _without_placeholders(row_prompt, "the prompt", pictured, where)
     elif prompt is not None:
-        template = _placed(prompt, "the recipe's prompt", pictured, where)
-        asked = prompt_for(question or None, template)
+        template = _without_placeholders(prompt, "the recipe's prompt", pictured, where)
+        text = prompt_for(question or None, template)
     else:
-        asked = prompt_for(question or None, None)
-    return asked or DESCRIBE
+        text = prompt_for(question or None, None)
+    return text or DESCRIBE
 
 
-def _placed(text: str, name: str, pictured: bool, where: str) -> str:
+def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> str:
     """Returns the text without placeholders. Raises RecipeError for one without a picture."""
     try:
         plain = without_placeholders(text, 1 if pictured else 0, name)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 # Units other than characters: Python's encoding, and the bytes of one unit. Of several that fit,
 # the first is named.
 ENCODINGS = {"UTF-16 units": ("utf-16-le", 2), "UTF-8 bytes": ("utf-8", 1)}
-LONGEST = 40  # characters of a word that a message has on each side
+MAX_WORD_CHARACTERS = 40  # characters of a word that a message has on each side
 # Letters of languages that write no spaces, or glue particles to a word: Thai to Burmese, Khmer,
 # kana and Chinese, Hangul. There a place between two letters may end a word.
 UNSPACED = re.compile(
@@ -48,7 +48,8 @@ class Mark:
         """Returns the characters that the numbers are in a unit of ENCODINGS; None where one of
         them lies within a character or past the end.
         """
-        start, end = (character_at(self.text, place, unit) for place in (self.start, self.end))
+        start = character_at(self.text, self.start, unit)
+        end = character_at(self.text, self.end, unit)
         if start is None or end is None:
             return None
         return start, end
@@ -84,7 +85,8 @@ def _other_unit(
     mark: Mark, place: tuple[int, int], unit: str, marks: Sequence[Mark], column: str
 ) -> ValueError:
     everywhere = ""
-    if len(marks) > 1 and all(each.fits(each.counted_in(unit)) for each in marks):
+    all_fit = all(other.fits(other.counted_in(unit)) for other in marks)
+    if len(marks) > 1 and all_fit:
         everywhere = f", as would all {len(marks)} marks"
     encoding, size = ENCODINGS[unit]
     count = "n" if size == 1 else f"{size} * n"
@@ -101,8 +103,10 @@ def _fault(mark: Mark) -> str:
         return f"ends past its text of {len(mark.text)} characters"
     for verb, place in zip(("begins", "ends"), mark.place, strict=True):
         if within_word(mark.text, place):
-            before = re.search(r"(?<!\w)\w*+\Z", mark.text[max(0, place - LONGEST) : place])
-            behind = re.match(r"\w*", mark.text[place : place + LONGEST])
+            before = re.search(
+                r"(?<!\w)\w*+\Z", mark.text[max(0, place - MAX_WORD_CHARACTERS) : place]
+            )
+            behind = re.match(r"\w*", mark.text[place : place + MAX_WORD_CHARACTERS])
             if before is not None and behind is not None:
                 return f"{verb} inside the word {before.group() + behind.group()!r}"
     return f"is {mark.text[slice(*mark.place)]!r}, and not {mark.words!r}"

@@ -6,19 +6,21 @@ spanreward criteria write rows.jsonl --judge vllm:MODEL --output with_criteria.j
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.progress import track
 from rich.table import Table
 
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.earlier import by_fingerprint
 from spanreward.rewards.files.outputs import resumed_lines
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.commands import metric_options
-from spanreward.training.commands.main import run
+from spanreward.training.commands.main import run_subcommand
 from spanreward.training.data.marks import read_each
 
 HELP = "let a judge write criteria for each row, to check and to edit"
@@ -33,16 +35,16 @@ is left out. Where a row has references, so is one that none of its references m
 all of them and a reference of another row meet, because it tells nothing apart. The same command
 goes on after an interruption, keeps what is there, with your changes, and asks again where the
 judge gave no list; --overwrite starts anew. OUTPUT.settings.json has the judge and the prompts."""
-CHUNK = 16  # rows that are asked about together
-SHOWN = 500  # rows on a page
-LINE = {"criteria": list, "refused": dict, "fingerprint": str}  # the keys that a row gets
+CHUNK_ROWS = 16  # that are asked about together
+MAX_PAGE_ROWS = 500
+NEW_KEYS = {"criteria": list, "refused": dict, "fingerprint": str}  # that a row gets
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rows", metavar="ROWS", help="a table, or hub:NAME[:SPLIT]")
     parser.add_argument("--html", type=Path, metavar="PAGE", help="a page to check the criteria on")
     output = {"required": True, "metavar": "FILE.jsonl", "help": "the rows with criteria"}
-    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite")
+    flags = (*metric_options.JUDGE_FLAGS, *metric_options.ROW_FLAGS, "output", "overwrite")
     options = {"help": f"evidence=context, prompts=FILE, and {metric_options.OF_JUDGE}"}
     metric_options.add_flags(
         parser, *flags, judge={"required": True}, output=output, options=options
@@ -65,59 +67,73 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     )
     metric_options.check_lines(output)
     check_page(page, arguments.overwrite, "criteria")
-    given = (metric_options.renamed(arguments.columns), arguments.limit)
-    samples = read_each(arguments.rows, (), lambda sample: sample, *given)
-    rows = [row for _, row in read_table(arguments.rows, *given)]
+    columns = metric_options.column_names(arguments.columns)
+    samples = read_each(arguments.rows, (), lambda sample: sample, columns, arguments.limit)
+    rows = [row for _, row in read_table(arguments.rows, columns, arguments.limit)]
     try:
         json.dumps(rows)
     except TypeError as error:
         raise ValueError(
             f"the rows of {arguments.rows} are no JSON ({error}): give pictures as paths."
         ) from None
-    texts = list(dict.fromkeys(text for one in samples for text in one.references[:1]))
-    # by a row's first reference that of another row
-    others = dict(zip(texts, [*texts[1:], *texts[:1]], strict=True))
-    asked = [(one, others.get("".join(one.references[:1]), "")) for one in samples]
-    marks, failures = list(map(fingerprint, samples)), list[str]()
+    questions = with_other_references(samples)
+    marks = list(map(fingerprint, samples))
+    failures: list[str] = []
     with metric_options.open_metric("criteria", arguments) as (reward, settings):
         assert isinstance(reward, CriteriaReward)
-        if any(one.images for one in samples):
+        if any(sample.images for sample in samples):
             check_viewers(reward)
         settings["writing"] = PROMPTS
         with (
-            resumed_lines(output, settings, LINE, arguments.overwrite) as (file, lines),
+            resumed_lines(output, settings, NEW_KEYS, arguments.overwrite) as (file, lines),
             reward.judge,
         ):
-            found = by_fingerprint(lines, marks)
-            waiting = [number for number in range(len(rows)) if number not in found]
-            for start in track(range(0, len(waiting), CHUNK), "writing criteria"):
-                chunk = waiting[start : start + CHUNK]
-                for number, written in zip(
-                    chunk, write_criteria(reward, [asked[n] for n in chunk]), strict=True
-                ):
+            line_of = by_fingerprint(lines, marks)  # by the row's number
+            waiting = [number for number in range(len(rows)) if number not in line_of]
+            for start in track(range(0, len(waiting), CHUNK_ROWS), "writing criteria"):
+                chunk = waiting[start : start + CHUNK_ROWS]
+                answers = write_criteria(reward, [questions[number] for number in chunk])
+                for number, written in zip(chunk, answers, strict=True):
                     if isinstance(written, Failure):
                         failures.append(written.message)
                         continue
-                    found[number] = rows[number] | dict(
-                        zip(LINE, (*written, marks[number]), strict=True)
-                    )
-                    file.write(json.dumps(found[number]) + "\n")
+                    new_values = (*written, marks[number])
+                    line_of[number] = rows[number] | dict(zip(NEW_KEYS, new_values, strict=True))
+                    file.write(json.dumps(line_of[number]) + "\n")
                 file.flush()
-    if not found:
+    if not line_of:
         raise ValueError(f"no row got criteria: {failures[0]}.")
     if page:
-        shown = [(samples[number], found[number]) for number in sorted(found)[:SHOWN]]
+        page_rows = []
+        for number in sorted(line_of)[:MAX_PAGE_ROWS]:
+            page_rows.append((samples[number], line_of[number]))
         write_rendered(
-            page, "criteria.html.jinja", name=arguments.rows, settings=settings, shown=shown
+            page, "criteria.html.jinja", name=arguments.rows, settings=settings, shown=page_rows
         )
-    counts = {
-        key: sum(len(line[key]) for line in found.values()) for key in ("criteria", "refused")
-    }
-    lacking = len(rows) - sum(bool(line["criteria"]) for line in found.values())
-    numbers = {"rows": len(rows), **counts, "rows without criteria": lacking}
+    numbers = {"rows": len(rows), "criteria": 0, "refused": 0, "rows without criteria": len(rows)}
+    for line in line_of.values():
+        numbers["criteria"] += len(line["criteria"])
+        numbers["refused"] += len(line["refused"])
+        if line["criteria"]:
+            numbers["rows without criteria"] -= 1
     table = Table(*numbers, title=str(output), caption=next(iter(failures), None))
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
+
+
+def with_other_references(samples: Sequence[Sample]) -> list[tuple[Sample, str]]:
+    """Returns each sample with the first reference of another row, "" where it has none itself."""
+    first_references: list[str] = []
+    for sample in samples:
+        first_references += sample.references[:1]
+    texts = list(dict.fromkeys(first_references))
+    following = [*texts[1:], *texts[:1]]
+    other_of = dict(zip(texts, following, strict=True))
+    pairs = []
+    for sample in samples:
+        reference = sample.references[0] if sample.references else ""
+        pairs.append((sample, other_of.get(reference, "")))
+    return pairs
 
 
 def ways() -> dict[str, Any]:
@@ -125,4 +141,4 @@ def ways() -> dict[str, Any]:
 
 
 def main() -> None:
-    run("spanreward criteria", __doc__, ways())
+    run_subcommand("spanreward criteria", __doc__, ways())

@@ -19,9 +19,9 @@ from spanreward.rewards.files.outputs import check_json, resumed_lines
 from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.training.commands import metric_options
-from spanreward.training.commands.main import run
+from spanreward.training.commands.main import run_subcommand
 
-CHUNK = 16  # rows that are judged together
+CHUNK_PAIRS = 16  # rows that are judged together
 
 TRAIN = """\
     # copy a recipe and train by it
@@ -87,7 +87,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     metric_options.add_words(parser)
 
 
-def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
+def train_command(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.training.experimental.judge_training.data import load_judge_recipe
 
     overrides = metric_options.overrides_of(arguments)
@@ -110,7 +110,7 @@ def add_label(parser: argparse.ArgumentParser) -> None:
         help="completions with their references: a file, or hub:NAME[:SPLIT]",
     )
     output = {"required": True, "metavar": "LABELS.jsonl", "help": "a question a line"}
-    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite")
+    flags = (*metric_options.JUDGE_FLAGS, *metric_options.ROW_FLAGS, "output", "overwrite")
     metric_options.add_flags(parser, *flags, judge={"required": True}, output=output)
     metric_options.add_words(parser)
 
@@ -125,7 +125,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     metric_options.check_lines(arguments.output)
     samples, pictures = dict[str, Sample](), dict[str, str]()
     for row in read_rows(
-        arguments.rows, metric_options.renamed(arguments.columns), arguments.limit
+        arguments.rows, metric_options.column_names(arguments.columns), arguments.limit
     ):
         if isinstance(row.sample, str) or not row.sample.references:
             raise ValueError(
@@ -137,25 +137,32 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         metric_options.open_metric("posh", arguments) as (posh, settings),
         resumed_lines(arguments.output, settings, LABEL, arguments.overwrite) as (file, lines),
     ):
-        done = {mark for line in lines for mark in line.get(DONE, ())}
-        there = {json.dumps({key: line[key] for key in LABEL}) for line in lines}
-        waiting, failed = [mark for mark in samples if mark not in done], 0
+        done = set()
+        earlier_lines = set()
+        for line in lines:
+            done.update(line.get(DONE, ()))
+            earlier_lines.add(json.dumps({key: line[key] for key in LABEL}))
+        waiting = [mark for mark in samples if mark not in done]
+        failed = 0
         (judge,) = posh.judges
         noting = Noting(judge, pictures)
         reward = PoshReward(noting, **settings["options"])
         with judge:
-            for start in track(range(0, len(waiting), CHUNK), "labelling"):
-                marks = waiting[start : start + CHUNK]
+            for start in track(range(0, len(waiting), CHUNK_PAIRS), "labelling"):
+                marks = waiting[start : start + CHUNK_PAIRS]
                 verdicts = reward.assess([samples[mark] for mark in marks])
-                judged = [
-                    mark for mark, one in zip(marks, verdicts, strict=True) if one.score is not None
-                ]
+                judged = []
+                for mark, verdict in zip(marks, verdicts, strict=True):
+                    if verdict.score is not None:
+                        judged.append(mark)
                 failed += len(marks) - len(judged)
-                noted = [
-                    line for line in noting.noted if json.dumps(line) not in there
-                ] or noting.noted[-1:]
-                noted[-1:] = [line | {DONE: judged} for line in noted[-1:]]
-                file.write("".join(json.dumps(line) + "\n" for line in noted))
+                noted = [line for line in noting.noted if json.dumps(line) not in earlier_lines]
+                noted = noted or noting.noted[-1:]
+                # the last line of a chunk tells which rows are done
+                if noted:
+                    noted[-1] = noted[-1] | {DONE: judged}
+                for line in noted:
+                    file.write(json.dumps(line) + "\n")
                 file.flush()
                 noting.noted.clear()
     numbers = {
@@ -180,10 +187,10 @@ def ways() -> dict[str, Any]:
         "add_arguments": add_label,
     }
     return {
-        "train": SimpleNamespace(**training, measure=train),
+        "train": SimpleNamespace(**training, measure=train_command),
         "label": SimpleNamespace(**keeping, measure=label),
     }
 
 
 def main() -> None:
-    run("spanreward judge", __doc__, ways())
+    run_subcommand("spanreward judge", __doc__, ways())

@@ -190,8 +190,8 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
     for key in ("kind", "place", "group"):
         _, cell = np.unique([getattr(phrase, key) for phrase in claims], return_inverse=True)
         residual = credit - baseline
-        others = np.bincount(cell, residual)[cell] - residual
-        baseline += others / (np.bincount(cell)[cell] - 1 + SHRINK)
+        rest_mean_sum = np.bincount(cell, residual)[cell] - residual
+        baseline += rest_mean_sum / (np.bincount(cell)[cell] - 1 + SHRINK)
     is_claim = np.array([phrase.kind != FILLER for phrase in phrases], dtype=np.bool_)
     baselines = np.zeros(len(phrases))
     baselines[is_claim] = baseline

@@ -20,6 +20,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from statistics import stdev
 from typing import Any
@@ -79,12 +80,12 @@ def groups_to_draw(missing: int, useful: int, seen: int, batch: int) -> int:
     return min(batch, math.ceil(missing * (seen + 2) / (useful + 1)))
 
 
-def round_groups(wanted: int, group_size: int, ranks: int) -> int:
+def round_groups(groups: int, group_size: int, ranks: int) -> int:
     """Returns the fewest groups, `wanted` or more, whose completions split evenly over the
     ranks.
     """
     unit = ranks // math.gcd(group_size, ranks)
-    return -(-wanted // unit) * unit
+    return -(-groups // unit) * unit
 
 
 def draw(count: int, seed: int, first: int, last: int) -> list[int]:
@@ -131,9 +132,10 @@ class DynamicSampling:
         and returns the groups of all ranks. size: completions of a group.
         """
         groups = draft(inputs)
-        rewards = [
-            rollout.reward for group in groups for rollout in group if rollout.reward is not None
-        ]
+        rewards = []
+        for rollout in chain(*groups):
+            if rollout.reward is not None:
+                rewards.append(rollout.reward)
         reward = sum(rewards) / len(rewards) if rewards else math.nan
         missing = []
         for number, group in enumerate(groups):
@@ -145,13 +147,15 @@ class DynamicSampling:
         drawn = 0
         useful = len(groups) - len(missing)
         while missing and rounds < self.max_resamples:
-            wanted = groups_to_draw(len(missing), useful, len(groups) + drawn, len(groups))
+            wanted_groups = groups_to_draw(len(missing), useful, len(groups) + drawn, len(groups))
             begin = self.drawn
-            self.drawn += round_groups(wanted, unit, ranks)
+            self.drawn += round_groups(wanted_groups, unit, ranks)
             numbers = draw(len(self.dataset), self.seed, begin, self.drawn)
-            rows = share([row for row in numbers for _ in range(size)], rank, ranks)
-            found = draft([self._read(row, inputs[0]) for row in rows])
-            for row, group in zip(numbers, found, strict=True):
+            # a group's row stands once for each of its completions
+            repeated = list(chain(*([row] * size for row in numbers)))
+            rows = share(repeated, rank, ranks)
+            new_groups = draft([self._read(row, inputs[0]) for row in rows])
+            for row, group in zip(numbers, new_groups, strict=True):
                 if has_variance(group, self.spread):
                     useful += 1
                     if missing:
@@ -161,11 +165,11 @@ class DynamicSampling:
             rounds += 1
             drawn += len(numbers)
         batch = []
-        for number, given in enumerate(inputs, start=rank * len(inputs)):
+        for number, input_row in enumerate(inputs, start=rank * len(inputs)):
             place = number // size
-            batch.append(self._read(replaced[place], given) if place in replaced else given)
+            batch.append(self._read(replaced[place], input_row) if place in replaced else input_row)
         counts = {"rounds": rounds, "drawn_groups": drawn, "resampled_groups": len(replaced)}
-        rollouts = share([rollout for group in groups for rollout in group], rank, ranks)
+        rollouts = share(list(chain(*groups)), rank, ranks)
         return batch, rollouts, {"reward": reward, "unfilled_groups": len(missing), **counts}
 
     def save(self, checkpoint: Path) -> None:
@@ -185,5 +189,6 @@ class DynamicSampling:
 
 
 def share(rows: list[Any], rank: int, ranks: int) -> list[Any]:
+    """Returns this rank's part of the rows, which follow each other by rank."""
     count = len(rows) // ranks
     return rows[rank * count : (rank + 1) * count]

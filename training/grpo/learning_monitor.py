@@ -192,8 +192,13 @@ class LearningMonitor(TrainerCallback):
         """Returns the likeliest reason, and what to do."""
         trainer = self.trainer
         batch = self.batch
-        parameters = {id(one) for one in trainer.model.parameters() if one.requires_grad}
-        held = {id(one) for group in trainer.optimizer.param_groups for one in group["params"]}
+        parameters = set()
+        for parameter in trainer.model.parameters():
+            if parameter.requires_grad:
+                parameters.add(id(parameter))
+        held: set[int] = set()  # by the optimizer
+        for group in trainer.optimizer.param_groups:
+            held.update(map(id, group["params"]))
         if not batch.kept and trainer.mask_truncated_completions:
             longest = trainer.max_completion_length
             cut = f"every completion was cut at max_completion_length ({longest})"

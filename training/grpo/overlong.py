@@ -78,9 +78,9 @@ def _from_sum(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tens
     """
     counts = weights != 0
     counts[column] = False
-    others = rewards[:, counts]
-    total = (others * weights[counts]).nansum(1)
-    total = total.masked_fill(others.isnan().all(1), math.nan)
+    other_rewards = rewards[:, counts]
+    total = (other_rewards * weights[counts]).nansum(1)
+    total = total.masked_fill(other_rewards.isnan().all(1), math.nan)
     punished = rewards.masked_fill(total.isnan().unsqueeze(1), math.nan)
     punished[:, column] = below_group(total, punished[:, column], group) - total
     return punished

@@ -46,9 +46,9 @@ class Phases(TrainerCallback):
         try:
             yield
         finally:
-            taken = time.perf_counter() - start
-            self.seconds[phase] += taken - self._inner
-            self._inner = outer + taken
+            seconds = time.perf_counter() - start
+            self.seconds[phase] += seconds - self._inner
+            self._inner = outer + seconds
 
     def move(self, phase: str, source: str, seconds: float) -> None:
         """Counts `seconds` that `source` has as `phase`, for parts that are measured elsewhere."""

@@ -51,7 +51,7 @@ LOGGED = (
 
 
 def check_parts(
-    args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any], given: Mapping[str, Any]
+    args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any], arguments: Mapping[str, Any]
 ) -> None:
     """Raises ValueError for arguments that a SpanGRPOTrainer cannot train with, before anything is
     loaded.
@@ -66,9 +66,9 @@ def check_parts(
                 f"reward_funcs has {function!r}: give a reward that is made, as "
                 "PoshReward('match')."
             )
-    _check_functions(args, functions, given)
+    _check_functions(args, functions, arguments)
     names = [reward.__name__ for reward in rewards]
-    rollout_func = given.get("rollout_func")
+    rollout_func = arguments.get("rollout_func")
     if args.reward_weights is not None:
         _check_weights(args.reward_weights, len(functions))
     function_names = [get_callable_name(function) for function in functions if callable(function)]
@@ -78,7 +78,7 @@ def check_parts(
         )
     _check_deciding(args, functions)
     for name in ("tools", "environment_factory", "rollout_func"):
-        if given.get(name) and args.dynamic_sampling:
+        if arguments.get(name) and args.dynamic_sampling:
             raise ValueError(
                 f"dynamic_sampling completes prompts in one turn, and {name} makes several: leave "
                 "one."
@@ -89,7 +89,7 @@ def check_parts(
             "out."
         )
     by_reward = (args.metric_for_best_model or "").endswith("eval_reward")
-    if by_reward and isinstance(given.get("eval_dataset"), Mapping):
+    if by_reward and isinstance(arguments.get("eval_dataset"), Mapping):
         raise ValueError(
             "several eval_dataset log one eval_reward, and the last would choose: give one of them."
         )
@@ -97,7 +97,7 @@ def check_parts(
         raise ValueError(
             "remove_unused_columns=True drops the columns that the rewards read: leave it out."
         )
-    dataset = given.get("train_dataset")  # TRL itself refuses what is no dataset
+    dataset = arguments.get("train_dataset")  # TRL itself refuses what is no dataset
     if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
         raise ValueError(
             "dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole."
@@ -110,10 +110,10 @@ def check_parts(
         )
     if rollout_func is None:  # a rollout function may add columns
         for part in ("train_dataset", "eval_dataset"):
-            check_columns(rewards, part, given.get(part))
-            check_pictures(rewards, part, given.get(part))
+            check_columns(rewards, part, arguments.get(part))
+            check_pictures(rewards, part, arguments.get(part))
     if any(reward.by_batch for reward in rewards):
-        _check_groups(args, given.get("eval_dataset"))
+        _check_groups(args, arguments.get("eval_dataset"))
     _check_saves(args)
     _check_best(args, rewards, len(functions))
 
@@ -212,8 +212,8 @@ def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     A stream without known columns passes.
     """
     if isinstance(dataset, Mapping):
-        for name, one in dataset.items():
-            check_columns(rewards, f"{part}[{name!r}]", one)
+        for name, split in dataset.items():
+            check_columns(rewards, f"{part}[{name!r}]", split)
         return
     if dataset is None or is_lazy(dataset):
         return
@@ -237,7 +237,7 @@ def is_lazy(dataset: Any) -> bool:
 def made_by_transform(dataset: Any) -> bool:
     """Whether a transform makes rows of the dataset, or of one of several, as they are read."""
     if isinstance(dataset, Mapping):
-        return any(is_lazy(one) for one in dataset.values())
+        return any(is_lazy(split) for split in dataset.values())
     return is_lazy(dataset)
 
 
@@ -307,8 +307,12 @@ def _check_saves(args: SpanGRPOConfig) -> None:
     checkpoint holds.
     """
     # save_steps below 1 is a fraction of the whole run
-    every = args.save_steps * args.gradient_accumulation_steps
-    if args.save_strategy == "steps" and args.save_steps >= 1 and every % args.passes_per_batch:
+    passes_between_saves = args.save_steps * args.gradient_accumulation_steps
+    if (
+        args.save_strategy == "steps"
+        and args.save_steps >= 1
+        and passes_between_saves % args.passes_per_batch
+    ):
         log.warning(
             "save_steps=%s ends within the %d passes over a batch of completions "
             "(steps_per_generation %d x num_iterations %d): a run resumed there samples anew and "
@@ -328,8 +332,8 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
     they come.
     """
     if isinstance(dataset, Mapping):
-        for name, one in dataset.items():
-            check_rows(rewards, processor, f"{part}[{name!r}]", one)
+        for name, split in dataset.items():
+            check_rows(rewards, processor, f"{part}[{name!r}]", split)
     if not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
     check_prompt(part, dataset.column_names)
@@ -359,8 +363,8 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     Pictures are not decoded. A streamed or lazy dataset is not read ahead.
     """
     if isinstance(dataset, Mapping):
-        for name, one in dataset.items():
-            check_pictures(rewards, f"{part}[{name!r}]", one)
+        for name, split in dataset.items():
+            check_pictures(rewards, f"{part}[{name!r}]", split)
     blind = [reward for reward in rewards if unseeing(reward)]
     if not blind or not isinstance(dataset, Dataset) or is_lazy(dataset):
         return

@@ -71,7 +71,8 @@ def split_reasoning(
     """Splits the ids' text after the last turn's first `end`, a tag such as "</think>". mask: 0 at
     a tool's ids.
     """
-    turn = max((place for place, own in enumerate(mask, start=1) if not own), default=0)
+    others_tokens = [place for place, is_sampled in enumerate(mask, start=1) if not is_sampled]
+    turn = max(others_tokens, default=0)
 
     def spelled(count: int) -> str:
         return tokenizer.decode(ids[turn:count], skip_special_tokens=False)
@@ -88,13 +89,13 @@ def split_reasoning(
     return Parts(text, ((start, len(text)),))
 
 
-def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: Sequence[str]) -> Parts:
+def split_turns(tokenizer: Tokenizer, ids: Sequence[int], judged_turns: Sequence[str]) -> Parts:
     """Finds in the text of the sampled ids what is judged of it, `said`: the assistant's last
     message, or all of its messages in order, without the reasoning that the tokenizer's
     response_template takes out.
     """
     text = tokenizer.decode(ids, skip_special_tokens=True)
-    turns = [turn for turn in said if turn] or [""]
+    turns = [turn for turn in judged_turns if turn] or [""]
     places: list[tuple[int, int]] = []
     before = len(text)
     for turn in reversed(turns):

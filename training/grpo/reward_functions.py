@@ -33,8 +33,8 @@ def check_function(function: Callable[..., Any], columns: Collection[str] | None
     if columns is not None:
         keywords += [column for column in columns if column not in NOT_GIVEN]
     open_ended = any(parameter.kind is VAR_KEYWORD for parameter in parameters)
-    taken = {parameter.name for parameter in parameters if parameter.kind in BY_KEYWORD}
-    refused = [keyword for keyword in keywords if keyword not in taken]
+    accepted = {parameter.name for parameter in parameters if parameter.kind in BY_KEYWORD}
+    refused = [keyword for keyword in keywords if keyword not in accepted]
     if refused and not open_ended:
         raise ValueError(
             f"the reward function {name} does not take what TRL gives it, such as "

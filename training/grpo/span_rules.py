@@ -36,9 +36,9 @@ def centred(values: Array, mask: Array) -> Array:
     """Values (B, T), finite, less their row's mean over the tokens of `mask`; 0 elsewhere, and in
     rows without tokens.
     """
-    kept = values * mask
-    mean = kept.sum(1) / mask.sum(1).clip(1)
-    return (kept - mean[:, None]) * mask
+    masked = values * mask
+    mean = masked.sum(1) / mask.sum(1).clip(1)
+    return (masked - mean[:, None]) * mask
 
 
 def credit_moments(credit: Array, covered: Array) -> tuple[Array, Array, Array]:

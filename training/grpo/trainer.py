@@ -81,7 +81,7 @@ from spanreward.training.grpo.trl_internals.resuming import ResumingTrainer
 from spanreward.training.grpo.trl_internals.vllm_prompts import expand_once
 from spanreward.training.ranks.groups import check_groups, mark_of
 from spanreward.training.ranks.rows import check_same_rows
-from spanreward.training.ranks.silent import STEPS, SilentJudges
+from spanreward.training.ranks.silent import MAX_SILENT_STEPS, SilentJudges
 from spanreward.training.ranks.timeout import wait_at_most
 from spanreward.training.turn_end import EndlessTurn, endless_turn
 
@@ -359,9 +359,10 @@ class SpanGRPOTrainer(ResumingTrainer):
             self._check_groups(self.accelerator.gather(marks).tolist())
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
             return self._usable(rewards)
-        columns = {
-            name: [row[name] for row in inputs] for name in inputs[0] if name not in NOT_COLUMNS
-        }
+        columns = {}
+        for name in inputs[0]:
+            if name not in NOT_COLUMNS:
+                columns[name] = [row[name] for row in inputs]
         batch = self._batch
         if batch.drafted is None:
             self._judge(prompts, completions, columns)
@@ -477,8 +478,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         )
 
     def _stop_when_a_rank_is_silent(self, silent: torch.Tensor) -> None:
-        """Raises JudgeFailure, on all ranks or none, where a rank's judge answered nothing in STEPS
-        in a row. silent: (ranks, recorders), bool.
+        """Raises JudgeFailure, on all ranks or none, where a rank's judge answered nothing in
+        MAX_SILENT_STEPS in a row. silent: (ranks, recorders), bool.
         """
         lasting = self._silence.lasting(silent)
         if lasting is None:
@@ -488,8 +489,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         judges = ", ".join(map(repr, recorder.reward.judges))
         reason = gather_object([self._silence.reasons[number]])[rank]
         raise JudgeFailure(
-            f"rank {rank} got no answer from the judge {judges} of {recorder.__name__} in {STEPS} "
-            f"steps in a row, so that its completions teach nothing; the first reason: {reason}"
+            f"rank {rank} got no answer from the judge {judges} of {recorder.__name__} in "
+            f"{MAX_SILENT_STEPS} steps in a row, so that its completions teach nothing; the first "
+            f"reason: {reason}"
         )
 
     def _stop_when_nothing_is_scored(self, rewards: torch.Tensor) -> None:
@@ -581,9 +583,9 @@ class SpanGRPOTrainer(ResumingTrainer):
 
 def recorded(reward_funcs: Any, tool_pictures: bool) -> list[Any]:
     """Returns the functions, each Reward in a Recorder."""
-    several = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
+    listed = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
     functions: list[Any] = []
-    for function in several:
+    for function in listed:
         if isinstance(function, Reward):
             functions.append(Recorder(function, tool_pictures))
         elif function is not None:

@@ -36,13 +36,13 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
             f"; trainer.save_only_model=true leaves {policy / 1e9:.1f} GB each, and nothing to "
             "resume from"
         )
-    kept = kept_at_once(settings, steps)
-    needed = kept * size + policy
-    folder = existing(Path(recipe.output))
+    checkpoints = kept_at_once(settings, steps)
+    needed = checkpoints * size + policy
+    folder = nearest_existing(Path(recipe.output))
     free = shutil.disk_usage(folder).free
     text = (
-        f"{size / 1e9:.1f} GB a checkpoint ({holds}), {kept} at once while one is written, and the "
-        f"policy: {needed / 1e9:.1f} GB (computed), and {free / 1e9:.0f} GB are free in "
+        f"{size / 1e9:.1f} GB a checkpoint ({holds}), {checkpoints} at once while one is written, "
+        f"and the policy: {needed / 1e9:.1f} GB (computed), and {free / 1e9:.0f} GB are free in "
         f"{folder.resolve()}"
     )
     if needed > free:
@@ -60,12 +60,14 @@ def kept_at_once(settings: Mapping[str, Any], steps: int | None) -> int:
         best = 1 if settings["load_best_model_at_end"] and limit == 1 else 0  # is kept too
         return int(limit) + best + 1
     if settings["save_strategy"] == "steps" and steps is not None:
-        every = settings["save_steps"]
-        return max(1, math.ceil(steps / every if every >= 1 else 1 / every))
+        interval = settings["save_steps"]
+        # below 1 it is a share of all steps
+        writes = steps / interval if interval >= 1 else 1 / interval
+        return max(1, math.ceil(writes))
     return max(1, math.ceil(settings["num_train_epochs"]))
 
 
-def existing(folder: Path) -> Path:
+def nearest_existing(folder: Path) -> Path:
     """Returns the folder, or the nearest one above it that is there."""
     for path in (folder, *folder.absolute().parents):
         if path.exists():

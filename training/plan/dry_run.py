@@ -23,7 +23,7 @@ from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.reward.viewers import unseeing
 from spanreward.rewards.rows.tables import table_rows
 from spanreward.training.before_loading import faults_of
-from spanreward.training.callbacks.win_rate import MAX_TOKENS, questions_of
+from spanreward.training.callbacks.win_rate import DEFAULT_ANSWER_TOKENS, questions_of
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.preflight import (
     check_columns,
@@ -48,7 +48,7 @@ from spanreward.training.recipe_rewards import (
 )
 
 # of which there are plain data
-DATA = ("launch", "data", "steps", "questions", "win rate", "memory")
+DATA_FACTS = ("launch", "data", "steps", "questions", "win rate", "memory")
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
 
 
@@ -64,34 +64,37 @@ def dry_run(
     plan = needs.plan_of(recipe, launch)
     settings = needs.settings_of(recipe)
     console = Terminal(markup=False, emoji=False)
-    found = [policy_here(recipe.policy.model)]
-    found += [judge_here(judge.name, judge.options) for judge, _ in needs.asked_judges(recipe)]
+    findings = [policy_here(recipe.policy.model)]
+    findings += [judge_here(judge.name, judge.options) for judge, _ in needs.asked_judges(recipe)]
     if settings.get("use_vllm"):
-        found.append(vllm_here("trainer.use_vllm"))
+        findings.append(vllm_here("trainer.use_vllm"))
     if not settings["use_cpu"]:
-        needed = 0
+        needed = 0  # bytes of a GPU, in the phase that takes most
         if plan is not None:
-            needed = max(sum(parts.values()) for parts in phases(recipe, plan).values())
-        found.append(gpus_here(launch.processes // launch.machines, needed))
+            sizes = [sum(parts.values()) for parts in phases(recipe, plan).values()]
+            needed = max(sizes)
+        findings.append(gpus_here(launch.processes // launch.machines, needed))
     covered = ["trainer.use_vllm"]  # what has a finding of its own
-    if found[0].ok is False:
+    if findings[0].ok is False:
         covered.append("policy")
-    found += named_here(recipe, launch.processes, covered)
+    findings += named_here(recipe, launch.processes, covered)
     if plan is not None:
         disk = disk_here(recipe, plan, steps_of(recipe, launch))
-        found += [] if disk is None else [disk]
+        if disk is not None:
+            findings.append(disk)
     rows_fit = True
     example = ""
     if recipe.algorithm == "sft":
-        finding, example = example_of(recipe, found[0].ok is True)
-        found.append(finding)
+        finding, example = example_of(recipe, findings[0].ok is True)
+        findings.append(finding)
     else:
-        found.append(rows_here(recipe, found[0].ok is True))
-        rows_fit = found[-1].ok is not False
+        findings.append(rows_here(recipe, findings[0].ok is True))
+        rows_fit = findings[-1].ok is not False
     if rows_fit:
-        found += pictures_here(recipe)
-    for one in found:
-        console.print(str(one), style="red" if one.ok is False else None, soft_wrap=True)
+        findings += pictures_here(recipe)
+    for finding in findings:
+        style = "red" if finding.ok is False else None
+        console.print(str(finding), style=style, soft_wrap=True)
     table = Table(
         "",
         "what would run",
@@ -106,9 +109,9 @@ def dry_run(
         console.print(
             f"an example of what SFT learns, pictures not opened\n{example}", soft_wrap=True
         )
-    numbers = {name: data for name, _, data in facts if name in DATA}
-    write_json(json_path, {"here": [asdict(one) for one in found], **numbers})
-    stops = [str(finding) for finding in found if finding.ok is False]
+    numbers = {name: data for name, _, data in facts if name in DATA_FACTS}
+    write_json(json_path, {"here": [asdict(finding) for finding in findings], **numbers})
+    stops = [str(finding) for finding in findings if finding.ok is False]
     if stops:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
@@ -185,8 +188,13 @@ def costs_of(recipe: Recipe) -> list[tuple[str, Cost | None]]:
 
 
 def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
-    writing = {} if recipe.algorithm == "sft" else {"writing": plan.writing}
-    return {**writing, "judging": plan.judging, "training": plan.training}
+    """Returns what takes the bytes of each GPU, by phase of a step."""
+    parts_of = {}
+    if recipe.algorithm != "sft":
+        parts_of["writing"] = plan.writing
+    parts_of["judging"] = plan.judging
+    parts_of["training"] = plan.training
+    return parts_of
 
 
 def facts_of(
@@ -202,58 +210,57 @@ def facts_of(
     yield "launch", sharding, asdict(launch)
     learns = f"LoRA of rank {recipe.policy.lora.r}" if recipe.policy.lora else "all weights"
     yield "policy", f"{recipe.policy.model}, {learns}", None
-    yield (
-        "data",
-        "its number of rows shows when it is read" if rows is None else f"{rows:,} rows",
-        {"rows": rows},
-    )
+    data = "its number of rows shows when it is read" if rows is None else f"{rows:,} rows"
+    yield "data", data, {"rows": rows}
     if recipe.algorithm != "sft":  # which asks no judge
-        steps = needs.generating_steps(needs.settings_of(recipe), launch.processes, rows)
-        costs = costs_of(recipe)
-        total = (
-            "as many steps as the data gives"
-            if steps.total is None
-            else f"{steps.total:,} optimizer steps"
-        )
-        batch = (
-            f"{steps.completions} completions ({steps.groups} groups of "
-            f"{steps.completions // steps.groups})"
-        )
-        yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}", asdict(steps)
-        yield (
-            "judges",
-            "\n".join(f"{one.name} for {', '.join(of)}" for one, of in needs.asked_judges(recipe)),
-            None,
-        )
-        asked = [
-            {"reward": name, "per_batch": cost.questions * steps.completions, **asdict(cost)}
-            for name, cost in costs
-            if cost is not None
-        ]
-        yield (
-            "questions",
-            "\n".join(question_lines(recipe, costs, steps.completions, launch.processes)),
-            asked,
-        )
+        yield from asking_facts(recipe, launch, rows)
     for part in recipe.watching:
-        yield "win rate", *win_rate(part, needs.settings_of(recipe).get("max_completion_length"))
+        yield (
+            "win rate",
+            *win_rate_fact(part, needs.settings_of(recipe).get("max_completion_length")),
+        )
     if plan is None:
         yield "memory", "not computed: on the CPU, or of models not known here", None
     else:
-        sizes = {"main_memory": plan.main_memory // launch.machines, "gpu": needs.gpu_memory()}
+        sizes = {"main_memory": plan.main_memory // launch.machines, "gpu": needs.gpu_bytes()}
         yield "memory", memory_text(recipe, launch, plan), phases(recipe, plan) | sizes
 
 
-def win_rate(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
+def asking_facts(
+    recipe: Recipe, launch: needs.Launch, rows: int | None
+) -> Iterator[tuple[str, str, Any]]:
+    """Yields as `facts_of` the steps of a run that samples, its judges and their questions."""
+    steps = needs.generating_steps(needs.settings_of(recipe), launch.processes, rows)
+    costs = costs_of(recipe)
+    total = "as many steps as the data gives"
+    if steps.total is not None:
+        total = f"{steps.total:,} optimizer steps"
+    group_size = steps.completions // steps.groups
+    batch = f"{steps.completions} completions ({steps.groups} groups of {group_size})"
+    yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}", asdict(steps)
+    judges = []
+    for judge, metrics in needs.asked_judges(recipe):
+        judges.append(f"{judge.name} for {', '.join(metrics)}")
+    yield "judges", "\n".join(judges), None
+    questions = []
+    for name, cost in costs:
+        if cost is not None:
+            per_batch = cost.questions * steps.completions
+            questions.append({"reward": name, "per_batch": per_batch, **asdict(cost)})
+    lines = question_lines(recipe, costs, steps.completions, launch.processes)
+    yield "questions", "\n".join(lines), questions
+
+
+def win_rate_fact(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
     """Says what WinRateCallback writes and asks each time, in words and as plain data."""
     (reward,) = build_rewards([part])
-    tokens = part.max_tokens or longest or MAX_TOKENS
-    questions, asked = questions_of(reward, part.prompts, tokens)
+    tokens = part.max_tokens or longest or DEFAULT_ANSWER_TOKENS
+    questions, questions_text = questions_of(reward, part.prompts, tokens)
     text = (
         f"before the first step, every {part.every} and at the end {part.prompts} prompts are "
         "answered with at most "
     )
-    text += f"{tokens} tokens each, and judged by {reward.__name__} with {asked}"
+    text += f"{tokens} tokens each, and judged by {reward.__name__} with {questions_text}"
     return text, {
         "every": part.every,
         "prompts": part.prompts,
@@ -315,7 +322,7 @@ def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
         total = sum(parts.values()) / 1e9
         text += f"while {phase}: {total:.1f} GB on a GPU = {' + '.join(sizes)}\n"
     asleep = plan.main_memory / launch.machines / 1e9
-    on = f"a GPU of {needs.gpu_memory() / 1e9:.0f} GB"
+    on = f"a GPU of {needs.gpu_bytes() / 1e9:.0f} GB"
     text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"
     return (
         text

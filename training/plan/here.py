@@ -22,19 +22,19 @@ from spanreward.rewards.judges import load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.model_files import model_folder
 
-SUPPORTED = {
+SUPPORTED_VERSIONS = {
     "torch": ">=2.9",
     "transformers": ">=5.9,<6",
     "spacy": ">=3.8.18",
     "trl": TRL,
     "vllm": VLLM,
 }
-LOCAL = "judges on this machine and training need it: pip install 'spanreward[local]'"
-OPTIONAL = {
+LOCAL_ADVICE = "judges on this machine and training need it: pip install 'spanreward[local]'"
+OPTIONAL_ADVICE = {
     "trl": "training needs it: pip install 'spanreward[train]'",
     "vllm": "vllm: judges need it; others do not",
 }
-OPTIONAL |= dict.fromkeys(EXTRAS["local"], LOCAL)
+OPTIONAL_ADVICE |= dict.fromkeys(EXTRAS["local"], LOCAL_ADVICE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,52 +50,45 @@ class Finding:
         return ": ".join(filter(None, (self.what, self.found, self.advice)))
 
 
-def packages() -> Iterator[Finding]:
+def packages_here() -> Iterator[Finding]:
     """Yields the packages whose versions matter. vLLM may be its CPU build."""
     distributions = packages_distributions()
-    for name, supported in SUPPORTED.items():
+    for name, supported in SUPPORTED_VERSIONS.items():
         try:
-            found = version(distributions.get(name, [name])[0])
+            installed = version(distributions.get(name, [name])[0])
         except PackageNotFoundError:
-            advice = OPTIONAL.get(name, f"pip install {name}")
-            yield Finding(name, None if name in OPTIONAL else False, "not installed", advice)
+            advice = OPTIONAL_ADVICE.get(name, f"pip install {name}")
+            yield Finding(name, None if name in OPTIONAL_ADVICE else False, "not installed", advice)
             continue
-        fits = SpecifierSet(supported).contains(found, prereleases=True)
-        yield Finding(
-            name,
-            fits,
-            found,
-            "" if fits else f"pip install '{name}{supported}', which is supported",
-        )
+        fits = SpecifierSet(supported).contains(installed, prereleases=True)
+        advice = "" if fits else f"pip install '{name}{supported}', which is supported"
+        yield Finding(name, fits, installed, advice)
 
 
-def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
+def gpus_here(processes: int = 0, needed: int = 0) -> Finding:
     """wanted: by the processes of one machine. needed: bytes of each; 0 if not known."""
     if importlib.util.find_spec("torch") is None:
-        return Finding("GPUs", None, "not looked for", LOCAL)
+        return Finding("GPUs", None, "not looked for", LOCAL_ADVICE)
     import torch
 
     count = torch.accelerator.device_count()
     devices = range(torch.cuda.device_count())
-    free = min((torch.cuda.mem_get_info(number)[0] for number in devices), default=0)
-    found = f"{count}"
+    free_bytes = [torch.cuda.mem_get_info(number)[0] for number in devices]
+    free = min(free_bytes, default=0)
+    text = f"{count}"
     if free:
-        found += f", each with {free / 1e9:.0f} GB free"
-    if count < wanted:
-        more = f", and the launch takes {wanted} on a machine"
-        return Finding("GPUs", False, found + more, "trainer.use_cpu=true trains without")
+        text += f", each with {free / 1e9:.0f} GB free"
+    if count < processes:
+        launch_text = f", and the launch takes {processes} on a machine"
+        return Finding("GPUs", False, text + launch_text, "trainer.use_cpu=true trains without")
     if free < needed:
         advice = (
             "end other processes, take more GPUs or another accelerate configuration, LoRA, "
             "or a judge on a server"
         )
-        return Finding(
-            "GPUs",
-            False,
-            f"{found}, and the run takes {needed / 1e9:.0f} GB of each (computed)",
-            advice,
-        )
-    return Finding("GPUs", True if wanted else None, found)
+        text += f", and the run takes {needed / 1e9:.0f} GB of each (computed)"
+        return Finding("GPUs", False, text, advice)
+    return Finding("GPUs", True if processes else None, text)
 
 
 def vllm_here(what: str) -> Finding:
@@ -118,14 +111,12 @@ def files_here(what: str, model: str) -> Finding:
             advice = f"it is a file: name its folder, {Path(model).parent}"
             return Finding(what, False, f"{model} is no model's folder", advice)
         offline = constants.HF_HUB_OFFLINE
-        folder = model.count("/") != 1 or Path(model).parent.exists()
-        if not (offline or folder or model[0] in "~/."):
-            return Finding(
-                what, None, f"{model} is not here yet", "the run downloads it, if the hub has it"
-            )
-        return Finding(
-            what, False, f"{model} is not here", "HF_HUB_OFFLINE is set" if offline else str(error)
-        )
+        is_folder = model.count("/") != 1 or Path(model).parent.exists() or model[0] in "~/."
+        if not offline and not is_folder:
+            advice = "the run downloads it, if the hub has it"
+            return Finding(what, None, f"{model} is not here yet", advice)
+        advice = "HF_HUB_OFFLINE is set" if offline else str(error)
+        return Finding(what, False, f"{model} is not here", advice)
 
 
 def policy_here(model: str) -> Finding:
@@ -146,13 +137,15 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
     except (ValueError, ImportError) as error:
         return Finding(what, False, "no such judge", str(error))
     kinds = {kind.__name__ for kind in type(judge).__mro__}  # to import them would need torch
-    if not kinds & {"LocalJudge", "EncoderJudge"}:
-        return Finding(
-            what, None, "asked when the run starts" if judge.remote else "needs no engine"
-        )
-    if name.startswith("vllm:") and not (engine := vllm_here(what)).ok:
-        return engine
-    if not (files := files_here(what, judge.model)).ok or "EncoderJudge" in kinds:
+    if kinds.isdisjoint({"LocalJudge", "EncoderJudge"}):
+        text = "asked when the run starts" if judge.remote else "needs no engine"
+        return Finding(what, None, text)
+    if name.startswith("vllm:"):
+        engine = vllm_here(what)
+        if not engine.ok:
+            return engine
+    files = files_here(what, judge.model)
+    if not files.ok or "EncoderJudge" in kinds:
         return files
     try:
         judge.encoder.scale(RATING_SCALE)

@@ -2,11 +2,12 @@
 
 Per trained parameter AdamW keeps 16 bytes (ZeRO, arXiv 1910.02054, section 3.1): DeepSpeed 2 of
 weights, 2 of gradients and 12 of optimizer state; PyTorch and FSDP 4, 4 and 8, and autocast a
-bfloat16 copy; of a bfloat16 policy without sharding 2, 2 and 4. ZeRO-3 holds up to LIVE whole
-weights in a pass, FSDP two layers, and transformers gathers all to write. Gradient checkpointing
-keeps every layer's input, and 34 bytes a number of one layer (arXiv 2205.05198, equation 1). TRL
-projects TILE at once and keeps its gradients in float32 (trl/kernels/chunked_logprob.py). A judge's
-batch takes 28 bytes a number of the widest layer, which is assumed, and its float32 logits twice.
+bfloat16 copy; of a bfloat16 policy without sharding 2, 2 and 4. ZeRO-3 holds up to
+LIVE_PARAMETERS whole weights in a pass, FSDP two layers, and transformers gathers all to write.
+Gradient checkpointing keeps every layer's input, and 34 bytes a number of one layer (arXiv
+2205.05198, equation 1). TRL projects TILE_TOKENS times TILE_VOCABULARY at once and keeps its
+gradients in float32 (trl/kernels/chunked_logprob.py). A judge's batch takes 28 bytes a number of
+the widest layer, which is assumed, and its float32 logits twice.
 Not counted: fragmentation, communication buffers, and activations of pictures.
 """
 
@@ -27,13 +28,14 @@ from spanreward.training.policy import model_class
 
 CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(Path(__file__).with_name("known_models.yaml"))
 # assumed: what CUDA and its libraries keep for one process beside its tensors
-PROCESS = 2_000_000_000
-TILE = 4096, 32768  # tokens, entries of the vocabulary
+PROCESS_BYTES = 2_000_000_000
+TILE_TOKENS = 4096
+TILE_VOCABULARY = 32768
 # Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block,
 # which torch rounds up to a power of two. The fused weights of a layer of Qwen3-14B, 73, 52, 357
 # and 178 MB, become 134, 67, 537 and 268.
-PINNED = 1.51
-LIVE = 1_000_000_000  # parameters
+PINNED_SHARE = 1.51
+LIVE_PARAMETERS = 1_000_000_000
 SHARDED: dict[str, tuple[str, ...]] = {
     "none": (),
     "zero1": ("optimizer",),
@@ -102,22 +104,20 @@ class Plan:
 
     @property
     def trained(self) -> int:
-        return (
-            self.policy.parameters
-            if self.lora_rank is None
-            else self.lora_rank * self.policy.linear
-        )
+        """The parameters that are trained."""
+        if self.lora_rank is None:
+            return self.policy.parameters
+        return self.lora_rank * self.policy.linear
 
     @property
     def bytes_each(self) -> tuple[int, int, int]:
         """Bytes of a trained parameter: weights, gradients, optimizer."""
         if self.sharding.startswith("zero"):
             return 2, 2, 12
-        return (
-            (2, 2, 4)
-            if (self.dtype, self.sharding, self.lora_rank) == ("bfloat16", "none", None)
-            else (4, 4, 8)
-        )
+        is_whole = self.sharding == "none" and self.lora_rank is None
+        if self.dtype == "bfloat16" and is_whole:
+            return 2, 2, 4
+        return 4, 4, 8
 
     @property
     def state(self) -> dict[str, int]:
@@ -128,12 +128,13 @@ class Plan:
         frozen = 0  # bytes of weights that an adapter leaves as they are
         if self.lora_rank is not None:
             in_float32 = self.dtype == "float32" and not self.sharding.startswith("zero")
-            frozen = self.policy.parameters * (4 if in_float32 else 2)
+            bytes_a_weight = 4 if in_float32 else 2
+            frozen = self.policy.parameters * bytes_a_weight
         parts = {
             "policy": self._share("weights", frozen + weights * self.trained),
             "optimizer": self._share("optimizer", optimizer * self.trained),
-            "process": PROCESS,
-            "judges' processes": PROCESS * len(self.judges),
+            "process": PROCESS_BYTES,
+            "judges' processes": PROCESS_BYTES * len(self.judges),
         }
         if self.engine and not self.engine_sleeps:
             parts["TRL's engine"] = self.engine
@@ -145,7 +146,7 @@ class Plan:
         numbers = self.tokens * self.policy.hidden
         weights, gradients, _ = self.bytes_each
         whole = {
-            "zero3": min(self.policy.parameters, LIVE),
+            "zero3": min(self.policy.parameters, LIVE_PARAMETERS),
             "fsdp": 2 * self.policy.parameters // self.policy.layers,
         }
         output_layer = 0
@@ -153,7 +154,8 @@ class Plan:
             output_layer = self.policy.vocabulary * self.policy.hidden
             if weights == 4:
                 whole["none"] = self.trained
-        tile = min(self.tokens, TILE[0]) * min(self.policy.vocabulary, TILE[1])
+        tile_tokens = min(self.tokens, TILE_TOKENS)
+        tile = tile_tokens * min(self.policy.vocabulary, TILE_VOCABULARY)
         return {
             **self.state,
             "gradients": self._share("gradients", gradients * self.trained),
@@ -168,7 +170,9 @@ class Plan:
         if self.engine is not None:
             engine = {"TRL's engine": self.engine} if self.engine else {}
             return self.state | engine
-        gathered = 2 * self.policy.parameters if "weights" in SHARDED[self.sharding] else 0
+        gathered = 0
+        if "weights" in SHARDED[self.sharding]:
+            gathered = 2 * self.policy.parameters
         return {
             **self.state,
             "gathered weights": gathered,
@@ -180,20 +184,26 @@ class Plan:
         """Each GPU while the largest judge is awake, as one is after another, without gradients and
         activations.
         """
-        return self.state | max(
-            (judge.parts for judge in self.judges), key=lambda p: sum(p.values()), default={}
-        )
+        largest: dict[str, int] = {}
+        for judge in self.judges:
+            if not largest or sum(judge.parts.values()) > sum(largest.values()):
+                largest = judge.parts
+        return self.state | largest
 
     @property
     def main_memory(self) -> int:
         """The weights of all sleeping judges (level 1), in pinned blocks of main memory."""
-        return sum(
-            round(self.gpus // one.parallel * 2 * PINNED * one.size.parameters)
-            for one in self.judges
-        )
+        total = 0
+        for judge in self.judges:
+            copies = self.gpus // judge.parallel
+            total += round(copies * 2 * PINNED_SHARE * judge.size.parameters)
+        return total
 
     def _share(self, part: str, size: int) -> int:
-        return size // self.gpus if part in SHARDED[self.sharding] else size
+        """Returns the bytes of a part on one GPU. size: of the whole part."""
+        if part in SHARDED[self.sharding]:
+            return size // self.gpus
+        return size
 
 
 def size_by_name(model: str) -> Size | None:
@@ -203,9 +213,8 @@ def size_by_name(model: str) -> Size | None:
     Looks at a folder's config.json, the hub's local cache, then known_models.yaml.
     """
     try:
-        return size_of(
-            AutoConfig.from_pretrained(model, local_files_only=True, trust_remote_code=False)
-        )
+        local = AutoConfig.from_pretrained(model, local_files_only=True, trust_remote_code=False)
+        return size_of(local)
     except (OSError, ValueError):
         config = dict(CONFIGS.get(model, {}))
         if not config:
@@ -221,16 +230,15 @@ def size_of(config: PretrainedConfig) -> Size:
         model = model_class(config).from_config(config, trust_remote_code=False)
     text = config.get_text_config()
     head = model.get_output_embeddings()
-    linear = [
-        module
-        for module in model.modules()
-        if isinstance(module, torch.nn.Linear) and module is not head
-    ]
+    linear = 0
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear) and module is not head:
+            linear += module.in_features + module.out_features
     return Size(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         layers=text.num_hidden_layers,
         hidden=text.hidden_size,
         kv_bytes=bytes_per_token(text, "bfloat16"),
         vocabulary=text.vocab_size,
-        linear=sum(module.in_features + module.out_features for module in linear),
+        linear=linear,
     )

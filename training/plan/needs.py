@@ -17,7 +17,7 @@ from spanreward.training.plan.memory import Awake, Plan, size_by_name
 from spanreward.training.policy import base_of
 from spanreward.training.recipe import JudgePart, Recipe, RecipeError, trainer_config
 
-GPU_MEMORY = 80_000_000_000  # assumed where there is none
+ASSUMED_GPU_BYTES = 80_000_000_000  # assumed where there is none
 PROMPT_TOKENS = 1024  # assumed: a picture and a question
 PIXELS_PER_TOKEN = 28 * 28  # of Qwen2.5-VL
 
@@ -60,9 +60,10 @@ def read_launch(path: str | None) -> Launch:
 
 def settings_of(recipe: Recipe) -> dict[str, Any]:
     """Returns the trainer's arguments with TRL's defaults."""
-    return {
-        field.name: field.default for field in fields(trainer_config(recipe.algorithm))
-    } | recipe.trainer
+    defaults = {}
+    for field in fields(trainer_config(recipe.algorithm)):
+        defaults[field.name] = field.default
+    return defaults | recipe.trainer
 
 
 def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
@@ -70,15 +71,16 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
 
     HarmonicEval may have two.
     """
-    found: dict[str, tuple[JudgePart, list[str]]] = {}
+    metrics_of: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
         judges = list(part.judge.answering)
         if text_judge:
             judges.append(JudgePart(name=text_judge))
         for judge in judges:
-            found.setdefault(judge.model_dump_json(), (judge, []))[1].append(part.metric)
-    return list(found.values())
+            _, metrics = metrics_of.setdefault(judge.model_dump_json(), (judge, []))
+            metrics.append(part.metric)
+    return list(metrics_of.values())
 
 
 def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
@@ -120,7 +122,7 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
         tokens=tokens,
         written_tokens=tokens * batches,
         dtype=recipe.policy.dtype,
-        engine=int(share * gpu_memory()) if settings.get("use_vllm") else None,
+        engine=int(share * gpu_bytes()) if settings.get("use_vllm") else None,
         engine_sleeps=settings.get("vllm_enable_sleep_mode", False),
     )
 
@@ -134,9 +136,9 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
     generations = settings["num_generations"]
     batch = settings["generation_batch_size"]
     accumulation = settings["gradient_accumulation_steps"]
-    rounds = settings["steps_per_generation"] or (
-        batch // (per_device * processes) if batch else accumulation
-    )
+    rounds = settings["steps_per_generation"]
+    if not rounds:
+        rounds = batch // (per_device * processes) if batch else accumulation
     batch = batch or per_device * processes * rounds
     if batch % generations:
         raise RecipeError(
@@ -153,7 +155,7 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
     return Steps(total, passes / accumulation, batch, groups)
 
 
-def gpu_memory() -> int:
+def gpu_bytes() -> int:
     if torch.cuda.is_available():
         return torch.cuda.get_device_properties(0).total_memory
-    return GPU_MEMORY
+    return ASSUMED_GPU_BYTES

@@ -14,10 +14,12 @@ from typing import Any
 from accelerate.utils import gather_object
 from PIL import Image
 
-from spanreward.training.ranks.rows import CURE, named_ranks, shortened
+from spanreward.training.ranks.rows import REMEDY_FOR_RANKS, named_ranks, start_of_text
 
-BYTES = 3  # of a mark: whole numbers below 2 ** 24 are the same in float32, in which they travel
-LOOK = (16, 16)  # pixels of a picture that are looked at
+GROUP_MARK_BYTES = (
+    3  # of a mark: whole numbers below 2 ** 24 are the same in float32, in which they travel
+)
+LOOKED_AT_PIXELS = (16, 16)  # pixels of a picture that are looked at
 
 
 class MixedGroup(RuntimeError):
@@ -32,12 +34,14 @@ def mark_of(row: Mapping[str, Any], names: Iterable[str]) -> int:
 
     Two rows share one with a chance of 1 in 17 million.
     """
-    content = repr([(name, plain(row[name])) for name in sorted(names) if name in row])
-    digest = hashlib.blake2b(content.encode(errors="surrogatepass"), digest_size=BYTES)
+    present = [name for name in sorted(names) if name in row]
+    content = repr([(name, comparable_value(row[name])) for name in present])
+    encoded = content.encode(errors="surrogatepass")
+    digest = hashlib.blake2b(encoded, digest_size=GROUP_MARK_BYTES)
     return int.from_bytes(digest.digest())
 
 
-def plain(value: Any) -> Any:
+def comparable_value(value: Any) -> Any:
     """Returns what two equal values have in common: of a picture its size and some pixels, of an
     object of another kind its type alone.
     """
@@ -45,11 +49,11 @@ def plain(value: Any) -> Any:
         case None | bool() | int() | float() | str() | bytes():
             return value
         case Mapping():
-            return [(name, plain(value[name])) for name in sorted(value, key=str)]
+            return [(name, comparable_value(value[name])) for name in sorted(value, key=str)]
         case list() | tuple():
-            return [plain(entry) for entry in value]
+            return [comparable_value(entry) for entry in value]
         case Image.Image():
-            look = value.resize(LOOK, Image.Resampling.NEAREST)
+            look = value.resize(LOOKED_AT_PIXELS, Image.Resampling.NEAREST)
             return value.size, value.mode, look.tobytes()
     return type(value).__name__
 
@@ -85,8 +89,10 @@ def sentence_of_group(
     second = next(row for row in rows if marks[row] != marks[rows[0]])
     rows_of_rank = len(marks) // ranks
     holding = sorted({row // rows_of_rank for row in rows})
+    first_prompt = start_of_text(prompts[rows[0]])
+    second_prompt = start_of_text(prompts[second])
     return (
         f"group {group + 1} of this step mixes rows, of which its completions would be compared as "
         f"if they answered one prompt: on {named_ranks(holding)} it has "
-        f"{shortened(prompts[rows[0]])} and {shortened(prompts[second])}: {CURE}"
+        f"{first_prompt} and {second_prompt}: {REMEDY_FOR_RANKS}"
     )

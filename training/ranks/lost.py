@@ -32,7 +32,9 @@ def named_lost_rank() -> Iterator[None]:
         words = words_of_lost_rank(error)
         if not words or not dist.is_initialized():
             raise
-        raise RecipeError(sentence(words, dist.get_rank(), dist.get_world_size())) from error
+        raise RecipeError(
+            lost_rank_sentence(words, dist.get_rank(), dist.get_world_size())
+        ) from error
 
 
 def words_of_lost_rank(error: BaseException) -> str:
@@ -53,7 +55,7 @@ def words_of_lost_rank(error: BaseException) -> str:
     return ""
 
 
-def sentence(words: str, rank: int, ranks: int) -> str:
+def lost_rank_sentence(words: str, rank: int, ranks: int) -> str:
     """Returns what this rank says last. words: torch's, of which they tell an end from a stall."""
     happened = "has ended"
     if any(part in words.lower() for part in STALLED):

@@ -21,11 +21,11 @@ from accelerate import PartialState
 from accelerate.utils import gather_object
 from datasets import Dataset
 
-MARK = 8  # bytes of a row's fingerprint
-ROWS = 1000  # that are read together
-PICTURED = 64  # likewise, where they may hold pictures
-SHORT = 60  # characters of a value in a sentence
-CURE = (
+MARK_BYTES = 8  # bytes of a row's fingerprint
+BATCH_ROWS = 1000  # that are read together
+PICTURED_BATCH_ROWS = 64  # likewise, where they may hold pictures
+MAX_VALUE_CHARACTERS = 60  # characters of a value in a sentence
+REMEDY_FOR_RANKS = (
     "make the same rows in the same order on every rank, as by sorted() in place of a set, and by "
     "the same files on every node."
 )
@@ -64,10 +64,10 @@ def row_marks(dataset: Dataset) -> Iterator[bytes]:
     No picture is decoded: it counts by its file's name and the number of its bytes in memory. What
     a transform would make of a row is not asked for.
     """
-    size = ROWS
+    size = BATCH_ROWS
     table = dataset.with_format("arrow")
     if any(holds_pictures(column.type) for column in table[:0].columns):
-        size = PICTURED
+        size = PICTURED_BATCH_ROWS
     for batch in table.iter(size):
         names = sorted(batch.column_names)
         columns = []
@@ -75,7 +75,7 @@ def row_marks(dataset: Dataset) -> Iterator[bytes]:
             columns.append(plain_values(batch[name]))
         for values in zip(*columns, strict=True):
             content = repr((names, values)).encode()
-            yield hashlib.blake2b(content, digest_size=MARK).digest()
+            yield hashlib.blake2b(content, digest_size=MARK_BYTES).digest()
 
 
 def holds_pictures(kind: pa.DataType) -> bool:
@@ -124,10 +124,10 @@ def differing_ranks(fingerprints: Sequence[Any]) -> list[int]:
 
 def first_difference(marks: bytes, beside: bytes) -> int:
     """Returns the number, from 0, of the first row that differs. marks, beside: of equally many
-    rows, MARK bytes each.
+    rows, MARK_BYTES bytes each.
     """
     row = 0
-    while marks.startswith(beside[: MARK * (row + 1)]):
+    while marks.startswith(beside[: MARK_BYTES * (row + 1)]):
         row += 1
     return row
 
@@ -148,7 +148,7 @@ def sentence_of_lengths(part: str, lengths: Sequence[int]) -> str:
     return (
         f"the ranks have other rows of {part}: {lengths[0]} on rank 0 and {lengths[ranks[0]]} on "
         f"rank {ranks[0]} ({named_ranks([0, *ranks])} differ), so that groups would mix prompts: "
-        f"{CURE}"
+        f"{REMEDY_FOR_RANKS}"
     )
 
 
@@ -165,8 +165,8 @@ def sentence_of_row(
             break
     return (
         f"the ranks have other rows of {part}: the {column} of row {row + 1} is "
-        f"{shortened(text)} on rank 0 and {shortened(second_text)} on rank {ranks[0]} "
-        f"({named_ranks([0, *ranks])} differ), so that groups would mix prompts: {CURE}"
+        f"{start_of_text(text)} on rank 0 and {start_of_text(second_text)} on rank {ranks[0]} "
+        f"({named_ranks([0, *ranks])} differ), so that groups would mix prompts: {REMEDY_FOR_RANKS}"
     )
 
 
@@ -174,12 +174,12 @@ def named_ranks(ranks: Sequence[int]) -> str:
     """Returns "rank 1" or "ranks 1, 2 and 5" for a sentence."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
-    *several, last = map(str, ranks)
-    return f"ranks {', '.join(several)} and {last}"
+    *first, last = map(str, ranks)
+    return f"ranks {', '.join(first)} and {last}"
 
 
-def shortened(text: str) -> str:
-    """Returns at most SHORT characters, and dots where there were more."""
-    if len(text) <= SHORT:
+def start_of_text(text: str) -> str:
+    """Returns at most MAX_VALUE_CHARACTERS characters, and dots where there were more."""
+    if len(text) <= MAX_VALUE_CHARACTERS:
         return text
-    return f"{text[:SHORT]} ..."
+    return f"{text[:MAX_VALUE_CHARACTERS]} ..."

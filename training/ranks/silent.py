@@ -13,7 +13,7 @@ import torch
 
 from spanreward.rewards.base.verdict import Status, Verdict
 
-STEPS = 3  # in a row, after which a rank is given up
+MAX_SILENT_STEPS = 3  # in a row, after which a rank is given up
 
 
 class SilentJudges:
@@ -50,14 +50,14 @@ class SilentJudges:
         return [reason is not None and not answered for reason, answered in pairs]
 
     def lasting(self, silent: torch.Tensor) -> tuple[int, int] | None:
-        """Counts a step, and returns the first rank and reward that were silent in STEPS in a
-        row.
+        """Counts a step, and returns the first rank and reward that were silent in
+        MAX_SILENT_STEPS in a row.
 
         silent: (ranks, rewards), bool, `silent` of every rank.
         """
         before = torch.zeros_like(silent, dtype=torch.long) if self._steps is None else self._steps
         self._steps = torch.where(silent, before + 1, 0)
-        lasting = (self._steps >= STEPS).nonzero().tolist()
+        lasting = (self._steps >= MAX_SILENT_STEPS).nonzero().tolist()
         if not lasting:
             return None
         rank, reward = lasting[0]

@@ -12,7 +12,7 @@ key only programs on this machine may ask, and no page in a browser. A refusal i
 import asyncio
 import hmac
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -65,12 +65,10 @@ class Service:
         self.batching = BatchingReward(reward)
         self.key = api_key()
         self.counts = Counter({ROWS_HELD: 0, BYTES_HELD: 0})
-        told = Description.model_validate(reward, from_attributes=True)
-        health = {**told.model_dump(), "decided_by": decided_by, "tokenizers": [*tokenizers]}
-        said = {"/health": health, "/openapi.json": openapi()}
-        routes = [
-            Route(path, lambda _, what=what: JSONResponse(what)) for path, what in said.items()
-        ]
+        description = Description.model_validate(reward, from_attributes=True)
+        health = {**description.model_dump(), "decided_by": decided_by, "tokenizers": [*tokenizers]}
+        bodies = {"/health": health, "/openapi.json": openapi()}
+        routes = [Route(path, answer_with(body)) for path, body in bodies.items()]
         routes += [Route("/score", self.score, methods=["POST"]), Route("/metrics", self.metrics)]
         refusals = {HTTPException: self.refused, ValueError: self.refused}
         self.application = Starlette(routes=routes, exception_handlers=refusals)
@@ -115,28 +113,28 @@ class Service:
                 408, f"the body did not arrive within {BODY_SECONDS:g} s", CLOSING_HEADER
             ) from None
 
-    async def judged(self, asked: Asked) -> Answer:
+    async def judged(self, request: Asked) -> Answer:
         """Raises ValueError for what cannot be judged."""
-        if asked.tokenizer not in (None, *self.tokenizers):
+        if request.tokenizer not in (None, *self.tokenizers):
             served = (
                 f"served are {', '.join(self.tokenizers) or 'none'} (spanreward serve "
                 "--tokenizer NAME)"
             )
-            raise ValueError(f"the tokenizer {asked.tokenizer!r} is not served: {served}")
-        if self.counts[ROWS_HELD] + len(asked.rows) > QUEUE:
+            raise ValueError(f"the tokenizer {request.tokenizer!r} is not served: {served}")
+        if self.counts[ROWS_HELD] + len(request.rows) > QUEUE:
             raise HTTPException(
                 429, f"{self.counts[ROWS_HELD]} rows wait, and {QUEUE} may: ask again", AGAIN_HEADER
             )
-        self.counts[ROWS_HELD] += len(asked.rows)
+        self.counts[ROWS_HELD] += len(request.rows)
         try:
-            samples = await asyncio.to_thread(samples_of, asked.rows, self.reward)
+            samples = await asyncio.to_thread(samples_of, request.rows, self.reward)
             verdicts = await self.batching.verdicts(samples)
         finally:
-            self.counts[ROWS_HELD] -= len(asked.rows)
-        if asked.tokenizer is None:
+            self.counts[ROWS_HELD] -= len(request.rows)
+        if request.tokenizer is None:
             return Answer(verdicts=verdicts)
-        credit = partial(credit_of, self.tokenizers[asked.tokenizer])
-        tokens = await asyncio.to_thread(list, map(credit, verdicts, asked.rows, samples))
+        credit = partial(credit_of, self.tokenizers[request.tokenizer])
+        tokens = await asyncio.to_thread(list, map(credit, verdicts, request.rows, samples))
         return Answer(verdicts=verdicts, tokens=tokens)
 
     def check_key(self, request: Request) -> None:
@@ -152,8 +150,8 @@ class Service:
                     CLOSING_HEADER,
                 )
             return
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), self.key.encode()):
+        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(key.encode(), self.key.encode()):
             raise HTTPException(
                 401, f"the key is wrong or missing: put this server's into {KEY}", CLOSING_HEADER
             )
@@ -199,16 +197,30 @@ def credit_of(
     return f"the row's {len(ids)} completion_ids do not decode to its completion"
 
 
+def answer_with(body: Any) -> Callable[[Request], Response]:
+    """Returns what answers every request with this body."""
+
+    def answer(_: Request) -> Response:
+        return JSONResponse(body)
+
+    return answer
+
+
+def json_content(schema: Any) -> dict[str, Any]:
+    """Returns how OpenAPI names a body of JSON with this schema."""
+    return {"content": {"application/json": {"schema": schema}}}
+
+
 def openapi() -> dict[str, Any]:
     """Returns the schema of the service."""
     kinds: list[Any] = [(Asked, "validation"), (Answer, "serialization")]
     places, models = models_json_schema(kinds, ref_template="#/components/schemas/{model}")
-    asked, told = ({"content": {"application/json": {"schema": places[kind]}}} for kind in kinds)
+    request, response = map(json_content, (places[kind] for kind in kinds))
     answers = {
-        "200": {"description": "verdicts", **told},
+        "200": {"description": "verdicts", **response},
         "default": {"description": 'a refusal: {"error": "why"}'},
     }
-    paths: dict[str, Any] = {"/score": {"post": {"requestBody": asked, "responses": answers}}}
+    paths: dict[str, Any] = {"/score": {"post": {"requestBody": request, "responses": answers}}}
     for path, about in (
         ("/health", "what is served"),
         ("/metrics", "counts, as Prometheus reads them"),

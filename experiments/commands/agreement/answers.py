@@ -10,7 +10,12 @@ from typing import Any
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import number as shown
-from spanreward.training.commands.metric_options import ASKING, add_flags, add_words, open_metric
+from spanreward.training.commands.metric_options import (
+    JUDGE_FLAGS,
+    add_flags,
+    add_words,
+    open_metric,
+)
 
 HELP = "LAVE and its baselines against people's judgments of answers"
 DESCRIPTION = (
@@ -30,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)"
     )
-    add_flags(parser, *ASKING, judge={"default": "match"})
+    add_flags(parser, *JUDGE_FLAGS, judge={"default": "match"})
     add_words(parser)
 
 

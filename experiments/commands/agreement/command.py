@@ -31,7 +31,7 @@ from experiments.commands.agreement import (
     votes,
     words,
 )
-from spanreward.training.commands.main import run
+from spanreward.training.commands.main import run_subcommand
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
         "marked": marked,
         "words": words,
     }
-    run("python -m experiments agreement", __doc__, modules)
+    run_subcommand("python -m experiments agreement", __doc__, modules)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,12 @@ from typing import Any
 
 from rich.table import Table
 
-from spanreward.training.commands.metric_options import ASKING, OF_JUDGE, add_flags, judge_alone
+from spanreward.training.commands.metric_options import (
+    JUDGE_FLAGS,
+    OF_JUDGE,
+    add_flags,
+    judge_alone,
+)
 
 HELP = "a judge's scores, pairs and rankings against people's"
 DESCRIPTION = """Reads a folder laid out as MLLM-as-a-Judge (score.jsonl, pair.jsonl, batch.jsonl) or VL-RewardBench
@@ -33,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     default = "experiments/scenes/word_judge.py:WordJudge"
     add_flags(
         parser,
-        *ASKING,
+        *JUDGE_FLAGS,
         judge={"default": default, "help": "who is measured (default: words alone)"},
         options={"help": OF_JUDGE},
     )

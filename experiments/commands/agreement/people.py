@@ -10,8 +10,13 @@ from typing import Any
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import number as shown
-from spanreward.training.commands.main import defined
-from spanreward.training.commands.metric_options import ASKING, add_flags, add_words, open_metric
+from spanreward.training.commands.main import without_nan
+from spanreward.training.commands.metric_options import (
+    JUDGE_FLAGS,
+    add_flags,
+    add_words,
+    open_metric,
+)
 
 HELP = "scores and spans against people's judgments"
 DESCRIPTION = """\
@@ -38,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "default": "match",
         "help": "who answers the metric's questions (default match; harmonic: Scenes' WordJudge)",
     }
-    add_flags(parser, *ASKING, judge=judge)
+    add_flags(parser, *JUDGE_FLAGS, judge=judge)
     add_words(parser)
 
 
@@ -81,7 +86,7 @@ def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     arguments.options = ["evidence=context", "spans=none", *arguments.options]
     with open_metric("harmonic", arguments) as (reward, _):
         measured = measure_thumb(arguments.folder, reward, arguments.images)
-    rows = [defined(asdict(row)) for row in measured]
+    rows = [without_nan(asdict(row)) for row in measured]
     return rows, [people_table(rows, f"HarmonicEval, judge {arguments.judge}")]
 
 

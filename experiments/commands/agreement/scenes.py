@@ -9,7 +9,12 @@ from typing import Any
 
 from rich.table import Table
 
-from spanreward.training.commands.metric_options import ASKING, OF_JUDGE, add_flags, judge_alone
+from spanreward.training.commands.metric_options import (
+    JUDGE_FLAGS,
+    OF_JUDGE,
+    add_flags,
+    judge_alone,
+)
 
 HELP = "how right judges are about descriptions of Scenes, whose truth is known"
 DESCRIPTION = """Puts the questions of PoSh, LAVE and the pairwise metric about held-out Scenes to a judge, of which the
@@ -27,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split", choices=("train", "validation", "test"), default="test", help="(default test)"
     )
-    add_flags(parser, *ASKING, judge={"required": True}, options={"help": OF_JUDGE})
+    add_flags(parser, *JUDGE_FLAGS, judge={"required": True}, options={"help": OF_JUDGE})
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

@@ -11,7 +11,7 @@ from rich.table import Table
 from experiments.agreement.span_agreement import labels_of, read_completions, summarise
 from spanreward.rewards.comparison.figures import number
 from spanreward.training.commands.labels import reliability_of
-from spanreward.training.commands.main import defined
+from spanreward.training.commands.main import without_nan
 
 HELP = "a judge's wrong words and credit on Scenes, against the truth"
 DESCRIPTION = """\
@@ -47,7 +47,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         f", {skipped} without a verdict left out" if skipped else ""
     )
     found, tables = reliability_of(labels_of(completions), f"Spans, by the referee: {counted}")
-    return defined({**agreement, **found}), [
+    return without_nan({**agreement, **found}), [
         table_of(f"Wrong words, judge and referee: {counted}", agreement["words"]),
         table_of("Credit and true effect on F1, per component", agreement["credit"]),
         *tables,

@@ -13,7 +13,7 @@ from rich.table import Table
 from experiments.commands import labels
 from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import NONE, interval
-from spanreward.training.commands.main import defined
+from spanreward.training.commands.main import without_nan
 
 HELP = "a paper's table: a metric and its baselines against people's judgments in a JSONL file"
 DESCRIPTION = f"""\
@@ -47,7 +47,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     for sentence in left_out:
         notes.add_row(sentence)
     shown = [measures, *([test_table(tests)] if tests else []), notes]
-    return defined(numbers | {"tests": tests, "left_out": left_out}), shown
+    return without_nan(numbers | {"tests": tests, "left_out": left_out}), shown
 
 
 def test_table(tests: Sequence[Mapping[str, Any]]) -> Table:

@@ -9,8 +9,13 @@ from typing import Any
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import interval, number
-from spanreward.training.commands.main import defined
-from spanreward.training.commands.metric_options import ASKING, add_flags, add_words, open_metric
+from spanreward.training.commands.main import without_nan
+from spanreward.training.commands.metric_options import (
+    JUDGE_FLAGS,
+    add_flags,
+    add_words,
+    open_metric,
+)
 
 HELP = "which words a judge suspects, beside the words that are wrong"
 DESCRIPTION = """\
@@ -33,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tokens", action="store_true", help="the encoder's own suspicion, without PoSh"
     )
     judge = {"default": "match", "help": "who answers PoSh's questions (default match)"}
-    add_flags(parser, *ASKING, judge=judge)
+    add_flags(parser, *JUDGE_FLAGS, judge=judge)
     add_words(parser)
 
 
@@ -76,4 +81,4 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     counts = [str(found[name]) for name in ("texts", "words", "wrong")]
     area = (number(found["auroc"], 3), interval(found["low"], found["high"], 3))
     table.add_row(*counts, *area, number(found["f1"], 3))
-    return defined(found), [table]
+    return without_nan(found), [table]

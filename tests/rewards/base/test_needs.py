@@ -16,7 +16,7 @@ import pytest
 import spanreward
 from spanreward import PoshReward, Sample
 from spanreward.rewards.base.needs import EXTRAS, TRL, VLLM, lacking
-from spanreward.training.plan.here import SUPPORTED
+from spanreward.training.plan.here import SUPPORTED_VERSIONS
 from tests.support.paths import ROOT
 from tests.support.tokenizer import ENCODER, tokenizer
 
@@ -213,7 +213,7 @@ def test_the_versions_are_those_of_the_package() -> None:
         "optional-dependencies"
     ]
     assert f"trl{TRL}" in extras["train"]
-    assert SUPPORTED["trl"] == TRL
+    assert SUPPORTED_VERSIONS["trl"] == TRL
     assert f"vllm{VLLM}" in extras["vllm"]
     named = {
         extra: {requirement.partition(">")[0] for requirement in extras[extra]} for extra in EXTRAS

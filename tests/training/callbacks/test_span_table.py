@@ -24,11 +24,11 @@ from spanreward.training.callbacks import span_table
 from spanreward.training.callbacks.span_table import (
     ShownRow,
     SpanTableCallback,
-    choose,
     lead_of,
+    log_page,
     of_different_groups,
-    rows_of,
-    send,
+    page_rows,
+    recorded_rows,
     write_page,
 )
 from spanreward.training.grpo.recorder import Recorder
@@ -42,7 +42,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 def shown(
     *scores: float | None, group: int = 1, most: int = 2, padded: tuple[bool, ...] = ()
 ) -> list[tuple[str, int]]:
-    return choose(scores, padded, group, most)
+    return page_rows(scores, padded, group, most)
 
 
 def test_degenerate_completions_come_first_whatever_their_reward() -> None:
@@ -94,8 +94,8 @@ def test_the_split_over_ranks_changes_nothing(
         "write_page",
         lambda path, step, rows, rewards, paid: pages.append((rows, rewards)),
     )
-    monkeypatch.setattr(span_table, "send", lambda *_: None)
-    monkeypatch.setattr(span_table, "MOST", 2)
+    monkeypatch.setattr(span_table, "log_page", lambda *_: None)
+    monkeypatch.setattr(span_table, "MAX_ROWS_OF_KIND", 2)
     found: list[Any] = []  # what the ranks choose; the last one has it all
     for rank, part in enumerate(parts):
         shares = [
@@ -194,7 +194,7 @@ def test_the_page_adds_up_to_what_trl_logs(tmp_path: Path) -> None:
     assert sum(totals) / 8 == pytest.approx(logged["reward"], abs=1e-5)
     args = copy(trainer.args)
     args.reward_weights = [9.0]
-    rows = rows_of(trainer.recorders, args)
+    rows = recorded_rows(trainer.recorders, args)
     assert [row.reward for row in rows] == pytest.approx(totals)
 
 
@@ -277,7 +277,7 @@ def test_trackio_gets_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     logged: list[Any] = []
     made = SimpleNamespace(log=logged.append, Html=lambda page, inject: (page, inject))
     monkeypatch.setitem(sys.modules, "trackio", made)
-    send(TrainingArguments("out", report_to=["trackio"]), 3, "<!doctype html>")
+    log_page(TrainingArguments("out", report_to=["trackio"]), 3, "<!doctype html>")
     assert logged == [{"spans": ("<!doctype html>", False), "train/global_step": 3}]
 
 
@@ -294,7 +294,7 @@ def test_trackio_gets_a_trace_of_each_row_with_its_spans(monkeypatch: pytest.Mon
         spans=(Span(2, 6, 0.0, -0.25, "attribute", "not in the reference", 0),),
     )
     row = ShownRow("worst", sample, {"posh": verdict}, 0.5, None, -0.7)
-    send(TrainingArguments("out", report_to=["trackio"]), 3, "page", [row])
+    log_page(TrainingArguments("out", report_to=["trackio"]), 3, "page", [row])
     trace = logged[1]["completion"]
     assert trace["messages"] == [
         {"role": "user", "content": "Describe."},

@@ -11,7 +11,7 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from spanreward.training.callbacks import stop_on_signal as stopping
 from spanreward.training.callbacks.stop_on_signal import (
     EXIT_CODE,
-    SAME_SIGNAL,
+    SAME_SIGNAL_SECONDS,
     StopOnSignal,
     steps_per_batch,
 )
@@ -71,7 +71,7 @@ def test_a_second_one_leaves_at_once_unless_it_is_the_same(
     now = 100.0
     monkeypatch.setattr(stopping.time, "monotonic", lambda: now)
     stop.receive(signal.SIGTERM, None)
-    now += SAME_SIGNAL
+    now += SAME_SIGNAL_SECONDS
     stop.receive(signal.SIGTERM, None)
     now += 0.1
     with pytest.raises(SystemExit) as end:
@@ -86,7 +86,7 @@ def test_ctrl_c_is_the_same_and_then_an_interrupt(
     monkeypatch.setattr(stopping.time, "monotonic", lambda: now)
     stop.receive(signal.SIGINT, None)
     assert "SIGINT: a checkpoint is written at the end of this step" in capsys.readouterr().err
-    now += SAME_SIGNAL + 0.1
+    now += SAME_SIGNAL_SECONDS + 0.1
     with pytest.raises(KeyboardInterrupt):
         stop.receive(signal.SIGINT, None)
     assert step_end(stop, arguments, 4).should_save

@@ -111,7 +111,7 @@ def test_evaluations_are_not_in_it(writer: Any, recorder: Any, tmp_path: Path) -
 def test_it_ends_at_its_size(
     writer: Any, recorder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_lines, "LARGEST", 1000)
+    monkeypatch.setattr(json_lines, "MAX_FILE_BYTES", 1000)
     begin(writer, tmp_path)
     for step in range(9):
         judge(writer, recorder, step, ("a" * 300,))

@@ -16,7 +16,7 @@ from trl import SFTConfig, SFTTrainer
 from experiments.scenes.parts import SCENES, TINY, scenes_part
 from spanreward import MatchJudge, PairwiseReward, PoshReward, WinRateCallback
 from spanreward.rewards import Sample, Status, Verdict
-from spanreward.training.callbacks.win_rate import KEY, head_to_head
+from spanreward.training.callbacks.win_rate import WIN_RATE_KEY, head_to_head
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.answer_scores.training_cost import Compute, training_of
 from spanreward.training.evaluation.page.report import write_report
@@ -29,9 +29,9 @@ from tests.support.pair_judges import PairJudge
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
 
 ROWS = list(load_data(scenes_part(count=6, split="test")))
-KEYS = {f"{KEY}{name}{end}" for name in ("", "_difference") for end in ("", "_low", "_high")} | {
-    f"{KEY}_prompts"
-}
+KEYS = {
+    f"{WIN_RATE_KEY}{name}{end}" for name in ("", "_difference") for end in ("", "_low", "_high")
+} | {f"{WIN_RATE_KEY}_prompts"}
 
 
 def length(sample: Sample) -> float:
@@ -61,7 +61,11 @@ def sft(path: Path, **settings: Any) -> SFTTrainer:
 
 
 def curve(trainer: Any) -> list[tuple[int, float]]:
-    return [(line["step"], line[KEY]) for line in trainer.state.log_history if KEY in line]
+    return [
+        (line["step"], line[WIN_RATE_KEY])
+        for line in trainer.state.log_history
+        if WIN_RATE_KEY in line
+    ]
 
 
 def test_a_recorder_stands_for_its_reward(tmp_path: Path) -> None:
@@ -117,14 +121,21 @@ def test_both_trainers_log_a_curve_and_keep_the_answers(
     )
     assert told in capsys.readouterr().err
     assert [step for step, _ in curve(trainer)] == [0, 2, 3]
-    lines = [line for line in trainer.state.log_history if KEY in line]
+    lines = [line for line in trainer.state.log_history if WIN_RATE_KEY in line]
     assert all(line.keys() >= KEYS for line in lines)
-    assert (lines[0][KEY], lines[0][f"{KEY}_difference"], lines[0][f"{KEY}_prompts"]) == (
+    assert (
+        lines[0][WIN_RATE_KEY],
+        lines[0][f"{WIN_RATE_KEY}_difference"],
+        lines[0][f"{WIN_RATE_KEY}_prompts"],
+    ) == (
         0.5,
         0.0,
         6.0,
     )
-    assert all(0 <= line[f"{KEY}_low"] <= line[KEY] <= line[f"{KEY}_high"] <= 1 for line in lines)
+    assert all(
+        0 <= line[f"{WIN_RATE_KEY}_low"] <= line[WIN_RATE_KEY] <= line[f"{WIN_RATE_KEY}_high"] <= 1
+        for line in lines
+    )
     # and its own log is whole
     assert [line["step"] for line in trainer.state.log_history if "loss" in line] == [2]
     for step in (0, 2, 3):
@@ -140,8 +151,8 @@ def test_both_trainers_log_a_curve_and_keep_the_answers(
         for step in (0, 3)
     )
     gaps = np.array(after) / 1000 - np.array(before) / 1000
-    assert lines[-1][f"{KEY}_difference"] == pytest.approx(gaps.mean())
-    assert lines[-1][KEY] == pytest.approx((0.5 + 0.5 * np.sign(gaps)).mean())
+    assert lines[-1][f"{WIN_RATE_KEY}_difference"] == pytest.approx(gaps.mean())
+    assert lines[-1][WIN_RATE_KEY] == pytest.approx((0.5 + 0.5 * np.sign(gaps)).mean())
 
 
 def test_it_changes_nothing_of_the_training(tmp_path: Path) -> None:
@@ -201,7 +212,11 @@ def test_a_failed_judge_is_left_out_and_never_a_loss(
     trainer = make_trainer(tmp_path, scenes(8), [Scored(length)], max_steps=1)
     trainer.add_callback(WinRateCallback(trainer, Scored(failing), ROWS, every=1, max_tokens=8))
     trainer.train()
-    assert [line[f"{KEY}_prompts"] for line in trainer.state.log_history if KEY in line] == [
+    assert [
+        line[f"{WIN_RATE_KEY}_prompts"]
+        for line in trainer.state.log_history
+        if WIN_RATE_KEY in line
+    ] == [
         4.0,
         4.0,
     ]
@@ -261,15 +276,15 @@ def test_what_cannot_be_compared_is_refused_before_the_training(
 
 def test_the_numbers_by_hand() -> None:
     found = head_to_head(np.array([0.2, -0.1, 0.0, math.nan, 0.3]), [0, 1, 2, 3, 4])
-    assert (found[KEY], found[f"{KEY}_prompts"]) == (0.625, 4.0)
-    assert found[f"{KEY}_difference"] == pytest.approx(0.1)
+    assert (found[WIN_RATE_KEY], found[f"{WIN_RATE_KEY}_prompts"]) == (0.625, 4.0)
+    assert found[f"{WIN_RATE_KEY}_difference"] == pytest.approx(0.1)
     lost = head_to_head(np.array([-0.5, -0.5]), [0, 1])
-    assert lost[KEY] == 0.0
-    assert lost[f"{KEY}_high"] > 0.5  # two prompts are no evidence
-    assert head_to_head(np.array([-0.5] * 12), list(range(12)))[f"{KEY}_high"] < 0.5
+    assert lost[WIN_RATE_KEY] == 0.0
+    assert lost[f"{WIN_RATE_KEY}_high"] > 0.5  # two prompts are no evidence
+    assert head_to_head(np.array([-0.5] * 12), list(range(12)))[f"{WIN_RATE_KEY}_high"] < 0.5
     # of one picture
-    assert head_to_head(np.array([-0.5] * 12), [0] * 12).keys() == {f"{KEY}_prompts"}
-    assert head_to_head(np.full(3, math.nan), [0, 1, 2]) == {f"{KEY}_prompts": 0.0}
+    assert head_to_head(np.array([-0.5] * 12), [0] * 12).keys() == {f"{WIN_RATE_KEY}_prompts"}
+    assert head_to_head(np.full(3, math.nan), [0, 1, 2]) == {f"{WIN_RATE_KEY}_prompts": 0.0}
 
 
 def test_every_rank_has_as_many_rows(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from experiments.scenes.parts import SCENES, TINY, TRUTH
 from experiments.scenes.world import draw, make_scenes
-from spanreward.training.commands.compare import main, remembering
+from spanreward.training.commands.compare import main, with_judge_cache
 from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.sentences import in_figures
@@ -413,7 +413,7 @@ def test_the_command_line_decides_what_the_judges_remember(
     said: Any, in_recipe: Any, cache: Any
 ) -> None:
     part = RewardPart(metric="posh", judge={"name": "vllm:smollm2", "cache": in_recipe}, weight=2.0)
-    changed = remembering(part, said)
+    changed = with_judge_cache(part, said)
     assert changed.judge.cache == cache
     assert changed.judge.cache is cache or isinstance(cache, str)
     assert (changed.judge.name, changed.weight) == ("vllm:smollm2", 2.0)

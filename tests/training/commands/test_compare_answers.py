@@ -299,7 +299,7 @@ def test_ctrl_c_says_how_to_go_on(
     def interrupted(arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spanreward.training.commands.compare.run", interrupted)
+    monkeypatch.setattr("spanreward.training.commands.compare.run_comparison", interrupted)
     code = compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--output", tmp_path)
     assert code == 130
     assert capsys.readouterr().err == (

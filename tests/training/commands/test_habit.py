@@ -11,10 +11,10 @@ import pytest
 
 from spanreward.training.commands.main import COMMANDS
 from spanreward.training.commands.metric_options import (
-    ALL,
-    ASKING,
+    ALL_FLAGS,
     FLAGS,
-    ROWS,
+    JUDGE_FLAGS,
+    ROW_FLAGS,
     Once,
     add_flags,
     overrides_of,
@@ -60,9 +60,9 @@ def test_who_asks_has_all_of_a_judges_flags_and_who_reads_rows_theirs(
 ) -> None:
     flags = {name: set(defined(parser)) for name, parser in parsers.items()}
     for name in ("score", "compare", "judge label", "labels spans", "criteria write"):
-        assert {*ASKING, *ROWS, "overwrite", "json", "options"} <= flags[name], name
+        assert {*JUDGE_FLAGS, *ROW_FLAGS, "overwrite", "json", "options"} <= flags[name], name
     for name in ("score", "compare"):
-        assert set(ALL) <= flags[name]
+        assert set(ALL_FLAGS) <= flags[name]
     for name in ("train", "judge train"):
         assert {"output", "overwrite", "options", "json"} <= flags[name]
     for name, known in flags.items():

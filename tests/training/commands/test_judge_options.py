@@ -12,14 +12,14 @@ import pytest
 from spanreward.rewards.judges import CachedJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.training.commands.metric_options import (
-    ASKING,
+    JUDGE_FLAGS,
     add_flags,
     add_words,
-    in_order,
     judge_alone,
     judge_of,
     read_arguments,
     read_option,
+    values_last,
 )
 from tests.support.command import spanreward
 
@@ -28,7 +28,7 @@ from tests.support.command import spanreward
 def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", tmp_path)
     parser = argparse.ArgumentParser()
-    add_flags(parser, *ASKING)
+    add_flags(parser, *JUDGE_FLAGS)
     return parser
 
 
@@ -113,4 +113,4 @@ def test_labels_passes_them_on(tmp_path: Path) -> None:
     ],
 )
 def test_what_follows_the_values_of_an_option_is_not_its_value(line: str, expected: str) -> None:
-    assert in_order(line.split()) == expected.split()
+    assert values_last(line.split()) == expected.split()

@@ -28,7 +28,7 @@ def test_the_list_names_every_file_and_cuts_no_sentence(
     monkeypatch.setenv("COLUMNS", "40")
     lines = command().splitlines()
     said = dict(zip(lines[::2], (line.strip() for line in lines[1::2]), strict=True))
-    assert list(said) == recipes.files()
+    assert list(said) == recipes.packaged_files()
     assert said["recipes/quickstart/scenes-dapo.yaml"] == (
         "DAPO with PoSh from the terse base, on complete references"
     )
@@ -36,7 +36,7 @@ def test_the_list_names_every_file_and_cuts_no_sentence(
     assert "of the U.S. National Gallery of Art" in said["recipes/data/docent.yaml"]
 
 
-@pytest.mark.parametrize("name", recipes.files())
+@pytest.mark.parametrize("name", recipes.packaged_files())
 def test_what_is_copied_is_whole(command: Any, tmp_path: Path, name: str) -> None:
     copied = command(name, "--output", str(tmp_path)).splitlines()
     assert copied[0] == str(tmp_path / name)
@@ -71,9 +71,11 @@ OF_A_CHECKOUT = (  # they name files of experiments/
 def test_a_wheel_brings_every_file_that_needs_no_checkout() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     brought = set()
-    for part in recipes.PARTS:
+    for part in recipes.FOLDERS:
         for pattern in settings["package-data"][f"spanreward.{part}"]:
             for path in (ROOT / part).glob(pattern):
                 brought.add(path.relative_to(ROOT).as_posix())
-    assert brought == {path for path in recipes.files() if not path.startswith(OF_A_CHECKOUT)}
+    assert brought == {
+        path for path in recipes.packaged_files() if not path.startswith(OF_A_CHECKOUT)
+    }
     assert not [path for path in brought if "experiments/" in (ROOT / path).read_text()]

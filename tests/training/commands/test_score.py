@@ -11,7 +11,7 @@ import pytest
 
 from spanreward.rewards import scoring
 from spanreward.rewards.metrics import METRICS
-from spanreward.training.commands.score import SHOWN, main
+from spanreward.training.commands.score import MAX_NAMED_ROWS, main
 from tests.support.paths import ROOT
 
 ROWS = [
@@ -97,11 +97,11 @@ def test_options_reach_the_metric_wherever_they_stand(score: float, files: Any) 
 
 def test_bad_rows_are_named_by_their_line(score: float, files: Any) -> None:
     with files[0].open("a") as file:
-        file.write("oops\n" * (SHOWN + 5))
+        file.write("oops\n" * (MAX_NAMED_ROWS + 5))
     code, _, err = score(*asked(files))
     assert code is None
     assert f"{files[0]}:4: not scored: line 4 is not JSON" in err
-    assert err.count("not scored") == SHOWN
+    assert err.count("not scored") == MAX_NAMED_ROWS
     assert "... and 5 more" in err
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from spanreward.training.data.marks import marks, read_marked
+from spanreward.training.data.marks import mark_places, read_marked
 from tests.support.files import a_file
 
 SHIPS = "🚢🚢 A green heron and a red boat."
@@ -106,10 +106,12 @@ def test_the_forms_of_tools_in_json_and_in_a_cell(tmp_path: Path, form: Any) -> 
 def test_the_words_that_a_tool_says_decide() -> None:
     said = {"start": 7, "end": 12, "text": "green"}
     with pytest.raises(ValueError, match=r"in UTF-16 units it would be .* \[5, 10\] = 'green'"):
-        marks([said], "mistakes", SHIPS)
+        mark_places([said], "mistakes", SHIPS)
     with pytest.raises(ValueError, match=r"says 'green', and its characters .* are 'heron'$"):
-        marks([{"start": 8, "end": 13, "text": "green"}], "mistakes", "A green heron.")
-    assert marks([{"start": 4, "end": 7, "text": "een"}], "mistakes", "A green heron.") == ((4, 7),)
+        mark_places([{"start": 8, "end": 13, "text": "green"}], "mistakes", "A green heron.")
+    assert mark_places([{"start": 4, "end": 7, "text": "een"}], "mistakes", "A green heron.") == (
+        (4, 7),
+    )
     for wrong in ({"start": 2}, {"start": 2, "end": "7"}, {"value": {"choices": ["bad"]}}):
         with pytest.raises(ValueError, match="the column 'mistakes' must hold spans of its text"):
-            marks([wrong], "mistakes", "A green heron.")
+            mark_places([wrong], "mistakes", "A green heron.")

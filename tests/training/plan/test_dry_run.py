@@ -11,8 +11,14 @@ import yaml
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.rewards.judges import MatchJudge
 from spanreward.training.commands.train import main
-from spanreward.training.plan.dry_run import costs_of, dry_run, question_lines, row_count, win_rate
-from spanreward.training.plan.memory import CONFIGS, PROCESS, size_by_name
+from spanreward.training.plan.dry_run import (
+    costs_of,
+    dry_run,
+    question_lines,
+    row_count,
+    win_rate_fact,
+)
+from spanreward.training.plan.memory import CONFIGS, PROCESS_BYTES, size_by_name
 from spanreward.training.plan.needs import (
     Launch,
     asked_judges,
@@ -75,13 +81,13 @@ def recipe(output: Path, **changes: Any) -> Recipe:
 
 def test_what_a_win_rate_costs() -> None:
     lave = WinRatePart(metric="lave", options={"rationale": False}, every=20, prompts=8)
-    said, numbers = win_rate(lave, longest=64)
+    said, numbers = win_rate_fact(lave, longest=64)
     assert said == (
         "before the first step, every 20 and at the end 8 prompts are answered with at most 64 "
         "tokens each, and judged by lave with about 8 questions"
     )
     assert numbers == {"every": 20, "prompts": 8, "tokens": 64, "questions": 8}
-    assert win_rate(lave.model_copy(update={"max_tokens": 9}), longest=None)[1]["tokens"] == 9
+    assert win_rate_fact(lave.model_copy(update={"max_tokens": 9}), longest=None)[1]["tokens"] == 9
 
 
 @pytest.mark.parametrize("name", list(CONFIGS))
@@ -192,7 +198,7 @@ def test_memory_of_recipes() -> None:
     assert plan.judging["judge"] == 2 * plan.judges[0].size.parameters
     assert plan.judging["KV cache"] == pytest.approx(8e9, rel=1e-4)
     assert plan.training["gradients"] == 2 * plan.policy.parameters // 8
-    assert plan.state["judges' processes"] == PROCESS
+    assert plan.state["judges' processes"] == PROCESS_BYTES
     served = plan_of(load_recipe(LARGE / "docent-posh-nodes-dapo.yaml"), launch)
     assert served is not None
     assert (served.judges, served.main_memory) == ((), 0)

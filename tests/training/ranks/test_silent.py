@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from spanreward.rewards import Status, Verdict
-from spanreward.training.ranks.silent import STEPS, SilentJudges
+from spanreward.training.ranks.silent import MAX_SILENT_STEPS, SilentJudges
 
 SCORED = Verdict(0.5)
 FAILED = Verdict(None, Status.ERROR, note="its engine is gone")
@@ -47,15 +47,15 @@ def test_all_that_is_judged_in_a_step_counts() -> None:
 
 def test_steps_in_a_row_count() -> None:
     silence = SilentJudges(1)
-    for _ in range(STEPS - 1):
+    for _ in range(MAX_SILENT_STEPS - 1):
         assert silence.lasting(SECOND) is None
     assert silence.lasting(NOBODY) is None
-    for _ in range(STEPS - 1):
+    for _ in range(MAX_SILENT_STEPS - 1):
         assert silence.lasting(SECOND) is None
     assert silence.lasting(SECOND) == (1, 0)
 
 
 def test_ranks_that_take_turns_are_not_silent() -> None:
     silence = SilentJudges(1)
-    for number in range(3 * STEPS):
+    for number in range(3 * MAX_SILENT_STEPS):
         assert silence.lasting(SECOND if number % 2 else SECOND.flip(0)) is None

@@ -48,18 +48,28 @@ def judged_answer(
     length: in tokens, None where unknown. verdicts: the rewards' own. Shown is the first reward
     that asks a judge.
     """
-    every = list(zip(rewards, verdicts, strict=True))
-    applying = [pair for pair in every if pair[1].status is not Status.NOT_APPLICABLE]
-    asking = [pair for pair in applying if pair[0].judges]
-    judgeless = [pair for pair in applying if not pair[0].judges]
-    scores = main_scores(judgeless)
+    judged = list(zip(rewards, verdicts, strict=True))
+    by_judge = []
+    without_judge = []
+    for reward, verdict in judged:
+        if verdict.status is Status.NOT_APPLICABLE:
+            continue
+        if reward.judges:
+            by_judge.append((reward, verdict))
+        else:
+            without_judge.append((reward, verdict))
+    scores = main_scores(without_judge)
     if len(sample.answers) > AGREEING_PEOPLE:
+        question = sample.question or ""
         scores["vqa_accuracy"] = vqa_accuracy(
-            sample.completion, sample.answers, sample.question or "", sample.columns
+            sample.completion, sample.answers, question, sample.columns
         )
-    scores |= main_scores(asking) | looks_of(sample, length, max_tokens)
-    shown, verdict = [*asking, *judgeless, *every][0]
-    return JudgedAnswer(sample.completion, verdict, scores, judge=shown.__name__)
+    scores |= main_scores(by_judge)
+    scores |= looks_of(sample, length, max_tokens)
+    # where no reward applies, the first one's verdict says why
+    by_priority = [*by_judge, *without_judge, *judged]
+    page_reward, page_verdict = by_priority[0]
+    return JudgedAnswer(sample.completion, page_verdict, scores, judge=page_reward.__name__)
 
 
 def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
@@ -69,10 +79,10 @@ def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
     scores: Scores = {}
     for reward, verdict in judged:
         name = reward.__name__
-        given = [
-            part for part in reward.main_parts if verdict.score is None or part in verdict.parts
-        ]
-        scores |= {f"{name}_{part}": verdict.parts.get(part) for part in given}
+        for part in reward.main_parts:
+            # a judged text may lack a part; of a failed judgment every part is None
+            if verdict.score is None or part in verdict.parts:
+                scores[f"{name}_{part}"] = verdict.parts.get(part)
         if not reward.main_parts:
             scores[f"{name}_score"] = verdict.score
     return scores
@@ -86,12 +96,13 @@ def looks_of(sample: Sample, length: int | None, max_tokens: float) -> Scores:
     text = read_text(sample.completion).plain
     scores: Scores = {}
     if sample.references:
-        scores["overlap"] = bag_f1(
-            text, [read_text(reference).plain for reference in sample.references]
-        )
+        references = [read_text(reference).plain for reference in sample.references]
+        scores["overlap"] = bag_f1(text, references)
     elif sample.answers:
         scores["overlap"] = answer_f1(text, sample.answers)
     scores["words"] = float(len(text.split()))
     if length is not None:
-        scores |= {"length": float(length), "truncated": float(length >= max_tokens)}
-    return {**scores, "degenerate": float(is_degenerate(sample))}
+        scores["length"] = float(length)
+        scores["truncated"] = float(length >= max_tokens)
+    scores["degenerate"] = float(is_degenerate(sample))
+    return scores

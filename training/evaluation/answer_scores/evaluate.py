@@ -26,11 +26,11 @@ from spanreward.rewards.rows.tables import is_table
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer, judged_answer
 from spanreward.training.evaluation.answer_scores.metrics import names_of
 from spanreward.training.evaluation.answer_scores.several import answer_of_samples
-from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions, version_of
+from spanreward.training.evaluation.answers.greedy import BATCH_ROWS, kept_completions, version_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import read_samples
 
-LAST = ("overlap", "words", "length", "truncated", "degenerate")
+LAST_METRICS = ("overlap", "words", "length", "truncated", "degenerate")  # of tables
 Answers = Mapping[str, Sequence[Sequence[JudgedAnswer]]]  # {side: [run][prompt]}
 # of each prompt the sampled texts, one from a policy that answers here, and their lengths in tokens
 Written = Sequence[Sequence[tuple[str, int | None]]]
@@ -47,7 +47,7 @@ class Evaluation:
     answers: Answers
 
 
-def evaluate(setup: Setup, kept: Path) -> Evaluation:
+def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
     """Lets every run of every side (a folder, a hub id, or a JSONL file of answers) answer every
     prompt, and judges it.
 
@@ -55,14 +55,16 @@ def evaluate(setup: Setup, kept: Path) -> Evaluation:
     overlap, words, length, truncated and degenerate (`looks_of`). A metric that a prompt cannot
     have is NaN, as are length and truncated of answers from a file.
 
-    kept: the folder that keeps what policies wrote. Raises ValueError for rewards that cannot be
+    answers_folder: keeps what policies wrote. Raises ValueError for rewards that cannot be
     used (`check_rewards`) and a file of answers that cannot be used.
     """
     check_rewards(setup.rewards, setup.prompts.rows)
-    written_by = write_all(setup, kept)
+    written_by = write_all(setup, answers_folder)
     best_of = metrics_with_a_best(setup.rewards, written_by.values())
-    judged = {run: judge(written, setup, best_of) for run, written in written_by.items()}
-    answers = {side: [judged[run] for run in runs] for side, runs in setup.sides.items()}
+    judged = {run: judge_run(written, setup, best_of) for run, written in written_by.items()}
+    answers = {}
+    for side, runs in setup.sides.items():
+        answers[side] = [judged[run] for run in runs]
     return tabulate(answers)
 
 
@@ -71,15 +73,14 @@ def decided_by(setup: Setup) -> dict[str, Any]:
     them.
     """
     rows = [(row["id"], row_fingerprint(row)) for row in setup.prompts.rows]
-    versions = {run: digest(repr(version_of(run))) for runs in setup.sides.values() for run in runs}
-    decided = {
+    versions = {}
+    for run in chain(*setup.sides.values()):
+        versions[run] = digest(repr(version_of(run)))
+    return {
         "models": setup.sides,
         "versions": versions,
         "seeds": setup.seeds,
         "data": digest(repr(rows)),
-    }
-    return {
-        **decided,
         "metrics": [part.model_dump() for part in setup.parts],
         "max_tokens": setup.max_tokens,
     }
@@ -90,7 +91,7 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
     cannot see.
     """
     names = [reward.__name__ for reward in rewards]
-    if len(set(names)) < len(names) or not names:
+    if not names or len(set(names)) < len(names):
         raise ValueError(
             "a comparison needs a recipe with rewards of different names (option `name`), got "
             f"{names}."
@@ -106,7 +107,7 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
         check_seen(reward, map(row_sample, rows))
 
 
-def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
+def write_all(setup: Setup, answers_folder: Path) -> dict[str, Written]:
     """Returns every run's answers; their lengths are None for answers from a file."""
     rows = setup.prompts.rows
     runs = dict.fromkeys(chain(*setup.sides.values()))
@@ -118,13 +119,14 @@ def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
             written[run] = [without_length(texts) for texts in read_samples(run, rows)]
         else:
             texts, lengths = kept_completions(
-                run, rows, setup.max_tokens, kept, setup.reasoning_end
+                run, rows, setup.max_tokens, answers_folder, setup.reasoning_end
             )
             written[run] = [[answer] for answer in zip(texts, lengths, strict=True)]
     return written
 
 
 def without_length(texts: Sequence[str]) -> list[tuple[str, int | None]]:
+    """Returns each text with None, an unknown length."""
     return [(text, None) for text in texts]
 
 
@@ -138,17 +140,17 @@ def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -
     return [names_of(reward)[0] for reward in rewards]
 
 
-def judge(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> list[JudgedAnswer]:
+def judge_run(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> list[JudgedAnswer]:
     """Returns one run's judged answers, in the prompts' order.
 
     A judge's deadline is for one batch. The first samples of all prompts are judged together, then
     the second ones: a metric that compares the completions of a prompt must not compare these.
     """
-    count = max(map(len, written), default=0)
+    sample_count = max(map(len, written), default=0)
     passes = []
-    for number in range(count):
-        once = [samples[number] for samples in written]
-        passes.append(judge_once(once, setup))
+    for number in range(sample_count):
+        one_a_prompt = [samples[number] for samples in written]
+        passes.append(judge_once(one_a_prompt, setup))
     return [answer_of_samples(samples, best_of) for samples in zip(*passes, strict=True)]
 
 
@@ -158,35 +160,35 @@ def judge_once(written: Sequence[tuple[str, int | None]], setup: Setup) -> list[
     samples = []
     for row, (text, _) in zip(setup.prompts.rows, written, strict=True):
         samples.append(row_sample(row, text))
-    of_reward = []
+    columns = []  # of each reward the verdicts, in the samples' order
     for reward in rewards:
-        verdicts_of_reward: list[Verdict] = []
-        for start in range(0, len(samples), BATCH):
-            verdicts_of_reward += reward.judge_samples(samples[start : start + BATCH])
-        of_reward.append(verdicts_of_reward)
-    return [
-        judged_answer(sample, length, rewards, verdicts, setup.max_tokens)
-        for sample, (_, length), *verdicts in zip(samples, written, *of_reward, strict=True)
-    ]
+        reward_verdicts: list[Verdict] = []
+        for start in range(0, len(samples), BATCH_ROWS):
+            reward_verdicts += reward.judge_samples(samples[start : start + BATCH_ROWS])
+        columns.append(reward_verdicts)
+    answers = []
+    for sample, (_, length), *verdicts in zip(samples, written, *columns, strict=True):
+        answers.append(judged_answer(sample, length, rewards, verdicts, setup.max_tokens))
+    return answers
 
 
 def tabulate(answers: Answers) -> Evaluation:
     """Returns the answers' scores as arrays, in the order of tables."""
-    named: dict[str, None] = {}  # in order of appearance
+    names: dict[str, None] = {}  # in order of appearance
     for runs in answers.values():
         for answer in chain(*runs):
-            named |= dict.fromkeys(answer.scores)
-    metrics = [name for name in named if name not in LAST]
-    metrics += [name for name in LAST if name in named]
+            names |= dict.fromkeys(answer.scores)
+    metrics = [name for name in names if name not in LAST_METRICS]
+    metrics += [name for name in LAST_METRICS if name in names]
     scores: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
     failed: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
     for side, metric in product(answers, metrics):
         table = []
         failures = []
         for run in answers[side]:
-            scores_of_run = [answer.scores.get(metric, math.nan) for answer in run]
-            table.append(scores_of_run)
-            failures.append([score is None for score in scores_of_run])
+            run_scores = [answer.scores.get(metric, math.nan) for answer in run]
+            table.append(run_scores)
+            failures.append([score is None for score in run_scores])
         # None, of a judge that failed, is NaN too
         scores[side][metric] = np.array(table, dtype=float)
         failed[side][metric] = np.array(failures)

@@ -13,6 +13,7 @@ tells where metrics disagree. A judge is its model, whatever serves it.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -64,35 +65,44 @@ JUDGELESS = {  # by: what an answer is compared with
 def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     """Returns these metrics of the tables.
 
-    Recipes tell what was trained on, without any `setup.learned`.
+    The run folders' recipes tell what was trained on, and where there are none `setup.learned`.
     """
-    known = [any(recipe_of(run) for run in runs) for runs in setup.sides.values()]
-    trained = trained_on(setup.sides) if any(known) else identities(setup.learned)
-    found = dict(JUDGELESS)
+    sides_with_recipe = 0
+    for runs in setup.sides.values():
+        if any(map(recipe_of, runs)):
+            sides_with_recipe += 1
+    trained = trained_on(setup.sides) if sides_with_recipe else identities(setup.learned)
+    all_tell = sides_with_recipe == len(setup.sides) or bool(setup.learned)
+    metrics = dict(JUDGELESS)
     for reward, part in zip(setup.rewards, setup.parts, strict=True):
-        kind = kind_of(reward, part, trained, known=all(known) or bool(setup.learned))
+        kind = kind_of(reward, part, trained, all_tell)
         by = f"{part.metric} by {part.judge.name}" if reward.judges else reward.__name__
+        by_best = f"{by}, best of a prompt's samples"
         reward_names = names_of(reward)
         for name in reward_names:
-            found[name] = Metric(kind, by, main=name == reward_names[0])
-            found[f"{name}{BEST}"] = Metric(kind, f"{by}, best of a prompt's samples", main=False)
-    return {name: found[name] for name in names}
+            metrics[name] = Metric(kind, by, main=name == reward_names[0])
+            metrics[f"{name}{BEST}"] = Metric(kind, by_best, main=False)
+    return {name: metrics[name] for name in names}
 
 
 def kind_of(
-    reward: Reward, part: RewardPart, trained: Collection[tuple[str, str]], known: bool = True
+    reward: Reward, part: RewardPart, trained: Collection[tuple[str, str]], all_tell: bool = True
 ) -> Kind:
-    """part: the reward as asked for. trained: metrics and judges. known: whether every side tells
+    """Returns whether policies were trained on this reward or on its judge.
+
+    part: the reward as asked for. trained: metrics and judges. all_tell: whether every side tells
     what trained it.
     """
-    asked = identities([part])
-    if not asked.isdisjoint(trained):
+    reward_identities = identities([part])
+    if not reward_identities.isdisjoint(trained):
         return "trained"
     if not reward.judges:
         return "judgeless"
-    if {judge for _, judge in asked} & {judge for _, judge in trained}:
+    judges = {judge for _, judge in reward_identities}
+    trained_judges = {judge for _, judge in trained}
+    if not judges.isdisjoint(trained_judges):
         return "judge"
-    return "untrained" if known else "unknown"
+    return "untrained" if all_tell else "unknown"
 
 
 def names_of(reward: Reward) -> list[str]:
@@ -102,26 +112,36 @@ def names_of(reward: Reward) -> list[str]:
 
 def lost_by(metrics: Mapping[str, Metric]) -> list[str]:
     """Returns the main metrics in the order in which they may say who lost a prompt (LOST_BY)."""
-    mains = [name for name, metric in metrics.items() if metric.main]
-    return sorted(
-        mains, key=lambda name: LOST_BY.index(name if name == "overlap" else metrics[name].kind)
-    )
+    places = {}
+    for name, metric in metrics.items():
+        if metric.main:
+            # the overlap has no judge either, and a later place of its own in LOST_BY
+            rank_name = name if name == "overlap" else metric.kind
+            places[name] = LOST_BY.index(rank_name)
+    return sorted(places, key=places.__getitem__)
 
 
 def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
-    """Returns (metric, judge by `identity`) of every reward in a run folder's recipe."""
-    recipes = [recipe_of(run) for runs in sides.values() for run in dict.fromkeys(runs)]
-    return identities(
-        [RewardPart.model_validate(part) for one in recipes for part in one.get("rewards") or []]
-    )
+    """Returns (metric, judge by `judge_identity`) of every reward in a run folder's recipe."""
+    parts = []
+    for run in dict.fromkeys(chain(*sides.values())):
+        for part in recipe_of(run).get("rewards") or []:
+            parts.append(RewardPart.model_validate(part))
+    return identities(parts)
 
 
 def identities(parts: Sequence[RewardPart]) -> set[tuple[str, str]]:
-    """Returns (metric, judge by `identity`) of every judge that answers a reward's questions."""
-    return {(part.metric, identity(judge.name)) for part in parts for judge in part.judge.answering}
+    """Returns (metric, judge by `judge_identity`) of every judge that answers a reward's
+    questions.
+    """
+    pairs = set()
+    for part in parts:
+        for judge in part.judge.answering:
+            pairs.add((part.metric, judge_identity(judge.name)))
+    return pairs
 
 
-def identity(judge: str) -> str:
+def judge_identity(judge: str) -> str:
     """Returns what tells a judge from others: the hash of its model's files if they are in a
     folder, else the model's name, however it is served (`vllm:`, `transformers:`, `server:URL#`,
     `chat:URL#`), else the judge's name.
@@ -129,5 +149,8 @@ def identity(judge: str) -> str:
     kind, _, model = judge.partition(":")
     if kind not in ("vllm", "transformers", "server", "chat") or not model:
         return judge
-    model = model.partition("#")[2] if kind in ("server", "chat") else model
-    return files_hash(Path(model)) if Path(model).is_dir() else model.lower()
+    if kind in ("server", "chat"):
+        _, _, model = model.partition("#")  # without the URL
+    if Path(model).is_dir():
+        return files_hash(Path(model))
+    return model.lower()

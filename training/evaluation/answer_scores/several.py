@@ -28,14 +28,18 @@ def answer_of_samples(
     """
     if len(samples) == 1:
         return samples[0]
-    names = dict.fromkeys(name for sample in samples for name in sample.scores)
+    values: dict[str, list[float]] = {}
+    for sample in samples:
+        for name, score in sample.scores.items():
+            judged = values.setdefault(name, [])
+            if score is not None:
+                judged.append(score)
     scores: Scores = {}
-    for name in names:
-        values = [sample.scores[name] for sample in samples if name in sample.scores]
-        known = [value for value in values if value is not None]
-        scores[name] = fmean(known) if known else None
+    for name, judged in values.items():
+        scores[name] = fmean(judged) if judged else None
         if name in best_of:
-            scores[f"{name}{BEST}"] = max(known) if len(known) == len(samples) else None
+            all_judged = len(judged) == len(samples)
+            scores[f"{name}{BEST}"] = max(judged) if all_judged else None
     return replace(samples[0], scores=scores, samples=tuple(samples))
 
 
@@ -47,4 +51,6 @@ def every_sample(answers: Iterable[JudgedAnswer]) -> Iterator[JudgedAnswer]:
 
 def samples_a_prompt(answers: Sequence[JudgedAnswer]) -> int:
     """Returns how many samples each prompt of a run has; all have equally many."""
-    return max((len(answer.samples) for answer in answers), default=0) or 1
+    counts = [len(answer.samples) for answer in answers]
+    # a single answer has no samples beside it
+    return max(counts, default=0) or 1

@@ -21,9 +21,10 @@ import numpy as np
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.evaluation.answers.sides import recipe_of
 
-COUNTS = ("step", "num_tokens", "train_runtime")
-CURVE = ("step", "eval_win_rate", "eval_win_rate_low", "eval_win_rate_high")  # of WinRateCallback
-SECONDS = "seconds/"  # what phases' keys begin with
+COUNT_KEYS = ("step", "num_tokens", "train_runtime")
+# as WinRateCallback logs them
+CURVE_KEYS = ("step", "eval_win_rate", "eval_win_rate_low", "eval_win_rate_high")
+PHASE_PREFIX = "seconds/"  # what phases' keys begin with
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +42,19 @@ def compute_of(
     sides: Mapping[str, Sequence[str]], lengths: Mapping[str, np.ndarray | None]
 ) -> dict[str, Compute]:
     """Returns what each side cost. lengths: in tokens, (seeds, prompts), NaN where unknown."""
-    found = {}
+    costs = {}
     for side, runs in sides.items():
         # a run beside several seeds wrote once
-        own = {run: number for number, run in enumerate(runs)}
+        row_of_run = {run: number for number, run in enumerate(runs)}
         tokens = lengths[side]
-        written = np.array([math.nan]) if tokens is None else tokens[list(own.values())]
-        count = None if np.isnan(written).any() else int(written.sum())
-        found[side] = Compute(len(own), count, [training_of(run) for run in own])
-    return found
+        tokens_written = None
+        if tokens is not None:
+            written = tokens[list(row_of_run.values())]
+            if not np.isnan(written).any():
+                tokens_written = int(written.sum())
+        training = [training_of(run) for run in row_of_run]
+        costs[side] = Compute(len(row_of_run), tokens_written, training)
+    return costs
 
 
 def training_of(run: str) -> dict[str, Any]:
@@ -73,27 +78,31 @@ def training_of(run: str) -> dict[str, Any]:
         versions = json.loads(versions_file.read_text("utf-8"))
     last: dict[str, float] = {}
     logged_seconds: dict[str, list[float]] = defaultdict(list)  # by phase
+    curve = []
     for line in lines:
         check_counts(line, log)
-        last |= {key: line[key] for key in COUNTS if key in line}
         for key, value in line.items():
-            if key.startswith(SECONDS):
-                logged_seconds[key.removeprefix(SECONDS)].append(value)
+            if key in COUNT_KEYS:
+                last[key] = value
+            elif key.startswith(PHASE_PREFIX):
+                logged_seconds[key.removeprefix(PHASE_PREFIX)].append(value)
+        if all(key in line for key in CURVE_KEYS):
+            curve.append([line[key] for key in CURVE_KEYS])
     seconds = {phase: fmean(logged_seconds[phase]) for phase in sorted(logged_seconds)}
-    curve = [[line[key] for key in CURVE] for line in lines if line.keys() >= {*CURVE}]
-    whole = "train_runtime" in last and not versions.get("resumed")
-    known = {
+    tokens = last.get("num_tokens")
+    is_whole_run = "train_runtime" in last and not versions.get("resumed")
+    facts = {
         "algorithm": recipe.get("algorithm"),
         "from": (recipe.get("policy") or {}).get("model"),
         "steps": last.get("step"),
-        "tokens": None if "num_tokens" not in last else int(last["num_tokens"]),
-        "hours": last["train_runtime"] / 3600 if whole else None,
+        "tokens": None if tokens is None else int(tokens),
+        "hours": last["train_runtime"] / 3600 if is_whole_run else None,
         "seconds": seconds or None,
         "win_rate": curve or None,
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),
     }
-    return {key: value for key, value in known.items() if value is not None}
+    return {key: value for key, value in facts.items() if value is not None}
 
 
 def check_counts(line: Mapping[str, Any], log: Path) -> None:
@@ -101,9 +110,11 @@ def check_counts(line: Mapping[str, Any], log: Path) -> None:
     0.
     """
     for key, value in line.items():
-        if key not in COUNTS + CURVE:
+        if key not in COUNT_KEYS + CURVE_KEYS:
             continue
-        if not (type(value) in (int, float) and 0 <= value < math.inf):
+        # True is an int in Python, and no figure
+        is_number = type(value) in (int, float)
+        if not (is_number and 0 <= value < math.inf):
             raise ValueError(
                 f"{log} has {key} {value!r}, which is no finite number from 0: mend or remove the "
                 "file."

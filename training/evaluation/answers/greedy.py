@@ -27,12 +27,12 @@ from spanreward.training.grpo.reasoning import answer_of
 from spanreward.training.policy import base_of, load_policy
 from spanreward.training.turn_end import tokenizer_of
 
-BATCH = 64
-LONGEST = 16_384  # tokens of a prompt with its pictures and the answer, through vLLM
-SHARE = 0.85  # of the device's memory for vLLM; a sleeping judge keeps about 2 GB of it
-DEADLINE = 6 * 3600.0  # seconds
+BATCH_ROWS = 64
+MAX_MODEL_TOKENS = 16_384  # of a prompt with its pictures and the answer, through vLLM
+MEMORY_SHARE = 0.85  # of the device's memory for vLLM; a sleeping judge keeps about 2 GB of it
+DEADLINE_SECONDS = 6 * 3600.0
 # the files of a policy that decide its answers
-WEIGHTS = (".safetensors", ".bin", ".json", ".jinja", ".model")
+DECISIVE_SUFFIXES = (".safetensors", ".bin", ".json", ".jinja", ".model")
 
 
 def kept_completions(
@@ -51,22 +51,17 @@ def kept_completions(
     if not file.is_file():
         texts, lengths = greedy_completions(path, rows, max_tokens, reasoning_end)
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(
-            file,
-            json.dumps(
-                {"policy": path, "max_tokens": max_tokens, "texts": texts, "lengths": lengths}
-            ),
-        )
-    kept = object_in(file.read_bytes())
-    if not all(
-        isinstance(kept.get(key), list) and len(kept[key]) == len(rows)
-        for key in ("texts", "lengths")
-    ):
-        raise ValueError(
-            f"{file}, which keeps answers of {path}, is damaged: remove it to have them written "
-            "again."
-        )
-    return kept["texts"], kept["lengths"]
+        answers = {"policy": path, "max_tokens": max_tokens, "texts": texts, "lengths": lengths}
+        write_whole(file, json.dumps(answers))
+    stored = object_in(file.read_bytes())
+    for key in ("texts", "lengths"):
+        values = stored.get(key)
+        if not isinstance(values, list) or len(values) != len(rows):
+            raise ValueError(
+                f"{file}, which keeps answers of {path}, is damaged: remove it to have them "
+                "written again."
+            )
+    return stored["texts"], stored["lengths"]
 
 
 def fingerprint(
@@ -96,13 +91,14 @@ def version_of(path: str) -> list[Any]:
     """
     if Path(path).is_file():
         return [path, digest("", Path(path).read_bytes())]
-    folder, base = Path(path), base_of(path)
+    folder = Path(path)
+    base = base_of(path)
     if not folder.is_dir():
         # where it is cached, with the commit
         return [path, str(try_to_load_from_cache(path, "config.json"))]
     version: list[Any] = [path]
     for file in sorted(folder.iterdir()):
-        if file.is_file() and file.suffix in WEIGHTS:
+        if file.is_file() and file.suffix in DECISIVE_SUFFIXES:
             state = file.stat()
             version.append((file.name, state.st_size, state.st_mtime_ns))
     if base != path:
@@ -111,10 +107,12 @@ def version_of(path: str) -> list[Any]:
 
 
 def by_vllm(path: str) -> bool:
-    adapter = (Path(path) / "adapter_config.json").is_file()
-    return (
-        torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None and not adapter
-    )
+    """Returns whether vLLM writes the answers: on a GPU, where it is installed, for a whole
+    policy.
+    """
+    is_adapter = (Path(path) / "adapter_config.json").is_file()
+    has_vllm = importlib.util.find_spec("vllm") is not None
+    return torch.cuda.is_available() and has_vllm and not is_adapter
 
 
 def greedy_completions(
@@ -147,18 +145,21 @@ def answers_by_vllm(
     rows: Sequence[Mapping[str, Any]],
     max_tokens: int,
     reasoning_end: str | None = None,
-    memory: float | None = SHARE,
+    memory: float | None = MEMORY_SHARE,
     dtype: str = "bfloat16",
 ) -> tuple[list[str], list[int]]:
     """As `greedy_completions`, through the judges' engine, whose process ends before the answers
     are judged. rows: with an `id` too. memory, dtype: see VllmJudge. Raises RuntimeError for a row
     without an answer, and whatever keeps the engine from starting.
     """
-    policy = VllmJudge(path, memory, max_model_len=LONGEST, dtype=dtype, deadline=DEADLINE)
+    policy = VllmJudge(
+        path, memory, max_model_len=MAX_MODEL_TOKENS, dtype=dtype, deadline=DEADLINE_SECONDS
+    )
     policy.encoder.thinking = True
-    questions = [
-        Question(row["prompt"], (row["image"],) if row.get("image") else ()) for row in rows
-    ]
+    questions = []
+    for row in rows:
+        images = (row["image"],) if row.get("image") else ()
+        questions.append(Question(row["prompt"], images))
     # it ends without falling asleep, which would copy its weights into main memory
     with policy, closing([policy]):
         answers = policy.write_ids(questions, max_tokens)
@@ -176,7 +177,7 @@ def continue_prompts(
     processor: Any,
     rows: Sequence[Mapping[str, Any]],
     max_tokens: int,
-    batch_size: int = BATCH,
+    batch_size: int = BATCH_ROWS,
     reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
     """Returns what the model writes for each row greedily, and how many tokens it took (without the
@@ -187,23 +188,23 @@ def continue_prompts(
     written: list[list[int]] = []
     for begin in range(0, len(rows), batch_size):
         batch = rows[begin : begin + batch_size]
+        conversations = [with_picture(row["prompt"], row.get("image")) for row in batch]
         inputs: Any = processor.apply_chat_template(
-            [with_picture(row["prompt"], row.get("image")) for row in batch],
+            conversations,
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,
             return_tensors="pt",
             **padding(processor),
-        ).to(model.device)
-        inputs.update(
-            {
-                name: value.to(model.dtype)
-                for name, value in inputs.items()
-                if value.is_floating_point()
-            }
         )
+        inputs = inputs.to(model.device)
+        for name, value in list(inputs.items()):
+            # pixels come as float32
+            if value.is_floating_point():
+                inputs[name] = value.to(model.dtype)
         ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
-        written += ids[:, inputs["input_ids"].shape[1] :].tolist()
+        prompt_tokens = inputs["input_ids"].shape[1]
+        written += ids[:, prompt_tokens:].tolist()
     return in_text(tokenizer, written, reasoning_end)
 
 
@@ -213,11 +214,13 @@ def in_text(
     """Returns the texts of answers given as ids, without the reasoning, and how many tokens each
     took.
     """
-    ends = {tokenizer.pad_token_id, tokenizer.eos_token_id}
-    texts, lengths = [], []
+    end_ids = {tokenizer.pad_token_id, tokenizer.eos_token_id}
+    texts = []
+    lengths = []
     for ids in written:
+        counted = [token for token in ids if token not in end_ids]
         texts.append(answer_of(tokenizer, ids, reasoning_end))
-        lengths.append(sum(number not in ends for number in ids))
+        lengths.append(len(counted))
     return texts, lengths
 
 

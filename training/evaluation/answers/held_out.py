@@ -25,12 +25,13 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     warnings = []
     for part in data.parts:
         if rows_of(part) in trained:
-            part = instead(part)
+            part = with_held_out_split(part)
         chosen.append(part)
         rows = rows_of(part)
         if rows in trained:
+            where = " ".join(filter(None, rows))
             warnings.append(
-                f"compared on rows that the recipe trains on ({' '.join(filter(None, rows))}), as "
+                f"compared on rows that the recipe trains on ({where}), as "
                 "no validation or test split is known: name others with --set "
                 "validation.path=FILE, validation.split=SPLIT or validation.options.NAME=VALUE"
             )
@@ -52,7 +53,7 @@ def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
     return (part.path,)
 
 
-def instead(part: JsonlPart | HubPart | FilePart) -> JsonlPart | HubPart | FilePart:
+def with_held_out_split(part: JsonlPart | HubPart | FilePart) -> JsonlPart | HubPart | FilePart:
     """Returns the block with a split that is not for training, where its dataset has one."""
     if not isinstance(part, HubPart):
         return part
@@ -68,6 +69,7 @@ def instead(part: JsonlPart | HubPart | FilePart) -> JsonlPart | HubPart | FileP
 def held_out(data: DataPart, count: int) -> DataPart:
     """Returns the first `count` prompts of the data, equally many of each part, held out or not."""
     if isinstance(data, MixedPart):
-        each = -(-count // len(data.parts))
-        return data.model_copy(update={"parts": [held_out(part, each) for part in data.parts]})
+        part_count = -(-count // len(data.parts))  # rounded up
+        parts = [held_out(part, part_count) for part in data.parts]
+        return data.model_copy(update={"parts": parts})
     return data.model_copy(update={"count": count})

@@ -49,7 +49,7 @@ def prompts_of_recipe(
     """
     data, warnings = held_out_data(recipe, as_written)
     prompts = prompts_of(held_out(data, count), columns, warnings, cluster, extra_columns)
-    return replace(prompts, notes=first_of(len(prompts.rows), count, None))
+    return replace(prompts, notes=limit_notes(len(prompts.rows), count, None))
 
 
 def prompts_of(
@@ -88,13 +88,16 @@ def prompts_of_file(
     Raises RecipeError, naming the line, for a row that cannot be used or repeats an id.
     """
     rows: dict[str, dict[str, Any]] = {}
-    records, there = [], 0
-    for there, (number, place, record) in enumerate(table_rows(path, renamed), start=1):
-        if there > count:
+    records = []
+    file_rows = 0
+    for number, place, record in table_rows(path, renamed):
+        file_rows += 1
+        if file_rows > count:
             continue
         if isinstance(record, str):
             raise RecipeError(f"{path} {record}")
-        name, where = row_id(record, number), f"{path} {place}"
+        name = row_id(record, number)
+        where = f"{path} {place}"
         if name in rows:
             raise RecipeError(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
@@ -104,11 +107,11 @@ def prompts_of_file(
         records.append(record)
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
-    slices, clusters = parted([*rows.values()], records, columns, cluster, path)
+    prompt_rows = list(rows.values())
+    slices, clusters = parted(prompt_rows, records, columns, cluster, path)
     source = {"source": "rows", "path": path, "count": count}
-    return Prompts(
-        [*rows.values()], slices, source, clusters, notes=first_of(len(rows), count, there)
-    )
+    notes = limit_notes(len(rows), count, file_rows)
+    return Prompts(prompt_rows, slices, source, clusters, notes=notes)
 
 
 def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
@@ -122,13 +125,16 @@ def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -
     return {"id": name, "image": picture, "prompt": messages, **values}
 
 
-def first_of(taken: int, count: int, there: int | None) -> list[str]:
-    """Returns a sentence where --limit took not all rows. there: how many there are, None if not
-    known.
+def limit_notes(prompts: int, limit: int, data_rows: int | None) -> list[str]:
+    """Returns a sentence where --limit left rows out. data_rows: how many the data have, None if
+    not known.
     """
-    if taken < count or there == taken:
+    if prompts < limit or data_rows == prompts:
         return []
-    rows, more = "the first rows", "N takes more, where there are more"
-    if there is not None:
-        rows, more = f"the first of {there:,} rows", f"{there} takes more"
-    return [f"compared on {taken:,} prompts, {rows} in the data's order: --limit {more}"]
+    if data_rows is None:
+        rows = "the first rows"
+        remedy = "N takes more, where there are more"
+    else:
+        rows = f"the first of {data_rows:,} rows"
+        remedy = f"{data_rows} takes more"
+    return [f"compared on {prompts:,} prompts, {rows} in the data's order: --limit {remedy}"]

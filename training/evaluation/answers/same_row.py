@@ -31,7 +31,7 @@ _SPECIAL = (
     r"<[|\uff5c][^<>\n]{1,40}[|\uff5c]>|<\|?turn\|?>|</?(?:s|think)>|<[be]os>"
     r"|<(?:start|end)_of_\w+>|\[IMG(?:_BREAK|_END)?\]"
 )
-_TOKEN = re.compile(  # a token that is a role, or is followed by one alone, or any other
+_ROLE_TOKEN = re.compile(  # a token that is a role, or is followed by one alone, or any other
     rf"""(?:<[|\uff5c](?=\w+[|\uff5c]>)|<[|\uff5c](?=\w+_start[|\uff5c]>)|(?:{_SPECIAL})\s*)
         (?:{_USER}|{_ASSISTANT}|{_SYSTEM})
         (?:(?:_start)?[|\uff5c]>|\s*:|(?=[^\S\n]*(?:\n|<|\Z)))
@@ -41,14 +41,14 @@ _TOKEN = re.compile(  # a token that is a role, or is followed by one alone, or 
     | (?P<other>{_SPECIAL})""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-_LABEL = re.compile(
+_ROLE_LABEL = re.compile(
     r"""(?:^[#\ \t]*|\#{2,3}\ *|(?<=\s)(?=USER:|ASSISTANT:|HUMAN:|SYSTEM:|[Aa]nswer:\s*\Z))
     (?:(?P<user>user|human|instruction|input|question|q)
     |(?P<assistant>assistant|response|(?:short\ |final\ )?answer|a|gpt|ai)
     |(?P<system>system))\ ?:""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-_WORD = re.compile(r"\w+")
+_TURN_WORD = re.compile(r"\w+")
 _ROLES = {"inst": "user", "after": "assistant", "before": "system"}
 
 
@@ -59,10 +59,10 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     compared = ("prompt", "question", "reference")
     try:
         line = row_sample({key: record.get(key) for key in compared})
-        asked = turns(record.get("prompt") or "")
+        line_turns = turns(record.get("prompt") or "")
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
-    if line.prompt and row.prompt and not same_turns(asked, line.prompt, row.prompt):
+    if line.prompt and row.prompt and not same_turns(line_turns, line.prompt, row.prompt):
         return "prompt"
     question = line.question or ""
     if question and row.question and not same_turns(turns(question), question, row.question):
@@ -75,24 +75,26 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     return ""
 
 
-def same_turns(asked: Sequence[str], line: str, row: str) -> bool:
-    """Whether a line and a row ask the same. asked: the line's turns; both texts are whole."""
+def same_turns(line_turns: Sequence[str], line: str, row: str) -> bool:
+    """Whether a line and a row ask the same. line, row: their whole texts."""
     if same_text(line, row):
         return True
-    of_row = turns(row)
-    if len(asked) == 1 and same_text(asked[0], row):
+    row_turns = turns(row)
+    if len(line_turns) == 1 and same_text(line_turns[0], row):
         return True
-    if len(of_row) == 1 and same_text(of_row[0], line):
+    if len(row_turns) == 1 and same_text(row_turns[0], line):
         return True
-    if len(asked) == len(of_row) and all(map(same_text, asked, of_row)):
+    if len(line_turns) == len(row_turns) and all(map(same_text, line_turns, row_turns)):
         return True
     # a row's messages are one text, with the system's
     return same_text(without_specials(line), row)
 
 
-def has_all(of_row: Sequence[str], of_line: Sequence[str]) -> bool:
+def has_all(row_references: Sequence[str], line_references: Sequence[str]) -> bool:
     """Whether the row has all references of the line."""
-    return set(map(plain, of_line)) <= set(map(plain, of_row))
+    in_row = set(map(comparable_text, row_references))
+    in_line = set(map(comparable_text, line_references))
+    return in_line <= in_row
 
 
 def turns(prompt: Any) -> list[str]:
@@ -117,22 +119,25 @@ def turns_in(text: str) -> list[str]:
     """Returns the turns of a text. Words such as "User:" count where no special token begins a
     turn and the text ends with the assistant's; else they may be what is asked about.
     """
-    marks = list(_TOKEN.finditer(text))
+    marks = list(_ROLE_TOKEN.finditer(text))
     if "user" not in map(role_of, marks):
-        marks = list(_LABEL.finditer(text))
-        if not marks or role_of(marks[-1]) != "assistant" or text[marks[-1].end() :].strip():
+        marks = list(_ROLE_LABEL.finditer(text))
+        if not marks or role_of(marks[-1]) != "assistant":
             return [without_specials(text)]
-    found: list[str] = []
+        after_last_label = text[marks[-1].end() :]
+        if after_last_label.strip():
+            return [without_specials(text)]
+    raw_turns: list[str] = []
     role = ""  # what stands before the first turn tells how to answer
-    at = 0
+    start = 0
     for mark in marks:
         if role in ("user", "assistant"):
-            found.append(text[at : mark.start()])
+            raw_turns.append(text[start : mark.start()])
         role = role_of(mark) or role
-        at = mark.end()
+        start = mark.end()
     if role in ("user", "assistant"):
-        found.append(text[at:])
-    return [said for said in map(without_specials, found) if said]
+        raw_turns.append(text[start:])
+    return list(filter(None, map(without_specials, raw_turns)))
 
 
 def role_of(mark: re.Match[str]) -> str:
@@ -144,20 +149,25 @@ def role_of(mark: re.Match[str]) -> str:
 
 
 def without_specials(text: str) -> str:
-    return _TOKEN.sub(" ", without_placeholders(text)).strip()
+    """Returns a text without its special tokens and the placeholders of pictures."""
+    return _ROLE_TOKEN.sub(" ", without_placeholders(text)).strip()
 
 
 def same_text(text: str, other: str) -> bool:
     """Whether two texts have the same words, and are read as the same."""
     if in_one_line(text) == in_one_line(other):
         return True
-    words = _WORD.findall(text.casefold())
-    return words == _WORD.findall(other.casefold()) and plain(text) == plain(other)
+    # the words are compared first, because reading a text as a metric does takes longer
+    words = _TURN_WORD.findall(text.casefold())
+    other_words = _TURN_WORD.findall(other.casefold())
+    return words == other_words and comparable_text(text) == comparable_text(other)
 
 
-def plain(text: str) -> str:
+def comparable_text(text: str) -> str:
+    """Returns a text as a metric reads it, in lower case and in one line."""
     return in_one_line(read_text(text).plain) or in_one_line(text)
 
 
 def in_one_line(text: str) -> str:
+    """Returns a text in lower case with single spaces."""
     return " ".join(text.casefold().split())

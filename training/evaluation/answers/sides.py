@@ -45,7 +45,8 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
     if len(sides) < 2:
         raise ValueError(f"a comparison needs two models or more, got {list(specs)}.")
     counts = {name: len(runs) for name, runs in sides.items()}
-    if len(set(counts.values()) - {1}) > 1:
+    counts_above_one = set(counts.values()) - {1}
+    if len(counts_above_one) > 1:
         raise ValueError(
             "every model needs as many folders (training seeds) as the others, or a single one, "
             f"got {counts}."
@@ -65,7 +66,9 @@ def check_run(name: str, run: str) -> None:
     model.
     """
     path = Path(run)
-    if any((path / file).is_file() for file in POLICY_FILES) or (is_table(run) and path.is_file()):
+    if is_table(run) and path.is_file():
+        return
+    if any((path / file).is_file() for file in POLICY_FILES):
         return
     if path.exists():
         raise ValueError(
@@ -141,20 +144,23 @@ def read_samples(
         texts.setdefault(name, []).append(text)
         if name not in samples:
             continue
-        if key := differing(record, samples[name], where):
+        key = differing(record, samples[name], where)
+        if key:
             raise RecipeError(
                 f"{where} answers another row than the data's {record['id']!r}: they differ in "
                 f"their {key}."
             )
-    if "0" in texts.keys() - samples.keys() and "1" in samples:
+    unknown_ids = texts.keys() - samples.keys()
+    if "0" in unknown_ids and "1" in samples:
         raise RecipeError(
             f"{path} counts the rows from 0, and their ids count from 1: write these as its ids."
         )
     missing = [name for name in samples if name not in texts]
     if missing:
+        first_id = next(iter(texts), "")
         raise RecipeError(
             f"{path} has no answer to {len(missing)} of the {len(rows)} rows, the first of them "
-            f"{missing[0]!r}. Its ids are such as {next(iter(texts), '')!r}: give the rows' ids, "
+            f"{missing[0]!r}. Its ids are such as {first_id!r}: give the rows' ids, "
             "their numbers from 1 where they have none."
         )
     answers = {name: texts[name] for name in samples}
@@ -164,12 +170,15 @@ def read_samples(
 
 def check_equally_many(path: str, answers: Mapping[str, Sequence[str]]) -> None:
     """Raises RecipeError where some rows have more answers than others."""
-    fewest = min(answers, key=lambda name: len(answers[name]), default="")
-    most = max(answers, key=lambda name: len(answers[name]), default="")
-    if answers and len(answers[fewest]) < len(answers[most]):
+    if not answers:
+        return
+    counts = {name: len(texts) for name, texts in answers.items()}
+    fewest = min(counts, key=counts.__getitem__)
+    most = max(counts, key=counts.__getitem__)
+    if counts[fewest] < counts[most]:
         raise RecipeError(
-            f"{path} has {len(answers[most])} answers to the row {most!r} and "
-            f"{len(answers[fewest])} to {fewest!r}: a row answered twice by mistake keeps one, and "
+            f"{path} has {counts[most]} answers to the row {most!r} and "
+            f"{counts[fewest]} to {fewest!r}: a row answered twice by mistake keeps one, and "
             "of sampled answers each row has equally many."
         )
 

@@ -37,11 +37,11 @@ def parted(
     slices = slices_of(rows)
     slices |= {name: values[name] for name in columns}
     if cluster:
-        return slices, numbered(values[cluster])
-    return slices, numbered([picture_of(row) for row in rows])
+        return slices, cluster_numbers(values[cluster])
+    return slices, cluster_numbers([picture_identity(row) for row in rows])
 
 
-def picture_of(row: Mapping[str, Any]) -> Any:
+def picture_identity(row: Mapping[str, Any]) -> Any:
     """Returns a key that is equal for equal pictures; the row's id where it has no picture."""
     image = row.get("image")
     if image is None:
@@ -49,10 +49,12 @@ def picture_of(row: Mapping[str, Any]) -> Any:
     return image.mode, image.size, hashlib.blake2b(image.tobytes()).digest()
 
 
-def numbered(values: Sequence[Any]) -> list[int]:
-    """Returns a number for each value, in order of appearance."""
+def cluster_numbers(values: Sequence[Any]) -> list[int]:
+    """Returns a number for each value, in order of appearance; equal values have one number."""
     numbers: dict[Any, int] = {}
-    return [numbers.setdefault(value, len(numbers)) for value in values]
+    for value in values:
+        numbers.setdefault(value, len(numbers))
+    return [numbers[value] for value in values]
 
 
 def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:

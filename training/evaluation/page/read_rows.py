@@ -18,8 +18,8 @@ from spanreward.rewards.reward.plain_text_reward import PlainTextReward, plain_s
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.lines import InputRow
 
-LONGEST = 600  # characters of a text that is shown
-LONGEST_QUESTION = 3000
+MAX_TEXT_CHARACTERS = 600
+MAX_QUESTION_CHARACTERS = 3000
 INDENT = " " * 4
 
 
@@ -73,18 +73,20 @@ def readings(
     none. verdicts: the rows' own, by the real judge.
     """
     samples = [row.sample for row in rows if isinstance(row.sample, Sample)]
-    found = []
+    read_rows = []
     for row, verdict in zip(rows, verdicts, strict=True):
         sample = row.sample
         if not isinstance(sample, Sample):
-            found.append(ReadRow(row.id, verdict, "", None, (), None))
+            read_rows.append(ReadRow(row.id, verdict, "", None, (), None))
             continue
         question = None
         if listener is not None:
             listener.first = None
-            others = [other for other in samples if other is not sample]
-            # a metric that compares rows asks about the first of them first
-            reward.judge_samples([sample, *others] if reward.by_batch else [sample])
+            batch = [sample]
+            if reward.by_batch:
+                # a metric that compares rows asks about the first of them first
+                batch += [other for other in samples if other is not sample]
+            reward.judge_samples(batch)
             question = listener.first
         read = sample
         plain = None
@@ -92,8 +94,8 @@ def readings(
             read = plain_sample(sample)
             plain = read.completion
         references = (*read.references, *read.answers)
-        found.append(ReadRow(row.id, verdict, sample.completion, plain, references, question))
-    return found
+        read_rows.append(ReadRow(row.id, verdict, sample.completion, plain, references, question))
+    return read_rows
 
 
 def in_text(row: ReadRow) -> str:
@@ -102,38 +104,51 @@ def in_text(row: ReadRow) -> str:
     score = "no score" if verdict.score is None else f"{verdict.score:.3f}"
     lines = [f"Row {row.id}: {score}, {verdict.status}"]
     facts = {"note": verdict.note, "written": row.written or "nothing"}
-    if row.plain is not None:
-        facts["read"] = "as written" if row.plain == row.written else row.plain or "nothing"
+    if row.plain is not None and row.plain == row.written:
+        facts["read"] = "as written"
+    elif row.plain is not None:
+        facts["read"] = row.plain or "nothing"
     if verdict.unread:
         facts["not read"] = str(not_read([(row.written, verdict.unread)]))
     if row.question is not None and isinstance(row.question.probe, AnswerProbe):
         facts["the answer in it"] = row.question.probe.candidate
     for name, text in facts.items():
         if text:
-            lines.append(f"  {name}: {shortened(text)}")
+            lines.append(f"  {name}: {both_ends(text)}")
     for reference in row.references:
-        lines.append(f"  reference: {shortened(reference)}")
+        lines.append(f"  reference: {both_ends(reference)}")
     if row.question is None:
-        return "\n".join(map(visible, [*lines, "  first question: none to a judge"]))
-    pictures = len(row.question.images)
-    lines.append("  first question:" + (f" (with {pictures} pictures)" if pictures else ""))
-    for message in row.question.messages:
-        text = f"{message['role']}: {message['content']}"
-        lines += [INDENT + line for line in shortened(text, LONGEST_QUESTION).splitlines()]
+        lines.append("  first question: none to a judge")
+    else:
+        lines += question_lines(row.question)
     return "\n".join(map(visible, lines))
 
 
-def shortened(text: str, longest: int = LONGEST) -> str:
+def question_lines(question: Question) -> list[str]:
+    """Returns a judge's question as lines, its messages indented."""
+    lines = ["  first question:"]
+    if question.images:
+        lines = [f"  first question: (with {len(question.images)} pictures)"]
+    for message in question.messages:
+        text = f"{message['role']}: {message['content']}"
+        for line in both_ends(text, MAX_QUESTION_CHARACTERS).splitlines():
+            lines.append(INDENT + line)
+    return lines
+
+
+def both_ends(text: str, max_characters: int = MAX_TEXT_CHARACTERS) -> str:
     """Returns the text, or its two ends and how long it is."""
-    if len(text) <= longest:
+    if len(text) <= max_characters:
         return text
-    half = longest // 2
+    half = max_characters // 2
     return f"{text[:half]} [...] {text[-half:]} ({len(text):,} characters)"
 
 
 def visible(text: str) -> str:
     """Returns the text with what a terminal would obey, or not show, as escapes."""
-    signs = []
-    for sign in text:
-        signs.append(sign if sign.isprintable() else sign.encode("unicode_escape").decode())
-    return "".join(signs)
+    characters = []
+    for character in text:
+        if not character.isprintable():
+            character = character.encode("unicode_escape").decode()
+        characters.append(character)
+    return "".join(characters)

@@ -19,7 +19,7 @@ from spanreward.rewards.comparison.figures import label, typeset
 from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.rows.pictures import opened
 
-PIXELS = 128  # a picture with no larger side is kept exactly
+MAX_EXACT_PIXELS = 128  # of a side: a picture up to this size is kept exactly
 
 
 def render(template: str, **values: Any) -> str:
@@ -44,12 +44,16 @@ def write_rendered(path: Path, template: str, **values: Any) -> str:
 def check_page(path: Path | None, overwrite: bool, command: str) -> None:
     """Raises ValueError where --html names a file that is no page of this command."""
     start = f"<!doctype html><!-- spanreward {command} -->".encode()
-    if path and path.is_file() and not overwrite and not path.read_bytes().startswith(start):
+    if overwrite or path is None or not path.is_file():
+        return
+    if not path.read_bytes().startswith(start):
         raise ValueError(f"{path} exists, and is no page of this command: choose another file.")
 
 
 def number(value: float | None, digits: int, signed: bool = False) -> str:
-    return typeset(figures.number(value, digits, "+" if signed else ""))
+    """Returns a figure with its digits, typeset; signed: with a plus sign where it is positive."""
+    sign = "+" if signed else ""
+    return typeset(figures.number(value, digits, sign))
 
 
 def data_uri(image: Image.Image, largest: int = 320) -> str:
@@ -58,12 +62,11 @@ def data_uri(image: Image.Image, largest: int = 320) -> str:
     """
     small = image.convert("RGB")
     small.thumbnail((largest, largest))
-    kind = "PNG" if max(small.size) <= PIXELS else "JPEG"
+    kind = "PNG" if max(small.size) <= MAX_EXACT_PIXELS else "JPEG"
     buffer = io.BytesIO()
     small.save(buffer, kind, optimize=True)
-    return f"data:image/{kind.lower()};base64," + base64.b64encode(buffer.getvalue()).decode(
-        "ascii"
-    )
+    encoded = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return f"data:image/{kind.lower()};base64,{encoded}"
 
 
 def received(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
@@ -71,17 +74,12 @@ def received(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
     0 or 1 for that of the largest size in the text. tokens: (start, end, advantage); one that wrote
     no character gives no span.
     """
-    largest = max((abs(value) for _, _, value in tokens), default=0.0) or 1.0
-    return [
-        Span(
-            start,
-            end,
-            0.5 + value / (2 * largest),
-            value,
-            "token",
-            f"advantage {value:+.2f}",
-            number,
-        )
-        for number, (start, end, value) in enumerate(tokens)
-        if start < end
-    ]
+    sizes = [abs(advantage) for _, _, advantage in tokens]
+    largest = max(sizes, default=0.0) or 1.0
+    spans = []
+    for place, (start, end, advantage) in enumerate(tokens):
+        if start < end:
+            score = 0.5 + advantage / (2 * largest)
+            note = f"advantage {advantage:+.2f}"
+            spans.append(Span(start, end, score, advantage, "token", note, place))
+    return spans

@@ -21,10 +21,15 @@ from spanreward.training.evaluation.statistics.pairs import first_pairs
 from spanreward.training.evaluation.statistics.sentences import p_value
 from spanreward.training.evaluation.statistics.slices import usable
 
+HUES = 6  # colours that the page has for models
+
 
 def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPrompt]) -> None:
     """Writes the page. Raises ValueError for spans outside a text."""
-    found = filters(examples)
+    page_filters = prompt_filters(examples)
+    hues = {}
+    for number, model in enumerate(comparison.models):
+        hues[model] = number % HUES
     write_rendered(
         path,
         "report.html.jinja",
@@ -32,20 +37,20 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
         setup=comparison.setup,
         pairs=comparison.pairs[::-1],
         first=first_pairs(comparison.pairs),
-        bounds=bounds(comparison),
-        hues={model: number % 6 for number, model in enumerate(comparison.models)},
+        bounds=drawn_ranges(comparison),
+        hues=hues,
         examples=examples,
-        three=three(examples),
-        filters=found,
-        marks=marks(found, len(examples)),
-        interval=interval,
+        three=middle_examples(examples),
+        filters=page_filters,
+        marks=filter_classes(page_filters, len(examples)),
+        interval=typeset_interval,
         decimals={metric: decimals(comparison, metric) for metric in comparison.metrics},
         kinds=KINDS,
         p_value=p_value,
     )
 
 
-def three(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
+def middle_examples(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
     """Returns the middle one, by its margin, of the prompts that were won, of those lost, and of
     those tied.
     """
@@ -58,59 +63,67 @@ def three(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
     return middle
 
 
-def filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
+def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
     """Returns the filters of prompts that have two values or more, as (name, {value: indices of its
     prompts}).
     """
-    places: dict[str, Sequence[Sequence[str]]] = {
-        "outcome": [(one.outcome,) for one in examples],
-        "the last answer is": [(one.length,) for one in examples],
-        "metrics": [("disagree" if one.disagree else "agree",) for one in examples],
+    values_of: dict[str, list[Sequence[str]]] = {
+        "outcome": [],
+        "the last answer is": [],
+        "metrics": [],
     }
+    for example in examples:
+        values_of["outcome"].append((example.outcome,))
+        values_of["the last answer is"].append((example.length,))
+        values_of["metrics"].append(("disagree" if example.disagree else "agree",))
     if examples:
         for name in examples[0].slices:
-            places[name] = [example.slices[name] for example in examples]
-    usable_filters = []
-    for name, values in usable(places).items():
+            values_of[name] = [example.slices[name] for example in examples]
+    filters = []
+    for name, values in usable(values_of).items():
         prompts: dict[str, list[int]] = {value: [] for value in values}
-        for number, values_of_prompt in enumerate(places[name]):
+        for number, prompt_values in enumerate(values_of[name]):
             for value in prompts:
-                if value in values_of_prompt:
+                if value in prompt_values:
                     prompts[value].append(number)
-        usable_filters.append((name, prompts))
-    return usable_filters
+        filters.append((name, prompts))
+    return filters
 
 
-def marks(chosen: Sequence[tuple[str, Mapping[str, Sequence[int]]]], count: int) -> list[str]:
+def filter_classes(
+    filters: Sequence[tuple[str, Mapping[str, Sequence[int]]]], count: int
+) -> list[str]:
     """Returns each prompt's CSS classes: f2-0 is the first value of the third filter.
 
     They hold no text of the data.
     """
     classes: list[list[str]] = [[] for _ in range(count)]
-    for number, (_, values) in enumerate(chosen):
-        for place, prompts in enumerate(values.values()):
+    for number, (_, prompts_of) in enumerate(filters):
+        for place, prompts in enumerate(prompts_of.values()):
             for prompt in prompts:
                 classes[prompt].append(f"f{number}-{place}")
-    return [" ".join(of_prompt) for of_prompt in classes]
+    return list(map(" ".join, classes))
 
 
-def bounds(comparison: Comparison) -> dict[str, tuple[float, float]]:
+def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
     """Returns, by metric, the lowest (at most 0) and highest difference to draw; metrics in [0, 1]
     share one range.
     """
     values: dict[str, list[float]] = {metric: [0.0] for metric in comparison.metrics}
     for pair in comparison.pairs:
         for metric, entry in pair.metrics.items():
-            found = entry.difference
-            ends = [found.mean, found.low, found.high, found.both_low, found.both_high]
-            ends += found.per_seed
+            gap = entry.difference
+            ends = [gap.mean, gap.low, gap.high, gap.both_low, gap.both_high, *gap.per_seed]
             values[metric] += [value for value in ends if value is not None]
     shares = [metric for metric in values if decimals(comparison, metric) == 3]
-    together = [value for metric in shares for value in values[metric]]
+    share_values = []
+    for metric in shares:
+        share_values += values[metric]
     ranges = {}
-    for metric, own in values.items():
-        drawn = together if metric in shares else own
+    for metric, metric_values in values.items():
+        drawn = share_values if metric in shares else metric_values
         lowest = min(drawn)
+        # a range is never empty, since the page divides by it
         ranges[metric] = (lowest, max(*drawn, lowest + 1e-9))
     return ranges
 
@@ -119,13 +132,19 @@ def decimals(comparison: Comparison, metric: str) -> int:
     """Returns 3 for a metric with means in [-1, 1], 2 up to 10 (ratings), 1 for others
     (lengths).
     """
-    means = [table[metric].mean for table in comparison.models.values()]
-    largest = max((abs(mean) for mean in means if mean is not None), default=0)
+    sizes = []
+    for table in comparison.models.values():
+        mean = table[metric].mean
+        if mean is not None:
+            sizes.append(abs(mean))
+    largest = max(sizes, default=0)
     if largest <= 1:
         return 3
-    return 2 if largest <= 10 else 1
+    if largest <= 10:
+        return 2
+    return 1
 
 
-def interval(found: Estimate, digits: int) -> str:
+def typeset_interval(mean: Estimate, digits: int) -> str:
     """Returns `0.040 [0.020, 0.060]` from an estimate's mean, low and high."""
-    return typeset(estimate(found.mean, found.low, found.high, digits))
+    return typeset(estimate(mean.mean, mean.low, mean.high, digits))

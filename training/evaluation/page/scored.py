@@ -26,9 +26,9 @@ from spanreward.rewards.rows.lines import InputRow
 from spanreward.rewards.rows.pictures import opened
 from spanreward.training.evaluation.page.render import data_uri, label, write_rendered
 
-SHOWN = 12_000  # rows of a page: of more, the worst half and the best half
-PICTURES = 300  # of these rows, chosen likewise
-SCRIPT = Path(__file__).with_name("templates") / "scored.js.jinja"
+MAX_PAGE_ROWS = 12_000  # of more, the worst half and the best half
+MAX_PAGE_PICTURES = 300  # of these rows, chosen likewise
+SCRIPT_FILE = Path(__file__).with_name("templates") / "scored.js.jinja"
 
 
 def write_scored(
@@ -39,23 +39,28 @@ def write_scored(
     Raises OSError, and ValueError for a span past its text.
     """
     tally = Tally()
-    read = not_read(tally.completions(rows, verdicts))
+    unread = not_read(tally.completions(rows, verdicts))
     order = tally.order()
-    pictured = set(ends(order, PICTURES))
-    script = SCRIPT.read_text("utf-8")
-    shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
+    pictured = set(first_and_last(order, MAX_PAGE_PICTURES))
+    script = SCRIPT_FILE.read_text("utf-8")
+    script_hash = hashlib.sha256(script.encode()).digest()
+    page_rows = []
+    for number in first_and_last(order, MAX_PAGE_ROWS):
+        has_picture = number in pictured
+        page_rows.append(drawn_row(rows[number], verdicts[number], has_picture))
+    rows_json = legible(json.dumps(page_rows, ensure_ascii=False))
     write_rendered(
         path,
         "scored.html.jinja",
         title=title,
-        rows=legible(json.dumps(shown, ensure_ascii=False)).replace("<", "\\u003c"),
-        shown=len(shown),
+        rows=rows_json.replace("<", "\\u003c"),  # so that no text can end the script
+        shown=len(page_rows),
         count=len(rows),
         scored=len(tally.scores),
         mean=fmean(tally.scores) if tally.scores else None,
-        not_read=read,
+        not_read=unread,
         script=script,
-        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        digest=base64.b64encode(script_hash).decode(),
     )
 
 
@@ -86,17 +91,18 @@ class Tally:
         return array("Q", np.asarray(self.scored)[by_score].tolist()) + self.others
 
 
-def ends(order: Sequence[int], most: int) -> Sequence[int]:
+def first_and_last(order: Sequence[int], most: int) -> Sequence[int]:
+    """Returns the order, or the first and last of it, `most` together."""
     if len(order) <= most:
         return order
     return [*order[: most // 2], *order[-most // 2 :]]
 
 
-def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
+def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
     """Returns what the script draws of a row: texts, and texts in pieces."""
     sample = Sample("", "") if isinstance(row.sample, str) else row.sample
     picture = None
-    asked = [("Question", [sample.question or ""]), ("Prompt", [sample.prompt])]
+    # a picture that cannot be opened is left out
     with suppress(NotApplicable):
         if pictured and sample.images:
             picture = data_uri(opened(sample.images[0]), 190)
@@ -110,7 +116,8 @@ def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
         "parts": [(label(part), value) for part, value in verdict.parts.items()],
         "told": [
             ("Row", [row.id]),
-            *asked,
+            ("Question", [sample.question or ""]),
+            ("Prompt", [sample.prompt]),
             ("Reference", sample.references),
             ("Answers", sample.answers),
         ],
@@ -127,13 +134,13 @@ def pieces(
     its kind, with None for the others where it is not judged.
     """
     cut: list[tuple[Any, ...]] = []
-    for one in segments(text, spans, unread):
-        piece: tuple[Any, ...] = (one.text,)
-        if one.score is not None:
-            piece = (one.text, level(one.score), one.score, one.notes)
-        elif one.unread:
-            piece = (one.text, None, None, ())
-        if one.unread:
-            piece += (one.unread,)
+    for segment in segments(text, spans, unread):
+        piece: tuple[Any, ...] = (segment.text,)
+        if segment.score is not None:
+            piece = (segment.text, level(segment.score), segment.score, segment.notes)
+        elif segment.unread:
+            piece = (segment.text, None, None, ())
+        if segment.unread:
+            piece += (segment.unread,)
         cut.append(piece)
     return cut

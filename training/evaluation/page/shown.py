@@ -15,7 +15,11 @@ from spanreward.training.evaluation.answer_scores.evaluate import Answers
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.statistics.estimates import signs
 
-SHOWN = 500  # prompts on a page
+MAX_PAGE_PROMPTS = 500
+
+# by the sign of the later score less the earlier one
+OUTCOMES = {0: "tied", 1: "won", -1: "lost"}
+LENGTHS = {0: "as long", 1: "longer", -1: "shorter"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,43 +49,60 @@ class ShownPrompt:
 
 
 def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) -> list[ShownPrompt]:
-    """Returns the first seed's answers to SHOWN prompts; what the last model lost most comes first.
-    lost_by: the first of these metrics that both answers have says who lost; all of them count for
-    `disagree`.
+    """Returns the first seed's answers to MAX_PAGE_PROMPTS prompts; what the last model lost most
+    comes first. lost_by: the first of these metrics that both answers have says who lost; all of
+    them count for `disagree`.
     """
-    shown = []
+    examples = []
     for number, row in enumerate(prompts.rows):
-        of_row = {model: of_seeds[0][number] for model, of_seeds in answers.items()}
-        *_, earlier, later = of_row.values()
-        gaps = {metric: gap(later, earlier, metric) for metric in lost_by}
-        by, margin = next(
-            ((metric, value) for metric, value in gaps.items() if value is not None), ("", None)
-        )
-        one = ShownPrompt(
+        row_answers = {model: runs[0][number] for model, runs in answers.items()}
+        *_, earlier, later = row_answers.values()
+        gaps = {}
+        for metric in lost_by:
+            gap = score_gap(later, earlier, metric)
+            if gap is not None:
+                gaps[metric] = gap
+        signs = set(map(gap_sign, gaps.values()))
+        by = next(iter(gaps), "")
+        margin = gaps.get(by)
+        outcome = "not judged"
+        if margin is not None:
+            outcome = OUTCOMES[gap_sign(margin)]
+        more_words = score_gap(later, earlier, "words")
+        length = LENGTHS[0] if more_words is None else LENGTHS[gap_sign(more_words)]
+        example = ShownPrompt(
             image=row.get("image"),
             prompt=row["prompt"][0]["content"],
             references=tuple(row.get("reference") or row.get("answers") or ()),
-            answers=of_row,
+            answers=row_answers,
             id=row["id"],
             question=row.get("question") or "",
-            outcome="not judged" if margin is None else ("tied", "won", "lost")[sign(margin)],
+            outcome=outcome,
             margin=margin,
             by=by,
-            length=("as long", "longer", "shorter")[sign(gap(later, earlier, "words"))],
-            disagree=len({sign(value) for value in gaps.values()} - {0}) > 1,
+            length=length,
+            disagree={1, -1} <= signs,
             slices={name: values[number] for name, values in prompts.slices.items()},
         )
-        shown.append(one)
-    return sorted(shown, key=lambda one: (one.margin is None, one.margin))[:SHOWN]
+        examples.append(example)
+    examples.sort(key=by_margin)
+    return examples[:MAX_PAGE_PROMPTS]
 
 
-def gap(later: JudgedAnswer, earlier: JudgedAnswer, metric: str) -> float | None:
+def by_margin(example: ShownPrompt) -> tuple[bool, float]:
+    """Sort key: what was lost most comes first, and what was not judged last."""
+    return example.margin is None, example.margin or 0.0
+
+
+def score_gap(later: JudgedAnswer, earlier: JudgedAnswer, metric: str) -> float | None:
     """Returns the later score less the earlier; None where one of them is missing."""
-    one = later.scores.get(metric)
-    two = earlier.scores.get(metric)
-    return None if one is None or two is None else one - two
+    later_score = later.scores.get(metric)
+    earlier_score = earlier.scores.get(metric)
+    if later_score is None or earlier_score is None:
+        return None
+    return later_score - earlier_score
 
 
-def sign(value: float | None) -> int:
-    """Returns 1 or -1, 0 for a tie and for no value."""
-    return 0 if value is None else int(signs(np.array(value)))
+def gap_sign(gap: float) -> int:
+    """Returns 1 or -1, 0 for a tie."""
+    return int(signs(np.array(gap)))

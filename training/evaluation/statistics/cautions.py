@@ -11,8 +11,9 @@ caveats(setup, metrics)             # notes
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -31,44 +32,52 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPTS
-from spanreward.training.recipe import DataPart, JsonlPart
+from spanreward.training.recipe import DataPart, JsonlPart, RewardPart
 
-SAME = 0.9  # a larger share of identical answers is told
-SHORT = 15  # words of a reference
-LOOKS = 0.05  # a larger share of cut or padded answers, or of failed judgments, is told
+MAX_IDENTICAL_SHARE = 0.9  # a larger share of identical answers is told
+MIN_REFERENCE_WORDS = 15  # the median of references for which PoSh is made
+MAX_FAULTY_SHARE = 0.05  # a larger share of cut or padded answers, or of failed judgments, is told
 
 
 def unjudged(evaluation: Evaluation) -> Iterator[str]:
-    """Yields a warning for every metric where more than LOOKS of the judgments failed, with the
-    first reason.
+    """Yields a warning for every metric where more than MAX_FAULTY_SHARE of the judgments failed,
+    with the first reason.
     """
-    runs = [run for of_side in evaluation.answers.values() for run in of_side]
-    why = next(
-        (one.verdict.note for run in runs for one in run if one.verdict.status.failed),
-        "see completions.jsonl",
-    )
+    why = first_failure(evaluation.answers)
     for metric in next(iter(evaluation.failed.values())):
-        share = np.mean([table[metric].mean() for table in evaluation.failed.values()])
-        if share > LOOKS:
+        shares = [table[metric].mean() for table in evaluation.failed.values()]
+        share = np.mean(shares)
+        if share > MAX_FAULTY_SHARE:
             yield (
                 f"{metric}: judgments of {share:.0%} of all answers failed. The first reason: {why}"
             )
+
+
+def first_failure(answers: Answers) -> str:
+    """Returns the note of the first judgment that failed, or where to look for one."""
+    for runs in answers.values():
+        for answer in chain(*runs):
+            if answer.verdict.status.failed:
+                return answer.verdict.note
+    return "see completions.jsonl"
 
 
 def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
     """Yields a warning for every metric and two sides whose judgments failed unequally often: by an
     exact test of the prompts on which one side failed more often than the other.
     """
-    for one, other in combinations(failed, 2):
-        for metric, of_one in failed[one].items():
-            of_other = failed[other][metric]
-            more = of_one.sum(axis=0)
-            fewer = of_other.sum(axis=0)
-            counts = int((more > fewer).sum()), int((more < fewer).sum())
-            if sum(counts) and binomtest(counts[0], sum(counts)).pvalue < LEVEL:
+    for a, b in combinations(failed, 2):
+        for metric, failed_a in failed[a].items():
+            failed_b = failed[b][metric]
+            # each prompt's failures, over all runs
+            counts_a = failed_a.sum(axis=0)
+            counts_b = failed_b.sum(axis=0)
+            more_of_a = int((counts_a > counts_b).sum())
+            unequal = int((counts_a != counts_b).sum())
+            if unequal and binomtest(more_of_a, unequal).pvalue < LEVEL:
                 yield (
-                    f"{metric}: judgments of {of_one.mean():.0%} of the answers of {one} failed, "
-                    f"and of {of_other.mean():.0%} of those of {other}: what is left may be a fair "
+                    f"{metric}: judgments of {failed_a.mean():.0%} of the answers of {a} failed, "
+                    f"and of {failed_b.mean():.0%} of those of {b}: what is left may be a fair "
                     "sample of neither"
                 )
 
@@ -77,21 +86,28 @@ def alike(answers: Answers) -> Iterator[str]:
     """Yields warnings of two sides with the same answers, and of a side that answers everything
     alike.
     """
-    texts = {
-        side: [[answer.text for answer in of_run] for of_run in of_side]
-        for side, of_side in answers.items()
-    }
-    for one, other in combinations(texts, 2):
-        equal = np.array(texts[one]) == np.array(texts[other])
-        if equal.size and equal.mean() > SAME:
+    texts: dict[str, list[list[str]]] = {}  # by side, of each run
+    for side, runs in answers.items():
+        texts[side] = []
+        for run in runs:
+            texts[side].append([answer.text for answer in run])
+    for a, b in combinations(texts, 2):
+        equal = np.array(texts[a]) == np.array(texts[b])
+        if equal.size and equal.mean() > MAX_IDENTICAL_SHARE:
             yield (
-                f"{equal.sum()} of {equal.size} answers of {one} and {other} are identical: did an "
+                f"{equal.sum()} of {equal.size} answers of {a} and {b} are identical: did an "
                 "adapter not load, or is it one checkpoint twice?"
             )
-    for side, first in ((side, run) for side, runs in texts.items() for run in runs[:1]):
-        most, count = next(iter(Counter(first).most_common(1)), ("", 0))
-        if len(first) >= MIN_PROMPTS and count > SAME * len(first):
-            yield f"{side} gives one answer to {count} of {len(first)} prompts: {most[:60]!r}"
+    for side, runs_of_texts in texts.items():
+        if not runs_of_texts:
+            continue
+        first_run = runs_of_texts[0]
+        prompts = len(first_run)
+        if prompts < MIN_PROMPTS:
+            continue
+        ((text, count),) = Counter(first_run).most_common(1)
+        if count > MAX_IDENTICAL_SHARE * prompts:
+            yield f"{side} gives one answer to {count} of {prompts} prompts: {text[:60]!r}"
 
 
 def notes_on_samples(answers: Answers) -> Iterator[str]:
@@ -101,10 +117,10 @@ def notes_on_samples(answers: Answers) -> Iterator[str]:
         counts[side] = max(map(samples_a_prompt, runs), default=1)
     if set(counts.values()) == {1}:
         return
-    told = ", ".join(f"{count} of {side}" for side, count in counts.items())
+    samples = ", ".join(f"{count} of {side}" for side, count in counts.items())
     yield (
-        f"each prompt has several sampled answers ({told}): its scores are their means, and the "
-        "page shows the first"
+        f"each prompt has several sampled answers ({samples}): its scores are their means, and "
+        "the page shows the first"
     )
     if len(set(counts.values())) > 1:
         yield "no best of the samples is told, because it grows with their number"
@@ -112,20 +128,20 @@ def notes_on_samples(answers: Answers) -> Iterator[str]:
 
 def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotRead]:
     """Returns how much of each side's answers was not read; {} where all of all sides was."""
-    found = {}
-    for side, of_side in answers.items():
-        found[side] = not_read((answer.text, answer.verdict.unread) for answer in of_side)
-    if not any(of_side.unread for of_side in found.values()):
+    unread_of = {}
+    for side, side_answers in answers.items():
+        unread_of[side] = not_read((answer.text, answer.verdict.unread) for answer in side_answers)
+    if not any(unread.unread for unread in unread_of.values()):
         return {}
-    return found
+    return unread_of
 
 
-def much_unread(found: Mapping[str, NotRead]) -> Iterator[str]:
+def much_unread(unread_of: Mapping[str, NotRead]) -> Iterator[str]:
     """Yields a note for every side of which more than a few per cent was not read."""
-    for side, of_side in found.items():
-        if of_side.share > MUCH:
-            share = f"{of_side.share:.0%}"
-            yield f"{side}: not read: {of_side} ({share}), which the page shows struck out"
+    for side, unread in unread_of.items():
+        if unread.share > MUCH:
+            share = f"{unread.share:.0%}"
+            yield f"{side}: not read: {unread} ({share}), which the page shows struck out"
 
 
 def leaks(setup: Setup) -> Iterator[str]:
@@ -135,59 +151,65 @@ def leaks(setup: Setup) -> Iterator[str]:
     """
     rows = setup.prompts.rows
     source = setup.prompts.source
-    asked = {row_content(row) for row in rows} - {row_content({})}
-    parts = (
-        []
-        if source.get("source") in (None, "rows")
-        else TypeAdapter(DataPart).validate_python(source).parts
-    )
-    for side, run in (
-        (side, run) for side, runs in setup.sides.items() for run in dict.fromkeys(runs)
-    ):
-        data = recipe_of(run).get("data")
-        for part in TypeAdapter(DataPart).validate_python(data).parts if data else ():
-            where = " ".join(filter(None, rows_of(part)))
-            if isinstance(part, JsonlPart) and Path(part.path).is_file():
-                records = read_table(part.path)
-                shared = asked & {
-                    row_content(read_values(record, part.columns, name)) for name, record in records
-                }
-                if shared:
-                    yield (
-                        f"{side} ({run}) was trained on {len(shared)} of these {len(rows)} rows "
-                        f"({where})"
-                    )
-            elif rows_of(part) in map(rows_of, parts):
-                yield f"{side} ({run}) was trained on these data ({where})"
+    contents = set(map(row_content, rows)) - {row_content({})}
+    compared_blocks = []
+    if source.get("source") not in (None, "rows"):
+        compared = TypeAdapter(DataPart).validate_python(source)
+        compared_blocks = list(map(rows_of, compared.parts))
+    for side, runs in setup.sides.items():
+        for run in dict.fromkeys(runs):
+            data = recipe_of(run).get("data")
+            if not data:
+                continue
+            for part in TypeAdapter(DataPart).validate_python(data).parts:
+                where = " ".join(filter(None, rows_of(part)))
+                if isinstance(part, JsonlPart) and Path(part.path).is_file():
+                    shared = contents & contents_of(part)
+                    if shared:
+                        yield (
+                            f"{side} ({run}) was trained on {len(shared)} of these {len(rows)} "
+                            f"rows ({where})"
+                        )
+                elif rows_of(part) in compared_blocks:
+                    yield f"{side} ({run}) was trained on these data ({where})"
+
+
+def contents_of(part: JsonlPart) -> set[Any]:
+    """Returns what the rows of a JSONL file ask for and are judged by (`row_content`)."""
+    contents = set()
+    for where, record in read_table(part.path):
+        values = read_values(record, part.columns, where)
+        contents.add(row_content(values))
+    return contents
 
 
 def looks(
     setup: Setup, models: Mapping[str, Mapping[str, Estimate]]
 ) -> tuple[list[str], list[str]]:
-    """Returns warnings and notes of runs with more than LOOKS of their answers cut or padded. It is
-    a warning where that is beyond chance over prompts (Wilson, 95 %), else a note.
+    """Returns warnings and notes of runs with more than MAX_FAULTY_SHARE of their answers cut or
+    padded. It is a warning where that is beyond chance over prompts (Wilson, 95 %), else a note.
     """
-    cautions: dict[bool, list[str]] = {True: [], False: []}
-    count = len(setup.prompts.rows)
-    words = {
+    warnings = []
+    notes = []
+    prompts = len(setup.prompts.rows)
+    faults = {
         "truncated": "cut at the maximal length",
         "degenerate": "padded with words that say nothing",
     }
-    for metric, what in words.items():
+    for metric, fault in faults.items():
         for side, table in models.items():
-            for seed, share in zip(
-                setup.seeds, table[metric].per_seed if metric in table else (), strict=False
-            ):
-                if share is not None and share > LOOKS:
-                    which = "" if setup.fixed else f", seed {seed}"
-                    surely = (
-                        binomtest(round(share * count), count).proportion_ci(method="wilson").low
-                        > LOOKS
-                    )
-                    cautions[surely].append(
-                        f"{side}{which}: {share:.0%} of its answers here are {what}"
-                    )
-    return cautions[True], cautions[False]
+            shares = table[metric].per_seed if metric in table else ()
+            for seed, share in zip(setup.seeds, shares, strict=False):
+                if share is None or share <= MAX_FAULTY_SHARE:
+                    continue
+                run = side if setup.fixed else f"{side}, seed {seed}"
+                caution = f"{run}: {share:.0%} of its answers here are {fault}"
+                test = binomtest(round(share * prompts), prompts)
+                if test.proportion_ci(method="wilson").low > MAX_FAULTY_SHARE:
+                    warnings.append(caution)
+                else:
+                    notes.append(caution)
+    return warnings, notes
 
 
 def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
@@ -209,15 +231,22 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
             f"{' and '.join(files)}: how the answers were decoded (greedy or sampled, how long) is "
             f"not known; the others decode greedily, at most {setup.max_tokens} tokens"
         )
-    words = [len(text.split()) for row in setup.prompts.rows for text in row.get("reference") or ()]
-    # a true detail that a picture shows is right, however short the references are
-    in_references = [
-        part
-        for part in setup.parts
-        if part.metric == "posh" and part.options.get("evidence", "reference") == "reference"
-    ]
-    if in_references and words and np.median(words) < SHORT:
+    if not any(map(looks_up_references, setup.parts)):
+        return
+    words = []
+    for row in setup.prompts.rows:
+        for text in row.get("reference") or ():
+            words.append(len(text.split()))
+    if words and np.median(words) < MIN_REFERENCE_WORDS:
         yield (
             f"the references have {np.median(words):.0f} words (median): PoSh is made for detailed "
             "ones, and calls true details that short references lack wrong"
         )
+
+
+def looks_up_references(part: RewardPart) -> bool:
+    """Returns whether a reward is PoSh by the references. With a picture as evidence, a true detail
+    is right however short the references are.
+    """
+    evidence = part.options.get("evidence", "reference")
+    return part.metric == "posh" and evidence == "reference"

@@ -117,7 +117,8 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     scales = {}
     for reward in setup.rewards:
         for name in names_of(reward):
-            scales[name] = scales[f"{name}{BEST}"] = reward.scale
+            scales[name] = reward.scale
+            scales[f"{name}{BEST}"] = reward.scale
     summary = summarise_models(
         scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters
     )
@@ -125,9 +126,10 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
     order = lost_by(metrics)
     decisive = order[0]
-    of_scores = {side: table[decisive] for side, table in scores.items()}
-    of_models = {model: table[decisive] for model, table in summary.models.items()}
-    cut, perhaps = looks(setup, summary.models)
+    decisive_scores = {side: table[decisive] for side, table in scores.items()}
+    decisive_means = {model: table[decisive] for model, table in summary.models.items()}
+    lengths = {side: table.get("length") for side, table in scores.items()}
+    look_warnings, look_notes = looks(setup, summary.models)
     opposed = []
     for pair in pairs:
         if not pair.waits:
@@ -139,12 +141,13 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         *alike(evaluation.answers),
     ]
     warnings += [*prompts.warnings, *leaks(setup)]
-    absent = [reward.__name__ for reward in setup.rewards if names_of(reward)[0] not in metrics]
-    warnings += [
-        f"the reward {name} applies to none of these answers, and is not in the tables"
-        for name in absent
-    ]
-    warnings += cut
+    for reward in setup.rewards:
+        if names_of(reward)[0] not in metrics:
+            warnings.append(
+                f"the reward {reward.__name__} applies to none of these answers, and is not in "
+                "the tables"
+            )
+    warnings += look_warnings
     for warnings_of_pair, _ in opposed:
         warnings += warnings_of_pair
     notes = []
@@ -155,9 +158,9 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
                 f"{side}: {len(empty)} answers are empty, as a table's cell may be, and score 0"
             )
     notes += notes_on_samples(evaluation.answers)
-    of_sides = not_read_by(answers_of)
-    notes += much_unread(of_sides)
-    notes += [*perhaps, *prompts.notes, *caveats(setup, metrics)]
+    unread_of = not_read_by(answers_of)
+    notes += much_unread(unread_of)
+    notes += [*look_notes, *prompts.notes, *caveats(setup, metrics)]
     for _, notes_of_pair in opposed:
         notes += notes_of_pair
     return Comparison(
@@ -166,15 +169,13 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         models=summary.models,
         pairs=pairs,
         lost_by=order,
-        ranking=leaderboard(of_scores, of_models, prompts.clusters, failures),
+        ranking=leaderboard(decisive_scores, decisive_means, prompts.clusters, failures),
         parts=parts_by_kind(setup, evaluation.answers),
-        compute=compute_of(
-            setup.sides, {side: table.get("length") for side, table in scores.items()}
-        ),
+        compute=compute_of(setup.sides, lengths),
         notes=notes,
         warnings=warnings,
         failures=failures,
-        not_read=of_sides,
+        not_read=unread_of,
     )
 
 
@@ -187,27 +188,32 @@ def leaderboard(
     """Returns the models by their mean of one metric; those without a score come last. scores:
     (seeds, prompts). waiting: models that have no rank yet.
     """
-    known = {}
-    for model, found in means.items():
-        if found.mean is not None and model not in waiting:
-            known[model] = found.mean
-    pairs = list(combinations(known, 2))
+    mean_of = {}  # of the models that are ranked
+    for model, estimate in means.items():
+        if estimate.mean is not None and model not in waiting:
+            mean_of[model] = estimate.mean
+    pairs = list(combinations(mean_of, 2))
     gaps = []
-    tests = []
-    for one, two in pairs:
-        gap, _ = in_clusters(differences(scores[one], scores[two]), clusters)
+    p_values = []
+    for a, b in pairs:
+        gap, _ = in_clusters(differences(scores[a], scores[b]), clusters)
         p = sign_flips(gap)
         gaps.append(gap)
-        tests.append(1.0 if p is None else p)
-    chances = holm(tests)
-    higher: dict[str, set[str]] = {model: set() for model in known}
-    for pair, gap, chance in zip(pairs, gaps, chances, strict=True):
-        if chance < LEVEL:
-            upper, lower = pair if gap.mean() > 0 else pair[::-1]
-            higher[lower].add(upper)
+        p_values.append(1.0 if p is None else p)
+    # by model, the models that are higher and lower beyond chance
+    higher: dict[str, set[str]] = {model: set() for model in mean_of}
+    lower: dict[str, set[str]] = {model: set() for model in mean_of}
+    for (a, b), gap, adjusted_p in zip(pairs, gaps, holm(p_values), strict=True):
+        if adjusted_p < LEVEL:
+            winner, loser = (a, b) if gap.mean() > 0 else (b, a)
+            higher[loser].add(winner)
+            lower[winner].add(loser)
     rows = []
-    for model in sorted(known, key=lambda model: -known[model]):
-        below = {other for other in known if model in higher[other]}
-        tied = [other for other in known if other not in {model, *higher[model], *below}]
+    for model in sorted(mean_of, key=mean_of.__getitem__, reverse=True):
+        apart = {model, *higher[model], *lower[model]}
+        tied = [other for other in mean_of if other not in apart]
         rows.append(Ranked(model, 1 + len(higher[model]), means[model], tied))
-    return rows + [Ranked(model, None, means[model], []) for model in means if model not in known]
+    for model, estimate in means.items():
+        if model not in mean_of:
+            rows.append(Ranked(model, None, estimate, []))
+    return rows

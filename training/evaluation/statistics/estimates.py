@@ -80,21 +80,35 @@ def estimate_of(
     """
     array = as_scores(values)
     prompts, _ = in_clusters(array, None)
-    per_seed = [None if np.isnan(mean) else float(mean) for mean in nan_means(array)]
+    per_seed: list[float | None] = []
+    for mean in nan_means(array):
+        per_seed.append(None if np.isnan(mean) else float(mean))
     if not len(prompts):
         return Estimate(None, None, None, per_seed)
-    interval = ratio_interval(*in_clusters(array, clusters), draws=resamples)
-    low, high = (None, None) if interval is None else (interval.low, interval.high)
-    trained = of_seeds(array, range(len(array)) if seeds is None else seeds)
-    trained = trained[~np.isnan(trained).all(axis=1)]
+    sums, counts = in_clusters(array, clusters)
+    interval = ratio_interval(sums, counts, draws=resamples)
+    row_seeds = range(len(array)) if seeds is None else seeds
+    trained = of_seeds(array, row_seeds)
+    has_score = ~np.isnan(trained).all(axis=1)
+    trained = trained[has_score]
     runs_low, runs_high = interval_over_seeds(nan_means(trained).tolist())
-    found = Estimate(float(prompts.mean()), low, high, per_seed, runs_low, runs_high)
-    found = replace(found, counted=len(prompts), trained=len(trained))
-    both = crossed(trained if len(trained) >= MIN_SEEDS else nan_means(array.T)[None], clusters)
+    estimate = Estimate(
+        mean=float(prompts.mean()),
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        per_seed=per_seed,
+        runs_low=runs_low,
+        runs_high=runs_high,
+        counted=len(prompts),
+        trained=len(trained),
+    )
+    # with too few seeds, the interval is over prompts alone: one row of their means
+    crossed_rows = trained if len(trained) >= MIN_SEEDS else nan_means(array.T)[None]
+    both = crossed(crossed_rows, clusters)
     if both is None:
-        return found
+        return estimate
     return replace(
-        found,
+        estimate,
         both_low=both.low,
         both_high=both.high,
         p=both.p,
@@ -115,9 +129,10 @@ def paired_difference(
     Which of the others failed is not known here.
     """
     gaps = differences(a, b)
+    estimate = estimate_of(gaps, seeds, resamples, clusters)
     outcomes = signs(gaps)
     return Difference(
-        **asdict(estimate_of(gaps, seeds, resamples, clusters)),
+        **asdict(estimate),
         win=int((outcomes == 1).sum()),
         tie=int((outcomes == 0).sum()),
         loss=int((outcomes == -1).sum()),
@@ -130,12 +145,14 @@ def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, A
     By default each is a prompt.
     """
     means = nan_means(values.T)
-    known = ~np.isnan(means)
+    present = ~np.isnan(means)
+    means = means[present]
     if clusters is None:
-        return means[known], np.ones(known.sum())
-    _, of_prompt = np.unique(np.asarray(clusters)[known], return_inverse=True)
-    sums = np.bincount(of_prompt, means[known])
-    counts = np.bincount(of_prompt)
+        return means, np.ones(len(means))
+    present_clusters = np.asarray(clusters)[present]
+    _, cluster_of_prompt = np.unique(present_clusters, return_inverse=True)
+    sums = np.bincount(cluster_of_prompt, means)
+    counts = np.bincount(cluster_of_prompt)
     return sums.astype(np.float64), counts.astype(np.float64)
 
 
@@ -156,8 +173,10 @@ def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
 
     A fixed model beside three seeds is one run.
     """
-    first: dict[Any, int] = {}
-    return [first.setdefault(run, seed) for seed, run in zip(seeds, runs, strict=True)]
+    seed_of_run: dict[Any, int] = {}
+    for seed, run in zip(seeds, runs, strict=True):
+        seed_of_run.setdefault(run, seed)
+    return [seed_of_run[run] for run in runs]
 
 
 def as_scores(values: ArrayLike) -> Array:
@@ -189,7 +208,11 @@ def differences(a: ArrayLike, b: ArrayLike) -> Array:
 
 def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
     """Returns the mean over the rows of each training seed, in order of appearance."""
-    return np.stack([nan_means(values[np.equal(seeds, seed)].T) for seed in dict.fromkeys(seeds)])
+    means = []
+    for seed in dict.fromkeys(seeds):
+        rows = values[np.equal(seeds, seed)]
+        means.append(nan_means(rows.T))
+    return np.stack(means)
 
 
 def signs(gaps: Array) -> Array:
@@ -201,4 +224,5 @@ def nan_means(rows: Array) -> Array:
     """Returns the mean of every row over its numbers; NaN for a row without any."""
     present = ~np.isnan(rows)
     counts = present.sum(axis=1)
-    return np.where(counts > 0, np.nansum(rows, axis=1) / np.maximum(counts, 1), np.nan)
+    means = np.nansum(rows, axis=1) / np.maximum(counts, 1)
+    return np.where(counts > 0, means, np.nan)

@@ -22,13 +22,14 @@ from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Diffe
 LEVEL = 0.05
 MIN_PROMPTS = 6  # a sign test of 5 differences of one sign has p = 2 / 2**5 = .06
 UNDECIDED = "undecided"
-WORDS = {  # by metric, for higher and lower: the verdict, and the word for these prompts alone
+# by metric, for higher and lower: the verdict, and the word for these prompts alone
+METRIC_WORDS = {
     "words": (("longer", "shorter"), ("longer", "shorter")),
     "length": (("longer", "shorter"), ("longer", "shorter")),
     "truncated": (("worse", "better"), ("more", "fewer")),
     "degenerate": (("worse", "better"), ("more", "fewer")),
 }
-USUAL = (("better", "worse"), ("higher", "lower"))
+USUAL_WORDS = (("better", "worse"), ("higher", "lower"))
 
 K = TypeVar("K")
 
@@ -58,7 +59,7 @@ class Compared:
 
 
 def judge_pair(
-    found: Difference,
+    difference: Difference,
     metric: str,
     holm: float | None = None,
     fixed: bool = False,
@@ -72,62 +73,70 @@ def judge_pair(
     """
     if waits:
         return Outcome(UNDECIDED, UNDECIDED, UNDECIDED, f"{UNDECIDED}: {waits}")
-    prompts = sign(found.low, found.high)
-    seeds = sign(found.runs_low, found.runs_high)
-    why = over_prompts(found, prompts, holm)
-    more = "" if fixed else over_seeds(found, prompts, lone)
-    (better, worse), (higher, lower) = WORDS.get(metric, USUAL)
-    prompts = 0 if why else prompts
-    if more or prompts == 0:
+    prompts_sign = interval_sign(difference.low, difference.high)
+    seeds_sign = interval_sign(difference.runs_low, difference.runs_high)
+    doubt_over_prompts = why_no_word_on_prompts(difference, prompts_sign, holm)
+    doubt_over_seeds = ""
+    if not fixed:
+        doubt_over_seeds = why_no_word_on_seeds(difference, prompts_sign, lone)
+    (better, worse), (higher, lower) = METRIC_WORDS.get(metric, USUAL_WORDS)
+    if doubt_over_prompts:
+        prompts_sign = 0
+    if doubt_over_seeds or prompts_sign == 0:
         verdict = UNDECIDED
-    elif prompts > 0:
+    elif prompts_sign > 0:
         verdict = better
     else:
         verdict = worse
+    words = {1: higher, -1: lower, 0: UNDECIDED}
     return Outcome(
         verdict=verdict,
-        over_prompts={1: higher, -1: lower, 0: UNDECIDED}[prompts],
-        over_seeds={1: higher, -1: lower, 0: UNDECIDED}[seeds],
-        why="; ".join(filter(None, [why, more])),
+        over_prompts=words[prompts_sign],
+        over_seeds=words[seeds_sign],
+        why="; ".join(filter(None, [doubt_over_prompts, doubt_over_seeds])),
     )
 
 
-def over_prompts(found: Difference, prompts: int, holm: float | None) -> str:
-    """Returns why nothing is said of these prompts, "" where something is. prompts: the sign of
-    their interval.
+def why_no_word_on_prompts(difference: Difference, prompts_sign: int, holm: float | None) -> str:
+    """Returns why nothing is said of these prompts, "" where something is. prompts_sign: the sign
+    of their interval.
     """
-    ends = found.worst_case
-    if found.counted < MIN_PROMPTS:
-        return (
-            f"{UNDECIDED} over prompts: {count(found.counted, 'prompt')}, {MIN_PROMPTS} or "
-            "more are needed"
-        )
-    if not prompts:
+    if difference.counted < MIN_PROMPTS:
+        prompts = counted(difference.counted, "prompt")
+        return f"{UNDECIDED} over prompts: {prompts}, {MIN_PROMPTS} or more are needed"
+    if not prompts_sign:
         return f"{UNDECIDED} over prompts: the interval holds 0"
-    if ends and min(prompts * end for end in ends) <= 0:
-        return (
-            f"{UNDECIDED}: the {found.failed} failed judgments could turn it, to "
-            f"{ends[prompts < 0]:+.3f}"
-        )
+    if difference.worst_case:
+        lowest, highest = difference.worst_case
+        # the end that failed judgments could move across 0
+        end = lowest if prompts_sign > 0 else highest
+        if prompts_sign * end <= 0:
+            return (
+                f"{UNDECIDED}: the {difference.failed} failed judgments could turn it, to "
+                f"{end:+.3f}"
+            )
     if holm is not None and holm >= LEVEL:
         return f"{UNDECIDED}: one of several differences, with an adjusted p of {holm:.2g} (Holm)"
     return ""
 
 
-def over_seeds(found: Difference, prompts: int, lone: str) -> str:
+def why_no_word_on_seeds(difference: Difference, prompts_sign: int, lone: str) -> str:
     """Returns why nothing is said of other training seeds, "" where something is."""
-    if found.trained < MIN_SEEDS:
-        return f"{UNDECIDED} over seeds: {too_few(found.trained)}"
-    if sign(found.both_low, found.both_high) != prompts:
+    if difference.trained < MIN_SEEDS:
+        return f"{UNDECIDED} over seeds: {too_few(difference.trained)}"
+    if interval_sign(difference.both_low, difference.both_high) != prompts_sign:
         return f"{UNDECIDED} over prompts and seeds together: the interval holds 0"
-    return f"{UNDECIDED} over seeds: {lone} is one training run" if lone else ""
+    if lone:
+        return f"{UNDECIDED} over seeds: {lone} is one training run"
+    return ""
 
 
 def too_few(seeds: int) -> str:
-    return f"{count(seeds, 'seed')}, {MIN_SEEDS} or more are needed"
+    """Returns how many seeds there are, and how many are needed."""
+    return f"{counted(seeds, 'seed')}, {MIN_SEEDS} or more are needed"
 
 
-def sign(low: float | None, high: float | None) -> int:
+def interval_sign(low: float | None, high: float | None) -> int:
     """Returns 1 or -1 where the interval lies on one side of 0, else 0."""
     if low is None or high is None:
         return 0
@@ -138,12 +147,14 @@ def sign(low: float | None, high: float | None) -> int:
     return 0
 
 
-def count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """Returns a number and a noun, in the plural where it is not 1."""
     ending = "" if number == 1 else "s"
     return f"{number} {what}{ending}"
 
 
 def adjusted(tests: Mapping[K, float | None]) -> dict[K, float]:
     """Returns the p-values that are known, adjusted for how many they are (Holm)."""
-    known = {key: p for key, p in tests.items() if p is not None}
-    return dict(zip(known, holm(list(known.values())), strict=True))
+    p_values = {key: p for key, p in tests.items() if p is not None}
+    adjusted_values = holm(list(p_values.values()))
+    return dict(zip(p_values, adjusted_values, strict=True))

@@ -50,52 +50,62 @@ def first_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     """Returns the pairs that a reader sees first, the last one first: up to FEW_PAIRS, else the
     last model's.
     """
-    return [
-        pair for pair in reversed(pairs) if pair.later == pairs[-1].later or len(pairs) <= FEW_PAIRS
-    ]
+    if len(pairs) <= FEW_PAIRS:
+        return list(reversed(pairs))
+    last_model = pairs[-1].later
+    return [pair for pair in reversed(pairs) if pair.later == last_model]
 
 
 def compare_pairs(
     setup: Setup,
     evaluation: Evaluation,
-    found: Mapping[tuple[str, str], Mapping[str, Difference]],
+    pair_differences: Mapping[tuple[str, str], Mapping[str, Difference]],
     metrics: Mapping[str, Metric],
     failures: Mapping[str, Failures],
 ) -> list[Pair]:
-    """Returns the pairs, the first models' first. found: {(later, earlier): {metric:
+    """Returns the pairs, the first models' first. pair_differences: {(later, earlier): {metric:
     difference}}. failures: of the sides on which no verdict is given.
     """
     mains = [name for name, metric in metrics.items() if metric.main]
-    of_mains = {
-        (sides, metric): table[metric] for sides, table in found.items() for metric in mains
-    }
-    holm = adjusted({key: one.p for key, one in of_mains.items()})
-    prompts = setup.prompts
-    scores = evaluation.scores
+    tests = {}
+    for sides, table in pair_differences.items():
+        for metric in mains:
+            tests[sides, metric] = table[metric].p
+    holm = adjusted(tests)
+    clusters = setup.prompts.clusters
     pairs = []
-    for sides, table in found.items():
-        lone = lone_run(setup, *sides)
-        waits = waits_for(*sides, failures)
-        one, two = (scores[side] for side in sides)
-        seeds = independent(
-            setup.drawn, list(zip(*(setup.sides[side] for side in sides), strict=True))
-        )
+    for (later, earlier), table in pair_differences.items():
+        lone = lone_run(setup, later, earlier)
+        waits = waits_for(later, earlier, failures)
+        later_scores = evaluation.scores[later]
+        earlier_scores = evaluation.scores[earlier]
+        runs = list(zip(setup.sides[later], setup.sides[earlier], strict=True))
+        seeds = independent(setup.drawn, runs)
         entries = {}
         for metric, difference in table.items():
-            key = sides, metric
-            outcome = judge_pair(difference, metric, holm.get(key), setup.fixed, lone, waits)
-            shape = one["words"], two["words"], prompts.clusters
-            rate = win_rate(one[metric], two[metric], *shape) if metric in mains else None
-            entries[metric] = Compared(difference, outcome, holm.get(key), rate)
+            adjusted_p = holm.get(((later, earlier), metric))
+            outcome = judge_pair(difference, metric, adjusted_p, setup.fixed, lone, waits)
+            rate = None
+            if metric in mains:
+                rate = win_rate(
+                    later_scores[metric],
+                    earlier_scores[metric],
+                    later_scores["words"],
+                    earlier_scores["words"],
+                    clusters,
+                )
+            entries[metric] = Compared(difference, outcome, adjusted_p, rate)
+        slices = compare_slices(
+            later_scores, earlier_scores, setup.prompts.slices, mains, seeds, clusters, waits
+        )
         pairs.append(
             Pair(
-                *sides,
+                later,
+                earlier,
                 metrics=entries,
-                slices=compare_slices(
-                    one, two, prompts.slices, mains, seeds, prompts.clusters, waits
-                ),
-                sentence=sentence(*sides, entries, metrics, setup.fixed, lone, waits),
-                headline=headline(*sides, entries, metrics, waits),
+                slices=slices,
+                sentence=sentence(later, earlier, entries, metrics, setup.fixed, lone, waits),
+                headline=headline(later, earlier, entries, metrics, waits),
                 waits=waits,
             )
         )
@@ -113,16 +123,15 @@ def win_rate(
     None where no answer has a partner. The seeds of a prompt are drawn together, and the prompts of
     a cluster. Pairs without both scores are left out.
     """
-    difference = differences(later, earlier)
-    known = ~np.isnan(difference)
-    if not known.any():
+    gaps = differences(later, earlier)
+    judged = ~np.isnan(gaps)
+    if not judged.any():
         return None
-    outcomes = 0.5 * (1 + signs(difference))
-    prompts = np.broadcast_to(
-        np.arange(known.shape[1]) if clusters is None else clusters, known.shape
-    )
-    lengths = list(zip(words_later[known], words_earlier[known], strict=True))
-    return control_length(outcomes[known].tolist(), lengths, prompts[known].tolist())
+    outcomes = 0.5 * (1 + signs(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
+    prompt_clusters = np.arange(judged.shape[1]) if clusters is None else clusters
+    drawn_together = np.broadcast_to(prompt_clusters, judged.shape)
+    lengths = list(zip(words_later[judged], words_earlier[judged], strict=True))
+    return control_length(outcomes[judged].tolist(), lengths, drawn_together[judged].tolist())
 
 
 def lone_run(setup: Setup, later: str, earlier: str) -> str:
@@ -131,16 +140,18 @@ def lone_run(setup: Setup, later: str, earlier: str) -> str:
     A run that the others began from is none.
     """
     for name, other in ((later, earlier), (earlier, later)):
-        runs = setup.sides[name]
-        others = setup.sides[other]
-        began = {
-            Path(str((recipe_of(run).get("policy") or {}).get("model", ""))).resolve()
-            for run in set(others)
-        }
-        if (
-            len(set(runs)) == 1 < len(set(others))
-            and recipe_of(runs[0])
-            and Path(runs[0]).resolve() not in began
-        ):
+        runs = set(setup.sides[name])
+        other_runs = set(setup.sides[other])
+        if len(runs) != 1 or len(other_runs) == 1:
+            continue
+        (run,) = runs
+        began_from = set(map(first_policy, other_runs))
+        if recipe_of(run) and Path(run).resolve() not in began_from:
             return name
     return ""
+
+
+def first_policy(run: str) -> Path:
+    """Returns the policy from which a run began, as its recipe says."""
+    policy = recipe_of(run).get("policy") or {}
+    return Path(str(policy.get("model", ""))).resolve()

@@ -14,7 +14,7 @@ from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Estim
 from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Compared, too_few
 from spanreward.training.evaluation.statistics.waiting import REMEDY
 
-ORDER = ("better", "higher", "worse", "lower")
+VERDICT_ORDER = ("better", "higher", "worse", "lower")
 UNPUBLISHED = "by match, no published metric"
 
 Entries = Mapping[str, Compared]
@@ -45,23 +45,18 @@ def sentence(
         limit = f"{lone} is one training run"
     else:
         limit = ""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}  # by verdict, what is said of each metric
     for name, entry in entries.items():
         metric = metrics[name]
         if not metric.main:
             continue
-        reservations = []
-        if not (fixed and metric.kind == "unknown"):
-            reservations.append(KINDS[metric.kind])
-        if metric.unpublished:
-            reservations.append(UNPUBLISHED)
-        reserved = "; ".join(filter(None, reservations))
         text = f"{label(name)} {with_interval(entry)}"
-        if reserved:
-            text += f" ({reserved})"
+        reservations = reservations_on(metric, fixed)
+        if reservations:
+            text += f" ({reservations})"
         word = entry.outcome.over_prompts if limit else entry.outcome.verdict
         groups.setdefault(word, []).append(text)
-    words = [word for word in (*ORDER, UNDECIDED) if word in groups]
+    words = [word for word in (*VERDICT_ORDER, UNDECIDED) if word in groups]
     outcomes = "; ".join(f"{word} by {listed(groups[word])}" for word in words)
     length = in_length(entries["words"].difference.mean)
     if not limit:
@@ -70,6 +65,16 @@ def sentence(
         f"{later} against {earlier}: undecided over seeds ({limit}). On these prompts alone: "
         f"{outcomes}; {length}."
     )
+
+
+def reservations_on(metric: Metric, fixed: bool) -> str:
+    """Returns what to remember of a metric, "" for nothing. Of fixed systems nothing is trained."""
+    reservations = []
+    if not (fixed and metric.kind == "unknown"):
+        reservations.append(KINDS[metric.kind])
+    if metric.unpublished:
+        reservations.append(UNPUBLISHED)
+    return "; ".join(filter(None, reservations))
 
 
 def as_they_stand(entries: Entries, metrics: Metrics) -> str:
@@ -84,18 +89,21 @@ def as_they_stand(entries: Entries, metrics: Metrics) -> str:
 
 def with_interval(entry: Compared) -> str:
     """Returns `in_figures` of a difference, typeset, or "not judged"."""
-    found = entry.difference
-    if found.mean is None:
+    difference = entry.difference
+    if difference.mean is None:
         return "not judged"
-    return typeset(in_figures(found, 3 if abs(found.mean) < 1 else 1, sign="+"))
+    digits = 3 if abs(difference.mean) < 1 else 1
+    return typeset(in_figures(difference, digits, sign="+"))
 
 
 def in_length(mean: float | None) -> str:
+    """Returns by how many words answers are longer or shorter. mean: the mean difference."""
     if mean is None:
         return "of unknown length"
-    if abs(mean) < 0.05:
+    if abs(mean) < 0.05:  # prints as 0.0
         return "as many words"
-    return f"{abs(mean):.1f} words {'more' if mean > 0 else 'fewer'}"
+    comparative = "more" if mean > 0 else "fewer"
+    return f"{abs(mean):.1f} words {comparative}"
 
 
 def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits: str = "") -> str:
@@ -111,10 +119,11 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits
         groups.setdefault(word, []).append(label(metric))
     outcomes: list[str] = []
     named: list[str] = []  # the metrics of these outcomes
-    for word in ORDER:
+    for word in VERDICT_ORDER:
         if word in groups:
             than = "" if outcomes else f"than {earlier} "
-            outcomes.append(f"{word} {than}by {counted(groups[word], len(mains))}")
+            by = named_or_counted(groups[word], len(mains))
+            outcomes.append(f"{word} {than}by {by}")
             named += groups[word]
     if not outcomes:
         return f"{later} against {earlier}: no difference that is beyond chance."
@@ -128,13 +137,13 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits
     return f"{text}."
 
 
-def counted(names: Sequence[str], of: int) -> str:
+def named_or_counted(names: Sequence[str], metrics: int) -> str:
     """Returns up to two names, or how many of the metrics they are."""
     if len(names) < 3:
         return listed(names)
-    if len(names) == of:
-        return f"all {of} metrics"
-    return f"{len(names)} of {of} metrics"
+    if len(names) == metrics:
+        return f"all {metrics} metrics"
+    return f"{len(names)} of {metrics} metrics"
 
 
 def contradictions(
@@ -144,32 +153,45 @@ def contradictions(
     warning if both intervals over prompts exclude 0. Of the others one note tells both sides: a
     sign may be chance. Where one of them was trained on, it says so.
     """
-    means = {metric: entries[metric].difference.mean for metric in entries if metrics[metric].main}
-    signs = {metric: mean for metric, mean in means.items() if mean is not None}
-    ordered = sorted(signs, key=lambda metric: metrics[metric].kind != "trained")
+    means = {}
+    for metric, entry in entries.items():
+        mean = entry.difference.mean
+        if metrics[metric].main and mean is not None:
+            means[metric] = mean
+    trained = [metric for metric in means if metrics[metric].kind == "trained"]
+    ordered = trained + [metric for metric in means if metric not in trained]
     warnings: list[str] = []
     doubtful = False
     for place, metric in enumerate(ordered, start=1):
-        against = [other for other in ordered[place:] if signs[metric] * signs[other] < 0]
-        one = entries[metric].outcome.over_prompts
-        sure = [m for m in against if {one, entries[m].outcome.over_prompts} == {"higher", "lower"}]
-        learned = "it has learned to please its reward, or the reward sees what the others do not"
-        why = learned if metrics[metric].kind == "trained" else "look at what each of them sees"
+        against = [other for other in ordered[place:] if means[metric] * means[other] < 0]
+        sure = []
+        for other in against:
+            words = {entries[name].outcome.over_prompts for name in (metric, other)}
+            if words == {"higher", "lower"}:
+                sure.append(other)
+        if metric in trained:
+            why = "it has learned to please its reward, or the reward sees what the others do not"
+        else:
+            why = "look at what each of them sees"
         if sure:
-            said = as_said([metric], signs, metrics)
-            others = as_said(sure, signs, metrics)
-            warnings.append(f"{later} against {earlier}: {said}, but {others}: {why}")
-        doubtful = doubtful or len(against) > len(sure)
+            this_side = listed_means([metric], means, metrics)
+            other_side = listed_means(sure, means, metrics)
+            warnings.append(f"{later} against {earlier}: {this_side}, but {other_side}: {why}")
+        if len(against) > len(sure):
+            doubtful = True
     if not doubtful:
         return warnings, []
-    plus = as_said([name for name in signs if signs[name] > 0], signs, metrics)
-    minus = as_said([name for name in signs if signs[name] < 0], signs, metrics)
+    above_zero = [name for name, mean in means.items() if mean > 0]
+    below_zero = [name for name, mean in means.items() if mean < 0]
+    plus = listed_means(above_zero, means, metrics)
+    minus = listed_means(below_zero, means, metrics)
     return warnings, [
         f"{later} against {earlier}: {plus}, but {minus}; one of the signs may be chance"
     ]
 
 
-def as_said(names: Sequence[str], means: Mapping[str, float], metrics: Metrics) -> str:
+def listed_means(names: Sequence[str], means: Mapping[str, float], metrics: Metrics) -> str:
+    """Returns the metrics with what they are and their mean differences, in a list."""
     texts = []
     for name in names:
         mean = typeset(number(means[name], sign="+"))
@@ -178,20 +200,31 @@ def as_said(names: Sequence[str], means: Mapping[str, float], metrics: Metrics) 
 
 
 def listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    """Returns `a, b and c`."""
+    *first, last = names
+    if not first:
+        return last
+    return f"{', '.join(first)} and {last}"
 
 
 def p_value(p: float) -> str:
     """Returns a p-value of two digits: 0.034, or < .001."""
     if p < 0.001:
         return "< .001"
-    return f"{p:.2g}" if p < 0.095 else f"{p:.2f}"
+    if p < 0.095:
+        return f"{p:.2g}"
+    return f"{p:.2f}"  # .2g would leave out the zero of 0.10
 
 
-def in_figures(found: Estimate, digits: int = 3, sign: str = "") -> str:
+def in_figures(mean: Estimate, digits: int = 3, sign: str = "") -> str:
     """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that
     over seeds too.
     """
-    both = NONE if found.runs_low is None else interval(found.both_low, found.both_high, digits)
-    braces = "" if both == NONE else f" {{{both[1:-1]}}}"
-    return estimate(found.mean, found.low, found.high, digits, sign) + braces
+    text = estimate(mean.mean, mean.low, mean.high, digits, sign)
+    if mean.runs_low is None:
+        return text
+    both = interval(mean.both_low, mean.both_high, digits)
+    if both == NONE:
+        return text
+    ends = both[1:-1]  # without its brackets
+    return f"{text} {{{ends}}}"

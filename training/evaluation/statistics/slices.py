@@ -10,6 +10,8 @@ intervals are not adjusted.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from scipy.stats import permutation_test
@@ -18,7 +20,7 @@ from spanreward.rewards.comparison.resampling import DRAWS
 from spanreward.training.evaluation.statistics import estimates
 from spanreward.training.evaluation.statistics.outcomes import Outcome, adjusted, judge_pair
 
-SLICED = 12  # a column with more values holds names, not slices
+MAX_SLICE_VALUES = 12  # a column with more values holds names, not slices
 Scores = Mapping[str, estimates.Array]  # of one model, {metric: (seeds, prompts)}
 
 
@@ -38,23 +40,26 @@ class Slice:
 
 
 def usable(slices: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[str]]:
-    """Returns the values, sorted, of every slice that has two or more and at most SLICED."""
-    found = {
-        name: sorted({value for row in rows for value in row}, key=natural)
-        for name, rows in slices.items()
-    }
-    return {name: values for name, values in found.items() if 2 <= len(values) <= SLICED}
+    """Returns the values, sorted, of every slice that has two or more and at most
+    MAX_SLICE_VALUES.
+    """
+    values_of = {}
+    for name, rows in slices.items():
+        values = set(chain(*rows))
+        if 2 <= len(values) <= MAX_SLICE_VALUES:
+            values_of[name] = sorted(values, key=by_number)
+    return values_of
 
 
-def natural(value: str) -> tuple[bool, float, str]:
+def by_number(value: str) -> tuple[bool, float, str]:
     """Sort key: numbers by value, "up to 3" before and "over 9" after the numbers of that size."""
-    words = value.split()
-    number = next((float(word) for word in words if word.replace(".", "", 1).isdigit()), None)
-    return (
-        number is None,
-        (number or 0.0) + (value.startswith("over ")) - 0.5 * value.startswith("up to "),
-        value,
-    )
+    numbers = [word for word in value.split() if word.replace(".", "", 1).isdigit()]
+    size = float(numbers[0]) if numbers else 0.0
+    if value.startswith("over "):
+        size += 1.0
+    elif value.startswith("up to "):
+        size -= 0.5
+    return not numbers, size, value
 
 
 def compare_slices(
@@ -69,24 +74,25 @@ def compare_slices(
     """Returns a row per slice, value and metric that has a score. seeds: of independent runs.
     waits: see `judge_pair`.
     """
-    found: dict[tuple[str, str, str], estimates.Difference] = {}
-    for name, value in (
-        (name, value) for name, values in usable(slices).items() for value in values
-    ):
-        chosen = np.array([value in row for row in slices[name]])
-        own = None if clusters is None else np.asarray(clusters)[chosen]
-        for metric in metrics:
-            a = later[metric][:, chosen]
-            b = earlier[metric][:, chosen]
-            one = estimates.paired_difference(a, b, seeds, clusters=own)
-            if one.counted:
-                sums, _ = estimates.in_clusters(estimates.differences(a, b), own)
-                found[name, value, metric] = replace(one, p=sign_flips(sums))
-    holm = adjusted({key: one.p for key, one in found.items()})
+    differences: dict[tuple[str, str, str], estimates.Difference] = {}
+    for name, values in usable(slices).items():
+        for value in values:
+            chosen = np.array([value in row for row in slices[name]])
+            chosen_clusters = None if clusters is None else np.asarray(clusters)[chosen]
+            for metric in metrics:
+                a = later[metric][:, chosen]
+                b = earlier[metric][:, chosen]
+                difference = estimates.paired_difference(a, b, seeds, clusters=chosen_clusters)
+                if difference.counted:
+                    gaps = estimates.differences(a, b)
+                    sums, _ = estimates.in_clusters(gaps, chosen_clusters)
+                    differences[name, value, metric] = replace(difference, p=sign_flips(sums))
+    holm = adjusted({key: difference.p for key, difference in differences.items()})
     rows = []
-    for key, one in found.items():
-        outcome = judge_pair(one, key[2], holm.get(key), waits=waits)
-        rows.append(Slice(*key, one, holm.get(key), outcome))
+    for key, difference in differences.items():
+        name, value, metric = key
+        outcome = judge_pair(difference, metric, holm.get(key), waits=waits)
+        rows.append(Slice(name, value, metric, difference, holm.get(key), outcome))
     return rows
 
 
@@ -98,10 +104,15 @@ def sign_flips(per_prompt: estimates.Array, draws: int = DRAWS) -> float | None:
         return None
     test = permutation_test(
         (per_prompt,),
-        lambda values, axis: np.mean(values, axis=axis),
+        mean_along,
         permutation_type="samples",
         n_resamples=draws,
         batch=500,
         rng=np.random.default_rng(0),
     )
     return float(min(test.pvalue, 1.0))
+
+
+def mean_along(values: estimates.Array, axis: int) -> Any:
+    """Returns the means along an axis, an argument that scipy looks for by its name."""
+    return np.mean(values, axis=axis)

@@ -30,10 +30,10 @@ Array = NDArray[np.float64]
 
 RESAMPLES = 1000
 # with this r or more, spans raised what a policy samples (add_centred 0.5, docs/evidence/credit.md)
-ENOUGH = 0.25
+MIN_CORRELATION = 0.25
 COEFFICIENT = 0.5
-HALF = 0.5  # a phrase with a lower score is judged wrong
-FEW = 20  # completions: with fewer the interval says too little
+MIN_RIGHT_SCORE = 0.5  # a phrase with a lower score is judged wrong
+MIN_COMPLETIONS = 20  # with fewer the interval says too little
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,12 @@ def pearson(scores: Array, labels: Array) -> float:
     """Returns the correlation in [-1, 1]; nan where either side is constant, so that a resample
     never raises.
     """
-    constant = len(set(scores.tolist())) < 2 or len(set(labels.tolist())) < 2
-    return float("nan") if constant else float(pearsonr(scores, labels).statistic)
+    if len(set(scores.tolist())) < 2 or len(set(labels.tolist())) < 2:
+        return float("nan")
+    return float(pearsonr(scores, labels).statistic)
 
 
-def labelled(
+def labelled_rows(
     texts: Sequence[tuple[Sample, CharacterSpans]], verdicts: Sequence[Verdict]
 ) -> list[Labelled]:
     """Returns people's labels with the metric's spans, of texts with a score.
@@ -79,78 +80,83 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
     numbers of completions and phrases, and the shares of phrases that are wrong and that are blamed
     (credit below 0). r is None where all labels are equal.
     """
-    mentions = [first_mentions(row.spans) for row in rows]
-    phrases = [
-        p
-        for row, own in zip(rows, mentions, strict=True)
-        for p in phrases_of(own, row.text, row.group)
-    ]
-    labels = [
-        float(not touches(span, row.wrong))
-        for row, own in zip(rows, mentions, strict=True)
-        for span in own
-    ]
-    of_row = np.array([number for number, own in enumerate(mentions) for _ in own], dtype=np.int64)
-    marked = [replace(phrase, credit=label) for phrase, label in zip(phrases, labels, strict=True)]
-    credit = np.array(residual_credit(phrases))
-    label = np.array(residual_credit(marked))
-    kinds = np.array([phrase.kind for phrase in phrases])
+    phrases = []
+    marked = []  # the same phrases, with the label in place of the credit
+    labels = []  # 1 for a right phrase, 0 for a wrong one
+    row_numbers = []
+    for number, row in enumerate(rows):
+        spans = first_mentions(row.spans)
+        for span, phrase in zip(spans, phrases_of(spans, row.text, row.group), strict=True):
+            label = 0.0 if touches(span, row.wrong) else 1.0
+            phrases.append(phrase)
+            marked.append(replace(phrase, credit=label))
+            labels.append(label)
+            row_numbers.append(number)
+    row_of_phrase = np.array(row_numbers, dtype=np.int64)
+    residual_credits = np.array(residual_credit(phrases))
+    residual_labels = np.array(residual_credit(marked))
+    kinds = [phrase.kind for phrase in phrases]
 
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:
         drawn = np.concatenate(completions)
-        return pearson(credit[drawn], label[drawn])
+        return pearson(residual_credits[drawn], residual_labels[drawn])
 
-    found = {}
-    for name in ["all", *sorted(set(kinds.tolist()))]:
-        chosen = np.flatnonzero((kinds == name) | (name == "all"))
-        known: dict[str, float | None] = dict.fromkeys(("r", "low", "high"))
-        if len({labels[i] for i in chosen}) > 1:
-            of_completions = [chosen[of_row[chosen] == row] for row in np.unique(of_row[chosen])]
-            known = {
-                "r": correlation(of_completions),
-                **asdict(bootstrap(of_completions, correlation, resamples)),
-            }
-        found[name] = {
-            **{key: None if value != value else value for key, value in known.items()},
-            "completions": len(set(of_row[chosen].tolist())),
+    reliability_of: dict[str, dict[str, Any]] = {}
+    for name in ["all", *sorted(set(kinds))]:
+        chosen = np.array(
+            [place for place, kind in enumerate(kinds) if name in (kind, "all")], dtype=np.int64
+        )
+        chosen_rows = row_of_phrase[chosen]
+        chosen_labels = [labels[place] for place in chosen]
+        blamed = [phrases[place].credit < 0 for place in chosen]
+        figures: dict[str, float | None] = dict.fromkeys(("r", "low", "high"))
+        if len(set(chosen_labels)) > 1:
+            # whole completions are drawn, because phrases of one text are not independent
+            completions = [chosen[chosen_rows == row] for row in np.unique(chosen_rows)]
+            interval = bootstrap(completions, correlation, resamples)
+            figures = {"r": correlation(completions), **asdict(interval)}
+        for key, value in figures.items():
+            if value is not None and np.isnan(value):
+                figures[key] = None
+        reliability_of[name] = {
+            **figures,
+            "completions": len(set(chosen_rows.tolist())),
             "phrases": len(chosen),
-            "wrong": 1 - float(np.mean([labels[i] for i in chosen])),
-            "blamed": float(np.mean([phrases[i].credit < 0 for i in chosen])),
+            "wrong": 1 - float(np.mean(chosen_labels)),
+            "blamed": float(np.mean(blamed)),
         }
-    return found
+    return reliability_of
 
 
 def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
     """Returns how often the judge errs on the phrases that are "right" (people leave them alone)
     and on those that are "wrong" (a wrong range touches them).
 
-    Of each: "phrases", their number; "judged_wrong" of right ones (a score below HALF) or
-    "judged_right" of wrong ones, a share; "low" and "high", its 95 % interval over completions. A
-    phrase is its first mention, and one that the judge was not asked about does not count. Shares
+    Of each: "phrases", their number; "judged_wrong" of right ones (a score below MIN_RIGHT_SCORE)
+    or "judged_right" of wrong ones, a share; "low" and "high", its 95 % interval over completions.
+    A phrase is its first mention, and one that the judge was not asked about does not count. Shares
     and bounds are None where there are no phrases, bounds where one completion has them all.
     """
-    judged_wrong: dict[str, list[int]] = {"right": [], "wrong": []}
+    errors: dict[str, list[int]] = {"right": [], "wrong": []}  # of each completion, their number
     phrases: dict[str, list[int]] = {"right": [], "wrong": []}
     for row in rows:
-        of_row: dict[str, list[bool]] = {"right": [], "wrong": []}
+        judgments: dict[str, list[str]] = {"right": [], "wrong": []}
         for span in first_mentions(row.spans):
             label = "wrong" if touches(span, row.wrong) else "right"
-            of_row[label].append(span.score < HALF)
-        for label, judgments in of_row.items():
-            if judgments:
-                judged_wrong[label].append(sum(judgments))
-                phrases[label].append(len(judgments))
-    judged_right = [
-        count - blamed
-        for count, blamed in zip(phrases["wrong"], judged_wrong["wrong"], strict=True)
-    ]
+            judgment = "wrong" if span.score < MIN_RIGHT_SCORE else "right"
+            judgments[label].append(judgment)
+        for label, row_judgments in judgments.items():
+            if row_judgments:
+                count = len(row_judgments)
+                errors[label].append(count - row_judgments.count(label))
+                phrases[label].append(count)
     return {
-        "right": _error("judged_wrong", judged_wrong["right"], phrases["right"]),
-        "wrong": _error("judged_right", judged_right, phrases["wrong"]),
+        "right": _error_rate("judged_wrong", errors["right"], phrases["right"]),
+        "wrong": _error_rate("judged_right", errors["wrong"], phrases["wrong"]),
     }
 
 
-def _error(name: str, errors: Sequence[int], phrases: Sequence[int]) -> dict[str, Any]:
+def _error_rate(name: str, errors: Sequence[int], phrases: Sequence[int]) -> dict[str, Any]:
     """Returns the share of errors among phrases, given by completion, under a name."""
     count = sum(phrases)
     bounds = ratio_interval(errors, phrases)
@@ -167,17 +173,22 @@ def touches(span: Span, wrong: Sequence[tuple[int, int]]) -> bool:
     return any(start < span.end and span.start < end for start, end in wrong)
 
 
-def advice(found: dict[str, Any]) -> str:
-    """Returns what to set in a recipe, in a sentence. found: the entry "all" of `reliability`."""
-    if found["r"] is None:
+def advice(figures: dict[str, Any]) -> str:
+    """Returns what to set in a recipe, in a sentence. figures: the entry "all" of `reliability`."""
+    r = figures["r"]
+    low = figures["low"]
+    high = figures["high"]
+    completions = figures["completions"]
+    if r is None:
         return "No advice: label a sample in which something is right and something is wrong."
-    if found["completions"] < FEW:
-        return f"No advice from {found['completions']} completions: label {FEW} or more."
-    said = f"r {estimate(found['r'], found['low'], found['high'], digits=2)}"
-    if found["low"] >= ENOUGH:
-        return f"span_coef={COEFFICIENT}: {said} is {ENOUGH} or more."
-    if found["high"] < ENOUGH:
-        return f"span_coef=0: {said} is below {ENOUGH}."
+    if completions < MIN_COMPLETIONS:
+        return f"No advice from {completions} completions: label {MIN_COMPLETIONS} or more."
+    correlation = f"r {estimate(r, low, high, digits=2)}"
+    if low >= MIN_CORRELATION:
+        return f"span_coef={COEFFICIENT}: {correlation} is {MIN_CORRELATION} or more."
+    if high < MIN_CORRELATION:
+        return f"span_coef=0: {correlation} is below {MIN_CORRELATION}."
     return (
-        f"span_coef=0 until more is labelled: {said} does not tell whether it is {ENOUGH} or more."
+        f"span_coef=0 until more is labelled: {correlation} does not tell whether it is "
+        f"{MIN_CORRELATION} or more."
     )

@@ -9,7 +9,7 @@ parts_by_kind(setup, answers).models["dapo"]["posh_recall_entity"]
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from statistics import fmean
 from typing import Any
 
@@ -66,13 +66,14 @@ def summarise_models(
     which prompts belong together (default: none).
     """
     metrics = list(next(iter(scores.values())))
-    arrays = {
-        model: {metric: as_scores(table[metric]) for metric in metrics}
-        for model, table in scores.items()
-    }
-    rows = range(len(next(iter(arrays.values()))[metrics[0]]))
+    arrays: dict[str, dict[str, Array]] = {}
+    for model, table in scores.items():
+        arrays[model] = {metric: as_scores(table[metric]) for metric in metrics}
+    first_table = next(iter(arrays.values()))
+    rows = range(len(first_table[metrics[0]]))
     names = list(seeds or rows)
     of_run = runs or dict.fromkeys(scores, rows)
+    scale_of = scales or {}
 
     def lost(model: str, metric: str) -> Flags:
         if failed is None:
@@ -81,38 +82,51 @@ def summarise_models(
 
     def mean(model: str, metric: str) -> Estimate:
         gaps = [np.isnan(table[metric]) for table in arrays.values()]
-        everywhere = ~np.any([gap for gap in gaps if not gap.all()], axis=0)
-        values = np.where(everywhere, arrays[model][metric], np.nan)
-        found = estimate_of(values, independent(names, of_run[model]), resamples, clusters)
-        return replace(found, failed=int(lost(model, metric).sum()))
+        # a model without any score takes no prompt from the others
+        scored_gaps = [gap for gap in gaps if not gap.all()]
+        in_all = ~np.any(scored_gaps, axis=0)
+        values = np.where(in_all, arrays[model][metric], np.nan)
+        row_seeds = independent(names, of_run[model])
+        estimate = estimate_of(values, row_seeds, resamples, clusters)
+        return replace(estimate, failed=int(lost(model, metric).sum()))
 
     def difference(later: str, earlier: str, metric: str) -> Difference:
         a = arrays[later][metric]
         b = arrays[earlier][metric]
         failed_a = lost(later, metric)
         failed_b = lost(earlier, metric)
-        together = independent(names, list(zip(of_run[later], of_run[earlier], strict=True)))
-        ends = worst_case(a, b, failed_a, failed_b, (scales or {}).get(metric, (0.0, 1.0)))
-        found = paired_difference(a, b, together, resamples, clusters)
-        return replace(found, failed=int((failed_a | failed_b).sum()), worst_case=ends)
+        run_pairs = list(zip(of_run[later], of_run[earlier], strict=True))
+        row_seeds = independent(names, run_pairs)
+        paired = paired_difference(a, b, row_seeds, resamples, clusters)
+        return replace(
+            paired,
+            failed=int((failed_a | failed_b).sum()),
+            worst_case=worst_case(a, b, failed_a, failed_b, scale_of.get(metric, (0.0, 1.0))),
+        )
 
-    models = {model: {metric: mean(model, metric) for metric in metrics} for model in scores}
-    pairs = [(later, earlier) for earlier, later in combinations(scores, 2)]
-    return Summary(
-        models, {pair: {metric: difference(*pair, metric) for metric in metrics} for pair in pairs}
-    )
+    models = {}
+    for model in scores:
+        models[model] = {metric: mean(model, metric) for metric in metrics}
+    differences = {}
+    for earlier, later in combinations(scores, 2):
+        table_of_pair = {metric: difference(later, earlier, metric) for metric in metrics}
+        differences[later, earlier] = table_of_pair
+    return Summary(models, differences)
 
 
 def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
     """Returns the parts that split a reward's main part by kind (`posh_precision_entity`), of the
     shown verdicts.
     """
-    mains = {
-        reward.__name__: tuple(f"{main}_" for main in reward.main_parts) for reward in setup.rewards
-    }
-    every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
-    parts = dict.fromkeys((one.judge, part) for one in every for part in one.verdict.parts)
-    splits = [(judge, part) for judge, part in parts if part.startswith(mains[judge])]
+    prefixes = {}
+    for reward in setup.rewards:
+        prefixes[reward.__name__] = tuple(f"{main}_" for main in reward.main_parts)
+    splits: dict[tuple[str, str], None] = {}  # in order of appearance
+    for runs in answers.values():
+        for answer in chain(*runs):
+            for part in answer.verdict.parts:
+                if part.startswith(prefixes[answer.judge]):
+                    splits[answer.judge, part] = None
     if not splits:
         return Summary({}, {})
     scores: dict[str, dict[str, Array]] = {side: {} for side in answers}
@@ -131,11 +145,11 @@ def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[floa
     """
     values: list[float | None] = []
     for answer in run:
-        known = []
+        sample_values = []
         for sample in every_sample([answer]):
             if sample.judge == judge and part in sample.verdict.parts:
-                known.append(sample.verdict.parts[part])
-        values.append(fmean(known) if known else None)
+                sample_values.append(sample.verdict.parts[part])
+        values.append(fmean(sample_values) if sample_values else None)
     return values
 
 
@@ -150,8 +164,9 @@ def worst_case(
         return None
     means = []
     for score_a, score_b in (scale, scale[::-1]):
-        gaps = np.where(failed_a, score_a, a) - np.where(failed_b, score_b, b)
-        prompts, _ = in_clusters(gaps, None)
+        filled_a = np.where(failed_a, score_a, a)
+        filled_b = np.where(failed_b, score_b, b)
+        prompts, _ = in_clusters(filled_a - filled_b, None)
         if not len(prompts):
             return None
         means.append(float(prompts.mean()))

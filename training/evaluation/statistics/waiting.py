@@ -40,28 +40,30 @@ def failures_of(setup: Setup, answers: Answers) -> dict[str, Failures]:
     """Returns, by side, what looks like failures; sides without any are left out."""
     rows = setup.prompts.rows
     failures: dict[str, Failures] = {}
-    for side, of_side in answers.items():
-        found: list[NoAnswer] = []
+    for side, side_answers in answers.items():
+        side_failures: list[NoAnswer] = []
+        count = 0
         # a run that stands beside several seeds counts once
-        runs = dict(zip(setup.sides[side], of_side, strict=False))
-        for run, of_run in runs.items():
+        runs = dict(zip(setup.sides[side], side_answers, strict=False))
+        for run, run_answers in runs.items():
             samples = []
             ids = []
-            for row, answer in zip(rows, of_run, strict=False):
+            for row, answer in zip(rows, run_answers, strict=False):
                 for sample in every_sample([answer]):
                     samples.append(row_sample(row, sample.text))
                     ids.append(str(row.get("id")))
-            found += no_answers(samples, ids, repeated=is_table(run))
-        if found:
-            count = sum(len(list(every_sample(of_run))) for of_run in runs.values())
-            failures[side] = Failures(found, count)
+            side_failures += no_answers(samples, ids, repeated=is_table(run))
+            count += len(list(every_sample(run_answers)))
+        if side_failures:
+            failures[side] = Failures(side_failures, count)
     return failures
 
 
 def warnings_of(failures: Mapping[str, Failures]) -> Iterator[str]:
     """Yields a warning for every side with failures."""
-    for side, of_side in failures.items():
-        yield f"{side}: {of_side.sentence}. No verdict on {side} before that is mended. {REMEDY}"
+    for side, side_failures in failures.items():
+        sentence = side_failures.sentence
+        yield f"{side}: {sentence}. No verdict on {side} before that is mended. {REMEDY}"
 
 
 def waits_for(later: str, earlier: str, failures: Mapping[str, Failures]) -> str:

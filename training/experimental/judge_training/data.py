@@ -67,57 +67,75 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
     """
     captions: dict[str, dict[str, None]] = defaultdict(dict)
     for path, columns in recipe.captions.items():
-        for name, texts in read_each(
-            path, ("reference",), lambda one: (picture_of(one), one.references), columns
-        ):
+        for name, texts in read_each(path, ("reference",), picture_and_texts, columns):
             captions[name] |= dict.fromkeys(text.strip() for text in texts)
-    given = [example for path in recipe.teacher for example in read_teacher(path)]
+    labelled_examples: list[Example] = []
+    for teacher_file in recipe.teacher:
+        labelled_examples += read_teacher(teacher_file)
     for path, columns in recipe.labels.items():
         for sample, mistakes in read_marked(path, columns):
-            given.append(labelled(sample, mistakes))
-    place = {
-        name: place_of(name, recipe.seed)
-        for name in (*captions, *(example.picture for example in given))
-    }
+            labelled_examples.append(labelled_example(sample, mistakes))
+    place: dict[str, float] = {}  # of each picture
+    for name in (*captions, *(example.picture for example in labelled_examples)):
+        place[name] = place_of(name, recipe.seed)
     last = 1 - recipe.held_out * (1 - recipe.unseen)  # the places are spread evenly over [0, 1)
     sides = []
     for low, high, share in (
         (recipe.unseen, last, 1 - recipe.held_out),
         (last, 1.0, recipe.held_out),
     ):
-        drawn = {
-            name: list(texts)
-            for name, texts in captions.items()
-            if low <= place[name] < high and len(texts) > 1
-        }
-        made = [example for example in given if low <= place[example.picture] < high]
-        made += changed(drawn, recipe, round(recipe.examples * share)) if drawn else []
-        if not made:
+        side_captions = {}
+        for name, captions_of_picture in captions.items():
+            if low <= place[name] < high and len(captions_of_picture) > 1:
+                side_captions[name] = list(captions_of_picture)
+        examples = [
+            example for example in labelled_examples if low <= place[example.picture] < high
+        ]
+        if side_captions:
+            count = round(recipe.examples * share)
+            examples += changed_examples(side_captions, recipe, count)
+        if not examples:
+            changeable = [texts for texts in captions.values() if len(texts) > 1]
             raise RecipeError(
-                f"of {len(place)} pictures, {sum(len(texts) > 1 for texts in captions.values())} "
+                f"of {len(place)} pictures, {len(changeable)} "
                 "of them with two captions or more, which changing needs, some must be left to "
                 "train on and some to hold out: give more data, or change "
                 f"held_out={recipe.held_out} and unseen={recipe.unseen}."
             )
-        sides.append(made)
-    unseen = [name for name in place if place[name] < recipe.unseen]
-    return (
-        sides[0],
-        sides[1],
-        {"read": [name for name in place if place[name] >= recipe.unseen], "unseen": unseen},
-    )
+        sides.append(examples)
+    pictures: dict[str, list[str]] = {"read": [], "unseen": []}
+    for name, picture_place in place.items():
+        kind = "unseen" if picture_place < recipe.unseen else "read"
+        pictures[kind].append(name)
+    train, held_out = sides
+    return train, held_out, pictures
 
 
-def changed(captions: dict[str, list[str]], recipe: JudgeRecipe, count: int) -> list[Example]:
+def picture_and_texts(sample: Sample) -> tuple[str, Sequence[str]]:
+    """Returns the name of a row's picture, and its captions."""
+    return picture_of(sample), sample.references
+
+
+def changed_examples(
+    captions: dict[str, list[str]], recipe: JudgeRecipe, count: int
+) -> list[Example]:
+    """Returns at most this many examples of changed captions."""
     random = Random(recipe.seed)
-    changes, names = Changes(captions, random), list(captions)
+    changes = Changes(captions, random)
+    names = list(captions)
     # more than enough: not every caption has a place for every kind
     kinds = random.choices(list(recipe.kinds), list(recipe.kinds.values()), k=20 * count)
-    made = (changes.example(kind, random.choice(names)) for kind in kinds)
-    return [example for _, example in zip(range(count), filter(None, made), strict=False)]
+    examples: list[Example] = []
+    for kind in kinds:
+        if len(examples) == count:
+            break
+        example = changes.example(kind, random.choice(names))
+        if example is not None:
+            examples.append(example)
+    return examples
 
 
-def labelled(sample: Sample, mistakes: CharacterSpans) -> Example:
+def labelled_example(sample: Sample, mistakes: CharacterSpans) -> Example:
     """Returns the example of a text in which people have marked what is wrong."""
     text = sample.completion
     marks = ((0, len(text), 1.0), *((start, end, 0.0) for start, end in mistakes))
@@ -129,12 +147,10 @@ def picture_of(sample: Sample) -> str:
 
     Raises ValueError where it has neither.
     """
-    named = next(
-        (name for name in (*sample.images, sample.id) if isinstance(name, (str, int))), None
-    )
-    if named is None:
-        raise ValueError("the columns 'image' and 'id' hold no name of a picture")
-    return picture_name(str(named))
+    for name in (*sample.images, sample.id):
+        if isinstance(name, (str, int)):
+            return picture_name(str(name))
+    raise ValueError("the columns 'image' and 'id' hold no name of a picture")
 
 
 def picture_name(path: str) -> str:
@@ -159,18 +175,19 @@ def read_teacher(path: str) -> list[Example]:
     for where, row in read_table(path):
         try:
             levels = {float(level): float(p) for level, p in row["probabilities"].items()}
-            low, high = min(levels), max(levels)
-            right = (sum(level * p for level, p in levels.items()) - low) / (high - low)
+            low = min(levels)
+            high = max(levels)
+            mean = sum(level * p for level, p in levels.items())
+            right = (mean - low) / (high - low)
             if not 0 <= right <= 1:
                 raise ValueError(f"{row['probabilities']} is no distribution")
-            marks[row["text"], row["target"], row["picture"]] += [
-                (*place, right) for place in row["places"]
-            ]
+            pair = row["text"], row["target"], row["picture"]
+            marks[pair] += [(*place, right) for place in row["places"]]
         except (KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
             raise RecipeError(
                 f"{where} is no line of `spanreward judge label`: {error!r}."
             ) from None
-    return [
-        Example(text, target, tuple(of_pair), name)
-        for (text, target, name), of_pair in marks.items()
-    ]
+    examples = []
+    for (text, target, name), pair_marks in marks.items():
+        examples.append(Example(text, target, tuple(pair_marks), name))
+    return examples

@@ -10,7 +10,9 @@ GPU, in bfloat16, no layer is frozen unless the recipe says.
 
 import json
 import shutil
+from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +110,8 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     frozen, batch, rate = settled(recipe, model.num_parameters(), count, on_gpu)
     freeze(model, count, frozen)
     longest = min(LONGEST, tokenizer.model_max_length, readable(model))
-    train, held_out = (
-        [row for example in side for row in encoded(tokenizer, example, longest, is_decoder(model))]
-        for side in sides
-    )
+    encode = partial(encoded, tokenizer, longest=longest, twice=is_decoder(model))
+    train, held_out = (list(chain(*map(encode, side))) for side in sides)
     trainer = ByEpoch(
         model=model,
         args=training_arguments(recipe, batch, rate, on_gpu),
@@ -206,12 +206,12 @@ def packaged_model() -> Path:
 
     Raises ImportError if it is not installed.
     """
-    found = find_spec(MINILM)
-    if found is None or found.origin is None:
+    spec = find_spec(MINILM)
+    if spec is None or spec.origin is None:
         raise ImportError(
             "the encoder minilm needs the extra embed: pip install 'spanreward[embed]'."
         )
-    return Path(found.origin).parent / "model"
+    return Path(spec.origin).parent / "model"
 
 
 def encoded(
@@ -221,16 +221,23 @@ def encoded(
     else IGNORED.
     """
 
-    def label(place: tuple[int, int] | None) -> int:
-        start, end = place or (0, 0)
-        touching = (right for s, e, right in reversed(example.marks) if start < e and s < end)
-        right = next(touching, None)
-        return IGNORED if right is None else round(UNIT * right)
+    rows = []
+    for window in windows(tokenizer, example.text, example.target, longest, twice):
+        labels = [label_of(place, example) for place in window.places]
+        rows.append({**window.inputs, "labels": labels})
+    return rows
 
-    cut = windows(tokenizer, example.text, example.target, longest, twice)
-    return [
-        {**window.inputs, "labels": [label(place) for place in window.places]} for window in cut
-    ]
+
+def label_of(place: tuple[int, int] | None, example: Example) -> int:
+    """Returns how right a token is by its last mark, in UNITs; IGNORED where nothing says so.
+
+    place: the token's characters [start, end), None for one that is not of the text.
+    """
+    start, end = place or (0, 0)
+    for mark_start, mark_end, right in reversed(example.marks):
+        if start < mark_end and mark_start < end:
+            return IGNORED if right is None else round(UNIT * right)
+    return IGNORED
 
 
 def loss_of(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) -> torch.Tensor:
@@ -247,35 +254,41 @@ def calibrated(logits: Any, labels: Any) -> tuple[float, float]:
     """Returns the lowest loss of 61 temperatures from 1/4 to 4, and its temperature (Guo et al.
     2017, section 4.2).
     """
-    scored, marks = torch.tensor(logits), torch.tensor(labels)
-    return min(
-        (float(loss_of({"logits": scored / t}, marks)), float(t)) for t in np.geomspace(0.25, 4, 61)
-    )
+    all_logits = torch.tensor(logits)
+    all_labels = torch.tensor(labels)
+    losses = []
+    for temperature in np.geomspace(0.25, 4, 61):
+        loss = loss_of({"logits": all_logits / temperature}, all_labels)
+        losses.append((float(loss), float(temperature)))
+    return min(losses)
 
 
 def area(logits: Any, labels: Any) -> float:
     """Returns the chance that a wrong token looks more wrong than a right one (AUC), 0.5 without
     both.
     """
-    right, margin = labels[labels != IGNORED] >= UNIT / 2, logits[labels != IGNORED] @ [1, -1]
+    has_label = labels != IGNORED
+    right = labels[has_label] >= UNIT / 2
+    margin = logits[has_label] @ [1, -1]
     pairs = right.sum() * (~right).sum()
-    return float(mannwhitneyu(margin[right], margin[~right]).statistic / pairs) if pairs else 0.5
+    if not pairs:
+        return 0.5
+    return float(mannwhitneyu(margin[right], margin[~right]).statistic / pairs)
 
 
 def card(figures: dict[str, Any]) -> str:
     """Returns the model card of what spanreward.json holds."""
     recipe = figures["recipe"]
     files = [*recipe["captions"], *recipe["labels"], *recipe["teacher"]]
-    values = {
-        **recipe,
-        **figures,
-        **{side: len(names) for side, names in figures["pictures"].items()},
-        "steps": figures["checks"][-1][0],
-        "files": "\n".join(f"- `{path}`" for path in files),
-        "kinds": ", ".join(f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items()),
-    }
-    shown = {
-        name: f"{value:.4g}" if isinstance(value, float) else str(value)
-        for name, value in values.items()
-    }
-    return fill(read_yaml_file(Path(__file__).with_name("card.yaml"))["card"], **shown)
+    values = {**recipe, **figures}
+    for side, names in figures["pictures"].items():
+        values[side] = len(names)
+    kinds = [f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items()]
+    values["steps"] = figures["checks"][-1][0]
+    values["files"] = "\n".join(f"- `{path}`" for path in files)
+    values["kinds"] = ", ".join(kinds)
+    texts = {}
+    for name, value in values.items():
+        texts[name] = f"{value:.4g}" if isinstance(value, float) else str(value)
+    template = read_yaml_file(Path(__file__).with_name("card.yaml"))["card"]
+    return fill(template, **texts)

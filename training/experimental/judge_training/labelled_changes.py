@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -32,9 +32,9 @@ COLOURS = word_set(
 )
 JOINING = word_set("and or , a an the")
 ARTICLE = re.compile(r"\b([Aa])n?( +)$")
-NEAR = 0.7  # the share of other pictures that share a word with this one
-MOST = 4  # captions in a target
-MANY = 3  # from so many on, a target has most of what a caption of the picture says
+NEAR_SHARE = 0.7  # of other pictures that share a word with this one
+MAX_TARGET_CAPTIONS = 4
+COMPLETE_CAPTIONS = 3  # from so many on, a target has most of what a caption of the picture says
 GRAMMAR = read_yaml_file(Path(__file__).with_name("unclaimed.yaml"))
 Places = list[tuple[int, int]]
 
@@ -69,19 +69,22 @@ class Changes:
     """Makes examples from the captions of pictures, at least two of each, by name."""
 
     def __init__(self, captions: Mapping[str, Sequence[str]], random: Random) -> None:
-        self.captions, self.names, self.random = captions, list(captions), random
-        texts = list(dict.fromkeys(text for several in captions.values() for text in several))
+        self.captions = captions
+        self.names = list(captions)
+        self.random = random
+        texts = list(dict.fromkeys(chain(*captions.values())))
         parsed = load_pipeline().pipe(texts, disable=["parser"])
-        self.words = {
-            text: [read(token) for token in doc] for text, doc in zip(texts, parsed, strict=True)
-        }
-        self.changeable: dict[str, list[Word]] = {
-            name: [word for text in several for word in self.words[text] if word.pool]
-            for name, several in captions.items()
-        }
-        self.known = {
-            name: {word.lemma for word in words} for name, words in self.changeable.items()
-        }
+        self.words: dict[str, list[Word]] = {}  # by text
+        for text, doc in zip(texts, parsed, strict=True):
+            self.words[text] = [word_of(token) for token in doc]
+        self.changeable: dict[str, list[Word]] = {}  # by picture
+        self.known: dict[str, set[str]] = {}  # by picture, the base forms in its captions
+        for name, picture_texts in captions.items():
+            words: list[Word] = []
+            for text in picture_texts:
+                words += [word for word in self.words[text] if word.pool]
+            self.changeable[name] = words
+            self.known[name] = {word.lemma for word in words}
         self.having = defaultdict(list)
         for name, lemmas in self.known.items():
             for lemma in sorted(lemmas):
@@ -92,25 +95,28 @@ class Changes:
         kind.
         """
         caption, *rest = self.random.sample(self.captions[name], len(self.captions[name]))
-        rest = rest[: 1 + self.random.randrange(MOST)]
+        rest = rest[: 1 + self.random.randrange(MAX_TARGET_CAPTIONS)]
         if kind == "other":
             caption = self.random.choice(self.captions[self.other(name)])
-            return Example(
-                caption, " ".join(rest), marked(self.words[caption], self.known[name]), name
-            )
+            word_marks = marked(self.words[caption], self.known[name])
+            return Example(caption, " ".join(rest), word_marks, name)
         if kind == "unsaid":
             return self._unsaid(name, caption)
         text, places = self.changed(kind, name, caption)
         if not places and kind not in ("right", "unclaimed"):
             return None
-        said = {word.lemma for other in rest for word in self.words[other]}
-        unsure = [word.text for word in self.words[caption] if word.pool and word.lemma not in said]
-        unknown = (
-            re.finditer(rf"\b({'|'.join(map(re.escape, unsure))})\b", text)
-            if unsure and len(rest) < MANY
-            else ()
-        )
-        marks = [(0, len(text), 1.0), *((m.start(), m.end(), None) for m in unknown)]
+        target_lemmas: set[str] = set()
+        for other_text in rest:
+            target_lemmas.update(word.lemma for word in self.words[other_text])
+        unsure = []
+        for word in self.words[caption]:
+            if word.pool and word.lemma not in target_lemmas:
+                unsure.append(re.escape(word.text))
+        marks: list[tuple[int, int, float | None]] = [(0, len(text), 1.0)]
+        if unsure and len(rest) < COMPLETE_CAPTIONS:
+            # what a short target does not say may be right or wrong
+            for match in re.finditer(rf"\b({'|'.join(unsure)})\b", text):
+                marks.append((match.start(), match.end(), None))
         marks += [(start, end, 0.0) for start, end in places]
         return Example(text, " ".join(rest), tuple(marks), name)
 
@@ -120,97 +126,115 @@ class Changes:
         """
         if kind == "unclaimed":
             return self._unclaimed(name, text)
-        make = {"swapped": self._swapped, "added": self._added, "right": lambda *_: {}}.get(
-            kind, self._replaced
-        )
-        return rewrite(text, make(name, self.words[text]))
+        words = self.words[text]
+        if kind == "swapped":
+            changes = self._swapped(name, words)
+        elif kind == "added":
+            changes = self._added(name, words)
+        elif kind == "right":
+            changes = {}
+        else:
+            changes = self._replaced(name, words)
+        return rewrite(text, changes)
 
     def _unsaid(self, name: str, caption: str) -> Example:
-        texts = [
-            caption,
-            *self.random.sample(self.captions[self.other(name)], self.random.randrange(2)),
-        ]
+        """Returns one or two captions beside a target that says a part of their words."""
+        other_texts = self.captions[self.other(name)]
+        texts = [caption, *self.random.sample(other_texts, self.random.randrange(2))]
         self.random.shuffle(texts)
-        text, target, words, said, keep = (
-            "",
-            "",
-            list[Word](),
-            set[str](),
-            self.random.random() < 0.5,
-        )
-        for one in texts:
-            words += [
-                w._replace(start=w.start + len(text), end=w.end + len(text))
-                for w in self.words[one]
-            ]
-            text += f"{one} "
-        for word, after in pairwise([*words, Word(len(text), len(text))]):
-            keep = self.random.random() < 0.5 if word.kind in OPENING else keep
-            if keep and (word.kind not in ("ADJ", "NUM") or self.random.random() < 0.75):
-                said.add(word.lemma)
-                target += text[word.start : after.start]
-        target = f"{' '.join(target.split()).strip(' ,.') or 'A picture'}."
-        things = [
-            word for word in words if word.pool and word.kind == "NOUN" and word.lemma not in said
-        ]
+        keep = self.random.random() < 0.5
+        text = ""
+        words: list[Word] = []
+        for caption_text in texts:
+            shift = len(text)
+            for word in self.words[caption_text]:
+                words.append(word._replace(start=word.start + shift, end=word.end + shift))
+            text += f"{caption_text} "
+        target = ""
+        target_lemmas = set()
+        end = Word(len(text), len(text))
+        for word, following in pairwise([*words, end]):
+            if word.kind in OPENING:
+                keep = self.random.random() < 0.5
+            if not keep:
+                continue
+            # a phrase may lose its adjectives and numbers
+            if word.kind not in ("ADJ", "NUM") or self.random.random() < 0.75:
+                target_lemmas.add(word.lemma)
+                target += text[word.start : following.start]
+        target = " ".join(target.split()).strip(" ,.") or "A picture"
+        target += "."
+        things = []
+        for word in words:
+            if word.pool and word.kind == "NOUN" and word.lemma not in target_lemmas:
+                things.append(word)
         # what a sentence names and does not claim is not said either
         if things and self.random.random() < 0.5:
-            thing, texts = (
-                self.random.choice(things),
-                [word.text.lower() for word in words if word.pool],
-            )
-            sentence, _ = unclaimed(thing.text.lower(), thing.pool == "NNS", texts, self.random)
+            thing = self.random.choice(things)
+            word_texts = [word.text.lower() for word in words if word.pool]
+            is_plural = thing.pool == "NNS"
+            sentence, _ = unclaimed(thing.text.lower(), is_plural, word_texts, self.random)
             target = " ".join(self.random.sample((target, sentence), 2))
-        return Example(text.rstrip(), target, marked(words, said), name)
+        return Example(text.rstrip(), target, marked(words, target_lemmas), name)
 
     def _replaced(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
         changes = {}
+        changeable = [word for word in words if word.pool]
+        kinds = sorted({word.kind for word in changeable})
         for _ in range(1 + self.random.randrange(3)):
-            kinds = sorted({word.kind for word in words if word.pool})
-            kind = self.random.choice(kinds) if kinds else ""
-            if chosen := [word for word in words if word.pool and word.kind == kind]:
-                word = self.random.choice(chosen)
+            if kinds:
+                kind = self.random.choice(kinds)
+                word = self.random.choice([word for word in changeable if word.kind == kind])
                 changes[word] = self._instead(name, word)
         return {word: new for word, new in changes.items() if new}
 
     def _swapped(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
-        pairs = [
-            (one, other)
-            for place, one in enumerate(words)
-            for further, other in enumerate(words[place + 2 :], place + 2)
-            if one.kind in (*NOUNS, "ADJ") and one.pool == other.pool and one.lemma != other.lemma
-            if not JOINING.issuperset(word.text.lower() for word in words[place + 1 : further])
-        ]
-        one, other = self.random.choice(pairs) if pairs else (None, None)
-        return {one: cased(other.text, one), other: cased(one.text, other)} if one and other else {}
+        pairs = []
+        for place, first in enumerate(words):
+            if first.kind not in (*NOUNS, "ADJ"):
+                continue
+            for second_place in range(place + 2, len(words)):
+                second = words[second_place]
+                if first.pool != second.pool or first.lemma == second.lemma:
+                    continue
+                # "cats and dogs" is the same as "dogs and cats"
+                between = [word.text.lower() for word in words[place + 1 : second_place]]
+                if not JOINING.issuperset(between):
+                    pairs.append((first, second))
+        if not pairs:
+            return {}
+        first, second = self.random.choice(pairs)
+        return {first: cased(second.text, first), second: cased(first.text, second)}
 
     def _added(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
         pool = self.random.choice(("JJ", "colour"))
-        places = [
-            Word(word.start, word.start, pool=pool)
-            for word in words
-            if word.kind in NOUNS and word.start
-        ]
-        at = self.random.choice(places) if places else None
-        new = self._instead(name, at) if at else ""
-        return {at: f"{new} "} if at and new else {}
+        places = []  # before each noun
+        for word in words:
+            if word.kind in NOUNS and word.start:
+                places.append(Word(word.start, word.start, pool=pool))
+        if not places:
+            return {}
+        place = self.random.choice(places)
+        new = self._instead(name, place)
+        return {place: f"{new} "} if new else {}
 
     def _unclaimed(self, name: str, text: str) -> tuple[str, Places]:
         things = [word for word in self.changeable[name] if word.pool in ("NN", "NNS")]
         if not things:
             return text, []
-        thing, words = (
-            self.random.choice(things),
-            [word.text.lower() for word in self.changeable[name]],
-        )
-        absent = self._instead(name, thing) if self.random.random() < 0.5 else ""
-        sentence, denied = unclaimed(
-            (absent or thing.text).lower(), thing.pool == "NNS", words, self.random
-        )
+        thing = self.random.choice(things)
+        words = [word.text.lower() for word in self.changeable[name]]
+        absent = ""
+        if self.random.random() < 0.5:
+            absent = self._instead(name, thing)
+        noun = (absent or thing.text).lower()
+        sentence, is_denied = unclaimed(noun, thing.pool == "NNS", words, self.random)
         whole = text if text.endswith((".", "!", "?")) else f"{text}."
         before, after = self.random.choice((("", f" {whole}"), (f"{whole} ", "")))
-        places = [] if absent and denied else [(len(before), len(before) + len(sentence))]
-        return before + sentence + after, places
+        changed_text = before + sentence + after
+        if absent and is_denied:  # which is right
+            return changed_text, []
+        return changed_text, [(len(before), len(before) + len(sentence))]
 
     def _instead(self, name: str, word: Word) -> str:
         """Returns a word that may stand for this one and that no caption of the picture has; "" if
@@ -219,23 +243,31 @@ class Changes:
         for _ in range(20):
             words = [new for new in self.changeable[self.other(name)] if new.pool == word.pool]
             new = self.random.choice(words) if words else word
-            if new.lemma not in self.known[name] and new.lemma != word.lemma:
+            is_absent = new.lemma not in self.known[name]
+            if is_absent and new.lemma != word.lemma:
                 return cased(new.text, word)
         return ""
 
     def other(self, name: str) -> str:
         """Returns another picture, mostly one that shares a word."""
-        lemmas = sorted(self.known[name]) if self.random.random() < NEAR else ()
-        return self.random.choice(self.having[self.random.choice(lemmas)] if lemmas else self.names)
+        lemmas: list[str] = []
+        if self.random.random() < NEAR_SHARE:
+            lemmas = sorted(self.known[name])
+        if not lemmas:
+            return self.random.choice(self.names)
+        lemma = self.random.choice(lemmas)
+        return self.random.choice(self.having[lemma])
 
 
-def marked(words: Sequence[Word], known: Set[str]) -> tuple[tuple[int, int, float | None], ...]:
+def marked(words: Sequence[Word], lemmas: Set[str]) -> tuple[tuple[int, int, float | None], ...]:
     """Returns marks on the words that tell: right are those with a known base form."""
-    return tuple((word.start, word.end, float(word.lemma in known)) for word in words if word.pool)
+    return tuple((word.start, word.end, float(word.lemma in lemmas)) for word in words if word.pool)
 
 
-def read(token: Token) -> Word:
-    lemma, kind = token.lemma_.lower(), token.pos_
+def word_of(token: Token) -> Word:
+    """Returns a token of spaCy's as a word, with its pool."""
+    lemma = token.lemma_.lower()
+    kind = token.pos_
     pool = ""
     if lemma in COLOURS:
         pool = "colour"
@@ -245,7 +277,10 @@ def read(token: Token) -> Word:
 
 
 def cased(text: str, like: Word) -> str:
-    return text.capitalize() if like.start == 0 and like.text.istitle() else text.lower()
+    """Returns the text with a capital where `like` begins its text with one."""
+    if like.start == 0 and like.text.istitle():
+        return text.capitalize()
+    return text.lower()
 
 
 def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[str, bool]:
@@ -267,12 +302,17 @@ def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, Places]:
 
     An "a" or "an" before one is set right.
     """
-    made, places, done = "", [], 0
+    new_text = ""
+    places = []
+    done = 0  # characters of the old text
     for word, new in sorted(changes.items()):
-        made += text[done : word.start]
-        if new != word.text and (article := ARTICLE.search(made)):
-            before_vowel = "n" if new[0].lower() in "aeiou" else ""
-            made = f"{made[: article.start()]}{article[1]}{before_vowel}{article[2]}"
-        places.append((len(made), len(made) + len(new.rstrip())))
-        made, done = made + new, word.end
-    return made + text[done:], places
+        new_text += text[done : word.start]
+        article = ARTICLE.search(new_text)
+        if new != word.text and article:
+            n = "n" if new[0].lower() in "aeiou" else ""
+            new_text = f"{new_text[: article.start()]}{article[1]}{n}{article[2]}"
+        start = len(new_text)
+        places.append((start, start + len(new.rstrip())))
+        new_text += new
+        done = word.end
+    return new_text + text[done:], places

@@ -67,10 +67,10 @@ def _merged_layer(layer: BaseTunerLayer) -> dict[str, torch.Tensor]:
     base as it was.
     """
     base = dict(layer.get_base_layer().named_parameters())
-    kept = {name: parameter.detach().clone() for name, parameter in base.items()}
+    unmerged = {name: parameter.detach().clone() for name, parameter in base.items()}
     layer.merge()
     merged = {name: parameter.detach().clone() for name, parameter in base.items()}
     layer.unmerge()
     for name, parameter in base.items():
-        parameter.copy_(kept[name])
+        parameter.copy_(unmerged[name])
     return merged

@@ -99,9 +99,11 @@ def check_contract(trainer: Any) -> None:
             f"'trl{TRL}', or use rewards (as reward_funcs of TRL's own GRPOTrainer) and callbacks, "
             "which work here too."
         )
-    for (owner, name), wanted in METHODS.items():
-        taken = tuple(inspect.signature(getattr(owner, name)).parameters)[1 : len(wanted) + 1]
-        if taken != wanted:
+    for (owner, name), expected in METHODS.items():
+        # without `self`
+        names = list(inspect.signature(getattr(owner, name)).parameters)[1:]
+        parameters = tuple(names[: len(expected)])
+        if parameters != expected:
             log.warning(
                 "SpanGRPOTrainer was written for TRL 1.15 or 1.16 and transformers 5.19; in %s "
                 "%s.%s takes (%s) and not (%s): dynamic sampling, spans and resuming may fail; "
@@ -109,6 +111,6 @@ def check_contract(trainer: Any) -> None:
                 installed,
                 owner.__name__,
                 name,
-                ", ".join(taken),
-                ", ".join(wanted),
+                ", ".join(parameters),
+                ", ".join(expected),
             )

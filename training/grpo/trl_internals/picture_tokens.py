@@ -17,8 +17,8 @@ NEVER = -100.0  # the lowest that vLLM adds to a logit
 
 def picture_tokens(config: PretrainedConfig) -> set[int]:
     """Returns the tokens that stand for pictures and films in a model's input."""
-    found = {config.to_dict().get(name) for name in NAMES}
-    return {token for token in found if token is not None}
+    ids = {config.to_dict().get(name) for name in NAMES}
+    return {token for token in ids if token is not None}
 
 
 def suppress(trainer: Any, tokens: set[int]) -> None:
@@ -51,8 +51,8 @@ def take_out(
             continue
         sampled = masks[row] if masks else [1] * len(of_row)
         clean = [
-            pad if token in tokens and own else token
-            for token, own in zip(of_row, sampled, strict=True)
+            pad if token in tokens and is_sampled else token
+            for token, is_sampled in zip(of_row, sampled, strict=True)
         ]
         if clean != of_row:
             ids[row] = clean

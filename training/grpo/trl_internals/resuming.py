@@ -55,9 +55,10 @@ class CheckpointWeights(Trainer):
         if self.state.global_step < self.state.max_steps:
             super()._run_epoch(*arguments, **settings)
         else:
-            made = self.state.max_steps
+            max_steps = self.state.max_steps
             log.warning(
-                "the run had made its %d steps: no more is made, and its policy is saved.", made
+                "the run had made its %d steps: no more is made, and its policy is saved.",
+                max_steps,
             )
             self.control.should_training_stop = True
 

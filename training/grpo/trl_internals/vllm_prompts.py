@@ -18,11 +18,13 @@ def expand_once(generation: Any, tokens: set[int]) -> None:
     """
     sample = generation.generate
 
-    def generate(prompts: Sequence[Sequence[int]], images: Any, *others: Any, **named: Any) -> Any:
+    def generate(
+        prompts: Sequence[Sequence[int]], images: Any, *positional: Any, **named: Any
+    ) -> Any:
         if images is None:
-            return sample(prompts, images, *others, **named)
+            return sample(prompts, images, *positional, **named)
         generation.llm.llm_engine.reset_encoder_cache()
-        output = sample([one_each(ids, tokens) for ids in prompts], images, *others, **named)
+        output = sample([one_each(ids, tokens) for ids in prompts], images, *positional, **named)
         for ids, read in zip(prompts, output[0], strict=True):
             if list(ids) != list(read):
                 raise ValueError(

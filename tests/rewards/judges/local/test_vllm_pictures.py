@@ -40,7 +40,7 @@ if __name__ == "__main__":
     vllm.close()
     asked = {"prompt": [{"role": "user", "content": "Describe it."}]}
     rows = [{"id": str(n), "image": next(iter(one), None), **asked} for n, one in enumerate([*shown[:5], ()])]
-    greedy.LONGEST = 1024  # tokens that the cache holds
+    greedy.MAX_MODEL_TOKENS = 1024  # tokens that the cache holds
     written = greedy.answers_by_vllm(sys.argv[1], rows, 12, memory=1e8, dtype="float32")
     print(json.dumps([both, written, greedy.continue_prompts(*load_policy(sys.argv[1]), rows, 12)]), flush=True)
 """

@@ -22,7 +22,11 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.training.evaluation.answer_scores.answer import judged_answer
 from spanreward.training.evaluation.answer_scores.evaluate import evaluate
 from spanreward.training.evaluation.answers import greedy as module
-from spanreward.training.evaluation.answers.greedy import BATCH, greedy_completions, with_picture
+from spanreward.training.evaluation.answers.greedy import (
+    BATCH_ROWS,
+    greedy_completions,
+    with_picture,
+)
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
 from spanreward.training.evaluation.answers.prompts import prompts_of
 from spanreward.training.evaluation.answers.setup import Setup
@@ -176,8 +180,8 @@ def test_more_prompts_than_a_batch_keep_their_order(
         for i in range(1, 6)
     ]
     whole = greedy_completions(checkpoints["dapo"][1], rows, 6)
-    assert len(rows) < BATCH
-    monkeypatch.setattr("spanreward.training.evaluation.answers.greedy.BATCH", 2)
+    assert len(rows) < BATCH_ROWS
+    monkeypatch.setattr("spanreward.training.evaluation.answers.greedy.BATCH_ROWS", 2)
     assert greedy_completions(checkpoints["dapo"][1], rows, 6) == whole
 
 

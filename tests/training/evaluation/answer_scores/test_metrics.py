@@ -12,7 +12,7 @@ from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.training.evaluation.answer_scores.metrics import (
     identities,
-    identity,
+    judge_identity,
     kind_of,
     metrics_of,
     trained_on,
@@ -122,9 +122,14 @@ def test_a_judge_is_its_model_whatever_serves_it(tmp_path: Path) -> None:
         "transformers:Qwen/Qwen3-14B",
         "server:http://a:1#Qwen/Qwen3-14B",
     )
-    assert {identity(name) for name in names} == {"qwen/qwen3-14b"}
+    assert {judge_identity(name) for name in names} == {"qwen/qwen3-14b"}
     for name in ("one", "copy"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text("{}")
-    assert identity(f"vllm:{tmp_path / 'one'}") == identity(f"transformers:{tmp_path / 'copy'}")
-    assert [identity(name) for name in ("match", "judge.py:MINE")] == ["match", "judge.py:MINE"]
+    assert judge_identity(f"vllm:{tmp_path / 'one'}") == judge_identity(
+        f"transformers:{tmp_path / 'copy'}"
+    )
+    assert [judge_identity(name) for name in ("match", "judge.py:MINE")] == [
+        "match",
+        "judge.py:MINE",
+    ]

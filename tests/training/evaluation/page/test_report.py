@@ -14,7 +14,7 @@ from spanreward.rewards.base.verdict_html import SHADES, Segment, level, segment
 from spanreward.rewards.comparison.figures import label
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.training_cost import Compute
-from spanreward.training.evaluation.page.report import bounds, interval, write_report
+from spanreward.training.evaluation.page.report import drawn_ranges, typeset_interval, write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.pairs import first_pairs
@@ -220,10 +220,10 @@ def test_headlines_are_of_the_last_model(tmp_path: Path) -> None:
 
 def test_numbers_in_words() -> None:
     assert (
-        interval(Estimate(-0.0412, -0.06, 0.02, []), 3).replace("\N{MINUS SIGN}", "-")
+        typeset_interval(Estimate(-0.0412, -0.06, 0.02, []), 3).replace("\N{MINUS SIGN}", "-")
         == "-0.041 [-0.060, 0.020]"
     )
-    assert interval(Estimate(None, None, None, []), 3) == "\N{EN DASH}"
+    assert typeset_interval(Estimate(None, None, None, []), 3) == "\N{EN DASH}"
     assert [label(name) for name in ("truth_f1", "posh_recall", "length")] == [
         "truth F1",
         "PoSh recall",
@@ -234,7 +234,7 @@ def test_numbers_in_words() -> None:
 def test_differences_share_a_range_unless_they_are_lengths() -> None:
     one = {"f1": [[0.5, 0.5]], "recall": [[0.5, 0.5]], "length": [[10, 10]]}
     two = {"f1": [[0.6, 0.6]], "recall": [[0.3, 0.3]], "length": [[14, 14]]}
-    drawn = bounds(comparison_of({"sft": one, "dapo": two}))
+    drawn = drawn_ranges(comparison_of({"sft": one, "dapo": two}))
     assert drawn["f1"] == drawn["recall"] == pytest.approx((-0.2, 0.1))
     assert drawn["length"] == (0, 4)
 

@@ -17,7 +17,7 @@ from spanreward.rewards.base.verdict import Unread
 from spanreward.rewards.rows.lines import InputRow
 from spanreward.training.evaluation.page import scored
 from spanreward.training.evaluation.page.render import check_page
-from spanreward.training.evaluation.page.scored import ends, write_scored
+from spanreward.training.evaluation.page.scored import first_and_last, write_scored
 from tests.support.command import spanreward
 from tests.support.hostile_row import HOSTILE, hostile_row
 
@@ -99,10 +99,10 @@ def test_what_was_not_read_is_marked(tmp_path: Path) -> None:
 
 
 def test_of_many_rows_both_ends_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert ends(list(range(10)), 4) == [0, 1, 8, 9]
-    assert ends([1, 2], 4) == [1, 2]
-    monkeypatch.setattr(scored, "SHOWN", 4)
-    monkeypatch.setattr(scored, "PICTURES", 2)
+    assert first_and_last(list(range(10)), 4) == [0, 1, 8, 9]
+    assert first_and_last([1, 2], 4) == [1, 2]
+    monkeypatch.setattr(scored, "MAX_PAGE_ROWS", 4)
+    monkeypatch.setattr(scored, "MAX_PAGE_PICTURES", 2)
     sample = Sample("", "A dog.", (Image.new("RGB", (8, 8)),))
     write_scored(
         tmp_path / "p.html",

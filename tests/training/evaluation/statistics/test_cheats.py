@@ -15,7 +15,7 @@ from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
-from spanreward.training.evaluation.answers.prompts import Prompts, first_of, prompts_of_file
+from spanreward.training.evaluation.answers.prompts import Prompts, limit_notes, prompts_of_file
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.statistics.comparison import summarise
 from spanreward.training.recipe import RewardPart
@@ -195,7 +195,7 @@ def test_the_first_rows_only(tmp_path: Path) -> None:
     )
     assert told in found.notes
     assert prompts_of_file(str(tmp_path / "rows.jsonl"), 100).notes == []
-    (unknown,) = first_of(40, 40, None)
+    (unknown,) = limit_notes(40, 40, None)
     assert unknown.endswith(
         "the first rows in the data's order: --limit N takes more, where there are more"
     )

@@ -10,8 +10,8 @@ from spanreward.training.evaluation.statistics.estimates import Difference
 from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair
 from spanreward.training.evaluation.statistics.sentences import (
     contradictions,
-    counted,
     headline,
+    named_or_counted,
     sentence,
 )
 from spanreward.training.evaluation.statistics.summary import summarise_models
@@ -228,9 +228,9 @@ def test_a_pair_in_a_few_words() -> None:
         headline("b", "a", entries(no, no), METRICS)
         == "b against a: no difference that is beyond chance."
     )
-    assert counted(["x", "y"], 2) == "x and y"
-    assert counted(["x", "y", "z"], 3) == "all 3 metrics"
-    assert counted(["x", "y", "z"], 4) == "3 of 4 metrics"
+    assert named_or_counted(["x", "y"], 2) == "x and y"
+    assert named_or_counted(["x", "y", "z"], 3) == "all 3 metrics"
+    assert named_or_counted(["x", "y", "z"], 4) == "3 of 4 metrics"
 
 
 def test_a_reward_that_is_pleased_and_a_truth_that_is_not() -> None:
