@@ -127,7 +127,7 @@ def test_a_noun_is_compared_with_those_of_its_name(monkeypatch: pytest.MonkeyPat
     words, _ = read_words(
         load_pipeline()(", ".join(f"the b{vowel}t{end}" for vowel in "aeiou" for end in "aeiou"))
     )
-    calls = counted(monkeypatch, coref_rules, "_known")
+    calls = counted(monkeypatch, coref_rules, "_earlier_thing")
     clusters_by_rule(words)
     assert len(calls) > 10
     assert max(map(len, calls)) == 1

@@ -105,7 +105,8 @@ class Store:
         """Keeps all values, or none if that fails. A key that exists keeps its value."""
 
         def keep(connection: sqlite3.Connection) -> None:
-            sealed = [(key, _sealed(key, value)) for key, value in values.items()]
+            # one after another, so that many values are not in memory twice
+            sealed = ((key, _sealed(key, value)) for key, value in values.items())
             with connection:
                 connection.executemany(
                     "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", sealed

@@ -64,7 +64,7 @@ def test_a_name_that_does_not_exist(command: Any) -> None:
 
 OF_A_CHECKOUT = (  # they name files of experiments/
     *("recipes/quickstart/", "recipes/smollm2/"),
-    *("recipes/data/scenes.yaml", "recipes/data/captions.yaml"),
+    *("recipes/data/scenes.yaml", "recipes/data/scenes-people.yaml", "recipes/data/captions.yaml"),
 )
 
 

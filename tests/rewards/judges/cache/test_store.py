@@ -515,6 +515,6 @@ def test_a_damaged_index_gives_no_other_answer(path: Path, monkeypatch: pytest.M
     """Found by atheris: one byte of the index led from a key to another key's row."""
     store = Store(path, MIB)
     store.write({"a": b"of a"})
-    monkeypatch.setattr(module, "READ", "SELECT 'a', value, 0 FROM answers WHERE ? != ''")
+    monkeypatch.setattr(module, "READ_VALUES", "SELECT 'a', value, 0 FROM answers WHERE ? != ''")
     assert store.read(["b"]) == {}
     assert store.read(["a"]) == {}  # removed, as it is not where it belongs
