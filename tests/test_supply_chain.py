@@ -307,6 +307,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["benchmark", "memory"], ""),
         (["captions", "--data", folder / "sets", "--output", folder / "captions"], ""),
         (["curves", f"a={out}", "--keys", "reward", "--picture", folder / "curves.svg"], ""),
+        (["picture-map", "--output", folder / "no_runs", "table"], ""),
         (
             [
                 "sft-or-rl",
