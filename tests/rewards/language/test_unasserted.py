@@ -54,6 +54,13 @@ def claims(text: str, reference: str) -> list[str]:
     ]
 
 
+def test_what_opens_a_second_clause_frames_it() -> None:
+    """Its verb has no subject of its own, and that of the first clause stands before the frame."""
+    text = "The kite is red and in a dream shows a bird."
+    assert claims(text, "A red kite shows a bird.") == ["kite", "red"]
+    assert claims(text, "In a dream a red kite shows a bird.") == ["kite", "red", "dream", "bird"]
+
+
 def outside(expected: str) -> tuple[str, list[str]]:
     """A text without its brackets, and its things and adjectives outside of them."""
     marks = re.sub(
