@@ -24,11 +24,8 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from experiments.perturb import perturb
-from experiments.scenes.parts import scenes_of
-from experiments.scenes.referee import judge_description
+from experiments.scenes.held_out import HeldOutPictures
 from spanreward.rewards.comparison.resampling import bootstrap
-from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.answers.greedy import continue_prompts
 from spanreward.training.garbage import without_the_loaded
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import FilePart, Recipe, load_recipe
@@ -97,9 +94,7 @@ class HeldOutTruth(TrainerCallback):
     def __init__(self, recipe: Recipe, processor: Any, updates: int) -> None:
         data = recipe.validation_data
         assert isinstance(data, FilePart)
-        data = data.model_copy(update={"count": PROMPTS})
-        self.rows = list(load_data(data))
-        self.scenes = scenes_of(data)
+        self.pictures = HeldOutPictures(data, PROMPTS)
         self.max_tokens = recipe.trainer["max_completion_length"]
         self.processor = processor
         self.updates = updates
@@ -112,24 +107,8 @@ class HeldOutTruth(TrainerCallback):
         rollouts, rest = divmod(state.global_step, self.updates)
         if rest or rollouts not in MEASURED:
             return
-        model = kwargs["model"]
-        model.eval()
-        texts, lengths = continue_prompts(
-            model, self.processor, self.rows, self.max_tokens, batch_size=PROMPTS
-        )
-        model.train()
-        truths = []
-        for text, scene in zip(texts, self.scenes, strict=True):
-            truths.append(judge_description(text, scene))
-        self.measured.append(
-            {
-                "completions": rollouts * BATCH,
-                "truth_f1": fmean(truth.f1 for truth in truths),
-                "precision": fmean(truth.precision for truth in truths),
-                "recall": fmean(truth.recall for truth in truths),
-                "tokens": fmean(lengths),
-            }
-        )
+        figures = self.pictures.measure(kwargs["model"], self.processor, self.max_tokens)
+        self.measured.append({"completions": rollouts * BATCH, **figures})
 
     def on_log(
         self,

@@ -20,7 +20,7 @@ from spanreward.rewards.judges import closing
 from spanreward.rewards.reward.reward import judges_of
 from spanreward.training.garbage import without_the_loaded
 from spanreward.training.policy import load_policy
-from spanreward.training.recipe import FilePart, load_recipe
+from spanreward.training.recipe import FilePart, Recipe, load_recipe
 from spanreward.training.recipe_rewards import build_rewards
 from spanreward.training.run import build_trainer
 
@@ -35,7 +35,8 @@ LOGGED = (
     "posh/yes_rate",
     "entropy",
 )
-LAST = 5  # rollouts, of which what the judge said is kept
+# what the judge said is kept of so many rollouts at the end
+LAST_ROLLOUTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +62,26 @@ def train_run(cell: Cell, start: Start, folder: Path) -> dict[str, Any]:
         perturb(trainer.model, start.perturbation)
         with without_the_loaded():  # as `spanreward train` does
             trainer.train()
-    assert isinstance(recipe.validation_data, FilePart)
-    pictures = HeldOutPictures(recipe.validation_data, PICTURES)
-    processor = load_policy(start.base)[1]
-    max_tokens = recipe.trainer["max_completion_length"]
     logged = [line for line in trainer.state.log_history if "reward" in line]
-    kept = [{key: line[key] for key in LOGGED if key in line} for line in logged]
+    last_rollouts = []
+    for line in logged[-LAST_ROLLOUTS:]:
+        last_rollouts.append({key: line[key] for key in LOGGED if key in line})
     shutil.rmtree(folder, ignore_errors=True)
-    return {
-        "cell": asdict(cell),
-        "seed": start.seed,
-        "perturbation": start.perturbation,
-        "greedy": pictures.measure(trainer.model, processor, max_tokens),
-        "sampled": pictures.measure_sampled(trainer.model, processor, max_tokens, start.seed),
-        "judge_said": kept[-LAST:],
-    }
+    figures = measure(trainer.model, load_policy(start.base)[1], recipe, start)
+    return {"cell": asdict(cell), **figures, "judge_said": last_rollouts}
 
 
 def measure_base(start: Start) -> dict[str, Any]:
     """Returns the same figures of the policy that runs of this seed start from."""
-    recipe = load_recipe(RECIPE)
-    assert isinstance(recipe.validation_data, FilePart)
-    pictures = HeldOutPictures(recipe.validation_data, PICTURES)
     model, processor = load_policy(start.base)
     perturb(model, start.perturbation)
+    return measure(model, processor, load_recipe(RECIPE), start)
+
+
+def measure(model: Any, processor: Any, recipe: Recipe, start: Start) -> dict[str, Any]:
+    """Returns a policy's figures on held-out pictures, with its start."""
+    assert isinstance(recipe.validation_data, FilePart)
+    pictures = HeldOutPictures(recipe.validation_data, PICTURES)
     max_tokens = recipe.trainer["max_completion_length"]
     return {
         "seed": start.seed,

@@ -9,13 +9,13 @@ left out: the figure is too high rather than too low. Wrong: the captions by peo
 precision other people rated below 5, and what a detail's share of errors must then be.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from experiments.agreement.caption_sets import read_set
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.parse import describe
 
@@ -32,7 +32,7 @@ def shares_of_people(data: Path) -> dict[str, Any]:
         shares = [share for captions in pictures for share in left_out_shares(captions)]
         left_out[name] = {"pictures": len(pictures), "share": fmean(shares)}
     precisions: list[float] = []
-    for row in _rows(data / "thumb" / "thumb_mscoco.jsonl"):
+    for row in read_set(data, "thumb", "thumb_mscoco.jsonl"):
         for candidate in row["candidates"]:
             if candidate["SYS"] == "Human":
                 precisions.append(candidate["P"])
@@ -50,10 +50,12 @@ def shares_of_people(data: Path) -> dict[str, Any]:
 
 def captions_by_set(data: Path) -> dict[str, list[list[str]]]:
     """Returns the captions of each picture that has CAPTIONS by people."""
-    flickr = [row["references"] for row in _rows(data / "flickr8k_expert/flickr8k_expert.jsonl")]
-    coco = [row["captions"] for row in _rows(data / "coco_open_images" / "records.jsonl")]
+    flickr = [
+        row["references"] for row in read_set(data, "flickr8k_expert", "flickr8k_expert.jsonl")
+    ]
+    coco = [row["captions"] for row in read_set(data, "coco_open_images", "records.jsonl")]
     thumb: list[list[str]] = []
-    for row in _rows(data / "thumb" / "thumb_mscoco.jsonl"):
+    for row in read_set(data, "thumb", "thumb_mscoco.jsonl"):
         by_people = [one["hyp"] for one in row["candidates"] if one["SYS"] == "Human"]
         thumb.append([*row["references"], *by_people])
     sets = {"Flickr8k": flickr, "COCO, open pictures": coco, "COCO, THUMB": thumb}
@@ -82,9 +84,3 @@ def left_out_shares(captions: Sequence[str]) -> list[float]:
 
 def names_in(entities: Sequence[Any]) -> set[frozenset[str]]:
     return {lemmas(entity.head) for entity in entities}
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)

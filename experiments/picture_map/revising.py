@@ -29,7 +29,7 @@ from spanreward.rewards.judges.probe import PictureProbe
 from spanreward.training.data.load import load_data
 from spanreward.training.policy import load_policy
 
-MOST = 8  # samples of a picture, of which the best is taken
+MOST_SAMPLES = 8  # of a picture; the best of them is taken
 ROUNDS = 4
 MAX_TOKENS = 96
 
@@ -55,12 +55,12 @@ def compare_revising(policy: str, errors: float, pictures: int, seed: int) -> di
     drawn = [draw(scene) for scene in scenes]
     judge = CountedJudge(errors)
     reward = PoshReward(judge, evidence="picture")
-    sampled = sample(model, processor, rows, MOST, MAX_TOKENS, seed)
+    sampled = sample(model, processor, rows, MOST_SAMPLES, MAX_TOKENS, seed)
     found: dict[str, Any] = {}
     best = ["" for _ in scenes]
     best_scores = [-1.0 for _ in scenes]
-    for number in range(MOST):
-        texts = [one.text for one in sampled[number::MOST]]
+    for number in range(MOST_SAMPLES):
+        texts = [one.text for one in sampled[number::MOST_SAMPLES]]
         scores = scores_of(reward, texts, drawn)
         for place, (text, score) in enumerate(zip(texts, scores, strict=True)):
             if score > best_scores[place]:

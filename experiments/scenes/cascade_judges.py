@@ -4,10 +4,10 @@ see through.
 CascadeJudge(GullibleStudent("a star"), NoisyReferee(noise=0.05))
 """
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+from experiments.scenes.chance import chance
 from experiments.scenes.referee_judge import NO, YES, RefereeJudge
 from spanreward.rewards.judges.judge import Failure, Question, Rating, rating_of
 from spanreward.rewards.judges.match.match_judge import MatchJudge
@@ -26,7 +26,7 @@ class NoisyReferee(RefereeJudge):
 
     def _rate(self, probe: Any, scale: Sequence[str]) -> Rating | Failure:
         rating = super()._rate(probe, scale)
-        if isinstance(rating, Failure) or chance("noise", probe) >= self.noise:
+        if isinstance(rating, Failure) or chance_of("noise", probe) >= self.noise:
             return rating
         return rating_of(YES + NO - rating.mean, scale)
 
@@ -44,8 +44,8 @@ class CalibratedStudent(NoisyReferee):
         rating = super()._rate(probe, scale)
         if isinstance(rating, Failure):
             return rating
-        confidence = 0.5 + 0.5 * chance("confidence", probe) ** 0.5  # more often sure than not
-        right = chance("right", probe) < confidence
+        confidence = 0.5 + 0.5 * chance_of("confidence", probe) ** 0.5  # more often sure than not
+        right = chance_of("right", probe) < confidence
         said = rating.mean if right else YES + NO - rating.mean
         low, high = str(int(NO)), str(int(YES))
         yes = confidence if said == YES else 1 - confidence
@@ -83,11 +83,10 @@ class GullibleStudent(MatchJudge):
         )
 
 
-def chance(what: str, probe: Any) -> float:
+def chance_of(what: str, probe: Any) -> float:
     """A number in [0, 1) that is the same for the same question.
 
     Where the question comes from does not count.
     """
     asked = (probe.text, probe.kind, probe.mention, probe.words, probe.other)
-    digest = hashlib.sha256(f"{what} {asked!r}".encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:6]) / 2**48
+    return chance(f"{what} {asked!r}")

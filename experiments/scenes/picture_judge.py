@@ -13,12 +13,14 @@ It knows a picture by its pixels, which it looks up among all pictures of such s
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
-from typing import get_args
+from typing import Any, get_args
 
 from PIL import Image
 
+from experiments.scenes.chance import chance
 from experiments.scenes.language import as_existence, noun_phrase, place_phrase
 from experiments.scenes.referee import Reading, read
 from experiments.scenes.referee_judge import NO, YES, says
@@ -64,21 +66,14 @@ class PictureJudge(Judge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        of_texts = [
-            question for question in questions if not isinstance(question.probe, PictureProbe)
-        ]
-        answers = iter(self.texts.rate(of_texts, scale))
-        ratings: list[Rating | Failure] = []
-        for question in questions:
-            if isinstance(question.probe, PictureProbe):
-                ratings.append(self._look(question.probe, question.images[0], scale))
-            else:
-                ratings.append(next(answers))
-        return ratings
+        def look(of_pictures: Sequence[Question]) -> list[Rating | Failure]:
+            return [
+                self._look(question.probe, question.images[0], scale) for question in of_pictures
+            ]
 
-    def _look(
-        self, probe: PictureProbe, image: Image.Image, scale: Sequence[str]
-    ) -> Rating | Failure:
+        return rate_apart(questions, partial(self.texts.rate, scale=scale), look)
+
+    def _look(self, probe: Any, image: Image.Image, scale: Sequence[str]) -> Rating | Failure:
         picture = digest(image)
         reading = self._reading(picture)
         if reading is None:
@@ -101,6 +96,29 @@ class PictureJudge(Judge):
             for scene in make_scenes(split, self.level, self.count, self.scenes_seed):
                 self._readings[digest(draw(scene))] = contents(scene)
         return self._readings.get(picture)
+
+
+def rate_apart(
+    questions: Sequence[Question],
+    read: Callable[[Sequence[Question]], Sequence[Rating | Failure]],
+    look: Callable[[Sequence[Question]], Sequence[Rating | Failure]],
+) -> list[Rating | Failure]:
+    """Returns the answers in order: `look` gets the questions about pictures, `read` the others."""
+    of_pictures: list[Question] = []
+    of_texts: list[Question] = []
+    for question in questions:
+        if isinstance(question.probe, PictureProbe):
+            of_pictures.append(question)
+        else:
+            of_texts.append(question)
+    seen, texts_read = iter(look(of_pictures)), iter(read(of_texts))
+    answers: list[Rating | Failure] = []
+    for question in questions:
+        if isinstance(question.probe, PictureProbe):
+            answers.append(next(seen))
+        else:
+            answers.append(next(texts_read))
+    return answers
 
 
 def digest(image: Image.Image) -> str:
@@ -136,8 +154,3 @@ def component(probe: PictureProbe) -> str:
 
 def phrase(mention: Mention) -> str:
     return " ".join((*sorted(mention.attributes), mention.head))
-
-
-def chance(text: str) -> float:
-    """Returns a number in [0, 1) that depends on the text alone."""
-    return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:6]) / 2**48

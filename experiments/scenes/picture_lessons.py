@@ -32,7 +32,6 @@ from experiments.scenes.world import COLUMNS, ROWS, SHAPES, Scene, Split, Thing,
 from spanreward.rewards import PoshReward
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, rating_of
-from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.probe import PictureProbe
 
 PART = 3.0  # the rating: enough to be asked about details, and no yes to decoys
@@ -46,7 +45,6 @@ class Recorder(Judge):
     name = "recorder"
 
     def __init__(self) -> None:
-        self.texts = MatchJudge()
         self.asked: list[Question] = []
 
     def rate_each(

@@ -12,7 +12,9 @@ parameters reads no instructions. In a recipe:
 """
 
 from collections.abc import Sequence
+from functools import partial
 
+from experiments.scenes.picture_judge import rate_apart
 from spanreward.rewards.judges.judge import Failure, OuterJudge, Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.match.match_judge import MatchJudge
@@ -39,28 +41,16 @@ class SeeingJudge(OuterJudge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        of_texts: list[Question] = []
-        of_pictures: list[Question] = []
-        for question in questions:
-            if isinstance(question.probe, PictureProbe):
-                of_pictures.append(shortened(question, question.probe))
-            else:
-                of_texts.append(question)
+        def look(of_pictures: Sequence[Question]) -> list[Rating | Failure]:
+            return self.pictures.rate([shortened(question) for question in of_pictures], scale)
+
         with self:
-            read = iter(self.texts.rate(of_texts, scale))
-            seen = iter(self.pictures.rate(of_pictures, scale))
-        answers: list[Rating | Failure] = []
-        for question in questions:
-            if isinstance(question.probe, PictureProbe):
-                answers.append(next(seen))
-            else:
-                answers.append(next(read))
-        return answers
+            return rate_apart(questions, partial(self.texts.rate, scale=scale), look)
 
 
-def shortened(question: Question, probe: PictureProbe) -> Question:
-    messages = [{"role": "user", "content": short_question(probe)}]
-    return Question(messages, question.images, probe)
+def shortened(question: Question) -> Question:
+    messages = [{"role": "user", "content": short_question(question.probe)}]
+    return Question(messages, question.images, question.probe)
 
 
 def short_question(probe: PictureProbe) -> str:

@@ -340,7 +340,7 @@ def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tu
 
 
 def _length_of_part(tokens: int, parts: int, overlap: int) -> int:
-    """Returns the tokens of each of so many parts, of which neighbours share `overlap`."""
+    """Returns how many tokens each of so many parts has. Neighbours share `overlap` of them."""
     return math.ceil((tokens + (parts - 1) * overlap) / parts)
 
 

@@ -144,11 +144,10 @@ def without_words(
     """
     remaining = list(sentences)
     for number, group in groupby(words, key=lambda word: word.sentence):
-        removed = list(group)
-        if not left_out.isdisjoint(word.index for word in removed):
-            remaining[number] = " ".join(
-                word.text for word in removed if word.index not in left_out
-            ).strip()
+        of_sentence = list(group)
+        if not left_out.isdisjoint(word.index for word in of_sentence):
+            stays = [word.text for word in of_sentence if word.index not in left_out]
+            remaining[number] = " ".join(stays).strip()
     return remaining
 
 
