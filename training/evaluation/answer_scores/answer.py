@@ -21,10 +21,15 @@ Scores = dict[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """What one model wrote and its scores (None: failed).
+    """What one model wrote for one prompt, and its scores.
 
-    `verdict` is that of the reward `judge`. samples: where a prompt has several answers, all of
-    them; the scores are then of all (several.py), text and verdict of the first.
+    Attributes:
+        text: the completion as it was written.
+        verdict: the verdict of the reward `judge`, which a page shows.
+        scores: by the name of the metric in tables, such as "posh_f1"; None where a judge failed.
+        judge: the name of the reward whose verdict is shown.
+        samples: all answers to a prompt that has several, else none. The scores are then of all
+            of them (several.py), text and verdict of the first.
     """
 
     text: str
@@ -45,20 +50,24 @@ def judged_answer(
     a judge, vqa_accuracy, main parts of the other rewards, and what needs no reward. A score is
     None where a judge failed, and absent where the row cannot have it.
 
-    length: in tokens, None where unknown. verdicts: the rewards' own. Shown is the first reward
-    that asks a judge.
+    length: of the completion in tokens, None where that is unknown. verdicts: one of each reward,
+    in the rewards' order. max_tokens: the longest completion that the model could write. The
+    verdict of the first reward that asks a judge is shown.
     """
     judged = list(zip(rewards, verdicts, strict=True))
     by_judge = []
     without_judge = []
     for reward, verdict in judged:
+        # such as LAVE on a row without a question: the row has no score by this reward, not None
         if verdict.status is Status.NOT_APPLICABLE:
             continue
         if reward.judges:
             by_judge.append((reward, verdict))
         else:
             without_judge.append((reward, verdict))
+    # the order of these steps is the order of the columns in tables
     scores = main_scores(without_judge)
+    # of fewer answers no answer could reach 1 (`vqa_accuracy` raises)
     if len(sample.answers) > AGREEING_PEOPLE:
         question = sample.question or ""
         scores["vqa_accuracy"] = vqa_accuracy(
@@ -74,7 +83,8 @@ def judged_answer(
 
 def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
     """Returns the parts that tables show, or the score of a reward that names none; None where the
-    judge failed.
+    judge failed. PoSh gives {"posh_f1": 0.6, ...}, a reward `length` without parts {"length_score":
+    0.3}.
     """
     scores: Scores = {}
     for reward, verdict in judged:
@@ -93,12 +103,15 @@ def looks_of(sample: Sample, length: int | None, max_tokens: float) -> Scores:
     truncated (1 where cut at max_tokens) and degenerate (1 where padded with words that say
     nothing).
     """
+    # without markup, which would count as words
     text = read_text(sample.completion).plain
     scores: Scores = {}
     if sample.references:
+        # descriptions: the content words alone
         references = [read_text(reference).plain for reference in sample.references]
         scores["overlap"] = bag_f1(text, references)
     elif sample.answers:
+        # answers to questions are so short that all of their words count
         scores["overlap"] = answer_f1(text, sample.answers)
     scores["words"] = float(len(text.split()))
     if length is not None:

@@ -9,7 +9,7 @@ evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +30,24 @@ from spanreward.training.evaluation.answers.greedy import BATCH_ROWS, kept_compl
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import read_samples
 
-LAST_METRICS = ("overlap", "words", "length", "truncated", "degenerate")  # of tables
+LAST_METRICS = ("overlap", "words", "length", "truncated", "degenerate")  # of tables, in this order
 Answers = Mapping[str, Sequence[Sequence[JudgedAnswer]]]  # {side: [run][prompt]}
-# of each prompt the sampled texts, one from a policy that answers here, and their lengths in tokens
-Written = Sequence[Sequence[tuple[str, int | None]]]
+# a completion and its length in tokens, None where that is unknown
+_Text = tuple[str, int | None]
+# of each prompt the sampled texts, a single one from a policy that answers here
+Written = Sequence[Sequence[_Text]]
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """scores: {model: {metric: (seeds, prompts)}}, NaN for none. failed: likewise. answers: {model:
-    [seed][prompt]}.
+    """The answers of all sides with their scores.
+
+    Attributes:
+        scores: {side: {metric: array}}, each array of shape (seeds, prompts), NaN where an answer
+            has no score.
+        failed: bools of the same shape: where a judge failed, and the NaN stands for a score that
+            the answer could have had.
+        answers: {side: [seed][prompt]}.
     """
 
     scores: dict[str, dict[str, np.ndarray]]
@@ -55,13 +63,18 @@ def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
     overlap, words, length, truncated and degenerate (`looks_of`). A metric that a prompt cannot
     have is NaN, as are length and truncated of answers from a file.
 
-    answers_folder: keeps what policies wrote. Raises ValueError for rewards that cannot be
-    used (`check_rewards`) and a file of answers that cannot be used.
+    answers_folder: keeps what policies wrote, so that the same comparison samples nothing again.
+    Raises ValueError for rewards that cannot be used (`check_rewards`) and a file of answers that
+    cannot be used.
     """
+    # before the sampling, which may take hours
     check_rewards(setup.rewards, setup.prompts.rows)
     written_by = write_all(setup, answers_folder)
     best_of = metrics_with_a_best(setup.rewards, written_by.values())
-    judged = {run: judge_run(written, setup, best_of) for run, written in written_by.items()}
+    # a run that stands beside several seeds is judged once
+    judged = {}
+    for run, written in written_by.items():
+        judged[run] = judge_run(written, setup, best_of)
     answers = {}
     for side, runs in setup.sides.items():
         answers[side] = [judged[run] for run in runs]
@@ -72,7 +85,10 @@ def decided_by(setup: Setup) -> dict[str, Any]:
     """Returns what decides a comparison's scores: the models as they are, the rows, and who scores
     them.
     """
-    rows = [(row["id"], row_fingerprint(row)) for row in setup.prompts.rows]
+    rows = []
+    for row in setup.prompts.rows:
+        rows.append((row["id"], row_fingerprint(row)))
+    # a folder's name does not tell that its policy was trained again
     versions = {}
     for run in chain(*setup.sides.values()):
         versions[run] = digest(repr(version_of(run)))
@@ -96,9 +112,12 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
             "a comparison needs a recipe with rewards of different names (option `name`), got "
             f"{names}."
         )
+    # a column that is None in every row is as good as missing
     columns: set[str] = set()
     for row in rows:
-        columns |= {column for column, value in row.items() if value is not None}
+        for column, value in row.items():
+            if value is not None:
+                columns.add(column)
     present = sorted(columns)
     for reward in rewards:
         missing = reward.missing_column(present)
@@ -108,31 +127,35 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
 
 
 def write_all(setup: Setup, answers_folder: Path) -> dict[str, Written]:
-    """Returns every run's answers; their lengths are None for answers from a file."""
+    """Returns every run's answers by the name of the run, each run once."""
     rows = setup.prompts.rows
+    # a single run stands in its side once for every seed of the others
     runs = dict.fromkeys(chain(*setup.sides.values()))
     # one that cannot be used ends it before any sampling
     files_first = sorted(runs, key=is_table, reverse=True)
     written: dict[str, Written] = {}
     for run in track(files_first, "checkpoints", console=Terminal(stderr=True)):
         if is_table(run):
-            written[run] = [without_length(texts) for texts in read_samples(run, rows)]
+            samples = read_samples(run, rows)
+            written[run] = list(map(without_length, samples))
         else:
             texts, lengths = kept_completions(
                 run, rows, setup.max_tokens, answers_folder, setup.reasoning_end
             )
-            written[run] = [[answer] for answer in zip(texts, lengths, strict=True)]
+            # decoding is greedy: one answer a prompt
+            answers = zip(texts, lengths, strict=True)
+            written[run] = [[answer] for answer in answers]
     return written
 
 
-def without_length(texts: Sequence[str]) -> list[tuple[str, int | None]]:
-    """Returns each text with None, an unknown length."""
+def without_length(texts: Sequence[str]) -> list[_Text]:
+    """Returns each text with None, an unknown length: a file does not tell its tokens."""
     return [(text, None) for text in texts]
 
 
 def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -> list[str]:
     """Returns each reward's main metric where every prompt of every run has the same number of
-    samples, above one; else nothing.
+    samples, above one; else nothing. The best of more samples would be better by their number.
     """
     counts = set(map(len, chain(*written)))
     if len(counts) != 1 or 1 in counts:
@@ -141,55 +164,72 @@ def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -
 
 
 def judge_run(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> list[JudgedAnswer]:
-    """Returns one run's judged answers, in the prompts' order.
+    """Returns one run's judged answers, in the prompts' order. best_of: the metrics whose best
+    sample is told beside the mean.
 
     A judge's deadline is for one batch. The first samples of all prompts are judged together, then
     the second ones: a metric that compares the completions of a prompt must not compare these.
     """
+    # every prompt has as many: `read_samples` refuses a file where some have fewer
     sample_count = max(map(len, written), default=0)
     passes = []
     for number in range(sample_count):
         one_a_prompt = [samples[number] for samples in written]
         passes.append(judge_once(one_a_prompt, setup))
-    return [answer_of_samples(samples, best_of) for samples in zip(*passes, strict=True)]
+    # turned round: the samples of each prompt
+    answers = []
+    for samples_of_prompt in zip(*passes, strict=True):
+        answers.append(answer_of_samples(samples_of_prompt, best_of))
+    return answers
 
 
-def judge_once(written: Sequence[tuple[str, int | None]], setup: Setup) -> list[JudgedAnswer]:
+def judge_once(written: Sequence[_Text], setup: Setup) -> list[JudgedAnswer]:
     """Returns the judged answers, one of each prompt."""
     rewards = setup.rewards
     samples = []
-    for row, (text, _) in zip(setup.prompts.rows, written, strict=True):
+    lengths = []
+    for row, (text, length) in zip(setup.prompts.rows, written, strict=True):
         samples.append(row_sample(row, text))
-    columns = []  # of each reward the verdicts, in the samples' order
+        lengths.append(length)
+    verdicts_of_rewards = []  # of each reward, in the samples' order
     for reward in rewards:
         reward_verdicts: list[Verdict] = []
         for start in range(0, len(samples), BATCH_ROWS):
-            reward_verdicts += reward.judge_samples(samples[start : start + BATCH_ROWS])
-        columns.append(reward_verdicts)
+            batch = samples[start : start + BATCH_ROWS]
+            reward_verdicts += reward.judge_samples(batch)
+        verdicts_of_rewards.append(reward_verdicts)
+    # turned round: of each sample a verdict by each reward
+    verdicts_of_samples = zip(*verdicts_of_rewards, strict=True)
     answers = []
-    for sample, (_, length), *verdicts in zip(samples, written, *columns, strict=True):
+    judged = zip(samples, lengths, verdicts_of_samples, strict=True)
+    for sample, length, verdicts in judged:
         answers.append(judged_answer(sample, length, rewards, verdicts, setup.max_tokens))
     return answers
 
 
 def tabulate(answers: Answers) -> Evaluation:
     """Returns the answers' scores as arrays, in the order of tables."""
+    # all sides together: a metric may apply to the answers of one side alone
     names: dict[str, None] = {}  # in order of appearance
     for runs in answers.values():
         for answer in chain(*runs):
-            names |= dict.fromkeys(answer.scores)
+            names.update(dict.fromkeys(answer.scores))
     metrics = [name for name in names if name not in LAST_METRICS]
     metrics += [name for name in LAST_METRICS if name in names]
-    scores: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
-    failed: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
-    for side, metric in product(answers, metrics):
-        table = []
-        failures = []
-        for run in answers[side]:
-            run_scores = [answer.scores.get(metric, math.nan) for answer in run]
-            table.append(run_scores)
-            failures.append([score is None for score in run_scores])
-        # None, of a judge that failed, is NaN too
-        scores[side][metric] = np.array(table, dtype=float)
-        failed[side][metric] = np.array(failures)
+    scores: dict[str, dict[str, np.ndarray]] = {}
+    failed: dict[str, dict[str, np.ndarray]] = {}
+    for side, runs in answers.items():
+        scores[side] = {}
+        failed[side] = {}
+        for metric in metrics:
+            table = []
+            failures = []
+            for run in runs:
+                # NaN where the prompt cannot have the metric, None where a judge failed
+                run_scores = [answer.scores.get(metric, math.nan) for answer in run]
+                table.append(run_scores)
+                failures.append([score is None for score in run_scores])
+            # as a float None is NaN too
+            scores[side][metric] = np.array(table, dtype=float)
+            failed[side][metric] = np.array(failures)
     return Evaluation(scores, failed, answers)

@@ -32,14 +32,19 @@ KINDS: dict[Kind, str] = {
     "unknown": "a judge that may have been trained on",
     "judgeless": "no judge",
 }
-# who says who lost, the surest first
+# Who says which side lost a prompt, the surest first: kinds of metrics, and the overlap by its
+# name. What a policy was trained on comes last, because the policy has learned to please it.
 LOST_BY = ("judgeless", "untrained", "unknown", "overlap", "judge", "trained")
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """kind: whether a policy was trained on it. by: who is asked. main: whether it has a verdict of
-    its own.
+    """What is known of one metric of the tables.
+
+    Attributes:
+        kind: whether a policy was trained on it.
+        by: who is asked, such as "posh by match", or what an answer is compared with.
+        main: whether it has a verdict of its own.
     """
 
     kind: Kind
@@ -63,7 +68,7 @@ JUDGELESS = {  # by: what an answer is compared with
 
 
 def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
-    """Returns these metrics of the tables.
+    """Returns these metrics of the tables, by name.
 
     The run folders' recipes tell what was trained on, and where there are none `setup.learned`.
     """
@@ -71,16 +76,25 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     for runs in setup.sides.values():
         if any(map(recipe_of, runs)):
             sides_with_recipe += 1
-    trained = trained_on(setup.sides) if sides_with_recipe else identities(setup.learned)
-    all_tell = sides_with_recipe == len(setup.sides) or bool(setup.learned)
+    trained = identities(setup.learned)
+    if sides_with_recipe:
+        trained = trained_on(setup.sides)
+    all_have_recipes = sides_with_recipe == len(setup.sides)
+    # `learned` speaks for the sides whose folders do not
+    all_tell = all_have_recipes or bool(setup.learned)
     metrics = dict(JUDGELESS)
     for reward, part in zip(setup.rewards, setup.parts, strict=True):
         kind = kind_of(reward, part, trained, all_tell)
-        by = f"{part.metric} by {part.judge.name}" if reward.judges else reward.__name__
+        by = reward.__name__
+        if reward.judges:
+            by = f"{part.metric} by {part.judge.name}"
         by_best = f"{by}, best of a prompt's samples"
         reward_names = names_of(reward)
+        main_name = reward_names[0]
         for name in reward_names:
-            metrics[name] = Metric(kind, by, main=name == reward_names[0])
+            is_main = name == main_name
+            metrics[name] = Metric(kind, by, main=is_main)
+            # the samples' mean has the verdict
             metrics[f"{name}{BEST}"] = Metric(kind, by_best, main=False)
     return {name: metrics[name] for name in names}
 
@@ -90,14 +104,16 @@ def kind_of(
 ) -> Kind:
     """Returns whether policies were trained on this reward or on its judge.
 
-    part: the reward as asked for. trained: metrics and judges. all_tell: whether every side tells
-    what trained it.
+    part: the reward as asked for. trained: pairs of a metric and a judge, as `identities` returns
+    them. all_tell: whether every side tells what trained it.
     """
     reward_identities = identities([part])
+    # the same metric by the same judge, of a jury by one of its judges
     if not reward_identities.isdisjoint(trained):
         return "trained"
     if not reward.judges:
         return "judgeless"
+    # another metric, whose questions go to a judge that a policy may have learned to please
     judges = {judge for _, judge in reward_identities}
     trained_judges = {judge for _, judge in trained}
     if not judges.isdisjoint(trained_judges):
@@ -106,8 +122,11 @@ def kind_of(
 
 
 def names_of(reward: Reward) -> list[str]:
-    """Returns the names of a reward's metrics in tables, its main one first."""
-    return [f"{reward.__name__}_{part}" for part in reward.main_parts or ("score",)]
+    """Returns the names of a reward's metrics in tables, its main one first, such as "posh_f1". A
+    reward that names no parts has its score alone.
+    """
+    parts = reward.main_parts or ("score",)
+    return [f"{reward.__name__}_{part}" for part in parts]
 
 
 def lost_by(metrics: Mapping[str, Metric]) -> list[str]:
@@ -116,7 +135,7 @@ def lost_by(metrics: Mapping[str, Metric]) -> list[str]:
     for name, metric in metrics.items():
         if metric.main:
             # the overlap has no judge either, and a later place of its own in LOST_BY
-            rank_name = name if name == "overlap" else metric.kind
+            rank_name = "overlap" if name == "overlap" else metric.kind
             places[name] = LOST_BY.index(rank_name)
     return sorted(places, key=places.__getitem__)
 
@@ -131,8 +150,8 @@ def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
 
 
 def identities(parts: Sequence[RewardPart]) -> set[tuple[str, str]]:
-    """Returns (metric, judge by `judge_identity`) of every judge that answers a reward's
-    questions.
+    """Returns (metric, judge by `judge_identity`) of every judge that answers a reward's questions:
+    of a jury of two judges two pairs, of PoSh by match {("posh", "match")}.
     """
     pairs = set()
     for part in parts:
@@ -147,10 +166,12 @@ def judge_identity(judge: str) -> str:
     `chat:URL#`), else the judge's name.
     """
     kind, _, model = judge.partition(":")
+    # match, an encoder:FOLDER and a FILE.py:NAME are served in one way only
     if kind not in ("vllm", "transformers", "server", "chat") or not model:
         return judge
     if kind in ("server", "chat"):
         _, _, model = model.partition("#")  # without the URL
+    # two folders with equal files are one judge
     if Path(model).is_dir():
         return files_hash(Path(model))
     return model.lower()

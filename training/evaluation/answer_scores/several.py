@@ -28,9 +28,11 @@ def answer_of_samples(
     """
     if len(samples) == 1:
         return samples[0]
+    # by metric, the scores of the samples that have one
     values: dict[str, list[float]] = {}
     for sample in samples:
         for name, score in sample.scores.items():
+            # an empty list too: a metric that failed on all samples stays in the tables
             judged = values.setdefault(name, [])
             if score is not None:
                 judged.append(score)
@@ -38,8 +40,10 @@ def answer_of_samples(
     for name, judged in values.items():
         scores[name] = fmean(judged) if judged else None
         if name in best_of:
-            all_judged = len(judged) == len(samples)
-            scores[f"{name}{BEST}"] = max(judged) if all_judged else None
+            best = None
+            if len(judged) == len(samples):
+                best = max(judged)
+            scores[f"{name}{BEST}"] = best
     return replace(samples[0], scores=scores, samples=tuple(samples))
 
 
@@ -52,5 +56,6 @@ def every_sample(answers: Iterable[JudgedAnswer]) -> Iterator[JudgedAnswer]:
 def samples_a_prompt(answers: Sequence[JudgedAnswer]) -> int:
     """Returns how many samples each prompt of a run has; all have equally many."""
     counts = [len(answer.samples) for answer in answers]
+    most = max(counts, default=0)
     # a single answer has no samples beside it
-    return max(counts, default=0) or 1
+    return max(most, 1)

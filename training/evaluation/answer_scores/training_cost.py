@@ -29,8 +29,12 @@ PHASE_PREFIX = "seconds/"  # what phases' keys begin with
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """tokens_written: None where unknown. training: of each run, by the name of what is told
-    (`training_of`).
+    """What one side cost.
+
+    Attributes:
+        runs: how many different runs the side has.
+        tokens_written: of all its answers in the comparison; None where they come from a file.
+        training: what each run's folder says of its training (`training_of`).
     """
 
     runs: int
@@ -41,7 +45,9 @@ class Compute:
 def compute_of(
     sides: Mapping[str, Sequence[str]], lengths: Mapping[str, np.ndarray | None]
 ) -> dict[str, Compute]:
-    """Returns what each side cost. lengths: in tokens, (seeds, prompts), NaN where unknown."""
+    """Returns what each side cost. lengths: of each side's answers in tokens, (seeds, prompts), NaN
+    where unknown; None where no answer of the comparison has a length.
+    """
     costs = {}
     for side, runs in sides.items():
         # a run beside several seeds wrote once
@@ -49,7 +55,9 @@ def compute_of(
         tokens = lengths[side]
         tokens_written = None
         if tokens is not None:
-            written = tokens[list(row_of_run.values())]
+            rows = list(row_of_run.values())
+            written = tokens[rows]
+            # a sum over some of the answers would pass for the whole
             if not np.isnan(written).any():
                 tokens_written = int(written.sum())
         training = [training_of(run) for run in row_of_run]
@@ -59,11 +67,14 @@ def compute_of(
 
 def training_of(run: str) -> dict[str, Any]:
     """Returns what recipe.yaml, versions.json and metrics.jsonl of a run folder say; {} without a
-    recipe. steps, tokens (prompts and completions of all processes, as TRL counts them): the last
-    that were logged. hours: of the whole run; left out for a resumed run, whose log covers its last
-    part only. seconds: of a step, by phase (training/grpo/phases.py), mean of the logged ones; left
-    out where none were logged. win_rate: at each step where it was logged, the step, the rate and
-    the ends of its interval.
+    recipe. What they do not say is left out.
+
+    "algorithm" is the recipe's, "from" the policy that the run began from. "steps" and "tokens" are
+    the last that were logged; tokens are prompts and completions of all processes, as TRL counts
+    them. "hours" are those of the whole run. "seconds" are those of a step, by phase
+    (training/grpo/phases.py), means of the logged ones. "win_rate" has for each step where it was
+    logged the step, the rate and the ends of its interval. "processes" and "machine" are those of
+    versions.json. Raises ValueError for a log with impossible numbers.
     """
     recipe = recipe_of(run)
     log = Path(run) / "metrics.jsonl"
@@ -76,33 +87,47 @@ def training_of(run: str) -> dict[str, Any]:
     versions = {}
     if versions_file.is_file():
         versions = json.loads(versions_file.read_text("utf-8"))
-    last: dict[str, float] = {}
+    last: dict[str, float] = {}  # by key of COUNT_KEYS
     logged_seconds: dict[str, list[float]] = defaultdict(list)  # by phase
     curve = []
     for line in lines:
         check_counts(line, log)
         for key, value in line.items():
             if key in COUNT_KEYS:
-                last[key] = value
+                last[key] = value  # they grow from line to line
             elif key.startswith(PHASE_PREFIX):
-                logged_seconds[key.removeprefix(PHASE_PREFIX)].append(value)
+                phase = key.removeprefix(PHASE_PREFIX)
+                logged_seconds[phase].append(value)
+        # most lines are of steps at which no win rate was taken
         if all(key in line for key in CURVE_KEYS):
             curve.append([line[key] for key in CURVE_KEYS])
-    seconds = {phase: fmean(logged_seconds[phase]) for phase in sorted(logged_seconds)}
-    tokens = last.get("num_tokens")
-    is_whole_run = "train_runtime" in last and not versions.get("resumed")
+    seconds = {}
+    for phase in sorted(logged_seconds):
+        seconds[phase] = fmean(logged_seconds[phase])
+    tokens = None
+    if "num_tokens" in last:
+        tokens = int(last["num_tokens"])
+    hours = None
+    # the log of a resumed run covers its last part only
+    if "train_runtime" in last and not versions.get("resumed"):
+        hours = last["train_runtime"] / 3600
+    policy = recipe.get("policy") or {}
     facts = {
         "algorithm": recipe.get("algorithm"),
-        "from": (recipe.get("policy") or {}).get("model"),
+        "from": policy.get("model"),
         "steps": last.get("step"),
-        "tokens": None if tokens is None else int(tokens),
-        "hours": last["train_runtime"] / 3600 if is_whole_run else None,
+        "tokens": tokens,
+        "hours": hours,
         "seconds": seconds or None,
         "win_rate": curve or None,
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),
     }
-    return {key: value for key, value in facts.items() if value is not None}
+    present = {}
+    for key, value in facts.items():
+        if value is not None:
+            present[key] = value
+    return present
 
 
 def check_counts(line: Mapping[str, Any], log: Path) -> None:

@@ -42,12 +42,15 @@ def kept_completions(
     folder: Path,
     reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
-    """`greedy_completions`, read from a file in `folder` where this policy has answered these
-    prompts before. The file's name is a hash of all that decides the answers: the policy's files
-    (sizes and times, or the commit of a hub model), the prompts with their pictures, max_tokens,
-    reasoning_end, and whether there are a GPU and vLLM.
+    """Returns what `greedy_completions` does. It is read from a file in `folder` where this policy
+    has answered these prompts before, and written there where it has not.
+
+    The file's name is a hash of all that decides the answers: the policy's files (sizes and times,
+    or the commit of a hub model), the prompts with their pictures, max_tokens, reasoning_end, and
+    whether there are a GPU and vLLM. Raises ValueError for a damaged file.
     """
-    file = folder / f"{fingerprint(path, rows, max_tokens, reasoning_end)}.json"
+    name = fingerprint(path, rows, max_tokens, reasoning_end)
+    file = folder / f"{name}.json"
     if not file.is_file():
         texts, lengths = greedy_completions(path, rows, max_tokens, reasoning_end)
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,6 +75,7 @@ def fingerprint(
         version_of(path),
         max_tokens,
         reasoning_end,
+        # other kernels and another dtype round otherwise, which may change a greedy choice
         torch.cuda.is_available(),
         by_vllm(path),
     )
@@ -80,14 +84,15 @@ def fingerprint(
         sha.update(repr(row["prompt"]).encode())
         if row.get("image") is not None:
             image = row["image"]
+            # the bytes alone do not tell 2 x 3 pixels from 3 x 2
             sha.update(repr(image.size).encode())
             sha.update(image.convert("RGB").tobytes())
     return sha.hexdigest()[:16]
 
 
 def version_of(path: str) -> list[Any]:
-    """Returns names, sizes and times of a folder's files and of an adapter's base, a hub model's
-    commit, or a file.
+    """Returns what tells a model from what stood under this name before: names, sizes and times of
+    a folder's files and of an adapter's base, a hub model's commit, or a hash of a file of answers.
     """
     if Path(path).is_file():
         return [path, digest("", Path(path).read_bytes())]
@@ -99,6 +104,7 @@ def version_of(path: str) -> list[Any]:
     version: list[Any] = [path]
     for file in sorted(folder.iterdir()):
         if file.is_file() and file.suffix in DECISIVE_SUFFIXES:
+            # weights may have gigabytes, so their bytes are not hashed
             state = file.stat()
             version.append((file.name, state.st_size, state.st_mtime_ns))
     if base != path:
@@ -132,9 +138,9 @@ def greedy_completions(
         device, dtype = "cuda", "bfloat16"
     model: Any
     model, processor = load_policy(path, dtype=dtype)
-    written = continue_prompts(
-        model.to(device).eval(), processor, rows, max_tokens, reasoning_end=reasoning_end
-    )
+    model = model.to(device).eval()
+    written = continue_prompts(model, processor, rows, max_tokens, reasoning_end=reasoning_end)
+    # the next policy and the judges need the memory
     del model
     torch.cuda.empty_cache()
     return written
@@ -148,13 +154,16 @@ def answers_by_vllm(
     memory: float | None = MEMORY_SHARE,
     dtype: str = "bfloat16",
 ) -> tuple[list[str], list[int]]:
-    """As `greedy_completions`, through the judges' engine, whose process ends before the answers
-    are judged. rows: with an `id` too. memory, dtype: see VllmJudge. Raises RuntimeError for a row
-    without an answer, and whatever keeps the engine from starting.
+    """Returns what `greedy_completions` does, through the judges' engine, whose process ends before
+    the answers are judged.
+
+    rows: with an `id` too. memory, dtype: see VllmJudge. Raises RuntimeError for a row without an
+    answer, and whatever keeps the engine from starting.
     """
     policy = VllmJudge(
         path, memory, max_model_len=MAX_MODEL_TOKENS, dtype=dtype, deadline=DEADLINE_SECONDS
     )
+    # a judge's template keeps it from thinking, and a policy answers as it was trained
     policy.encoder.thinking = True
     questions = []
     for row in rows:
@@ -181,14 +190,19 @@ def continue_prompts(
     reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
     """Returns what the model writes for each row greedily, and how many tokens it took (without the
-    end token). rows: with a `prompt` of messages, and an `image` or None. processor: a VLM's, or a
-    tokenizer for rows without pictures. reasoning_end: see greedy_completions.
+    end token).
+
+    processor: a VLM's, or a tokenizer for rows without pictures. rows: with a `prompt` of messages,
+    and an `image` or None. batch_size: rows that are answered together. reasoning_end: see
+    greedy_completions.
     """
     tokenizer = tokenizer_of(processor)
     written: list[list[int]] = []
     for begin in range(0, len(rows), batch_size):
         batch = rows[begin : begin + batch_size]
-        conversations = [with_picture(row["prompt"], row.get("image")) for row in batch]
+        conversations = []
+        for row in batch:
+            conversations.append(with_picture(row["prompt"], row.get("image")))
         inputs: Any = processor.apply_chat_template(
             conversations,
             add_generation_prompt=True,
@@ -202,7 +216,9 @@ def continue_prompts(
             # pixels come as float32
             if value.is_floating_point():
                 inputs[name] = value.to(model.dtype)
-        ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
+        ids: torch.Tensor
+        ids = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
+        # prompts are padded on the left, so all answers begin in one column
         prompt_tokens = inputs["input_ids"].shape[1]
         written += ids[:, prompt_tokens:].tolist()
     return in_text(tokenizer, written, reasoning_end)
@@ -212,8 +228,9 @@ def in_text(
     tokenizer: Any, written: Sequence[Any], reasoning_end: str | None
 ) -> tuple[list[str], list[int]]:
     """Returns the texts of answers given as ids, without the reasoning, and how many tokens each
-    took.
+    took. written: the ids of each answer. reasoning_end: see greedy_completions.
     """
+    # what fills up the rows of a batch that ended before the longest one
     end_ids = {tokenizer.pad_token_id, tokenizer.eos_token_id}
     texts = []
     lengths = []
@@ -237,8 +254,11 @@ def with_picture(
     prompt: Sequence[Mapping[str, Any]], image: Image.Image | None
 ) -> list[dict[str, Any]]:
     """Returns the prompt's messages with the picture, if any, before the first one's text."""
+    messages = [dict(message) for message in prompt]
     if image is None:
-        return [dict(message) for message in prompt]
-    first, *rest = prompt
-    blocks = [{"type": "image", "image": image}, {"type": "text", "text": first["content"]}]
-    return [{"role": first["role"], "content": blocks}, *map(dict, rest)]
+        return messages
+    first = messages[0]
+    picture_block = {"type": "image", "image": image}
+    text_block = {"type": "text", "text": first["content"]}
+    content = [picture_block, text_block]
+    return [{"role": first["role"], "content": content}, *messages[1:]]

@@ -7,15 +7,18 @@ data, warnings = held_out_data(recipe, as_written)     # warnings: [] or what a 
 user's choice.
 """
 
+import math
+
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, MixedPart, Recipe
 
-# what splits are called, the first that there is
+# what splits that are not for training are called; the first that a dataset has is taken
 HELD_OUT = ("validation", "val", "valid", "dev", "test")
 
 
 def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[str]]:
-    """Returns the recipe's `validation`, else its data's validation or test split, and what blocks
-    have neither.
+    """Returns the recipe's `validation`, else its data with the validation or test split of each
+    block, and a warning for each block that has neither. as_written: the recipe without the changes
+    of the command line.
     """
     if recipe.validation_data is not None:
         return recipe.validation_data, []
@@ -24,10 +27,12 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     chosen: list[JsonlPart | HubPart | FilePart] = []
     warnings = []
     for part in data.parts:
+        # rows that the command line names, such as data.split=val, stay as they are
         if rows_of(part) in trained:
             part = with_held_out_split(part)
         chosen.append(part)
         rows = rows_of(part)
+        # still: no other split was found
         if rows in trained:
             where = " ".join(filter(None, rows))
             warnings.append(
@@ -41,12 +46,15 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
 
 
 def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
-    """Returns what says which rows a block reads, whatever their number."""
+    """Returns what says which rows a block reads, whatever their number: ("amitha/docent", "",
+    "train") of a hub dataset.
+    """
     if isinstance(part, HubPart):
         return part.id, part.subset or "", part.split
     if isinstance(part, FilePart):
         rows = [part.source]
         for name, value in sorted(part.options.items()):
+            # the first 100 rows of a function are among its first 1,000
             if name != "count":
                 rows.append(f"{name}={value}")
         return tuple(rows)
@@ -67,9 +75,11 @@ def with_held_out_split(part: JsonlPart | HubPart | FilePart) -> JsonlPart | Hub
 
 
 def held_out(data: DataPart, count: int) -> DataPart:
-    """Returns the first `count` prompts of the data, equally many of each part, held out or not."""
+    """Returns the data with at most `count` prompts, equally many of each part. It does not look at
+    whether they are held out.
+    """
     if isinstance(data, MixedPart):
-        part_count = -(-count // len(data.parts))  # rounded up
+        part_count = math.ceil(count / len(data.parts))
         parts = [held_out(part, part_count) for part in data.parts]
         return data.model_copy(update={"parts": parts})
     return data.model_copy(update={"count": count})

@@ -22,10 +22,16 @@ from spanreward.training.recipe import DataPart, Recipe, RecipeError
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """rows: with `id`, `prompt`, `image` and what they are judged by. slices: {name: each row's
-    values}. source: the data block as plain data. clusters: a number for each row, the same for
-    rows that are drawn together; None where each is by itself. warnings: sentences that a reader
-    must know. notes: those that matter less.
+    """The rows that all sides answer.
+
+    Attributes:
+        rows: with `id`, `prompt`, `image` and what they are judged by.
+        slices: by the name of the slice, each row's values.
+        source: the data block as plain data.
+        clusters: a number for each row, the same for rows that are drawn together; None where each
+            is by itself.
+        warnings: sentences that a reader must know.
+        notes: sentences that matter less.
     """
 
     rows: list[dict[str, Any]]
@@ -44,12 +50,16 @@ def prompts_of_recipe(
     cluster: str = "",
     extra_columns: Collection[str] = (),
 ) -> Prompts:
-    """Returns the first `count` rows that the recipe does not train on. as_written: see
-    held_out.py. extra_columns: see `load_data`.
+    """Returns the first `count` rows that the recipe does not train on.
+
+    as_written: see held_out.py. columns, cluster: see `prompts_of`. extra_columns: see `load_data`.
+    Raises RecipeError for data that cannot be used.
     """
     data, warnings = held_out_data(recipe, as_written)
     prompts = prompts_of(held_out(data, count), columns, warnings, cluster, extra_columns)
-    return replace(prompts, notes=limit_notes(len(prompts.rows), count, None))
+    # how many rows the data have is not known, since only `count` of them were read
+    notes = limit_notes(len(prompts.rows), count, None)
+    return replace(prompts, notes=notes)
 
 
 def prompts_of(
@@ -65,6 +75,7 @@ def prompts_of(
     from spanreward.training.data.load import load_data, records_of  # needs the extra train
 
     rows = list(load_data(data, extra_columns=extra_columns))
+    # the data's own rows, which have the columns that no metric reads
     records = []
     if columns or cluster:
         records = records_of(data, [row["id"] for row in rows])
@@ -84,16 +95,18 @@ def prompts_of_file(
     """Returns the first `count` rows of a file or dataset that `table_rows` reads. A row has an
     `id` (default: its number) and those of `image`, `prompt`, `question`, `reference`, `answers`,
     `context`, ... that the metric needs. cluster: as for `prompts_of`. renamed: see `table_rows`.
-    extra_columns: see `load_data`.
-    Raises RecipeError, naming the line, for a row that cannot be used or repeats an id.
+    extra_columns: see `load_data`. Raises RecipeError, naming the line, for a row that cannot be
+    used or repeats an id.
     """
     rows: dict[str, dict[str, Any]] = {}
     records = []
     file_rows = 0
     for number, place, record in table_rows(path, renamed):
         file_rows += 1
+        # the rest is counted for the note that --limit left it out
         if file_rows > count:
             continue
+        # a line that cannot be read comes as the sentence that says why
         if isinstance(record, str):
             raise RecipeError(f"{path} {record}")
         name = row_id(record, number)
@@ -102,8 +115,9 @@ def prompts_of_file(
             raise RecipeError(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
             )
-        rows[name] = prompt_row(encodable(record, where), name, where, folder_of(path))
-        rows[name] |= columns_named(record, extra_columns)
+        row = prompt_row(encodable(record, where), name, where, folder_of(path))
+        row.update(columns_named(record, extra_columns))
+        rows[name] = row
         records.append(record)
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
@@ -115,20 +129,25 @@ def prompts_of_file(
 
 
 def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
-    """Returns a line of the file as a row. folder: see `located`."""
+    """Returns a line of the file as a row. name: its id. where: its place, for messages. folder:
+    see `located`. Raises RecipeError for a line that cannot be used.
+    """
     values = read_values(record, {}, where)
     picture = record.get(picture_key({}, record))
     if picture is not None:
-        picture = shown_picture(open_picture(folder, picture, where), DECODED_PIXELS)
+        opened = open_picture(folder, picture, where)
+        # as large as a trainer shows it to the policy
+        picture = shown_picture(opened, DECODED_PIXELS)
     question = asked_in(values, None, picture is not None, where)
     messages = [{"role": "user", "content": question}]
     return {"id": name, "image": picture, "prompt": messages, **values}
 
 
 def limit_notes(prompts: int, limit: int, data_rows: int | None) -> list[str]:
-    """Returns a sentence where --limit left rows out. data_rows: how many the data have, None if
-    not known.
+    """Returns a sentence where --limit left rows out, else nothing. prompts: how many are compared
+    on. data_rows: how many the data have, None if not known.
     """
+    # the limit was not reached, or reached with the last row
     if prompts < limit or data_rows == prompts:
         return []
     if data_rows is None:

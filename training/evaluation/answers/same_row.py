@@ -24,14 +24,18 @@ from spanreward.training.recipe import RecipeError
 
 # the key in completions.jsonl, by which a reader tells that the row is still the same
 ROW = "row_fingerprint"
+# what chat templates call whose turn it is; tools answer the assistant, as a user does
 _USER = r"(?P<user>user|human|tool|ipython)"
 _ASSISTANT = r"(?P<assistant>assistant|model|bot|gpt)"
 _SYSTEM = r"(?P<system>system|developer)"
+# "<|im_start|>", "<|turn>", "</s>", "<think>", "<bos>", "<start_of_turn>", "[IMG]"
 _SPECIAL = (
     r"<[|\uff5c][^<>\n]{1,40}[|\uff5c]>|<\|?turn\|?>|</?(?:s|think)>|<[be]os>"
     r"|<(?:start|end)_of_\w+>|\[IMG(?:_BREAK|_END)?\]"
 )
-_ROLE_TOKEN = re.compile(  # a token that is a role, or is followed by one alone, or any other
+# a token that is a role ("<|user|>"), or is followed by one alone ("<|im_start|>user\n"), or any
+# other; "[INST]" begins a user's turn and "[/INST]" an assistant's
+_ROLE_TOKEN = re.compile(
     rf"""(?:<[|\uff5c](?=\w+[|\uff5c]>)|<[|\uff5c](?=\w+_start[|\uff5c]>)|(?:{_SPECIAL})\s*)
         (?:{_USER}|{_ASSISTANT}|{_SYSTEM})
         (?:(?:_start)?[|\uff5c]>|\s*:|(?=[^\S\n]*(?:\n|<|\Z)))
@@ -41,6 +45,7 @@ _ROLE_TOKEN = re.compile(  # a token that is a role, or is followed by one alone
     | (?P<other>{_SPECIAL})""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
+# a role in plain words: "USER:", "### Instruction:", "Q:", "Short answer:"
 _ROLE_LABEL = re.compile(
     r"""(?:^[#\ \t]*|\#{2,3}\ *|(?<=\s)(?=USER:|ASSISTANT:|HUMAN:|SYSTEM:|[Aa]nswer:\s*\Z))
     (?:(?P<user>user|human|instruction|input|question|q)
@@ -54,21 +59,31 @@ _ROLES = {"inst": "user", "after": "assistant", "before": "system"}
 
 def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     """Returns the first of prompt, question, reference and ROW that the line has and the row has
-    otherwise, or "".
+    otherwise, or "". where: the line's place, for messages. Raises RecipeError for a value that
+    cannot be read.
     """
-    compared = ("prompt", "question", "reference")
+    compared = {}
+    for key in ("prompt", "question", "reference"):
+        compared[key] = record.get(key)
     try:
-        line = row_sample({key: record.get(key) for key in compared})
+        line = row_sample(compared)
         line_turns = turns(record.get("prompt") or "")
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
-    if line.prompt and row.prompt and not same_turns(line_turns, line.prompt, row.prompt):
+    # what only one of the two has cannot differ
+    both_ask = line.prompt and row.prompt
+    if both_ask and not same_turns(line_turns, line.prompt, row.prompt):
         return "prompt"
-    question = line.question or ""
-    if question and row.question and not same_turns(turns(question), question, row.question):
-        return "question"
-    if line.references and row.references and not has_all(row.references, line.references):
+    line_question = line.question or ""
+    row_question = row.question or ""
+    if line_question and row_question:
+        question_turns = turns(line_question)
+        if not same_turns(question_turns, line_question, row_question):
+            return "question"
+    both_expect = line.references and row.references
+    if both_expect and not has_all(row.references, line.references):
         return "reference"
+    # written by a comparison, of the row as it was then
     mark = record.get(ROW)
     if mark and mark != fingerprint(row):
         return ROW
@@ -76,22 +91,25 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
 
 
 def same_turns(line_turns: Sequence[str], line: str, row: str) -> bool:
-    """Whether a line and a row ask the same. line, row: their whole texts."""
+    """Returns whether a line and a row ask the same. line, row: their whole texts."""
     if same_text(line, row):
         return True
+    # one of the two is in a chat template, "USER: Describe. ASSISTANT:" beside "Describe."
     row_turns = turns(row)
     if len(line_turns) == 1 and same_text(line_turns[0], row):
         return True
     if len(row_turns) == 1 and same_text(row_turns[0], line):
         return True
-    if len(line_turns) == len(row_turns) and all(map(same_text, line_turns, row_turns)):
+    # both are, maybe in different ones
+    as_many_turns = len(line_turns) == len(row_turns)
+    if as_many_turns and all(map(same_text, line_turns, row_turns)):
         return True
     # a row's messages are one text, with the system's
     return same_text(without_specials(line), row)
 
 
 def has_all(row_references: Sequence[str], line_references: Sequence[str]) -> bool:
-    """Whether the row has all references of the line."""
+    """Returns whether the row has all references of the line, which may be one of several."""
     in_row = set(map(comparable_text, row_references))
     in_line = set(map(comparable_text, line_references))
     return in_line <= in_row
@@ -108,8 +126,10 @@ def turns(prompt: Any) -> list[str]:
     texts = []
     for message in messages:
         text = message_text(message)
-        if text and message.get("role", message.get("from")) != "system":
+        role = message.get("role", message.get("from"))
+        if text and role != "system":
             texts.append(without_placeholders(text))
+    # a single message may hold a whole chat template
     if len(texts) == 1:
         return turns_in(texts[0])
     return texts
@@ -121,18 +141,21 @@ def turns_in(text: str) -> list[str]:
     """
     marks = list(_ROLE_TOKEN.finditer(text))
     if "user" not in map(role_of, marks):
+        # no special token begins a user's turn: labels, if the text ends with "ASSISTANT:"
         marks = list(_ROLE_LABEL.finditer(text))
         if not marks or role_of(marks[-1]) != "assistant":
             return [without_specials(text)]
         after_last_label = text[marks[-1].end() :]
         if after_last_label.strip():
             return [without_specials(text)]
+    # the texts between the marks, those of the system left out
     raw_turns: list[str] = []
     role = ""  # what stands before the first turn tells how to answer
     start = 0
     for mark in marks:
         if role in ("user", "assistant"):
             raw_turns.append(text[start : mark.start()])
+        # a token such as "</s>" begins no turn: the role stays
         role = role_of(mark) or role
         start = mark.end()
     if role in ("user", "assistant"):
@@ -154,7 +177,7 @@ def without_specials(text: str) -> str:
 
 
 def same_text(text: str, other: str) -> bool:
-    """Whether two texts have the same words, and are read as the same."""
+    """Returns whether two texts have the same words, and are read as the same."""
     if in_one_line(text) == in_one_line(other):
         return True
     # the words are compared first, because reading a text as a metric does takes longer
@@ -165,7 +188,9 @@ def same_text(text: str, other: str) -> bool:
 
 def comparable_text(text: str) -> str:
     """Returns a text as a metric reads it, in lower case and in one line."""
-    return in_one_line(read_text(text).plain) or in_one_line(text)
+    plain = read_text(text).plain
+    # nothing is read of a text that is all markup
+    return in_one_line(plain) or in_one_line(text)
 
 
 def in_one_line(text: str) -> str:

@@ -23,11 +23,13 @@ class Setup:
         max_tokens: of an answer.
         learned: the rewards that models were trained on, where their folders do not say.
         readers: what reads the texts, by the reward's name.
-        title, facts: of the page, and for its foot.
+        title: of the page.
+        facts: what stands at the foot of the page, such as the command and the machine.
         reasoning_end: the tag that ends the reasoning of policies that think first; only the text
             after it is judged.
+        fixed: whether the sides are fixed systems, such as models behind an API, and no samples of
+            what training gives. Verdicts are over prompts alone then.
         columns: of the data, that the prompts are also sliced by.
-        fixed: the sides are fixed systems; verdicts are over prompts alone.
     """
 
     sides: dict[str, list[str]]

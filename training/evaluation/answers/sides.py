@@ -37,6 +37,7 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
     sides: dict[str, list[str]] = {}
     for spec in specs:
         name, _, listed = spec.partition("=")
+        # "outputs/sft" has no name, and "sft=" no folder
         if not (name and listed):
             raise ValueError(f"a model is written NAME=FOLDER, got {spec!r}.")
         if name in sides:
@@ -44,7 +45,10 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
         sides[name] = [policy_folder(run) for run in listed.split(",")]
     if len(sides) < 2:
         raise ValueError(f"a comparison needs two models or more, got {list(specs)}.")
-    counts = {name: len(runs) for name, runs in sides.items()}
+    counts = {}
+    for name, runs in sides.items():
+        counts[name] = len(runs)
+    # 1 and 3 are fine, and 2 and 3 are not
     counts_above_one = set(counts.values()) - {1}
     if len(counts_above_one) > 1:
         raise ValueError(
@@ -54,6 +58,7 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
     for name, runs in sides.items():
         for run in runs:
             check_run(name, run)
+    # a single run is repeated for every seed of the others
     most = max(counts.values())
     for name, runs in sides.items():
         if len(runs) == 1:
@@ -75,6 +80,7 @@ def check_run(name: str, run: str) -> None:
             f"model {name!r}: {run!r} is not a folder with a trained policy (no config.json or "
             "adapter_config.json)."
         )
+    # the hub is asked last, and never for a name such as answers.jsonl
     if is_table(run) or not on_hub(run):
         raise ValueError(
             f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl, .csv, ...), and no "
@@ -83,26 +89,31 @@ def check_run(name: str, run: str) -> None:
 
 
 def on_hub(model: str) -> bool:
-    """Whether the hub, or its local cache, has a model of this id. A second is enough to say so
-    where the hub cannot be reached, and for a text that is no id.
+    """Returns whether the hub, or its local cache, has a model of this id. A second is enough to
+    say so where the hub cannot be reached, and for a text that is no id.
     """
     offline_without_hub()
     try:
         hf_hub_download(model, "config.json")
     except (OSError, ValueError):
+        # of a hub that is away or has no such model, and of a text that is no id
         return False
     return True
 
 
 def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) -> list[int]:
-    """Raises ValueError for more or fewer seeds than runs."""
-    (count,) = {len(runs) for runs in sides.values()}
-    if seeds is not None and len(seeds) != count:
+    """Returns the training seed of each run: those of --seeds, or 0, 1, 2, ... without it. Raises
+    ValueError for more or fewer seeds than runs.
+    """
+    # `read_sides` gives all sides equally many runs
+    first_runs = next(iter(sides.values()))
+    count = len(first_runs)
+    if seeds is None:
+        return list(range(count))
+    if len(seeds) != count:
         raise ValueError(
             f"every model has {count} folders, and --seeds names {len(seeds)}: {list(seeds)}."
         )
-    if seeds is None:
-        return list(range(count))
     return list(seeds)
 
 
@@ -119,7 +130,8 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
     Raises ValueError as `read_samples` does, and for a row that is answered a second time.
     """
-    return [text for (text,) in read_samples(path, rows, most=1)]
+    samples = read_samples(path, rows, most=1)
+    return [texts[0] for texts in samples]
 
 
 def read_samples(
@@ -132,24 +144,30 @@ def read_samples(
     without text, one too many, a missing one, one to another row than the data's of this id, and
     rows with unequal numbers of answers.
     """
-    texts: dict[str, list[str]] = {}
-    samples = {str(row["id"]): row_sample(row) for row in rows}
+    samples = {}
+    for row in rows:
+        samples[str(row["id"])] = row_sample(row)
+    texts: dict[str, list[str]] = {}  # by id, of the data's rows and of others
     for where, record in read_table(path):
         name = str(record.get("id"))
         text = answer_in(record, where)
-        if len(texts.get(name, ())) == most:
+        row_texts = texts.setdefault(name, [])
+        if len(row_texts) == most:
             raise RecipeError(
                 f"{where} answers the row {record['id']!r} a second time: keep one answer a row."
             )
-        texts.setdefault(name, []).append(text)
+        row_texts.append(text)
+        # a file may answer more rows than are compared on
         if name not in samples:
             continue
+        # the ids may be those of other data
         key = differing(record, samples[name], where)
         if key:
             raise RecipeError(
                 f"{where} answers another row than the data's {record['id']!r}: they differ in "
                 f"their {key}."
             )
+    # rows without an id are numbered from 1, and a script may have counted from 0
     unknown_ids = texts.keys() - samples.keys()
     if "0" in unknown_ids and "1" in samples:
         raise RecipeError(
@@ -172,7 +190,10 @@ def check_equally_many(path: str, answers: Mapping[str, Sequence[str]]) -> None:
     """Raises RecipeError where some rows have more answers than others."""
     if not answers:
         return
-    counts = {name: len(texts) for name, texts in answers.items()}
+    counts = {}
+    for name, texts in answers.items():
+        counts[name] = len(texts)
+    # the message names a row with each number
     fewest = min(counts, key=counts.__getitem__)
     most = max(counts, key=counts.__getitem__)
     if counts[fewest] < counts[most]:
@@ -189,7 +210,9 @@ def answer_in(record: Mapping[str, Any], where: str) -> str:
     """
     check_texts(record, where)
     completion = record.get("completion")
-    if record.get("id") is None or not isinstance(completion, str | list):
+    # a list holds messages
+    has_text = isinstance(completion, str | list)
+    if record.get("id") is None or not has_text:
         raise RecipeError(
             f"{where} needs an id and a completion, a text, and has {dict(record)!r:.200}."
         )

@@ -25,20 +25,30 @@ def parted(
     cluster: str,
     where: str,
 ) -> tuple[dict[str, list[Values]], list[int]]:
-    """Returns the slices and clusters. records: each row's, with these columns.
+    """Returns the slices, by name each row's values, and each row's cluster as a number.
 
-    Raises RecipeError for others.
+    records: what the data hold of each row, in the rows' order. columns: those to slice by.
+    cluster: the column whose equal values are drawn together, "" for the picture. where: the data's
+    name in messages. Raises RecipeError for a column that no row has.
     """
+    names = list(columns)
+    if cluster:
+        names.append(cluster)
     values: dict[str, list[Values]] = {}
-    for name in filter(None, (*columns, cluster)):
-        values[name] = [values_of(record.get(name)) for record in records]
-        if not any(values[name]):
+    for name in names:
+        column = []
+        for record in records:
+            column.append(values_of(record.get(name)))
+        if not any(column):
             raise RecipeError(f"--slice {name}: no row of {where} has this column.")
+        values[name] = column
     slices = slices_of(rows)
-    slices |= {name: values[name] for name in columns}
+    for name in columns:
+        slices[name] = values[name]
     if cluster:
         return slices, cluster_numbers(values[cluster])
-    return slices, cluster_numbers([picture_identity(row) for row in rows])
+    pictures = [picture_identity(row) for row in rows]
+    return slices, cluster_numbers(pictures)
 
 
 def picture_identity(row: Mapping[str, Any]) -> Any:
@@ -46,7 +56,9 @@ def picture_identity(row: Mapping[str, Any]) -> Any:
     image = row.get("image")
     if image is None:
         return row["id"]
-    return image.mode, image.size, hashlib.blake2b(image.tobytes()).digest()
+    # a digest, since the pixels of all pictures would fill the memory
+    pixels = hashlib.blake2b(image.tobytes())
+    return image.mode, image.size, pixels.digest()
 
 
 def cluster_numbers(values: Sequence[Any]) -> list[int]:
@@ -58,8 +70,8 @@ def cluster_numbers(values: Sequence[Any]) -> list[int]:
 
 
 def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
-    """Slices by what is asked, and in thirds by the longest reference's length, both known before
-    any answer.
+    """Returns the slices that need no column: by what is asked, and in thirds by the longest
+    reference's length. Both are known before any answer, so no answer decides its own slice.
     """
     kinds: list[Values] = []
     for row in rows:
@@ -72,16 +84,22 @@ def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
 def longest_reference(row: Mapping[str, Any]) -> int | None:
     """Returns the words of the longest reference, None for a row without any."""
     references = row.get("reference") or ()
-    return max((len(text.split()) for text in references), default=None)
+    counts = [len(text.split()) for text in references]
+    return max(counts, default=None)
 
 
 def thirds(lengths: Sequence[int | None]) -> list[Values]:
-    """Returns the third in which each length is; () for None."""
+    """Returns the third in which each length is, such as ("up to 12",), ("13 to 20",) or ("over
+    20",); () for None.
+    """
     present = [length for length in lengths if length is not None]
-    short, long = 0, 0
+    # the greatest lengths of the first and the second third
+    short = 0
+    long = 0
     if present:
         edges = quantile(present, [1 / 3, 2 / 3])
-        short, long = round(float(edges[0])), round(float(edges[1]))
+        short = round(float(edges[0]))
+        long = round(float(edges[1]))
     names: list[Values] = []
     for length in lengths:
         if length is None:
@@ -96,6 +114,8 @@ def thirds(lengths: Sequence[int | None]) -> list[Values]:
 
 
 def values_of(value: Any) -> Values:
-    """Returns a column's value as texts: those of a list, or the one."""
+    """Returns a column's value as texts: ("3",) of 3, ("dog", "cat") of ["dog", "cat"], () of
+    None.
+    """
     listed = value if isinstance(value, list) else [value]
     return tuple(str(entry) for entry in listed if entry is not None)

@@ -24,7 +24,11 @@ INDENT = " " * 4
 
 
 class Listener(Judge):
-    """Keeps the first question, and answers none. judge: whose place it takes."""
+    """Keeps the first question, and answers none.
+
+    Args:
+        judge: whose place it takes. It is read and named as this one, and never asked.
+    """
 
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
@@ -51,8 +55,13 @@ class Listener(Judge):
 class ReadRow:
     """A row as its metric reads it.
 
-    written: the completion. plain: what is read of it, None where it is read as written.
-    references: with people's answers. question: the judge's first, None where nothing is asked.
+    Attributes:
+        id: the row's.
+        verdict: the row's, by the real judge.
+        written: the completion.
+        plain: what is read of it; None for a metric that reads it as written.
+        references: the references that are read, and people's answers.
+        question: the first that the judge is asked; None where nothing is asked.
     """
 
     id: str
@@ -76,8 +85,12 @@ def readings(
     read_rows = []
     for row, verdict in zip(rows, verdicts, strict=True):
         sample = row.sample
+        # a row that cannot be read is the sentence that says why, which its verdict holds too
         if not isinstance(sample, Sample):
-            read_rows.append(ReadRow(row.id, verdict, "", None, (), None))
+            unreadable = ReadRow(
+                row.id, verdict, written="", plain=None, references=(), question=None
+            )
+            read_rows.append(unreadable)
             continue
         question = None
         if listener is not None:
@@ -90,11 +103,19 @@ def readings(
             question = listener.first
         read = sample
         plain = None
+        # as published, a metric reads markup too
         if isinstance(reward, PlainTextReward) and reward.mode != "published":
             read = plain_sample(sample)
             plain = read.completion
-        references = (*read.references, *read.answers)
-        read_rows.append(ReadRow(row.id, verdict, sample.completion, plain, references, question))
+        read_row = ReadRow(
+            row.id,
+            verdict,
+            written=sample.completion,
+            plain=plain,
+            references=(*read.references, *read.answers),
+            question=question,
+        )
+        read_rows.append(read_row)
     return read_rows
 
 
@@ -103,13 +124,16 @@ def in_text(row: ReadRow) -> str:
     verdict = row.verdict
     score = "no score" if verdict.score is None else f"{verdict.score:.3f}"
     lines = [f"Row {row.id}: {score}, {verdict.status}"]
+    # what is said of the completion, in this order
     facts = {"note": verdict.note, "written": row.written or "nothing"}
     if row.plain is not None and row.plain == row.written:
         facts["read"] = "as written"
     elif row.plain is not None:
         facts["read"] = row.plain or "nothing"
     if verdict.unread:
-        facts["not read"] = str(not_read([(row.written, verdict.unread)]))
+        unread = not_read([(row.written, verdict.unread)])
+        facts["not read"] = str(unread)
+    # of "The colour is red." LAVE rates "red" alone
     if row.question is not None and isinstance(row.question.probe, AnswerProbe):
         facts["the answer in it"] = row.question.probe.candidate
     for name, text in facts.items():
@@ -137,15 +161,21 @@ def question_lines(question: Question) -> list[str]:
 
 
 def both_ends(text: str, max_characters: int = MAX_TEXT_CHARACTERS) -> str:
-    """Returns the text, or its two ends and how long it is."""
+    """Returns the text, or of one with more than `max_characters` its two ends and how long it
+    is.
+    """
     if len(text) <= max_characters:
         return text
     half = max_characters // 2
-    return f"{text[:half]} [...] {text[-half:]} ({len(text):,} characters)"
+    begin = text[:half]
+    end = text[-half:]
+    return f"{begin} [...] {end} ({len(text):,} characters)"
 
 
 def visible(text: str) -> str:
-    """Returns the text with what a terminal would obey, or not show, as escapes."""
+    """Returns the text with what a terminal would obey, or not show, as escapes. A completion is
+    hostile input, and its escape sequences could clear the screen.
+    """
     characters = []
     for character in text:
         if not character.isprintable():

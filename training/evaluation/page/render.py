@@ -42,7 +42,10 @@ def write_rendered(path: Path, template: str, **values: Any) -> str:
 
 
 def check_page(path: Path | None, overwrite: bool, command: str) -> None:
-    """Raises ValueError where --html names a file that is no page of this command."""
+    """Raises ValueError where --html names a file that is no page of this command, which writing
+    would destroy. overwrite: whether that is wanted. command: such as "score".
+    """
+    # what the command's own template begins with
     start = f"<!doctype html><!-- spanreward {command} -->".encode()
     if overwrite or path is None or not path.is_file():
         return
@@ -61,6 +64,7 @@ def data_uri(image: Image.Image, largest: int = 320) -> str:
     as JPEG.
     """
     small = image.convert("RGB")
+    # it shrinks a picture, and never enlarges one
     small.thumbnail((largest, largest))
     kind = "PNG" if max(small.size) <= MAX_EXACT_PIXELS else "JPEG"
     buffer = io.BytesIO()
@@ -75,11 +79,14 @@ def received(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
     no character gives no span.
     """
     sizes = [abs(advantage) for _, _, advantage in tokens]
+    # 1 where all advantages are 0, and nothing is to be divided by
     largest = max(sizes, default=0.0) or 1.0
     spans = []
     for place, (start, end, advantage) in enumerate(tokens):
         if start < end:
+            # from [-largest, largest] to [0, 1]
             score = 0.5 + advantage / (2 * largest)
             note = f"advantage {advantage:+.2f}"
-            spans.append(Span(start, end, score, advantage, "token", note, place))
+            span = Span(start, end, score, advantage, "token", note, place)
+            spans.append(span)
     return spans

@@ -25,8 +25,11 @@ HUES = 6  # colours that the page has for models
 
 
 def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPrompt]) -> None:
-    """Writes the page. Raises ValueError for spans outside a text."""
+    """Writes the page. examples: the prompts to show, in their order on the page. Raises ValueError
+    for spans outside a text.
+    """
     page_filters = prompt_filters(examples)
+    # the seventh model has the first one's colour again
     hues = {}
     for number, model in enumerate(comparison.models):
         hues[model] = number % HUES
@@ -52,7 +55,7 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
 
 def middle_examples(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
     """Returns the middle one, by its margin, of the prompts that were won, of those lost, and of
-    those tied.
+    those tied: examples that are typical, as the best and the worst case are not.
     """
     middle = []
     for outcome in ("won", "lost", "tied"):
@@ -67,15 +70,18 @@ def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str,
     """Returns the filters of prompts that have two values or more, as (name, {value: indices of its
     prompts}).
     """
+    # by filter, of each prompt its values; a slice may have several
     values_of: dict[str, list[Sequence[str]]] = {
         "outcome": [],
         "the last answer is": [],
         "metrics": [],
     }
     for example in examples:
+        agreement = "disagree" if example.disagree else "agree"
         values_of["outcome"].append((example.outcome,))
         values_of["the last answer is"].append((example.length,))
-        values_of["metrics"].append(("disagree" if example.disagree else "agree",))
+        values_of["metrics"].append((agreement,))
+    # all prompts have the same slices
     if examples:
         for name in examples[0].slices:
             values_of[name] = [example.slices[name] for example in examples]
@@ -95,7 +101,8 @@ def filter_classes(
 ) -> list[str]:
     """Returns each prompt's CSS classes: f2-0 is the first value of the third filter.
 
-    They hold no text of the data.
+    They hold no text of the data, which might close the attribute or the style sheet. filters: of
+    `prompt_filters`. count: of the prompts.
     """
     classes: list[list[str]] = [[] for _ in range(count)]
     for number, (_, prompts_of) in enumerate(filters):
@@ -109,12 +116,17 @@ def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
     """Returns, by metric, the lowest (at most 0) and highest difference to draw; metrics in [0, 1]
     share one range.
     """
-    values: dict[str, list[float]] = {metric: [0.0] for metric in comparison.metrics}
+    # by metric, whatever the page draws of any pair, and the line at 0
+    values: dict[str, list[float]] = {}
+    for metric in comparison.metrics:
+        values[metric] = [0.0]
     for pair in comparison.pairs:
         for metric, entry in pair.metrics.items():
             gap = entry.difference
-            ends = [gap.mean, gap.low, gap.high, gap.both_low, gap.both_high, *gap.per_seed]
+            interval = [gap.low, gap.high, gap.both_low, gap.both_high]
+            ends = [gap.mean, *interval, *gap.per_seed]
             values[metric] += [value for value in ends if value is not None]
+    # metrics in [0, 1] are compared with each other by eye, so they have one scale
     shares = [metric for metric in values if decimals(comparison, metric) == 3]
     share_values = []
     for metric in shares:
@@ -124,7 +136,8 @@ def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
         drawn = share_values if metric in shares else metric_values
         lowest = min(drawn)
         # a range is never empty, since the page divides by it
-        ranges[metric] = (lowest, max(*drawn, lowest + 1e-9))
+        highest = max(*drawn, lowest + 1e-9)
+        ranges[metric] = (lowest, highest)
     return ranges
 
 

@@ -34,14 +34,20 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
     metrics = comparison.metrics
     parts = comparison.parts
     size = {"seeds": setup.seeds, "prompts": len(setup.prompts.rows)}
-    pairs = {f"{pair.later}_minus_{pair.earlier}": pair for pair in comparison.pairs}
-    differences: dict[str, dict[str, Any]] = {}
+    differences = {}
     slices = {}
-    for name, pair in pairs.items():
-        slices[name] = [sliced(row) for row in pair.slices]
-        table = differences[name] = {}
+    sentences = {}
+    headlines = {}
+    for pair in comparison.pairs:
+        name = f"{pair.later}_minus_{pair.earlier}"
+        table = {}
         for metric, entry in pair.metrics.items():
             table[metric] = compared(entry, metrics[metric].main)
+        differences[name] = table
+        slices[name] = [sliced(row) for row in pair.slices]
+        sentences[name] = pair.sentence
+        headlines[name] = pair.headline
+    # {} where no metric is split by kind
     part_tables = {}
     if parts.models:
         part_differences = {}
@@ -63,49 +69,51 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "facts": setup.facts,
         "columns": list(setup.columns),
         "slices": slices,
-        "sentences": {name: pair.sentence for name, pair in pairs.items()},
-        "headlines": {name: pair.headline for name, pair in pairs.items()},
-        "referees": {name: asdict(metric) for name, metric in metrics.items()},
+        "sentences": sentences,
+        "headlines": headlines,
+        "referees": plain_by_name(metrics),
         "lost_by": comparison.lost_by,
         "leaderboard": {
             "metric": comparison.lost_by[0],
             "rows": [ranked(row) for row in comparison.ranking],
         },
         "parts": part_tables,
-        "compute": {side: asdict(compute) for side, compute in comparison.compute.items()},
+        "compute": plain_by_name(comparison.compute),
         "data": setup.prompts.source,
         "max_tokens": setup.max_tokens,
         "readers": setup.readers,
         "notes": comparison.notes,
         "warnings": comparison.warnings,
     }
+    # keys that a comparison without such answers does not have
     if comparison.failures:
-        results["no_answers"] = by_side(comparison.failures)
+        results["no_answers"] = plain_by_name(comparison.failures)
     if comparison.not_read:
-        results["not_read"] = by_side(comparison.not_read)
+        results["not_read"] = plain_by_name(comparison.not_read)
     return results
 
 
-def by_side(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns each side's dataclass as plain data."""
-    return {side: asdict(fact) for side, fact in facts.items()}
+def plain_by_name(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the dataclass of each side, or of each metric, as plain data."""
+    return {name: asdict(fact) for name, fact in facts.items()}
 
 
 def estimate_tables(tables: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any]:
     """Returns {model or pair: {metric: estimate}} with the estimates as plain data."""
     plain: dict[str, Any] = {}
     for name, table in tables.items():
-        plain[name] = {metric: asdict(estimate) for metric, estimate in table.items()}
+        plain[name] = plain_by_name(table)
     return plain
 
 
 def compared(entry: Compared, main: bool) -> dict[str, Any]:
     """Returns one metric of a pair as one flat mapping. main: whether it has a verdict."""
     fields = asdict(entry)
+    # in the order of the file's keys
     result = dict(fields["difference"])
     if entry.holm is not None:
         result["holm"] = entry.holm
-    result |= fields["outcome"]
+    result.update(fields["outcome"])
     if main:
         result["win_rate"] = fields["win_rate"]
     return result
@@ -114,12 +122,14 @@ def compared(entry: Compared, main: bool) -> dict[str, Any]:
 def sliced(row: Slice) -> dict[str, Any]:
     """Returns one metric on one slice as one flat mapping."""
     result = asdict(row)
+    # the fields of these two stand beside the others, after them
     difference = result.pop("difference")
     outcome = result.pop("outcome")
     for name, value in difference.items():
         if name not in NOT_OF_SLICES:
             result[name] = value
-    return result | outcome
+    result.update(outcome)
+    return result
 
 
 def ranked(row: Ranked) -> dict[str, Any]:
@@ -131,19 +141,27 @@ def ranked(row: Ranked) -> dict[str, Any]:
 
 
 def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
-    """Writes a line per side, run and prompt: the completion, its scores, the shown verdict, the
-    row's fingerprint.
+    """Writes a line for each side, run, prompt and sample: the completion, its scores, the shown
+    verdict, the row's fingerprint. Raises OSError.
     """
-    rows = setup.prompts.rows
-    row_marks = [row_fingerprint(row) for row in rows]
     with path.open("w", encoding="utf-8") as file:
-        for side, runs in answers.items():
-            for run, (seed, run_answers) in enumerate(zip(setup.seeds, runs, strict=True), start=1):
-                about_run = {"model": side, "run": run, "seed": seed}
-                for row, mark, answer in zip(rows, row_marks, run_answers, strict=True):
-                    for facts in sample_facts(answer):
-                        line = {**about_run, "id": row["id"], **facts, ROW: mark}
-                        file.write(json.dumps(line) + "\n")
+        for line in _completion_lines(setup, answers):
+            file.write(json.dumps(line) + "\n")
+
+
+def _completion_lines(setup: Setup, answers: Answers) -> Iterator[dict[str, Any]]:
+    """Yields what each line of completions.jsonl holds. Runs count from 1."""
+    rows = setup.prompts.rows
+    # once a row, since a picture's pixels are hashed
+    row_marks = [row_fingerprint(row) for row in rows]
+    for side, runs in answers.items():
+        runs_with_seed = zip(setup.seeds, runs, strict=True)
+        for run, (seed, run_answers) in enumerate(runs_with_seed, start=1):
+            about_run = {"model": side, "run": run, "seed": seed}
+            marked_answers = zip(rows, row_marks, run_answers, strict=True)
+            for row, mark, answer in marked_answers:
+                for facts in sample_facts(answer):
+                    yield {**about_run, "id": row["id"], **facts, ROW: mark}
 
 
 def sample_facts(answer: JudgedAnswer) -> Iterator[dict[str, Any]]:

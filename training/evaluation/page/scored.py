@@ -39,9 +39,11 @@ def write_scored(
     Raises OSError, and ValueError for a span past its text.
     """
     tally = Tally()
+    # the tally fills while its completions are read, so its order comes after
     unread = not_read(tally.completions(rows, verdicts))
     order = tally.order()
     pictured = set(first_and_last(order, MAX_PAGE_PICTURES))
+    # the page's policy runs the script with this hash, and none that a completion brings
     script = SCRIPT_FILE.read_text("utf-8")
     script_hash = hashlib.sha256(script.encode()).digest()
     page_rows = []
@@ -95,11 +97,16 @@ def first_and_last(order: Sequence[int], most: int) -> Sequence[int]:
     """Returns the order, or the first and last of it, `most` together."""
     if len(order) <= most:
         return order
-    return [*order[: most // 2], *order[-most // 2 :]]
+    first = most // 2
+    last = most - first
+    return [*order[:first], *order[-last:]]
 
 
 def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
-    """Returns what the script draws of a row: texts, and texts in pieces."""
+    """Returns what the script draws of a row: texts, and texts in pieces. pictured: whether its
+    picture is on the page, if it has one.
+    """
+    # a row that cannot be read is a sentence, and shows no texts of its own
     sample = Sample("", "") if isinstance(row.sample, str) else row.sample
     picture = None
     # a picture that cannot be opened is left out
@@ -130,17 +137,19 @@ def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]
 def pieces(
     text: str, spans: Sequence[Span], unread: Sequence[Unread] = ()
 ) -> list[tuple[Any, ...]]:
-    """Returns (text), or (text, level, score, notes) of what is judged; of what was not read also
-    its kind, with None for the others where it is not judged.
+    """Returns the text cut where its judgment changes: (text) of what no span covers, (text, level,
+    score, notes) of what is judged. What was not read has its kind as a fifth entry, with None for
+    level and score where it is not judged.
     """
     cut: list[tuple[Any, ...]] = []
     for segment in segments(text, spans, unread):
-        piece: tuple[Any, ...] = (segment.text,)
+        piece: list[Any] = [segment.text]
         if segment.score is not None:
-            piece = (segment.text, level(segment.score), segment.score, segment.notes)
+            piece += [level(segment.score), segment.score, segment.notes]
         elif segment.unread:
-            piece = (segment.text, None, None, ())
+            # the script finds the kind in fifth place
+            piece += [None, None, ()]
         if segment.unread:
-            piece += (segment.unread,)
-        cut.append(piece)
+            piece.append(segment.unread)
+        cut.append(tuple(piece))
     return cut

@@ -27,8 +27,15 @@ class ShownPrompt:
     """One held-out prompt and every model's answer, by model name in the order to show.
 
     Attributes:
+        image: the prompt's picture, None without one.
+        prompt: what was asked.
+        references: of the row, or people's answers where it has none.
+        answers: by model.
+        id: the row's.
+        question: the row's, "" without one.
         outcome: of the last model against the one before it: won, tied, lost, or "not judged".
-        margin: the difference in the metric `by`; None where it was not judged.
+        margin: the last model's score less the earlier one's; None where it was not judged.
+        by: the metric of the margin, "" where it was not judged.
         length: whether the last model's answer is longer, shorter or "as long", in words.
         disagree: whether the metrics prefer different answers.
         slices: the prompt's values, by slice.
@@ -55,21 +62,30 @@ def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) ->
     """
     examples = []
     for number, row in enumerate(prompts.rows):
-        row_answers = {model: runs[0][number] for model, runs in answers.items()}
-        *_, earlier, later = row_answers.values()
-        gaps = {}
+        row_answers = {}
+        for model, runs in answers.items():
+            first_run = runs[0]
+            row_answers[model] = first_run[number]
+        earlier, later = list(row_answers.values())[-2:]
+        gaps = {}  # in the order of `lost_by`
         for metric in lost_by:
             gap = score_gap(later, earlier, metric)
             if gap is not None:
                 gaps[metric] = gap
-        signs = set(map(gap_sign, gaps.values()))
+        gap_signs = set(map(gap_sign, gaps.values()))
+        # the first metric that both answers have says who lost
         by = next(iter(gaps), "")
         margin = gaps.get(by)
         outcome = "not judged"
         if margin is not None:
             outcome = OUTCOMES[gap_sign(margin)]
+        length = LENGTHS[0]
         more_words = score_gap(later, earlier, "words")
-        length = LENGTHS[0] if more_words is None else LENGTHS[gap_sign(more_words)]
+        if more_words is not None:
+            length = LENGTHS[gap_sign(more_words)]
+        row_slices = {}
+        for name, values in prompts.slices.items():
+            row_slices[name] = values[number]
         example = ShownPrompt(
             image=row.get("image"),
             prompt=row["prompt"][0]["content"],
@@ -81,8 +97,9 @@ def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) ->
             margin=margin,
             by=by,
             length=length,
-            disagree={1, -1} <= signs,
-            slices={name: values[number] for name, values in prompts.slices.items()},
+            # ties disagree with nothing
+            disagree=1 in gap_signs and -1 in gap_signs,
+            slices=row_slices,
         )
         examples.append(example)
     examples.sort(key=by_margin)

@@ -44,7 +44,9 @@ def unjudged(evaluation: Evaluation) -> Iterator[str]:
     with the first reason.
     """
     why = first_failure(evaluation.answers)
-    for metric in next(iter(evaluation.failed.values())):
+    # all sides have the same metrics
+    metrics = next(iter(evaluation.failed.values()))
+    for metric in metrics:
         shares = [table[metric].mean() for table in evaluation.failed.values()]
         share = np.mean(shares)
         if share > MAX_FAULTY_SHARE:
@@ -72,6 +74,7 @@ def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
             # each prompt's failures, over all runs
             counts_a = failed_a.sum(axis=0)
             counts_b = failed_b.sum(axis=0)
+            # a sign test: by chance, as many prompts go one way as the other
             more_of_a = int((counts_a > counts_b).sum())
             unequal = int((counts_a != counts_b).sum())
             if unequal and binomtest(more_of_a, unequal).pvalue < LEVEL:
@@ -103,9 +106,11 @@ def alike(answers: Answers) -> Iterator[str]:
             continue
         first_run = runs_of_texts[0]
         prompts = len(first_run)
+        # two or three answers may be alike by chance
         if prompts < MIN_PROMPTS:
             continue
-        ((text, count),) = Counter(first_run).most_common(1)
+        most_common = Counter(first_run).most_common(1)
+        text, count = most_common[0]
         if count > MAX_IDENTICAL_SHARE * prompts:
             yield f"{side} gives one answer to {count} of {prompts} prompts: {text[:60]!r}"
 
@@ -117,7 +122,8 @@ def notes_on_samples(answers: Answers) -> Iterator[str]:
         counts[side] = max(map(samples_a_prompt, runs), default=1)
     if set(counts.values()) == {1}:
         return
-    samples = ", ".join(f"{count} of {side}" for side, count in counts.items())
+    texts = [f"{count} of {side}" for side, count in counts.items()]
+    samples = ", ".join(texts)
     yield (
         f"each prompt has several sampled answers ({samples}): its scores are their means, and "
         "the page shows the first"
@@ -130,7 +136,8 @@ def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotR
     """Returns how much of each side's answers was not read; {} where all of all sides was."""
     unread_of = {}
     for side, side_answers in answers.items():
-        unread_of[side] = not_read((answer.text, answer.verdict.unread) for answer in side_answers)
+        completions = [(answer.text, answer.verdict.unread) for answer in side_answers]
+        unread_of[side] = not_read(completions)
     if not any(unread.unread for unread in unread_of.values()):
         return {}
     return unread_of
@@ -151,7 +158,9 @@ def leaks(setup: Setup) -> Iterator[str]:
     """
     rows = setup.prompts.rows
     source = setup.prompts.source
+    # a row without a question, references and answers is like any other such row
     contents = set(map(row_content, rows)) - {row_content({})}
+    # a file of --data is no block of a recipe
     compared_blocks = []
     if source.get("source") not in (None, "rows"):
         compared = TypeAdapter(DataPart).validate_python(source)
@@ -159,10 +168,13 @@ def leaks(setup: Setup) -> Iterator[str]:
     for side, runs in setup.sides.items():
         for run in dict.fromkeys(runs):
             data = recipe_of(run).get("data")
+            # a file of answers, or a model of the hub
             if not data:
                 continue
-            for part in TypeAdapter(DataPart).validate_python(data).parts:
-                where = " ".join(filter(None, rows_of(part)))
+            trained = TypeAdapter(DataPart).validate_python(data)
+            for part in trained.parts:
+                block = rows_of(part)
+                where = " ".join(filter(None, block))
                 if isinstance(part, JsonlPart) and Path(part.path).is_file():
                     shared = contents & contents_of(part)
                     if shared:
@@ -170,7 +182,7 @@ def leaks(setup: Setup) -> Iterator[str]:
                             f"{side} ({run}) was trained on {len(shared)} of these {len(rows)} "
                             f"rows ({where})"
                         )
-                elif rows_of(part) in compared_blocks:
+                elif block in compared_blocks:
                     yield f"{side} ({run}) was trained on these data ({where})"
 
 
@@ -198,14 +210,18 @@ def looks(
     }
     for metric, fault in faults.items():
         for side, table in models.items():
-            shares = table[metric].per_seed if metric in table else ()
+            # answers from files alone have no `truncated`
+            if metric not in table:
+                continue
+            shares = table[metric].per_seed
             for seed, share in zip(setup.seeds, shares, strict=False):
                 if share is None or share <= MAX_FAULTY_SHARE:
                     continue
                 run = side if setup.fixed else f"{side}, seed {seed}"
                 caution = f"{run}: {share:.0%} of its answers here are {fault}"
                 test = binomtest(round(share * prompts), prompts)
-                if test.proportion_ci(method="wilson").low > MAX_FAULTY_SHARE:
+                bounds = test.proportion_ci(method="wilson")
+                if bounds.low > MAX_FAULTY_SHARE:
                     warnings.append(caution)
                 else:
                     notes.append(caution)
@@ -216,7 +232,10 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
     """Yields what limits the figures: no other judge, decoding that is not known, references that
     PoSh needs long.
     """
-    kinds = {metric.kind for metric in metrics.values() if metric.main}
+    kinds = set()
+    for metric in metrics.values():
+        if metric.main:
+            kinds.add(metric.kind)
     if "trained" in kinds and "untrained" not in kinds:
         caution = "every judge here is one that a model was trained on"
         yield f'{caution}: name held-out metrics under "referees" in the recipe'
@@ -225,7 +244,11 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
             "nothing here says what every side was trained on, so a judge may be one that it "
             "has learned to please"
         )
-    files = [side for side, runs in setup.sides.items() if any(map(is_table, runs))]
+    files = []
+    for side, runs in setup.sides.items():
+        if any(map(is_table, runs)):
+            files.append(side)
+    # where all are files, no side is known to decode otherwise than the others
     if files and len(files) < len(setup.sides):
         yield (
             f"{' and '.join(files)}: how the answers were decoded (greedy or sampled, how long) is "
@@ -233,7 +256,7 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
         )
     if not any(map(looks_up_references, setup.parts)):
         return
-    words = []
+    words = []  # of each reference
     for row in setup.prompts.rows:
         for text in row.get("reference") or ():
             words.append(len(text.split()))

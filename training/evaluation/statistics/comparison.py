@@ -6,12 +6,13 @@ comparison.pairs[-1].metrics["posh_f1"].outcome.verdict         # "better"
 comparison.warnings                                             # what a reader must know first
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
 
 from spanreward.rewards.base.unread import NotRead
 from spanreward.rewards.comparison.crossed import holm
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
 from spanreward.training.evaluation.answer_scores.metrics import (
     Metric,
@@ -53,10 +54,14 @@ from spanreward.training.evaluation.statistics.waiting import Failures, failures
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """rank: 1 plus the number of models that are higher beyond chance over prompts, at LEVEL,
-    adjusted over all pairs (Holm); None without a score, and where the verdict waits. tied: the
-    models that are neither higher nor lower beyond chance. Of other training seeds this says
-    nothing.
+    """A model's line of the leaderboard. Of other training seeds it says nothing.
+
+    Attributes:
+        model: its side's name.
+        rank: 1 plus the number of models that are higher beyond chance over prompts, at LEVEL,
+            adjusted over all pairs (Holm); None without a score, and where the verdict waits.
+        mean: of the decisive metric.
+        tied: the models that are neither higher nor lower beyond chance.
     """
 
     model: str
@@ -70,11 +75,14 @@ class Comparison:
     """What is printed and shown.
 
     Attributes:
+        setup: what was asked for.
+        metrics: by name, in the order of tables.
         models: {model: {metric: mean}}.
         pairs: every later model against every earlier one.
         lost_by: the main metrics in the order in which they say who lost a prompt.
         ranking: the models by the first of them, the best first.
         parts: of the metrics that are split by kind.
+        compute: by side, what it cost.
         notes: what limits the figures.
         warnings: what a reader must know before them.
         failures: by side, answers that look like failures of whoever was asked. No verdict is given
@@ -101,19 +109,14 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     """Returns the comparison. Raises ValueError where nothing could be judged."""
     scores = evaluation.scores
     prompts = setup.prompts
-    metrics = metrics_of(setup, next(iter(scores.values())))
+    first_table = next(iter(scores.values()))  # all sides have the same metrics
+    metrics = metrics_of(setup, first_table)
     answers_of = {}
     for side, runs in evaluation.answers.items():
         answers_of[side] = list(every_sample(chain(*runs)))
     if not any(metric.main for metric in metrics.values()):
-        names = [reward.__name__ for reward in setup.rewards]
-        notes = [answer.verdict.note for answer in chain(*answers_of.values())]
-        note = next(filter(None, notes), "")
-        why = f" ({note})" if note else ""
-        raise ValueError(
-            f"the rewards {names} apply to none of these answers, and no metric without a "
-            f"judge{why}."
-        )
+        raise _nothing_judged(setup, answers_of)
+    # means, differences and verdicts
     scales = {}
     for reward in setup.rewards:
         for name in names_of(reward):
@@ -124,11 +127,13 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     )
     failures = failures_of(setup, evaluation.answers)
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
+    # the ranking is by one metric, the one that first says who lost a prompt
     order = lost_by(metrics)
     decisive = order[0]
     decisive_scores = {side: table[decisive] for side, table in scores.items()}
     decisive_means = {model: table[decisive] for model, table in summary.models.items()}
     lengths = {side: table.get("length") for side, table in scores.items()}
+    # what a reader must know, what concerns all figures first
     look_warnings, look_notes = looks(setup, summary.models)
     opposed = []
     for pair in pairs:
@@ -139,28 +144,23 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         *lopsided(evaluation.failed),
         *unjudged(evaluation),
         *alike(evaluation.answers),
+        *prompts.warnings,
+        *leaks(setup),
+        *_left_out(setup, metrics),
+        *look_warnings,
     ]
-    warnings += [*prompts.warnings, *leaks(setup)]
-    for reward in setup.rewards:
-        if names_of(reward)[0] not in metrics:
-            warnings.append(
-                f"the reward {reward.__name__} applies to none of these answers, and is not in "
-                "the tables"
-            )
-    warnings += look_warnings
     for warnings_of_pair, _ in opposed:
         warnings += warnings_of_pair
-    notes = []
-    for side, answers in answers_of.items():
-        empty = [answer for answer in answers if not answer.text.strip()]
-        if empty:
-            notes.append(
-                f"{side}: {len(empty)} answers are empty, as a table's cell may be, and score 0"
-            )
-    notes += notes_on_samples(evaluation.answers)
+    # what limits the figures
     unread_of = not_read_by(answers_of)
-    notes += much_unread(unread_of)
-    notes += [*look_notes, *prompts.notes, *caveats(setup, metrics)]
+    notes = [
+        *_notes_on_empty(answers_of),
+        *notes_on_samples(evaluation.answers),
+        *much_unread(unread_of),
+        *look_notes,
+        *prompts.notes,
+        *caveats(setup, metrics),
+    ]
     for _, notes_of_pair in opposed:
         notes += notes_of_pair
     return Comparison(
@@ -179,14 +179,47 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     )
 
 
+def _nothing_judged(setup: Setup, answers_of: Mapping[str, Sequence[JudgedAnswer]]) -> ValueError:
+    """Returns the error for answers that no main metric applies to, with the first reason."""
+    names = [reward.__name__ for reward in setup.rewards]
+    notes = [answer.verdict.note for answer in chain(*answers_of.values())]
+    note = next(filter(None, notes), "")
+    why = f" ({note})" if note else ""
+    return ValueError(
+        f"the rewards {names} apply to none of these answers, and no metric without a judge{why}."
+    )
+
+
+def _left_out(setup: Setup, metrics: Container[str]) -> Iterator[str]:
+    """Yields a warning for every reward without a column in the tables."""
+    for reward in setup.rewards:
+        main_name = names_of(reward)[0]
+        if main_name not in metrics:
+            yield (
+                f"the reward {reward.__name__} applies to none of these answers, and is not in "
+                "the tables"
+            )
+
+
+def _notes_on_empty(answers_of: Mapping[str, Sequence[JudgedAnswer]]) -> Iterator[str]:
+    """Yields a note for every side with answers without text."""
+    for side, answers in answers_of.items():
+        empty = [answer for answer in answers if not answer.text.strip()]
+        if empty:
+            yield f"{side}: {len(empty)} answers are empty, as a table's cell may be, and score 0"
+
+
 def leaderboard(
     scores: Mapping[str, Array],
     means: Mapping[str, Estimate],
     clusters: Sequence[int] | None = None,
     waiting: Container[str] = (),
 ) -> list[Ranked]:
-    """Returns the models by their mean of one metric; those without a score come last. scores:
-    (seeds, prompts). waiting: models that have no rank yet.
+    """Returns the models by their mean of one metric, the best first; those without a rank come
+    last.
+
+    scores: by model, (seeds, prompts). means: by model, of the same scores. clusters: a number for
+    each prompt, the same for those that are drawn together. waiting: models that have no rank yet.
     """
     mean_of = {}  # of the models that are ranked
     for model, estimate in means.items():
@@ -199,20 +232,25 @@ def leaderboard(
         gap, _ = in_clusters(differences(scores[a], scores[b]), clusters)
         p = sign_flips(gap)
         gaps.append(gap)
+        # of a single prompt nothing can be said
         p_values.append(1.0 if p is None else p)
     # by model, the models that are higher and lower beyond chance
     higher: dict[str, set[str]] = {model: set() for model in mean_of}
     lower: dict[str, set[str]] = {model: set() for model in mean_of}
     for (a, b), gap, adjusted_p in zip(pairs, gaps, holm(p_values), strict=True):
-        if adjusted_p < LEVEL:
-            winner, loser = (a, b) if gap.mean() > 0 else (b, a)
-            higher[loser].add(winner)
-            lower[winner].add(loser)
+        if adjusted_p >= LEVEL:
+            continue
+        winner, loser = b, a
+        if gap.mean() > 0:
+            winner, loser = a, b
+        higher[loser].add(winner)
+        lower[winner].add(loser)
     rows = []
     for model in sorted(mean_of, key=mean_of.__getitem__, reverse=True):
+        rank = 1 + len(higher[model])
         apart = {model, *higher[model], *lower[model]}
         tied = [other for other in mean_of if other not in apart]
-        rows.append(Ranked(model, 1 + len(higher[model]), means[model], tied))
+        rows.append(Ranked(model, rank, means[model], tied))
     for model, estimate in means.items():
         if model not in mean_of:
             rows.append(Ranked(model, None, estimate, []))

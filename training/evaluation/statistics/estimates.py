@@ -26,12 +26,18 @@ MARGIN = 1e-9  # absorbs rounding: scores that are nearer to each other are a ti
 class Estimate:
     """A mean over prompts with its 95 % interval, and the mean of each seed, in the metric's unit.
 
-    mean: None where no prompt has a score. low, high: None for fewer than two prompts. per_seed:
-    None for a seed without a prompt. runs_low, runs_high: the 95 % interval over training seeds,
-    None for fewer than MIN_SEEDS. both_low, both_high: over prompts and seeds together
-    (comparison/crossed.py), with its p, standard error and degrees of freedom; for fewer than
-    MIN_SEEDS over prompts alone. counted: prompts. trained: training seeds. failed: judgments that
-    failed.
+    Attributes:
+        mean: None where no prompt has a score.
+        low, high: the 95 % interval over prompts; None for fewer than two prompts.
+        per_seed: the mean of each row; None for one without a score.
+        runs_low, runs_high: the 95 % interval over training seeds; None for fewer than MIN_SEEDS.
+        both_low, both_high: the 95 % interval over prompts and seeds together
+            (comparison/crossed.py); for fewer than MIN_SEEDS over prompts alone.
+        p: of a mean of 0 by the same variance, two-sided.
+        error, freedom: its standard error and degrees of freedom.
+        counted: prompts with a score.
+        trained: training seeds with a score.
+        failed: judgments that failed.
     """
 
     mean: float | None
@@ -52,9 +58,13 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference(Estimate):
-    """A later model's scores less an earlier one's. win, tie, loss: (seed, prompt) pairs where the
-    later is higher, within MARGIN, and lower. failed: pairs left out. worst_case: the lowest and
-    highest mean that failed judgments allow; None where nothing failed.
+    """A later model's scores less an earlier one's.
+
+    Attributes:
+        failed: pairs that are left out because a judge failed on one of them.
+        win, tie, loss: (seed, prompt) pairs where the later is higher, within MARGIN, and lower.
+        worst_case: the lowest and highest mean that failed judgments allow; None where nothing
+            failed.
     """
 
     win: int = 0
@@ -79,14 +89,16 @@ def estimate_of(
     are not independent.
     """
     array = as_scores(values)
-    prompts, _ = in_clusters(array, None)
+    prompts, _ = in_clusters(array, None)  # each prompt's mean over its rows
     per_seed: list[float | None] = []
     for mean in nan_means(array):
         per_seed.append(None if np.isnan(mean) else float(mean))
     if not len(prompts):
         return Estimate(None, None, None, per_seed)
+    # over prompts: clusters are drawn whole, and a draw's mean is its sum by its number
     sums, counts = in_clusters(array, clusters)
     interval = ratio_interval(sums, counts, draws=resamples)
+    # over training seeds
     row_seeds = range(len(array)) if seeds is None else seeds
     trained = of_seeds(array, row_seeds)
     has_score = ~np.isnan(trained).all(axis=1)
@@ -102,8 +114,10 @@ def estimate_of(
         counted=len(prompts),
         trained=len(trained),
     )
-    # with too few seeds, the interval is over prompts alone: one row of their means
-    crossed_rows = trained if len(trained) >= MIN_SEEDS else nan_means(array.T)[None]
+    # over both; with too few seeds over prompts alone, in one row of their means
+    crossed_rows = trained
+    if len(trained) < MIN_SEEDS:
+        crossed_rows = nan_means(array.T)[None]
     both = crossed(crossed_rows, clusters)
     if both is None:
         return estimate
@@ -140,9 +154,9 @@ def paired_difference(
 
 
 def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:
-    """Returns the sum of the prompts' means in each cluster, and its number of prompts.
-
-    By default each is a prompt.
+    """Returns the sum of the prompts' means in each cluster, and its number of prompts, of prompts
+    with a score. values: (seeds, prompts). clusters: a number for each prompt; without them each
+    prompt is a cluster.
     """
     means = nan_means(values.T)
     present = ~np.isnan(means)
@@ -162,9 +176,11 @@ def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[N
     """
     if len(means) < MIN_SEEDS:
         return None, None
+    # equal means have a standard error of 0, of which scipy makes nan
     if np.ptp(means) == 0:
         return means[0], means[0]
-    low, high = stats.t.interval(0.95, len(means) - 1, loc=np.mean(means), scale=stats.sem(means))
+    freedom = len(means) - 1
+    low, high = stats.t.interval(0.95, freedom, loc=np.mean(means), scale=stats.sem(means))
     return float(low), float(high)
 
 
@@ -222,6 +238,7 @@ def signs(gaps: Array) -> Array:
 
 def nan_means(rows: Array) -> Array:
     """Returns the mean of every row over its numbers; NaN for a row without any."""
+    # np.nanmean would warn of a row without any
     present = ~np.isnan(rows)
     counts = present.sum(axis=1)
     means = np.nansum(rows, axis=1) / np.maximum(counts, 1)

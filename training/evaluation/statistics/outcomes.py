@@ -3,8 +3,7 @@ sign.
 
     judge_pair(difference, "posh_f1")
     # Outcome("undecided", over_prompts="higher", over_seeds="undecided",
-                                            #         why="undecided over seeds: 1 seed, 3 or more
-                                                      are needed")
+    #         why="undecided over seeds: 1 seed, 3 or more are needed")
 
 "Better" needs an interval over prompts and seeds together on one side of 0, a p-value below LEVEL
 after Holm's adjustment over all pairs and metrics, and a difference whose sign no failed judgment
@@ -22,7 +21,8 @@ from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Diffe
 LEVEL = 0.05
 MIN_PROMPTS = 6  # a sign test of 5 differences of one sign has p = 2 / 2**5 = .06
 UNDECIDED = "undecided"
-# by metric, for higher and lower: the verdict, and the word for these prompts alone
+# By metric, where it is higher and where it is lower: the verdict, and the word for these prompts
+# alone. A longer answer is neither better nor worse, and more cut answers are worse.
 METRIC_WORDS = {
     "words": (("longer", "shorter"), ("longer", "shorter")),
     "length": (("longer", "shorter"), ("longer", "shorter")),
@@ -36,8 +36,13 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """verdict: better, worse or undecided (longer, shorter of a length). over_prompts, over_seeds:
-    higher, lower or undecided. why: what keeps the verdict undecided, else "".
+    """What may be said of a difference.
+
+    Attributes:
+        verdict: better, worse or undecided (of a length longer or shorter).
+        over_prompts: of these prompts and these models alone: higher, lower or undecided.
+        over_seeds: of training seeds alone, likewise.
+        why: what keeps the verdict undecided, else "".
     """
 
     verdict: str
@@ -48,8 +53,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One metric of a pair. holm: p adjusted over all pairs and main metrics. win_rate: of main
-    metrics.
+    """One metric of a pair.
+
+    Attributes:
+        difference: the later model's scores less the earlier one's.
+        outcome: what may be said of it.
+        holm: its p-value, adjusted over all pairs and main metrics; None for other metrics.
+        win_rate: how often the later model wins; None for other than main metrics.
     """
 
     difference: Difference
@@ -66,10 +76,12 @@ def judge_pair(
     lone: str = "",
     waits: str = "",
 ) -> Outcome:
-    """Returns the verdict on a difference, and why it is undecided where it is. holm: its adjusted
-    p-value. fixed: both sides are fixed systems, whose verdict is over prompts alone. lone: the
-    side that is one training run beside several of the other, "" for none. waits: why
-    nothing may be said yet (statistics/waiting.py), "" where it may.
+    """Returns the verdict on a difference, and why it is undecided where it is.
+
+    metric: its name, which decides the words. holm: the adjusted p-value of the difference. fixed:
+    whether both sides are fixed systems, whose verdict is over prompts alone. lone: the side that
+    is one training run beside several of the other, "" for none. waits: why nothing may be said yet
+    (statistics/waiting.py), "" where it may.
     """
     if waits:
         return Outcome(UNDECIDED, UNDECIDED, UNDECIDED, f"{UNDECIDED}: {waits}")
@@ -79,7 +91,10 @@ def judge_pair(
     doubt_over_seeds = ""
     if not fixed:
         doubt_over_seeds = why_no_word_on_seeds(difference, prompts_sign, lone)
-    (better, worse), (higher, lower) = METRIC_WORDS.get(metric, USUAL_WORDS)
+    verdict_words, prompt_words = METRIC_WORDS.get(metric, USUAL_WORDS)
+    better, worse = verdict_words
+    higher, lower = prompt_words
+    # an interval on one side of 0 is not enough: see `why_no_word_on_prompts`
     if doubt_over_prompts:
         prompts_sign = 0
     if doubt_over_seeds or prompts_sign == 0:
@@ -124,8 +139,10 @@ def why_no_word_on_seeds(difference: Difference, prompts_sign: int, lone: str) -
     """Returns why nothing is said of other training seeds, "" where something is."""
     if difference.trained < MIN_SEEDS:
         return f"{UNDECIDED} over seeds: {too_few(difference.trained)}"
-    if interval_sign(difference.both_low, difference.both_high) != prompts_sign:
+    both_sign = interval_sign(difference.both_low, difference.both_high)
+    if both_sign != prompts_sign:
         return f"{UNDECIDED} over prompts and seeds together: the interval holds 0"
+    # nothing tells how far other seeds of a single run would lie from it
     if lone:
         return f"{UNDECIDED} over seeds: {lone} is one training run"
     return ""
@@ -154,7 +171,12 @@ def counted(number: int, what: str) -> str:
 
 
 def adjusted(tests: Mapping[K, float | None]) -> dict[K, float]:
-    """Returns the p-values that are known, adjusted for how many they are (Holm)."""
-    p_values = {key: p for key, p in tests.items() if p is not None}
+    """Returns the p-values that are known, adjusted for how many they are (Holm). tests: by any
+    key, None where there is no p-value.
+    """
+    p_values = {}
+    for key, p in tests.items():
+        if p is not None:
+            p_values[key] = p
     adjusted_values = holm(list(p_values.values()))
     return dict(zip(p_values, adjusted_values, strict=True))

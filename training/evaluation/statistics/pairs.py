@@ -28,13 +28,20 @@ from spanreward.training.evaluation.statistics.sentences import headline, senten
 from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
 from spanreward.training.evaluation.statistics.waiting import Failures, waits_for
 
-FEW_PAIRS = 3
+FEW_PAIRS = 3  # those of three models
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """A later model against an earlier one, by each metric, and what that comes to in sentences.
-    waits: why there is no verdict yet, "" where there may be one.
+
+    Attributes:
+        later, earlier: the names of their sides.
+        metrics: the differences and verdicts, by metric.
+        slices: the same on parts of the prompts.
+        sentence: the verdict with figures.
+        headline: the verdict in a few words.
+        waits: why there is no verdict yet, "" where there may be one.
     """
 
     later: str
@@ -67,6 +74,7 @@ def compare_pairs(
     difference}}. failures: of the sides on which no verdict is given.
     """
     mains = [name for name, metric in metrics.items() if metric.main]
+    # one adjustment for all verdicts of the comparison
     tests = {}
     for sides, table in pair_differences.items():
         for metric in mains:
@@ -79,6 +87,7 @@ def compare_pairs(
         waits = waits_for(later, earlier, failures)
         later_scores = evaluation.scores[later]
         earlier_scores = evaluation.scores[earlier]
+        # a pair of runs that is there for several seeds is one
         runs = list(zip(setup.sides[later], setup.sides[earlier], strict=True))
         seeds = independent(setup.drawn, runs)
         entries = {}
@@ -98,17 +107,16 @@ def compare_pairs(
         slices = compare_slices(
             later_scores, earlier_scores, setup.prompts.slices, mains, seeds, clusters, waits
         )
-        pairs.append(
-            Pair(
-                later,
-                earlier,
-                metrics=entries,
-                slices=slices,
-                sentence=sentence(later, earlier, entries, metrics, setup.fixed, lone, waits),
-                headline=headline(later, earlier, entries, metrics, waits),
-                waits=waits,
-            )
+        pair = Pair(
+            later,
+            earlier,
+            metrics=entries,
+            slices=slices,
+            sentence=sentence(later, earlier, entries, metrics, setup.fixed, lone, waits),
+            headline=headline(later, earlier, entries, metrics, waits),
+            waits=waits,
         )
+        pairs.append(pair)
     return pairs
 
 
@@ -122,16 +130,22 @@ def win_rate(
     """Returns how often the later model wins, as it is and at equal length (comparison/length.py);
     None where no answer has a partner. The seeds of a prompt are drawn together, and the prompts of
     a cluster. Pairs without both scores are left out.
+
+    later, earlier: scores, (seeds, prompts). words_later, words_earlier: the answers' lengths, of
+    the same shape. clusters: a number for each prompt.
     """
     gaps = differences(later, earlier)
     judged = ~np.isnan(gaps)
     if not judged.any():
         return None
     outcomes = 0.5 * (1 + signs(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
+    # of each (seed, prompt) pair the cluster of its prompt
     prompt_clusters = np.arange(judged.shape[1]) if clusters is None else clusters
     drawn_together = np.broadcast_to(prompt_clusters, judged.shape)
+    # a mask makes one axis of seeds and prompts, in the same order everywhere
     lengths = list(zip(words_later[judged], words_earlier[judged], strict=True))
-    return control_length(outcomes[judged].tolist(), lengths, drawn_together[judged].tolist())
+    judged_outcomes = outcomes[judged].tolist()
+    return control_length(judged_outcomes, lengths, drawn_together[judged].tolist())
 
 
 def lone_run(setup: Setup, later: str, earlier: str) -> str:
@@ -144,8 +158,9 @@ def lone_run(setup: Setup, later: str, earlier: str) -> str:
         other_runs = set(setup.sides[other])
         if len(runs) != 1 or len(other_runs) == 1:
             continue
-        (run,) = runs
+        run = setup.sides[name][0]
         began_from = set(map(first_policy, other_runs))
+        # without a recipe it is a fixed system, which has no other seeds
         if recipe_of(run) and Path(run).resolve() not in began_from:
             return name
     return ""
@@ -154,4 +169,5 @@ def lone_run(setup: Setup, later: str, earlier: str) -> str:
 def first_policy(run: str) -> Path:
     """Returns the policy from which a run began, as its recipe says."""
     policy = recipe_of(run).get("policy") or {}
-    return Path(str(policy.get("model", ""))).resolve()
+    model = str(policy.get("model", ""))
+    return Path(model).resolve()

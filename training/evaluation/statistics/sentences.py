@@ -31,12 +31,16 @@ def sentence(
     waits: str = "",
 ) -> str:
     """Returns a sentence on a pair: by which metrics the later model is better, worse or neither,
-    and its length. waits: why nothing may be said yet; the figures alone follow.
+    and its length.
+
+    entries, metrics: by the names of metrics. fixed, lone: see `judge_pair`. waits: why nothing may
+    be said yet, "" where it may; the figures alone follow.
     """
     if waits:
         figures = as_they_stand(entries, metrics)
         return f"{later} against {earlier}: the verdict waits: {waits}. {REMEDY}. {figures}"
     seeds = max(entry.difference.trained for entry in entries.values())
+    # what keeps all metrics from a verdict over seeds is said once, and not of each
     if fixed:
         limit = ""
     elif seeds < MIN_SEEDS:
@@ -56,8 +60,11 @@ def sentence(
             text += f" ({reservations})"
         word = entry.outcome.over_prompts if limit else entry.outcome.verdict
         groups.setdefault(word, []).append(text)
-    words = [word for word in (*VERDICT_ORDER, UNDECIDED) if word in groups]
-    outcomes = "; ".join(f"{word} by {listed(groups[word])}" for word in words)
+    clauses = []
+    for word in (*VERDICT_ORDER, UNDECIDED):
+        if word in groups:
+            clauses.append(f"{word} by {listed(groups[word])}")
+    outcomes = "; ".join(clauses)
     length = in_length(entries["words"].difference.mean)
     if not limit:
         return f"{later} against {earlier}: {outcomes}; {length}."
@@ -97,7 +104,9 @@ def with_interval(entry: Compared) -> str:
 
 
 def in_length(mean: float | None) -> str:
-    """Returns by how many words answers are longer or shorter. mean: the mean difference."""
+    """Returns by how many words answers are longer or shorter: "3.0 words more". mean: the mean
+    difference.
+    """
     if mean is None:
         return "of unknown length"
     if abs(mean) < 0.05:  # prints as 0.0
@@ -111,8 +120,9 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits
     if waits:
         return f"{later} against {earlier}: the verdict waits: {waits}."
     mains = [metric for metric in entries if metrics[metric].main]
+    # one verdict is enough; without any, the words are those for these prompts alone
     sure = any(entries[metric].outcome.verdict != UNDECIDED for metric in mains)
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}  # by verdict, the metrics
     for metric in mains:
         outcome = entries[metric].outcome
         word = outcome.verdict if sure else outcome.over_prompts
@@ -121,6 +131,7 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits
     named: list[str] = []  # the metrics of these outcomes
     for word in VERDICT_ORDER:
         if word in groups:
+            # "better than sft by truth F1, and worse by overlap"
             than = "" if outcomes else f"than {earlier} "
             by = named_or_counted(groups[word], len(mains))
             outcomes.append(f"{word} {than}by {by}")
@@ -130,8 +141,10 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits
     text = f"{later} is {', and '.join(outcomes)}"
     if not sure:
         text += ", on these prompts"
-    unpublished = [label(metric) for metric in mains if metrics[metric].unpublished]
-    reserved = [name for name in unpublished if name in named]
+    reserved = []
+    for metric in mains:
+        if metrics[metric].unpublished and label(metric) in named:
+            reserved.append(label(metric))
     if reserved:
         text += f" ({listed(reserved)} {UNPUBLISHED})"
     return f"{text}."
@@ -158,16 +171,28 @@ def contradictions(
         mean = entry.difference.mean
         if metrics[metric].main and mean is not None:
             means[metric] = mean
-    trained = [metric for metric in means if metrics[metric].kind == "trained"]
-    ordered = trained + [metric for metric in means if metric not in trained]
+    # what was trained on comes first, so that the sentence is about it
+    trained = []
+    others_last = []
+    for metric in means:
+        if metrics[metric].kind == "trained":
+            trained.append(metric)
+        else:
+            others_last.append(metric)
+    ordered = trained + others_last
     warnings: list[str] = []
     doubtful = False
-    for place, metric in enumerate(ordered, start=1):
-        against = [other for other in ordered[place:] if means[metric] * means[other] < 0]
-        sure = []
-        for other in against:
-            words = {entries[name].outcome.over_prompts for name in (metric, other)}
-            if words == {"higher", "lower"}:
+    for place, metric in enumerate(ordered):
+        against = []  # metrics that come later in this order, with the other sign
+        sure = []  # of these, the ones where neither sign is chance over prompts
+        for other in ordered[place + 1 :]:
+            has_other_sign = means[metric] * means[other] < 0
+            if not has_other_sign:
+                continue
+            against.append(other)
+            word = entries[metric].outcome.over_prompts
+            other_word = entries[other].outcome.over_prompts
+            if {word, other_word} == {"higher", "lower"}:
                 sure.append(other)
         if metric in trained:
             why = "it has learned to please its reward, or the reward sees what the others do not"
@@ -201,7 +226,8 @@ def listed_means(names: Sequence[str], means: Mapping[str, float], metrics: Metr
 
 def listed(names: Sequence[str]) -> str:
     """Returns `a, b and c`."""
-    *first, last = names
+    first = names[:-1]
+    last = names[-1]
     if not first:
         return last
     return f"{', '.join(first)} and {last}"
@@ -221,6 +247,7 @@ def in_figures(mean: Estimate, digits: int = 3, sign: str = "") -> str:
     over seeds too.
     """
     text = estimate(mean.mean, mean.low, mean.high, digits, sign)
+    # with too few seeds the second interval would be over prompts again
     if mean.runs_low is None:
         return text
     both = interval(mean.both_low, mean.both_high, digits)

@@ -28,7 +28,13 @@ Scores = Mapping[str, estimates.Array]  # of one model, {metric: (seeds, prompts
 class Slice:
     """The difference by one metric on a slice.
 
-    `p`: of `sign_flips`; `holm`: adjusted; None below two prompts.
+    Attributes:
+        slice: its name, such as "asked for".
+        value: of the prompts in it, such as "question".
+        metric: the metric's name.
+        difference: on these prompts; its `p` is that of `sign_flips`.
+        holm: that p adjusted over the pair's table; None below two prompts.
+        outcome: what may be said of it.
     """
 
     slice: str
@@ -52,8 +58,14 @@ def usable(slices: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[str]
 
 
 def by_number(value: str) -> tuple[bool, float, str]:
-    """Sort key: numbers by value, "up to 3" before and "over 9" after the numbers of that size."""
-    numbers = [word for word in value.split() if word.replace(".", "", 1).isdigit()]
+    """Sort key: numbers by value, "up to 3" before and "over 9" after the numbers of that size,
+    then values without a number by the alphabet.
+    """
+    numbers = []
+    for word in value.split():
+        digits = word.replace(".", "", 1)  # of "2.5" too
+        if digits.isdigit():
+            numbers.append(word)
     size = float(numbers[0]) if numbers else 0.0
     if value.startswith("over "):
         size += 1.0
@@ -71,34 +83,46 @@ def compare_slices(
     clusters: Sequence[int] | None = None,
     waits: str = "",
 ) -> list[Slice]:
-    """Returns a row per slice, value and metric that has a score. seeds: of independent runs.
-    waits: see `judge_pair`.
+    """Returns a row per slice, value and metric that has a score.
+
+    slices: by name, of each prompt its values. seeds: of independent runs. clusters: a number for
+    each prompt. waits: see `judge_pair`.
     """
     differences: dict[tuple[str, str, str], estimates.Difference] = {}
+    tests = {}
     for name, values in usable(slices).items():
         for value in values:
             chosen = np.array([value in row for row in slices[name]])
-            chosen_clusters = None if clusters is None else np.asarray(clusters)[chosen]
+            chosen_clusters = None
+            if clusters is not None:
+                chosen_clusters = np.asarray(clusters)[chosen]
             for metric in metrics:
                 a = later[metric][:, chosen]
                 b = earlier[metric][:, chosen]
                 difference = estimates.paired_difference(a, b, seeds, clusters=chosen_clusters)
-                if difference.counted:
-                    gaps = estimates.differences(a, b)
-                    sums, _ = estimates.in_clusters(gaps, chosen_clusters)
-                    differences[name, value, metric] = replace(difference, p=sign_flips(sums))
-    holm = adjusted({key: difference.p for key, difference in differences.items()})
+                # none of these prompts can have the metric, or all judgments failed
+                if not difference.counted:
+                    continue
+                gaps = estimates.differences(a, b)
+                sums, _ = estimates.in_clusters(gaps, chosen_clusters)
+                key = (name, value, metric)
+                tests[key] = sign_flips(sums)
+                differences[key] = replace(difference, p=tests[key])
+    # one adjustment for the whole table
+    holm = adjusted(tests)
     rows = []
     for key, difference in differences.items():
         name, value, metric = key
-        outcome = judge_pair(difference, metric, holm.get(key), waits=waits)
-        rows.append(Slice(name, value, metric, difference, holm.get(key), outcome))
+        adjusted_p = holm.get(key)
+        outcome = judge_pair(difference, metric, adjusted_p, waits=waits)
+        rows.append(Slice(name, value, metric, difference, adjusted_p, outcome))
     return rows
 
 
 def sign_flips(per_prompt: estimates.Array, draws: int = DRAWS) -> float | None:
     """Returns the two-sided p-value of a mean of 0 when every difference may flip its sign. It is
     exact for few prompts and takes `draws` of the flips for many. None for fewer than two prompts.
+    per_prompt: the difference of each prompt, or the sum of each cluster.
     """
     if len(per_prompt) < 2:
         return None
@@ -107,8 +131,8 @@ def sign_flips(per_prompt: estimates.Array, draws: int = DRAWS) -> float | None:
         mean_along,
         permutation_type="samples",
         n_resamples=draws,
-        batch=500,
-        rng=np.random.default_rng(0),
+        batch=500,  # flips that are in memory together
+        rng=np.random.default_rng(0),  # the same comparison has the same p-values
     )
     return float(min(test.pvalue, 1.0))
 

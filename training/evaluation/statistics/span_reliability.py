@@ -38,8 +38,13 @@ MIN_COMPLETIONS = 20  # with fewer the interval says too little
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One completion: its verdict's spans and wrong characters [start, end). group: those of one
-    prompt.
+    """One completion with people's labels.
+
+    Attributes:
+        text: the completion.
+        spans: its verdict's.
+        wrong: the characters [start, end) that people call wrong.
+        group: a number, the same for the completions of one prompt.
     """
 
     text: str
@@ -80,19 +85,22 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
     numbers of completions and phrases, and the shares of phrases that are wrong and that are blamed
     (credit below 0). r is None where all labels are equal.
     """
+    # of each phrase that the judge was asked about
     phrases = []
     marked = []  # the same phrases, with the label in place of the credit
     labels = []  # 1 for a right phrase, 0 for a wrong one
     row_numbers = []
     for number, row in enumerate(rows):
         spans = first_mentions(row.spans)
-        for span, phrase in zip(spans, phrases_of(spans, row.text, row.group), strict=True):
+        row_phrases = phrases_of(spans, row.text, row.group)
+        for span, phrase in zip(spans, row_phrases, strict=True):
             label = 0.0 if touches(span, row.wrong) else 1.0
             phrases.append(phrase)
             marked.append(replace(phrase, credit=label))
             labels.append(label)
             row_numbers.append(number)
     row_of_phrase = np.array(row_numbers, dtype=np.int64)
+    # the baseline is taken off both
     residual_credits = np.array(residual_credit(phrases))
     residual_labels = np.array(residual_credit(marked))
     kinds = [phrase.kind for phrase in phrases]
@@ -103,9 +111,11 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
 
     reliability_of: dict[str, dict[str, Any]] = {}
     for name in ["all", *sorted(set(kinds))]:
-        chosen = np.array(
-            [place for place, kind in enumerate(kinds) if name in (kind, "all")], dtype=np.int64
-        )
+        places = []
+        for place, kind in enumerate(kinds):
+            if name in (kind, "all"):
+                places.append(place)
+        chosen = np.array(places, dtype=np.int64)
         chosen_rows = row_of_phrase[chosen]
         chosen_labels = [labels[place] for place in chosen]
         blamed = [phrases[place].credit < 0 for place in chosen]
@@ -115,6 +125,7 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
             completions = [chosen[chosen_rows == row] for row in np.unique(chosen_rows)]
             interval = bootstrap(completions, correlation, resamples)
             figures = {"r": correlation(completions), **asdict(interval)}
+        # nan, where the judge's credit is everywhere the same
         for key, value in figures.items():
             if value is not None and np.isnan(value):
                 figures[key] = None
@@ -148,6 +159,7 @@ def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
         for label, row_judgments in judgments.items():
             if row_judgments:
                 count = len(row_judgments)
+                # a judgment is right where it is the label
                 errors[label].append(count - row_judgments.count(label))
                 phrases[label].append(count)
     return {
@@ -157,7 +169,9 @@ def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
 
 
 def _error_rate(name: str, errors: Sequence[int], phrases: Sequence[int]) -> dict[str, Any]:
-    """Returns the share of errors among phrases, given by completion, under a name."""
+    """Returns the share of errors among phrases, under a name, with its interval. errors, phrases:
+    their numbers in each completion.
+    """
     count = sum(phrases)
     bounds = ratio_interval(errors, phrases)
     return {
@@ -184,6 +198,7 @@ def advice(figures: dict[str, Any]) -> str:
     if completions < MIN_COMPLETIONS:
         return f"No advice from {completions} completions: label {MIN_COMPLETIONS} or more."
     correlation = f"r {estimate(r, low, high, digits=2)}"
+    # the whole interval decides, and r alone does not
     if low >= MIN_CORRELATION:
         return f"span_coef={COEFFICIENT}: {correlation} is {MIN_CORRELATION} or more."
     if high < MIN_CORRELATION:

@@ -39,8 +39,11 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """models: {model: {metric: mean}}. differences: {(later, earlier): {metric: difference}}, of
-    every two models.
+    """What the scores come to.
+
+    Attributes:
+        models: {model: {metric: mean}}.
+        differences: {(later, earlier): {metric: difference}}, of every two models.
     """
 
     models: dict[str, dict[str, Estimate]]
@@ -81,9 +84,11 @@ def summarise_models(
         return np.asarray(failed[model][metric], dtype=bool)
 
     def mean(model: str, metric: str) -> Estimate:
+        # where an answer has no score
         gaps = [np.isnan(table[metric]) for table in arrays.values()]
         # a model without any score takes no prompt from the others
         scored_gaps = [gap for gap in gaps if not gap.all()]
+        # means of different prompts could not be compared
         in_all = ~np.any(scored_gaps, axis=0)
         values = np.where(in_all, arrays[model][metric], np.nan)
         row_seeds = independent(names, of_run[model])
@@ -98,10 +103,11 @@ def summarise_models(
         run_pairs = list(zip(of_run[later], of_run[earlier], strict=True))
         row_seeds = independent(names, run_pairs)
         paired = paired_difference(a, b, row_seeds, resamples, clusters)
+        scale = scale_of.get(metric, (0.0, 1.0))
         return replace(
             paired,
             failed=int((failed_a | failed_b).sum()),
-            worst_case=worst_case(a, b, failed_a, failed_b, scale_of.get(metric, (0.0, 1.0))),
+            worst_case=worst_case(a, b, failed_a, failed_b, scale),
         )
 
     models = {}
@@ -118,10 +124,12 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
     """Returns the parts that split a reward's main part by kind (`posh_precision_entity`), of the
     shown verdicts.
     """
-    prefixes = {}
+    prefixes = {}  # of posh ("f1_", "precision_", "recall_")
     for reward in setup.rewards:
-        prefixes[reward.__name__] = tuple(f"{main}_" for main in reward.main_parts)
-    splits: dict[tuple[str, str], None] = {}  # in order of appearance
+        beginnings = [f"{main}_" for main in reward.main_parts]
+        prefixes[reward.__name__] = tuple(beginnings)  # as startswith takes them
+    # (judging reward, part), in order of appearance
+    splits: dict[tuple[str, str], None] = {}
     for runs in answers.values():
         for answer in chain(*runs):
             for part in answer.verdict.parts:
@@ -129,14 +137,19 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
                     splits[answer.judge, part] = None
     if not splits:
         return Summary({}, {})
-    scores: dict[str, dict[str, Array]] = {side: {} for side in answers}
-    nothing: dict[str, dict[str, Array]] = {side: {} for side in answers}
+    scores: dict[str, dict[str, Array]] = {}
+    # a text without relations has no such part, which is no failed judgment
+    no_failures: dict[str, dict[str, Array]] = {}
     for side, runs in answers.items():
+        scores[side] = {}
+        no_failures[side] = {}
         for judge, part in splits:
-            values = np.array([part_of_run(run, judge, part) for run in runs], float)
-            scores[side][f"{judge}_{part}"] = values
-            nothing[side][f"{judge}_{part}"] = np.zeros(values.shape)
-    return summarise_models(scores, setup.seeds, nothing, setup.sides)
+            table = [part_of_run(run, judge, part) for run in runs]
+            values = np.array(table, float)  # None becomes NaN
+            name = f"{judge}_{part}"
+            scores[side][name] = values
+            no_failures[side][name] = np.zeros(values.shape)
+    return summarise_models(scores, setup.seeds, no_failures, setup.sides)
 
 
 def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[float | None]:
@@ -147,8 +160,9 @@ def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[floa
     for answer in run:
         sample_values = []
         for sample in every_sample([answer]):
-            if sample.judge == judge and part in sample.verdict.parts:
-                sample_values.append(sample.verdict.parts[part])
+            parts = sample.verdict.parts
+            if sample.judge == judge and part in parts:
+                sample_values.append(parts[part])
         values.append(fmean(sample_values) if sample_values else None)
     return values
 
@@ -162,11 +176,13 @@ def worst_case(
     """
     if not (failed_a.any() or failed_b.any()):
         return None
+    lowest, highest = scale
     means = []
-    for score_a, score_b in (scale, scale[::-1]):
+    for score_a, score_b in ((lowest, highest), (highest, lowest)):
         filled_a = np.where(failed_a, score_a, a)
         filled_b = np.where(failed_b, score_b, b)
         prompts, _ = in_clusters(filled_a - filled_b, None)
+        # no prompt can have the metric on both sides
         if not len(prompts):
             return None
         means.append(float(prompts.mean()))

@@ -26,7 +26,12 @@ REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """What of a side's answers looks like failures. answers: how many it has."""
+    """What of a side's answers looks like failures.
+
+    Attributes:
+        found: the texts that do, with the rows that have them.
+        answers: how many answers the side has.
+    """
 
     found: Sequence[NoAnswer]
     answers: int
@@ -52,6 +57,7 @@ def failures_of(setup: Setup, answers: Answers) -> dict[str, Failures]:
                 for sample in every_sample([answer]):
                     samples.append(row_sample(row, sample.text))
                     ids.append(str(row.get("id")))
+            # a policy that answered here and repeats itself has not failed to answer
             side_failures += no_answers(samples, ids, repeated=is_table(run))
             count += len(list(every_sample(run_answers)))
         if side_failures:
