@@ -59,6 +59,7 @@ def main() -> None:
     )
     add_arguments(parser)
     arguments = metric_options.read_arguments(parser)
+    # `--metric posh,lave` would look for one metric of this name
     if any("," in name for name in arguments.metric):
         names = ",".join(arguments.metric).split(",")
         repeated = " ".join(f"--metric {name}" for name in names)
@@ -68,7 +69,10 @@ def main() -> None:
             "--data needs --metric, and --metric goes with --data: a recipe names its own."
         )
     values = vars(arguments)
-    data_flags = [flag for flag, name in DATA_FLAGS.items() if values[name]]
+    data_flags = []
+    for flag, name in DATA_FLAGS.items():
+        if values[name]:
+            data_flags.append(flag)
     if arguments.recipe and data_flags:
         parser.error(
             f"{' and '.join(data_flags)} goes with --data: a recipe names its own; "
@@ -86,6 +90,7 @@ def main() -> None:
         )
     if not arguments.quiet:
         print_comparison(comparison, arguments.output)
+    # last, so that they are still on the screen
     print_warnings(comparison)
     if comparison.warnings and arguments.strict:
         sys.exit(2)
@@ -123,6 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         json={"help": "write results.json there too"},
         options={"help": OPTIONS},
     )
+    # an older name of --limit
     add(
         "--prompts",
         action=metric_options.Once,
@@ -160,9 +166,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_comparison(arguments: argparse.Namespace) -> "Comparison":
-    """Reads what is compared, compares it, and writes the files."""
+    """Reads what is compared, compares it, and writes the files. Raises ValueError, OSError and
+    RuntimeError in one sentence, for a comparison that cannot be made.
+    """
     setup = setup_of(arguments)
 
+    # slow: what can be refused is refused before
     from spanreward.rewards.judges import closing
     from spanreward.rewards.reward.reward import judges_of
     from spanreward.training.evaluation.answer_scores.evaluate import decided_by, evaluate
@@ -172,11 +181,12 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     from spanreward.training.evaluation.statistics.comparison import summarise
     from spanreward.training.garbage import without_the_loaded
 
+    # nothing that is read may be overwritten
     output = arguments.output
     written = [output / name for name in OUTPUT_FILES]
     sides = list(map(Path, chain(*setup.sides.values())))
     inputs = [arguments.recipe, arguments.data, *arguments.metric, *sides]
-    # which may be results.json itself
+    # --json may name the folder's own results.json
     apart = [path for path in (output, *written) if path != arguments.json]
     metric_options.check_files(arguments, apart, inputs, schema=None, sides=setup.sides)
     # another comparison that is there must not be replaced
@@ -186,6 +196,7 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
     with closing(judges_of(setup.rewards)), without_the_loaded():
         evaluation = evaluate(setup, output / "answers")
+    # from here on no model is needed
     comparison = summarise(setup, evaluation)
     results = results_of(comparison)
     for path in (output / "results.json", arguments.json):
@@ -197,7 +208,7 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
 
 
 def setup_of(arguments: argparse.Namespace) -> "Setup":
-    """Returns what the options ask for.
+    """Returns what the options ask for, with the rows read and the judges made.
 
     Raises ValueError, and OSError for files that cannot be read.
     """
@@ -211,13 +222,13 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
             raise ValueError(f"{name} is above 0, got {value}.")
     sides = read_sides(arguments.models)
     seeds = read_seeds(arguments.seeds, sides)
-    files = all(map(is_table, chain(*sides.values())))
-    if files and arguments.max_tokens:
+    all_are_files = all(map(is_table, chain(*sides.values())))
+    if all_are_files and arguments.max_tokens:
         raise ValueError(
             "--max-tokens is for models that answer here, and all of these are files of answers."
         )
     learned: list[RewardPart] = []
-    trainer: dict[str, Any] = {}
+    trainer: dict[str, Any] = {}  # settings of the recipe's trainer
     if arguments.data:
         parts = metric_parts(arguments)
         columns = metric_options.column_names(arguments.columns)
@@ -236,15 +247,27 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, readers
     from spanreward.training.run_folder import machine, versions
 
-    rewards = build_rewards([with_judge_cache(part, arguments.cache) for part in parts])
+    cached_parts = [with_judge_cache(part, arguments.cache) for part in parts]
+    rewards = build_rewards(cached_parts)
     metric_options.check_asked(arguments, rewards)
-    chosen = arguments.limit, arguments.slices, arguments.cluster
+    limit = arguments.limit
+    slices = arguments.slices
+    cluster = arguments.cluster
     extra_columns = columns_asked_by(rewards)
     if arguments.data:
-        prompts = prompts_of_file(arguments.data, *chosen, columns, extra_columns)
+        prompts = prompts_of_file(arguments.data, limit, slices, cluster, columns, extra_columns)
     else:
-        prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen, extra_columns)
+        # data that --set names are the user's choice, and no rows of training
+        as_written = load_recipe(arguments.recipe)
+        prompts = prompts_of_recipe(recipe, as_written, limit, slices, cluster, extra_columns)
     read_by = readers(rewards)
+    facts = {
+        "command": shlex.join(["python", *sys.argv]),
+        "seeds": ", ".join(map(str, seeds)),
+        "machine": machine(),
+    }
+    for name, reader in read_by.items():
+        facts[f"texts of {name} read by"] = reader
     return Setup(
         sides=sides,
         seeds=seeds,
@@ -255,16 +278,10 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         learned=learned,
         readers=read_by,
         title=arguments.title,
-        facts={
-            "command": shlex.join(["python", *sys.argv]),
-            "seeds": ", ".join(map(str, seeds)),
-            "machine": machine(),
-            **{f"texts of {name} read by": reader for name, reader in read_by.items()},
-            **versions(),
-        },
+        facts={**facts, **versions()},
         reasoning_end=trainer.get("reasoning_end"),
-        fixed=files if arguments.fixed is None else arguments.fixed,
-        columns=arguments.slices,
+        fixed=all_are_files if arguments.fixed is None else arguments.fixed,
+        columns=slices,
     )
 
 
@@ -275,11 +292,17 @@ def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
     """
     from spanreward.training.recipe import RewardPart, checked
 
-    name = arguments.judge or "match"
-    options = metric_options.read_options(arguments.judge_option)
-    judge = {"cascade": options} if name == "cascade" else {"name": name, "options": options}
-    options_of: dict[str, dict[str, Any]] = {metric: {} for metric in arguments.metric}
-    for key, value in metric_options.read_options(arguments.options).items():
+    judge_name = arguments.judge or "match"
+    judge_options = metric_options.read_options(arguments.judge_option)
+    judge = {"name": judge_name, "options": judge_options}
+    if judge_name == "cascade":
+        judge = {"cascade": judge_options}
+    options_of: dict[str, dict[str, Any]] = {}
+    for name in arguments.metric:
+        options_of[name] = {}
+    options = metric_options.read_options(arguments.options)
+    for key, value in options.items():
+        # "posh.mode" is of one metric, "mode" of all
         metric, _, option = key.rpartition(".")
         if metric and metric not in options_of:
             raise ValueError(unknown("metric of --set", metric, options_of, key))

@@ -23,11 +23,14 @@ def complete(commands: Mapping[str, tuple[str, str]]) -> None:
 
     parser = argparse.ArgumentParser("spanreward")
     choices = parser.add_subparsers()
+    # the shell puts the line as it stands into the environment
     words = os.environ.get("COMP_LINE", "").split()
-    for name, (module, purpose) in commands.items():
+    for name, (module_name, purpose) in commands.items():
         command = choices.add_parser(name, help=purpose)
+        # the other commands are offered by name, and none of their modules is imported
         if name in words[1:2]:
-            add_command(command, name, import_module(f"spanreward.training.{module}"))
+            module = import_module(f"spanreward.training.{module_name}")
+            add_command(command, name, module)
     argcomplete.autocomplete(parser, always_complete_options="long")
 
 
@@ -37,9 +40,10 @@ def add_command(command: argparse.ArgumentParser, name: str, module: Any) -> Non
         module.add_arguments(command)
         add_values(command)
         return
+    # `spanreward labels spans`
     choices = command.add_subparsers()
-    for name, way in module.ways().items():
-        parser = choices.add_parser(name, help=way.HELP)
+    for way_name, way in module.ways().items():
+        parser = choices.add_parser(way_name, help=way.HELP)
         way.add_arguments(parser)
         add_values(parser)
 
@@ -65,18 +69,21 @@ def add_values(parser: argparse.ArgumentParser) -> None:
         elif action.dest in ("recipe", "name"):
             values = names_and_files(packaged_files())
         elif action.dest in ("options", "words") or action.type is int:
+            # key=value, or a number, of which no list could help
             values = SuppressCompleter()
+        # argcomplete offers the choices of an argument that has them
         if action.choices is None:
             action.completer = values  # type: ignore[attr-defined]
 
 
 def names_and_files(names: list[str]) -> Any:
-    """Returns a completer that offers these names, and files."""
+    """Returns a completer that offers these names, and files of YAML."""
     from argcomplete.completers import FilesCompleter
 
     paths = FilesCompleter(("yaml", "yml"))
 
     def values(prefix: str, **_: Any) -> list[str]:
+        # argcomplete itself leaves out the names that do not begin with the prefix
         return [*names, *paths(prefix)]
 
     return values

@@ -63,6 +63,7 @@ def main() -> None:
         style = "red" if finding.ok is False else None
         grid.add_row(STATES[finding.ok], text, style=style)
     Terminal(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
+    # None is a fact, and no fault
     has_faults = any(finding.ok is False for finding in findings)
     sys.exit(1 if has_faults else 0)
 
@@ -85,10 +86,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def judges_to_check(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]:
     """Returns the judges of the command line and the recipe, with options.
 
-    Raises ValueError for options of none.
+    Raises ValueError for options of none, and RecipeError for a recipe that cannot be read.
     """
     names: list[str] = []
     for judge_name in dict.fromkeys(arguments.judge):
+        # of a jury, match+vllm:MODEL, each one
         names += members(judge_name)
     judge_options_alone = arguments.judge_option and not names
     recipe_options_alone = arguments.options and not arguments.recipe
@@ -96,17 +98,21 @@ def judges_to_check(arguments: argparse.Namespace) -> list[tuple[str, dict[str, 
         raise ValueError(
             "--set judge.KEY=VALUE goes with --judge, and --set KEY=VALUE with --recipe."
         )
-    judges = [(name, read_options(arguments.judge_option)) for name in names]
+    judges = []
+    for name in names:
+        judges.append((name, read_options(arguments.judge_option)))
     if arguments.recipe:
         from spanreward.training.plan.needs import asked_judges  # needs the extra train
         from spanreward.training.recipe import load_recipe
 
         recipe = load_recipe(arguments.recipe, arguments.options)
-        judges += [(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
+        for judge, _ in asked_judges(recipe):
+            judges.append((judge.name, judge.options))
     return judges
 
 
 def pipeline_here() -> Finding:
+    """Loads the spaCy pipeline that PoSh parses texts with."""
     from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name  # slow: spaCy
 
     try:
@@ -121,18 +127,22 @@ def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
     text = "A red tomato."
     instruction = "Rate from 1 to 5 whether the tomato is described as red. Answer with the number."
     message = {"role": "user", "content": f"{text} {instruction}"}
-    probe = PresenceProbe(
-        text, "attribute", Mention("tomato"), "red", source=text, places=((2, 5),)
-    )
+    # the same question for judges without a language model, such as match
+    red = ((2, 5),)  # characters of "red"
+    probe = PresenceProbe(text, "attribute", Mention("tomato"), "red", source=text, places=red)
+    question = Question([message], probe=probe)
     try:
         judge = load_judge(name, **options)
         with closing([judge]):
             began = time.monotonic()
             judge.start()
             start = time.monotonic() - began
+            # an engine falls asleep once it has started, and wakes for the first question
             first_sleep = judge.usage.sleep_seconds
-            (rating,) = judge.rate([Question([message], probe=probe)])
+            ratings = judge.rate([question])
+            rating = ratings[0]
     except Exception as error:
+        # engines raise whatever went wrong in them, and the next judge is still to be checked
         reason = f"{type(error).__name__}: {error}"
         return Finding(what, False, "does not start", " ".join(reason.split()))
     usage = judge.usage

@@ -63,14 +63,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    """Judges the sample and compares the spans with its labels. Returns the numbers for --json and
+    the tables to print. Raises ValueError and OSError for a sample that cannot be used.
+    """
     from spanreward.rewards.reward.viewers import check_seen
     from spanreward.training.data.marks import read_marked
 
     marked = read_marked(arguments.sample, column_names(arguments.columns), arguments.limit)
-    # a row that is there twice counts once
+    # a row that is there twice counts once; rows without an id are told apart by their places
     text_of = {}
     for place, (sample, wrong) in enumerate(marked):
-        text_of[sample.id or place, fingerprint(sample), wrong] = (sample, wrong)
+        key = (sample.id or place, fingerprint(sample), wrong)
+        text_of[key] = (sample, wrong)
     texts = list(text_of.values())
     with open_metric(arguments.metric, arguments) as (reward, settings):
         inputs = (arguments.sample, arguments.metric)
@@ -79,7 +83,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         check_seen(reward, samples)
         verdicts = []
         for start in range(0, len(samples), CHUNK_COMPLETIONS):
-            verdicts += reward.judge_samples(samples[start : start + CHUNK_COMPLETIONS])
+            chunk = samples[start : start + CHUNK_COMPLETIONS]
+            verdicts += reward.judge_samples(chunk)
 
     from spanreward.training.evaluation.statistics.span_reliability import (  # slow
         judge_errors,
@@ -92,22 +97,28 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         title += f"; {len(texts) - len(rows)} without a verdict left out"
     figures, tables = reliability_of(rows, title)
     errors = judge_errors(rows)
-    numbers = {"metric": settings, "completions": len(rows), **figures, "errors": errors}
+    numbers = {
+        "metric": settings,
+        "completions": len(rows),
+        **figures,
+        "errors": errors,
+    }
     return without_nan(numbers), [*tables, table_of_errors(errors)]
 
 
 def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:
-    """Returns r and the advice, as numbers and as a table."""
+    """Returns r and the advice, as numbers and as a table. title: of the table."""
     from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
     figures_of = reliability(rows)
+    sentence = advice(figures_of["all"])
     headings = ("r", "95 %", "phrases", "wrong", "blamed")
     numbers = [Column(heading, justify="right") for heading in headings]
     table = Table(
         "phrases of kind",
         *numbers,
         title=title,
-        caption=advice(figures_of["all"]),
+        caption=sentence,
         caption_justify="left",
     )
     for kind, row in figures_of.items():
@@ -119,12 +130,13 @@ def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, An
             f"{row['wrong']:.0%}",
             f"{row['blamed']:.0%}",
         )
-    return {"reliability": figures_of, "advice": advice(figures_of["all"])}, [table]
+    return {"reliability": figures_of, "advice": sentence}, [table]
 
 
 def table_of_errors(errors: dict[str, dict[str, Any]]) -> Table:
-    """errors: those of `judge_errors`."""
-    numbers = [Column(name, justify="right") for name in ("the judge errs", "95 %", "phrases")]
+    """Returns how often the judge errs, as a table. errors: those of `judge_errors`."""
+    headings = ("the judge errs", "95 %", "phrases")
+    numbers = [Column(heading, justify="right") for heading in headings]
     table = Table("phrases, by the labels", *numbers)
     of_right = errors["right"]
     of_wrong = errors["wrong"]
@@ -138,6 +150,7 @@ def table_of_errors(errors: dict[str, dict[str, Any]]) -> Table:
 
 
 def ways() -> dict[str, Any]:
+    """Returns the commands of this command with the modules that have HELP, `measure` and so on."""
     return {"spans": sys.modules[__name__]}
 
 

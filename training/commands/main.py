@@ -65,24 +65,28 @@ MIN_TABLE_COLUMNS = 140  # of characters
 
 def main() -> None:
     if ASKED_BY_THE_SHELL in os.environ:
-        complete(COMMANDS)
+        complete(COMMANDS)  # does not return
     expand_arguments()
     about = "Published vision-language judge metrics as TRL rewards, with token-level credit."
-    command = choose_command(
-        "spanreward", about, {name: purpose for name, (_, purpose) in COMMANDS.items()}
-    )
+    purposes = {}
+    for name, (_, purpose) in COMMANDS.items():
+        purposes[name] = purpose
+    command = choose_command("spanreward", about, purposes)
     guard_logs()
     try:
         run_command(command)
-        sys.stdout.flush()
+        sys.stdout.flush()  # here, where a closed pipe is still caught
     except (ImportError, RuntimeError) as error:
-        if missing := lacking(f"spanreward {command}", error):
+        # of an extra that is not installed
+        missing = lacking(f"spanreward {command}", error)
+        if missing:
             leave(missing)
         raise
     except BrokenPipeError:
         # the program behind the pipe, such as `head`, has read enough; what is still buffered must
         # not be written when the interpreter ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
         sys.exit(CLOSED_PIPE_EXIT_CODE)
     except KeyboardInterrupt:
         leave_interrupted(f"spanreward {command}: interrupted.")
@@ -95,18 +99,31 @@ def run_command(name: str) -> None:
     tables: AbstractContextManager[object] = nullcontext()
     if writes_to_output(sys.argv):
         tables = redirect_stdout(sys.stderr)
+    # the module of this command alone, as others need extras
+    module, _ = COMMANDS[name]
     with tables:
-        import_module(f"spanreward.training.{COMMANDS[name][0]}").main()
+        import_module(f"spanreward.training.{module}").main()
 
 
 def choose_command(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
-    """Returns the command on the command line, and leaves the words after it in sys.argv."""
+    """Returns the command on the command line, and leaves the words after it in sys.argv. Ends the
+    process where there is none, after the help.
+
+    prog: what the usage begins with. about: the help's first lines. purposes: of each command, for
+    the help.
+    """
     width = max(map(len, purposes))
-    lines = [f"  {name:{width}}  {purpose}" for name, purpose in purposes.items()]
+    lines = []
+    for name, purpose in purposes.items():
+        lines.append(f"  {name.ljust(width)}  {purpose}")
     listed = "\n".join(lines)
     epilog = f"commands:\n{listed}\n\n`{prog} COMMAND --help` explains each."
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog, description=about, epilog=epilog, formatter_class=form)
+    parser = argparse.ArgumentParser(
+        prog,
+        description=about,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "--version", action="version", version=f"spanreward {version('spanreward')}"
     )
@@ -114,28 +131,32 @@ def choose_command(prog: str, about: str | None, purposes: Mapping[str, str]) ->
     if not sys.argv[1:]:
         parser.print_help()
         sys.exit(0)
+    # the command's own parser reads the rest, under a name that its messages begin with
     command: str = parser.parse_args(sys.argv[1:2]).command
     sys.argv = [f"{prog} {command}", *sys.argv[2:]]
     return command
 
 
 def run_subcommand(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
-    """Run the subcommand on the command line: print its tables and, with --json PATH, write its
+    """Runs the subcommand on the command line: prints its tables and, with --json PATH, writes its
     numbers.
 
-    modules: each has HELP, DESCRIPTION, `add_arguments(parser)`, and `measure(arguments)`, which
-    returns both.
+    prog, about: as for `choose_command`. modules: by the subcommand's name; each has HELP,
+    DESCRIPTION, `add_arguments(parser)`, and `measure(arguments)`, which returns both.
     """
-    name = choose_command(prog, about, {name: module.HELP for name, module in modules.items()})
-    form = argparse.RawDescriptionHelpFormatter
+    purposes = {name: module.HELP for name, module in modules.items()}
+    chosen = choose_command(prog, about, purposes)
+    module = modules[chosen]
     command = argparse.ArgumentParser(
-        f"{prog} {name}", description=modules[name].DESCRIPTION, formatter_class=form
+        f"{prog} {chosen}",
+        description=module.DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    modules[name].add_arguments(command)
+    module.add_arguments(command)
     add_flags(command, "json")
     arguments = read_arguments(command)
     try:
-        numbers, tables = modules[name].measure(arguments)
+        numbers, tables = module.measure(arguments)
         write_json(arguments.json, numbers)
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         # RuntimeError: a judge without an answer

@@ -61,6 +61,7 @@ class Once(argparse.Action):
         self, parser: argparse.ArgumentParser, namespace: Any, value: Any, flag: str | None = None
     ) -> None:
         earlier = vars(namespace)[self.dest]
+        # the same value twice does no harm
         if earlier not in (self.default, value):
             parser.error(f"{flag} is given twice, {earlier} and {value}: give one.")
         setattr(namespace, self.dest, value)
@@ -121,7 +122,8 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
         flags = [OTHER_FLAG_NAMES.get(name, f"--{name}")]
         if name in SHORT_FLAGS:
             flags.append(f"-{SHORT_FLAGS[name]}")
-        parser.add_argument(*flags, dest=name, **{**FLAGS[name], **changes.get(name, {})})
+        settings = FLAGS[name] | changes.get(name, {})
+        parser.add_argument(*flags, dest=name, **settings)
     if "judge" in names:
         # the old way, accepted until REFUSED_FROM
         hidden = argparse.SUPPRESS
@@ -144,12 +146,14 @@ def read_arguments(
     Options in the old ways are among them, and one line on standard error says how to write them.
     command_line: that of the process where none is given.
     """
-    arguments = parser.parse_intermixed_args(
-        values_last(sys.argv[1:] if command_line is None else command_line)
-    )
+    if command_line is None:
+        command_line = sys.argv[1:]
+    arguments = parser.parse_intermixed_args(values_last(command_line))
+    # what the command has of these
     names = vars(arguments)
     words = arguments.words if "words" in names else []
     judge_options = arguments.judge_option if "judge_option" in names else []
+    # a word without = is a mistake that is told when options are read
     old = [word for word in words if "=" in word]
     old += [JUDGE_PREFIX + option for option in judge_options]
     if old:
@@ -160,6 +164,7 @@ def read_arguments(
         )
     if "options" in names:
         arguments.options = [*words, *arguments.options]
+    # a command with a judge: its options are told from the metric's by their prefix
     if "judge_option" in names:
         options = arguments.options
         arguments.options = []
@@ -178,6 +183,7 @@ def values_last(command_line: Sequence[str]) -> list[str]:
     argparse gives an option of several values every word up to the next option, so `train --set
     seed=1 RECIPE` would lack its recipe.
     """
+    # what stands behind `--` is to stay there
     if "--" in command_line:
         return list(command_line)
     first: list[str] = []
@@ -189,8 +195,9 @@ def values_last(command_line: Sequence[str]) -> list[str]:
             takes_values = True
         elif word.startswith("-"):
             takes_values = False
-        elif previous not in TAKING_SEVERAL:  # the first word after them is a value
-            takes_values = takes_values and "=" in word
+        elif previous not in TAKING_SEVERAL and "=" not in word:
+            # the first word after the option is a value whatever it is, the next ones need a =
+            takes_values = False
         if takes_values:
             last.append(word)
         else:
@@ -200,15 +207,18 @@ def values_last(command_line: Sequence[str]) -> list[str]:
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
-    """Returns a recipe's overrides, the last of which counts.
+    """Returns a recipe's overrides, the last of which counts: those of --set, and `--output PATH`
+    as `output=PATH`.
 
-    Raises RecipeError for a flag whose key is there too.
+    Raises RecipeError for a flag whose key is there too, with another value.
     """
     overrides = []
     for flag, key in RECIPE_KEYS_OF_FLAGS.items():
         value = vars(arguments).get(flag)
+        # the flag was not used, or the command has none
         if value is None or value is False:
             continue
+        # JSON is YAML too, and quotes a path with a colon
         override = f"{key}={json.dumps(value, default=str)}"
         same_key = [text for text in arguments.options if text.startswith(f"{key}=")]
         check_once([override, *same_key])
@@ -241,12 +251,17 @@ def check_files(
     (rewards/files/outputs.py). Files in names such as FILE.py:NAME and in options such as
     prompts=FILE are inputs too. like: of `check_json`.
     """
-    names = (*inputs, arguments.judge, *arguments.judge_option, *arguments.options)
+    options = [*arguments.judge_option, *arguments.options]
     read = []
-    for word in map(str, filter(None, names)):
-        before_colon, _, _ = word.rpartition(":")
-        _, _, after_equals = word.partition("=")
-        read += [Path(part) for part in (word, before_colon, after_equals) if part]
+    for word in (*inputs, arguments.judge, *options):
+        if not word:
+            continue
+        text = str(word)
+        before_colon, _, _ = text.rpartition(":")
+        _, _, after_equals = text.partition("=")
+        for path in (text, before_colon, after_equals):
+            if path:
+                read.append(Path(path))
     # what decided an output stands beside it
     beside = [path.with_name(f"{path.name}.settings.json") for path in outputs]
     check_apart([*outputs, *beside, arguments.json], read)
@@ -264,7 +279,9 @@ def check_lines(output: Path) -> None:
 
 
 def column_names(columns: Sequence[str]) -> dict[str, str]:
-    """Returns {our name: the file's} of --columns. Raises ValueError for a text without =."""
+    """Returns {our name: the file's} of --columns. Raises ValueError for a text without =, and for
+    a column that would be read both as the completion and as something else.
+    """
     names = dict(map(key_and_value, check_once(columns)))
     completion_column = names.get("completion", "completion")
     for ours, theirs in names.items():
@@ -273,6 +290,7 @@ def column_names(columns: Sequence[str]) -> dict[str, str]:
                 f"--columns {ours}={theirs} names the column of the completions: each would be "
                 f"compared with itself. Name the one of the {ours}."
             )
+    # one side is empty: "reference", "=caption"
     if not all(map(all, names.items())):
         raise ValueError(
             "--columns is written OURS=THEIRS, such as reference=caption, got "
@@ -288,6 +306,7 @@ def check_renamed(columns: Mapping[str, str], reward: "Reward") -> None:
 
     our_columns = [*READ, "completion", *reward.columns]
     for ours, theirs in columns.items():
+        # the wrong way round: caption=reference
         if ours not in our_columns and theirs in our_columns:
             raise ValueError(
                 f"--columns is written OURS=THEIRS, got {ours}={theirs}: write {theirs}={ours}."
@@ -339,6 +358,9 @@ def open_metric(
     judge at the end. Also yields what decides its verdicts: its name, judge, options, prompts and
     what parses its texts. Raises ValueError for unknown names, options and values, and for options
     that nothing reads.
+
+    name: such as "posh", or FILE.py:NAME. arguments: those of `read_arguments`, of a command that
+    has JUDGE_FLAGS.
     """
     from spanreward.rewards.judges import closing
     from spanreward.rewards.metric_names import check_metric
@@ -346,6 +368,7 @@ def open_metric(
     check_metric(name)
     options = read_options(arguments.options)
     for key, value in options.items():
+        # `--set output=PATH` is a key of a recipe alone
         if key in FLAGS:
             raise ValueError(f"{key} is no option of a metric: write --{key} {value}.")
     judge = judge_of(arguments) if arguments.judge else None

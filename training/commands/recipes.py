@@ -43,6 +43,7 @@ def main() -> None:
             print(f"{name}\n    {first_sentence(ROOT / name)}")
         return
     if arguments.name not in names:
+        # "docent-posh-dapo" is a part of names, and maybe of several
         within = [name for name in names if arguments.name in name]
         if within:
             leave(f"{parser.prog}: {arguments.name!r} is no whole name: {', '.join(within)}.")
@@ -77,15 +78,19 @@ def packaged_files() -> list[str]:
 
 
 def copy_with_data(name: str, folder: Path) -> list[Path]:
-    """Copy a file with its data files and return the copies.
+    """Copies a file with its data files and returns the copies.
 
-    Raises FileExistsError before anything is written.
+    name: from the package's root. folder: where the copies go, in the same folders below it. Raises
+    FileExistsError before anything is written, and OSError.
     """
     source = ROOT / name
-    data = yaml.safe_load(source.read_text(encoding="utf-8")).get("data")
+    recipe = yaml.safe_load(source.read_text(encoding="utf-8"))
+    data = recipe.get("data")
     sources = [source]
     for file in data_files(data):
-        sources.append(Path(os.path.normpath(source.parent / file)))
+        # a recipe names them from its own folder, such as ../data/docent.yaml
+        location = os.path.normpath(source.parent / file)
+        sources.append(Path(location))
     targets = [folder / path.relative_to(ROOT) for path in sources]
     if targets[0].exists():
         raise FileExistsError(targets[0])
@@ -97,7 +102,9 @@ def copy_with_data(name: str, folder: Path) -> list[Path]:
 
 
 def data_files(data: Any) -> list[str]:
-    """Returns the data files that a recipe's data block names, itself or in its parts."""
+    """Returns the data files that a recipe's data block names, itself or in its parts. A launch
+    configuration has no such block, and None gives none.
+    """
     if isinstance(data, str):
         return [data]
     paths: list[str] = []
@@ -114,5 +121,6 @@ def first_sentence(path: Path) -> str:
         if not line.startswith("#"):
             break
         comment.append(line.removeprefix("#").strip())
+    # a sentence may go on over lines
     sentences = COMMENT_SENTENCE_END.split(" ".join(comment), maxsplit=1)
     return sentences[0]

@@ -94,7 +94,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def score_file(arguments: argparse.Namespace, program: str) -> None:
-    """Scores the rows and prints what came of it. Ends the process where nothing can be scored."""
+    """Scores the rows and prints what came of it. Ends the process where nothing can be scored.
+
+    arguments: with `input` and `output` as files. program: what messages begin with.
+    """
     from spanreward.rewards.metric_names import check_metric
     from spanreward.rewards.rows.lines import read_rows
     from spanreward.training.evaluation.page.render import check_page
@@ -105,6 +108,7 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
     console = Terminal(stderr=True, soft_wrap=True)
     readings: list[str] = []
     try:
+        # mistakes that cost nothing to see, before the metric is loaded
         inputs = (arguments.input, arguments.reward)
         columns = metric_options.column_names(arguments.columns)
         outputs = [arguments.output]
@@ -139,6 +143,7 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
                 )
             if arguments.show:
                 readings = first_rows(arguments, reward, rows[: arguments.show])
+        # from the output, which has the verdicts of an earlier command too
         if arguments.html:
             page_title = f"{title}: {arguments.input}"
             write_scored(arguments.html, page_title, rows, read_verdicts(arguments.output))
@@ -156,13 +161,16 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
 
 
 def progress_bar(console: Terminal, quiet: bool) -> Progress:
+    """Returns the bar, which draws nothing with --quiet."""
     return Progress(console=console, disable=quiet)
 
 
 def print_summary(
     summary: "Summary", arguments: argparse.Namespace, title: str, parsed_by: str
 ) -> None:
-    """Prints the rows without a score, the table, and what a reader must know of it."""
+    """Prints the rows without a score, the table, and what a reader must know of it. The table goes
+    to standard output, and the rest to standard error.
+    """
     from spanreward.rewards.base.unread import MUCH
     from spanreward.rewards.text.no_answers import in_a_sentence
 
@@ -176,6 +184,7 @@ def print_summary(
         console.print(line, markup=False, highlight=False)
     table = Table(title=f"{title}: {arguments.output}", show_header=False)
     for name, value in asdict(summary).items():
+        # these are told otherwise, around the table or in a line of it
         if name in ("bad_lines", "no_answers", "not_read"):
             continue
         if isinstance(value, float):
@@ -219,9 +228,12 @@ def first_rows(
     verdicts = read_verdicts(arguments.output)[: arguments.show]
     listener = None
     if reward.judges:
+        # the same metric again, with a judge that only listens
         listener = Listener(reward.judges[0])
         options = metric_options.read_options(arguments.options)
         reward = build_reward(arguments.reward, listener, options)
+        # a metric of one's own may take no judge but its own
         if listener not in reward.judges:
             listener = None
-    return [in_text(row) for row in readings(reward, rows, verdicts, listener)]
+    read_rows = readings(reward, rows, verdicts, listener)
+    return list(map(in_text, read_rows))

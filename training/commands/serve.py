@@ -63,7 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None:
-    """Serves until a signal. last: gets what is to be done once the judges are closed."""
+    """Serves until a signal. last: gets what is to be done once the judges are closed. Raises
+    ValueError for options that cannot be, and whatever opening the port, the metric and its judges
+    raises.
+    """
     from spanreward.rewards.files.http_client import KEY, api_key
     from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
     from spanreward.training.garbage import without_the_loaded
@@ -75,12 +78,14 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
         )
     if not 0 <= arguments.port <= HIGHEST_PORT:
         raise ValueError(f"--port is 0 to {HIGHEST_PORT}, got {arguments.port}.")
+    # without a key, whoever reaches the port could use the judge
     if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
         raise ValueError(
             f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too."
         )
     tokenizers = {name: _tokenizer(name) for name in arguments.tokenizer}
     opened = metric_options.open_metric(arguments.reward, arguments)
+    # the port first: one that is taken is known before a judge has loaded for minutes
     with (
         socket.create_server((arguments.host, arguments.port)) as listening,
         opened as (reward, settings),
@@ -96,10 +101,13 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
             judge.start()
         deciders = (reward.__name__, settings["judge"], settings["parsed_by"])
         decided_by = ", ".join(filter(None, deciders))
-        server = RewardServer(configured(Service(reward, decided_by, tokenizers).application))
+        service = Service(reward, decided_by, tokenizers)
+        server = RewardServer(configured(service.application))
         last.callback(server.leave)
-        address = f"http://{arguments.host}:{listening.getsockname()[1]}"
-        print(f"{address} serves {decided_by}", flush=True)
+        # the port that --port 0 has taken
+        port = listening.getsockname()[1]
+        # a script that starts the service waits for this line
+        print(f"http://{arguments.host}:{port} serves {decided_by}", flush=True)
         with without_the_loaded():
             server.run(sockets=[listening])
 

@@ -47,6 +47,7 @@ def lines_to(output: Path) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "standard_output.jsonl"
         yield file
+        # sys.stdout is standard error meanwhile, for the tables (main.py)
         assert sys.__stdout__ is not None
         with file.open(encoding="utf-8") as lines:
             shutil.copyfileobj(lines, sys.__stdout__)
@@ -54,10 +55,12 @@ def lines_to(output: Path) -> Iterator[Path]:
 
 
 def writes_to_output(words: Sequence[str]) -> bool:
-    """Whether one of these words of a command line sends a file to standard output."""
+    """Returns whether one of these words of a command line sends a file to standard output."""
     for option in WRITING:
+        # --output=-
         if f"{option}={STREAM}" in words:
             return True
+        # --output -
         for place, word in enumerate(words[:-1]):
             if word == option and words[place + 1] == STREAM:
                 return True

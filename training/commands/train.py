@@ -121,7 +121,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
-    """Train and print how the run ended. Exits with the code that the help states."""
+    """Trains and prints how the run ended. Exits with the code that the help states.
+
+    recipe: a Recipe. resume: whether to go on from the last checkpoint. stop_on: the problems that
+    end the run. program: what messages begin with.
+    """
     from accelerate import PartialState
 
     from spanreward.training.callbacks.stop_on_signal import StopOnSignal
@@ -130,8 +134,8 @@ def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str
     from spanreward.training.run import Unhealthy, run
 
     stop = StopOnSignal()
-    for sent in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sent, stop.receive)
+    for stopping_signal in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stopping_signal, stop.receive)
     try:
         output = run(recipe, resume, stop, stop_on)
     except (JudgeFailure, MixedGroup, NothingScored, Unhealthy) as error:  # on all ranks alike
@@ -141,6 +145,7 @@ def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str
         state.wait_for_everyone()  # the launcher ends the others once one rank has ended
         sys.exit(1)
     main_process = PartialState().is_main_process
+    # a signal ended the run after this step
     if stop.stopped_at is not None:
         if main_process:
             message = (
@@ -152,6 +157,6 @@ def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str
                 file=sys.stderr,
                 flush=True,
             )
-        sys.exit(128 + stop.signal)
+        sys.exit(128 + stop.signal)  # as a shell names a process that a signal has ended
     if main_process:
         print(f"The policy and its metrics are in {output}")
