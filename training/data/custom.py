@@ -28,9 +28,9 @@ def custom_rows(data: FilePart) -> list[dict[str, Any]]:
 
     Raises RecipeError, naming the row, for one that cannot be used.
     """
-    return read_rows(
-        custom_records(data), data, partial(usable_picture, Path()), keep_other_keys=True
-    )
+    # paths of pictures are from the working folder: no file of rows says from where
+    picture = partial(usable_picture, Path())
+    return read_rows(custom_records(data), data, picture, keep_other_keys=True)
 
 
 def custom_records(data: FilePart) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -40,8 +40,10 @@ def custom_records(data: FilePart) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """
     try:
         function = custom_function(data.source)
+        # of a generator function, wrong options would show at the first row only
         inspect.signature(function).bind(**data.options)
-        for number, record in enumerate(function(**data.options), start=1):
+        records = function(**data.options)
+        for number, record in enumerate(records, start=1):
             where = f"{data.source} row {number}"
             if not isinstance(record, Mapping):
                 raise RecipeError(f"{where} must be a mapping from keys to values, got {record!r}.")

@@ -37,28 +37,42 @@ def hub_rows(
     pictures. Raises ValueError for a dataset that cannot be loaded, a column that is missing or
     holds no pictures, and rows that cannot be used. extra_columns: see `read_rows`.
     """
-    split = load_split(data.id, data.split, data.subset, data.revision, data.streaming)
+    split = load_split(
+        data.id,
+        data.split,
+        data.subset,
+        data.revision,
+        data.streaming,
+    )
     features = split.features or Features()  # a stream of JSON does not know its own
     key = picture_key(data.columns, features)
     check_features(data, features)
+    # the columns that are read, under the dataset's names
     names: Mapping[Any, str] = data.columns
     columns = {key, *extra_columns}
     for name in ROW_COLUMNS:
         columns.add(names.get(name, name))
     pictured = key in features
     records = split.select_columns([name for name in features if name in columns])
+    # undecoded, as hundreds of thousands of pictures are looked at here
     if pictured:
         records = records.cast_column(key, Image(decode=False))  # structs become pictures too
     named = named_records(f"{data.id} {data.split}", records)
-    folders = [Path(data.id), Path(config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
+    folders = [
+        Path(data.id),
+        Path(config.HF_DATASETS_CACHE),
+        Path(HF_HUB_CACHE),
+    ]
 
     def picture(value: Any, where: str) -> Any:
         check_picture(value, where, folders)
+        # a stream cannot be asked for the picture again
         return value if data.streaming else None
 
     rows = read_rows(named, data, picture, extra_columns=extra_columns)
     if isinstance(split, IterableDataset) or not pictured:
         return rows, None
+    # they stay in the dataset's files, and are decoded when a row is read
     pictures = split.select_columns([key]).cast_column(key, Image())
     if key != "image":
         pictures = pictures.rename_column(key, "image")
@@ -76,9 +90,11 @@ def split_names(data: HubPart) -> list[str]:
     `data`.
     """
     try:
-        return list(get_dataset_split_names(data.id, data.subset, revision=data.revision))
+        names = get_dataset_split_names(data.id, data.subset, revision=data.revision)
     except (OSError, ValueError, RuntimeError, DatasetsError):
+        # no network, or a folder that `datasets` cannot list
         return [data.split]
+    return list(names)
 
 
 def check_features(data: HubPart, features: Features) -> None:
@@ -87,6 +103,7 @@ def check_features(data: HubPart, features: Features) -> None:
     """
     key = picture_key(data.columns, features)
     prompt_key = data.columns.get("prompt", "prompt")
+    # rows of text alone: a prompt of their own takes the picture's place
     without_pictures = key not in features and prompt_key in features
     needed = list(data.columns.values())
     if not without_pictures:
@@ -99,13 +116,15 @@ def check_features(data: HubPart, features: Features) -> None:
             )
     if without_pictures:
         return
-    # undecoded pictures are {"bytes", "path"}
     feature = features[key]
-    is_struct = isinstance(feature, dict) and {"bytes", "path"} <= feature.keys()
-    if not is_struct and not isinstance(feature, Image):
+    if isinstance(feature, Image):
+        return
+    # undecoded pictures are {"bytes", "path"}
+    is_struct = isinstance(feature, dict) and "bytes" in feature and "path" in feature
+    if not is_struct:
         raise RecipeError(
             f"the column {key!r} of the dataset {data.id!r} holds no pictures, one a row, but "
-            f"{features[key]}: paths and addresses are not followed; save the pictures to disk and "
+            f"{feature}: paths and addresses are not followed; save the pictures to disk and "
             "use source: jsonl."
         )
 
@@ -120,7 +139,8 @@ def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
     """
     if value is None:
         raise RecipeError(f"{where} has no picture: leave the row out of the dataset.")
-    content, path = value["bytes"], value["path"]
+    content = value["bytes"]
+    path = value["path"]
     if content is None and "://" in path:
         raise RecipeError(
             f"{where}: the picture is the address {path!r}, and nothing is fetched while training: "
@@ -141,5 +161,7 @@ def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
 
 def is_inside(path: str, folders: Sequence[Path]) -> bool:
     """Returns whether a path lies in one of the folders, by its name: a link is not followed."""
+    # `abspath` takes the .. out of folder/../../etc/passwd
     absolute = Path(os.path.abspath(path))
-    return any(absolute.is_relative_to(os.path.abspath(folder)) for folder in folders)
+    absolute_folders = [os.path.abspath(folder) for folder in folders]
+    return any(map(absolute.is_relative_to, absolute_folders))

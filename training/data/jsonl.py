@@ -8,8 +8,7 @@ rewards/rows/tables.py reads.
     # [{"id": "1", "prompt": "Describe the picture.", ...
 
 Pictures are paths from the file's folder, or from the working folder where no such file is there,
-or the bytes of parquet files. docs/recipes.md says what
-the keys mean.
+or the bytes of parquet files. docs/recipes.md says what the keys mean.
 """
 
 from collections.abc import Callable, Collection

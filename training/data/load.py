@@ -12,7 +12,7 @@ datasets stay on disk until a row is read.
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -54,22 +54,27 @@ def load_data(
     stead. extra_columns: of the data, that a row keeps since a metric of one's own reads them
     (`columns_asked_by`).
     """
+    part_datasets = []
     try:
-        parts = [load_part(part, completions, look, extra_columns) for part in data.parts]
+        for part in data.parts:
+            part_datasets.append(load_part(part, completions, look, extra_columns))
     except ValueError as error:
         raise RecipeError(str(error)) from error
     if isinstance(data, MixedPart):
-        parts = [with_part_number(dataset, number) for number, dataset in enumerate(parts)]
-        has_pictures = {"image" in dataset.column_names for dataset in parts}
+        # each part counts its rows from 1
+        numbered = enumerate(part_datasets)
+        part_datasets = [with_part_number(dataset, number) for number, dataset in numbered]
+        has_pictures = {"image" in dataset.column_names for dataset in part_datasets}
         if len(has_pictures) > 1:
             raise RecipeError(
                 f"some parts of the data have pictures, and others none: {ALL_OR_NONE}."
             )
-    dataset = concatenate_datasets(parts)
+    dataset = concatenate_datasets(part_datasets)
     if not look or "image" not in dataset.column_names:
         return dataset
-    pixels = min(part.max_pixels or DECODED_PIXELS for part in data.parts)
-    return dataset.with_transform(Pictures(pixels))
+    # one limit for all rows, since the transform does not know a row's part
+    limits = [part.max_pixels or DECODED_PIXELS for part in data.parts]
+    return dataset.with_transform(Pictures(min(limits)))
 
 
 def load_part(
@@ -78,7 +83,7 @@ def load_part(
     look: bool,
     extra_columns: Collection[str],
 ) -> Dataset:
-    """Returns the dataset of a block.
+    """Returns the dataset of a block. completions, look, extra_columns: see `load_data`.
 
     Raises ValueError for a row that cannot be used, and where no row is left.
     """
@@ -95,6 +100,7 @@ def load_part(
         raise RecipeError(f"the data of {data.source} holds no row with {content}.")
     dataset = as_dataset(rows, data.source)
     if pictures is not None:
+        # beside each row its picture, which may stand there several times: once a reference
         places = [int(row["id"]) - 1 for row in rows]
         dataset = concatenate_datasets([pictures.select(places), dataset], axis=1)
     if "image" in dataset.column_names:
@@ -103,8 +109,8 @@ def load_part(
 
 
 def as_dataset(rows: list[dict[str, Any]], source: str) -> Dataset:
-    """Returns the rows. Raises RecipeError for a column whose values are of several kinds, which
-    only one that we do not read ourselves may have.
+    """Returns the rows as a dataset. source: its name, for the message. Raises RecipeError for a
+    column whose values are of several kinds, which only one that we do not read ourselves may have.
     """
     try:
         return Dataset.from_list(rows)
@@ -115,17 +121,19 @@ def as_dataset(rows: list[dict[str, Any]], source: str) -> Dataset:
 
 
 def chat_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the rows with their prompts as messages."""
+    """Returns the rows with their prompts as messages, and without completions."""
     chats = []
     for row in rows:
-        chat = {**row, "prompt": [{"role": "user", "content": row["prompt"]}]}
+        message = {"role": "user", "content": row["prompt"]}
+        chat = {**row, "prompt": [message]}
+        # what SFT would learn is nothing for RL, whose completions are sampled
         chat.pop("completion", None)
         chats.append(chat)
     return chats
 
 
 def taught_rows(rows: Sequence[dict[str, Any]], data: RowsPart) -> list[dict[str, Any]]:
-    """Returns for SFT a row for each completion.
+    """Returns for SFT a row for each completion, with its prompt and completion as messages.
 
     Rows without one are left out and counted. Raises RecipeError for a row with two kinds of them.
     """
@@ -138,6 +146,7 @@ def taught_rows(rows: Sequence[dict[str, Any]], data: RowsPart) -> list[dict[str
         for text in targets:
             message = {"role": "assistant", "content": text}
             chats.append({**chat, "completion": [message]})
+    # without any chat the caller raises
     if left_out and chats:
         log.warning(
             "left out %d rows with neither a reference nor answers, which SFT cannot learn, kept "
@@ -150,7 +159,7 @@ def taught_rows(rows: Sequence[dict[str, Any]], data: RowsPart) -> list[dict[str
 
 def with_part_number(dataset: Dataset, number: int) -> Dataset:
     """Returns the dataset with ids that differ from those of a mix's other parts."""
-    ids = [f"{number}/{name}" for name in dataset["id"]]
+    ids = [f"{number}/{name}" for name in dataset["id"]]  # "0/1", "0/2", ...
     return dataset.remove_columns("id").add_column("id", ids)
 
 
@@ -166,6 +175,7 @@ def taught_texts(row: dict[str, Any], data: RowsPart) -> list[str]:
     if not row.get("answers"):
         return references
     answer = most_frequent(row["answers"])
+    # `data.target` chooses where there are both
     target = data.target
     if not references:
         target = "answers"
@@ -182,15 +192,18 @@ def taught_texts(row: dict[str, Any], data: RowsPart) -> list[str]:
 
 def most_frequent(answers: Sequence[str]) -> str:
     """Returns the answer whose normalised form is most frequent, in its first spelling; among
-    equals the first.
+    equals the first. Of "Two dogs", "2 dogs" and "dogs" it is "Two dogs".
     """
+    # an answer such as "a" is "" in normalised form
     forms = [normalise(answer) or answer for answer in answers]
     most_frequent_form = max(forms, key=forms.count)
     return answers[forms.index(most_frequent_form)]
 
 
 def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
-    """Returns what the data's own files hold of each row."""
+    """Returns what the data's own files hold of each row. ids: the rows' in the dataset of
+    `load_data`, such as "7", or "1/7" in a mix.
+    """
     part_numbers = []
     row_numbers = []  # from 1
     for name in ids:
@@ -198,8 +211,12 @@ def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
         part_numbers.append(int(part or 0))
         row_numbers.append(int(number))
     last = max(row_numbers, default=0)
-    records = [records_of_part(part, last) for part in data.parts]
-    return [records[part][row - 1] for part, row in zip(part_numbers, row_numbers, strict=True)]
+    records_of_parts = [records_of_part(part, last) for part in data.parts]
+    records = []
+    for part_number, row_number in zip(part_numbers, row_numbers, strict=True):
+        part_records = records_of_parts[part_number]
+        records.append(part_records[row_number - 1])
+    return records
 
 
 def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
@@ -207,9 +224,21 @@ def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
     place id - 1.
     """
     if isinstance(part, HubPart):
-        split = load_split(part.id, part.split, part.subset, part.revision, part.streaming)
+        split = load_split(
+            part.id,
+            part.split,
+            part.subset,
+            part.revision,
+            part.streaming,
+        )
         if isinstance(split, Dataset):
             return split
+        # a stream has no places; a recipe that streams has a count
         return list(split.take(part.count or 0))
-    records = custom_records(part) if isinstance(part, FilePart) else read_table(part.path)
-    return [record for _, record in islice(records, last)]  # a function may give rows without end
+    if isinstance(part, FilePart):
+        records: Iterator[tuple[str, Any]] = custom_records(part)
+    else:
+        records = read_table(part.path)
+    # a function may give rows without end
+    first_records = islice(records, last)
+    return [record for _, record in first_records]

@@ -48,6 +48,7 @@ def read_marked(
     (`check_units`).
     """
     samples = list(_samples(source, MARKED_COLUMNS, columns, limit))
+    # all marks are looked at together: one tool has written them, in one unit
     entries_of_row = []
     numbers: list[Mark] = []
     for where, sample in samples:
@@ -83,9 +84,11 @@ def read_each(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> list[T]:
-    """Returns `read(sample)` of each row. needed: the columns that a row must have. columns: our
-    names, and the file's for them. Raises OSError, and ValueError for another name of ours and for
-    a row that cannot be used.
+    """Returns `read(sample)` of each row.
+
+    source: a file or data set that rewards/rows/tables.py reads. needed: the columns that a row
+    must have. columns: our names, and the file's for them. limit: the first rows only. Raises
+    OSError, and ValueError for another name of ours and for a row that cannot be used.
     """
     results = []
     for where, sample in _samples(source, needed, columns, limit):
@@ -100,7 +103,9 @@ def _samples(
     columns: Mapping[str, str] | None,
     limit: int | None,
 ) -> Iterator[tuple[str, Sample]]:
-    """Yields each row's name in messages, and its Sample."""
+    """Yields each row's name in messages, and its Sample. Raises as `read_each`, and ValueError for
+    a file without rows.
+    """
     check_known("column", columns or (), {*READ, *needed})
     folder = folder_of(source)
     is_empty = True
@@ -109,6 +114,7 @@ def _samples(
         for name in needed:
             if name not in row:
                 names = ", ".join(row)
+                # a file of verdicts has a message of its own
                 check_texts(row, source)
                 raise ValueError(
                     f"{where} has no column {name!r}, only {names}: name it with --columns "
@@ -147,20 +153,25 @@ def entries_of(value: Any, column: str) -> list[Any]:
     "end" or "start_offset" and "end_offset" (Argilla), and as objects with such a "value" (Label
     Studio), in a list, alone, or as text. Raises ValueError for another value.
     """
+    # a cell of CSV holds its objects as text
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = list_in(value.strip())
     if isinstance(value, Mapping):
         value = [value]
     listed = entries(value, column, (str, list, dict))
+    # a text that is no list, "red", would be its own only entry
     if value is None or listed == [value]:
         raise wrong_value(column, "a list of [start, end] or of words", value)
     return [range_in(entry) or entry for entry in listed]
 
 
 def range_in(entry: Any) -> Range | None:
-    """Returns the numbers of an entry, None for one without."""
+    """Returns the numbers of an entry, None for one without: Range(2, 5, "") of [2, 5] and of [2,
+    5, "wrong"], None of "red" and ["red", 2].
+    """
     words = ""
     if isinstance(entry, Mapping):
+        # Label Studio has the numbers in "value", other tools have them beside the label
         value = entry.get("value")
         fields = value if isinstance(value, Mapping) else entry
         start = fields.get("start", fields.get("start_offset"))
@@ -168,10 +179,12 @@ def range_in(entry: Any) -> Range | None:
         if isinstance(fields.get("text"), str):
             words = fields["text"]
     elif isinstance(entry, list) and len(entry) in (2, 3):
-        start, end = entry[:2]
+        start = entry[0]
+        end = entry[1]
     else:
         return None
-    if type(start) is type(end) is int:
+    # True is an int in Python, and no place in a text
+    if type(start) is int and type(end) is int:
         return Range(start, end, words)
     return None
 
@@ -186,6 +199,7 @@ def _numbers(row_entries: Sequence[Any], text: str, name: str) -> list[Mark]:
 
 
 def _places(row_entries: Sequence[Any], column: str, text: str) -> CharacterSpans:
+    """Returns the characters that each entry marks. column: its name, for messages."""
     return tuple(_place(entry, column, text) for entry in row_entries)
 
 
@@ -196,12 +210,14 @@ def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
     if isinstance(entry, Range):
         if 0 <= entry.start < entry.end <= len(text):
             return entry.start, entry.end
+        # the message below quotes it as it is written
         entry = [entry.start, entry.end]
     word = entry
     number = None  # of the word's times in the text, from 1
     if isinstance(entry, list) and len(entry) == 2:
         word, number = entry
     places = whole_words(word, text) if isinstance(word, str) else []
+    # a word alone, which must stand there once
     if number is None:
         if len(places) > 1:
             requirement = (
@@ -217,9 +233,12 @@ def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
 
 
 def whole_words(word: str, text: str) -> list[tuple[int, int]]:
-    """Returns where the word, or the words, stand in the text and in no longer word."""
+    """Returns where the word, or the words, stand in the text and in no longer word: "red" not in
+    "reddish".
+    """
     if not word:
         return []
+    # a sign, such as the bracket of "(red)", may touch a letter
     before = r"(?<!\w)" if word[0].isalnum() else ""
     after = r"(?!\w)" if word[-1].isalnum() else ""
     pattern = before + re.escape(word) + after

@@ -21,9 +21,11 @@ MAX_MEASURED_ROWS = 256  # rows whose references are counted in tokens
 def row_cautions(
     dataset: Dataset, validation: Dataset | None, tokenizer: Any, max_completion_length: int | None
 ) -> Iterator[str]:
-    """Yields sentences. tokenizer: of the policy. max_completion_length: in tokens, None for no
-    limit.
+    """Yields a sentence for each caution. dataset, validation: the rows of `load_data` that are
+    trained and evaluated on, None without the latter. tokenizer: of the policy.
+    max_completion_length: in tokens, None for no limit.
     """
+    # half of the references do not fit into a completion
     if max_completion_length is not None:
         length = reference_length(dataset, tokenizer)
         if length > max_completion_length:
@@ -50,7 +52,8 @@ def reference_length(dataset: Dataset, tokenizer: Any) -> float:
         return 0.0
     lengths: list[int] = []
     measured_rows = min(len(dataset), MAX_MEASURED_ROWS)
-    for references in dataset.select(range(measured_rows))["reference"]:
+    first_rows = dataset.select(range(measured_rows))
+    for references in first_rows["reference"]:
         texts = [text for text in _texts_of(references) if text.strip()]
         if texts:
             ids = tokenizer(texts, add_special_tokens=False)["input_ids"]
@@ -67,6 +70,8 @@ def shared_rows(dataset: Dataset, validation: Dataset) -> int:
 
 
 def _contents(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
+    """Yields the content of each row that has references or answers."""
+    # without the pictures, which would be decoded
     columns = [name for name in CONTENT_COLUMNS if name in dataset.column_names]
     for row in dataset.select_columns(columns):
         question, references, answers = row_content(row)

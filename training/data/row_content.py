@@ -8,7 +8,9 @@ from typing import Any
 
 
 def row_content(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Returns the question, the references and the answers."""
+    """Returns the question, the references and the answers, which can be entries of a set. row:
+    with the columns of `load_data`.
+    """
     references = tuple(map(str, row.get("reference") or ()))
     answers = tuple(map(str, row.get("answers") or ()))
     return row.get("question"), references, answers

@@ -69,6 +69,7 @@ def read_rows(
         if values is None:
             left_out += 1
             continue
+        # the first row decides whether the run has pictures
         image_key = picture_key(data.columns, record)
         pictured = image_key in record
         if first_pictured is None:
@@ -80,11 +81,14 @@ def read_rows(
             )
         image = picture(record[image_key], where) if pictured else None
         prompt = asked_in(values, data.prompt, pictured, where)
-        row = {"id": str(number), "image": image, "prompt": prompt, **values}
+        # the record's number, so that the id still leads to it where records are left out
+        row: dict[str, Any] = {"id": str(number), "image": image, "prompt": prompt}
+        row.update(values)
         if keep_other_keys:
-            row |= other_columns(record, data)
-        row |= columns_named(record, extra_columns)
+            row.update(other_columns(record, data))
+        row.update(columns_named(record, extra_columns))
         rows.append(row)
+        # records may have no end
         if len(rows) == data.count:
             break
     say_missing(missing, "the data")
@@ -102,7 +106,9 @@ def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict
     """
     values = read_values(record, data.columns, where)
     image_key = picture_key(data.columns, record)
-    if image_key not in record and (values["prompt"] is None or "image" in data.columns):
+    # a row of text alone has a prompt, in data that name no column for pictures
+    needs_picture = values["prompt"] is None or "image" in data.columns
+    if needs_picture and image_key not in record:
         raise RecipeError(
             f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its "
             "keys; a row without a picture needs a 'prompt', and no name for pictures in "
@@ -110,6 +116,7 @@ def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict
         )
     if is_empty(record, values, data.columns, where):
         return None
+    # the corners are pixels of the picture as it is
     if values["bbox"] is not None and data.max_pixels is not None:
         raise RecipeError(
             f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels out."
@@ -122,31 +129,45 @@ def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict
 def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
     """Returns what the record holds beside what rewards and policies read."""
     read = {*READ, *data.columns.values()}
-    return {name: value for name, value in record.items() if name not in read}
+    columns = {}
+    for name, value in record.items():
+        if name not in read:
+            columns[name] = value
+    return columns
 
 
 def columns_named(record: Mapping[str, Any], extra_columns: Collection[str]) -> dict[str, Any]:
     """Returns what the record holds under these names, whatever it stands for in `data.columns`."""
-    return {name: record[name] for name in sorted(extra_columns) if name in record}
+    columns = {}
+    # sorted, so that the columns of every run have one order
+    for name in sorted(extra_columns):
+        if name in record:
+            columns[name] = record[name]
+    return columns
 
 
 def with_equal_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns the rows with the columns in which some row has a value, and None where one lacks
     it.
     """
-    present: dict[str, None] = {}
+    present: dict[str, None] = {}  # in order of appearance
     for row in rows:
         for column, value in row.items():
             if value is not None:
                 present[column] = None
-    return [{column: row.get(column) for column in present} for row in rows]
+    equal_rows = []
+    for row in rows:
+        equal_row = {column: row.get(column) for column in present}
+        equal_rows.append(equal_row)
+    return equal_rows
 
 
 def prompt_for(question: str | None, prompt: str | None) -> str:
     """Returns what the policy is asked: `prompt` with the question in place of `{question}`, or
-    else after it.
+    else after it. question, prompt: None where the row or the recipe has none.
     """
     if question is None:
+        # a prompt with a place for a question says nothing without one
         if prompt is None or QUESTION_FIELD in prompt:
             return DESCRIBE
         return prompt
@@ -165,28 +186,35 @@ def read_values(
     """
     prompt_key = columns.get("prompt", "prompt")
     box_key = columns.get("bbox", "bbox")
+    values: dict[str, Any] = {}
     try:
-        values: dict[str, Any] = {"prompt": read_prompt(record.get(prompt_key), prompt_key)}
-        values |= read_columns(record, columns)
+        values["prompt"] = read_prompt(record.get(prompt_key), prompt_key)
+        values.update(read_columns(record, columns))
         if values["bbox"] is not None:
             values["bbox"] = ordered_box(values["bbox"], record[box_key], box_key)
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
     for column, value in values.items():
         if isinstance(value, tuple):
-            values[column] = list(value) or None
+            values[column] = list(value) or None  # an empty list is as good as no key
     return values
 
 
 def is_empty(
     record: Mapping[str, Any], values: Mapping[str, Any], columns: Mapping[Any, str], where: str
 ) -> bool:
-    """Whether the keys in JUDGED_COLUMNS hold nothing.
+    """Returns whether the record has keys of JUDGED_COLUMNS, and they hold nothing.
 
-    Raises RecipeError where `columns` names some and none is there.
+    values: those of `read_values`. columns: those of the data block. Raises RecipeError where
+    `columns` names some of these keys and none is there.
     """
-    named = [columns[column] for column in JUDGED_COLUMNS if column in columns]
-    has_key = any(columns.get(column, column) in record for column in JUDGED_COLUMNS)
+    named = []
+    has_key = False
+    for column in JUDGED_COLUMNS:
+        if column in columns:
+            named.append(columns[column])
+        if columns.get(column, column) in record:
+            has_key = True
     if named and not has_key:
         keys = " or ".join(map(repr, named))
         raise RecipeError(
@@ -196,10 +224,13 @@ def is_empty(
 
 
 def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
-    """Takes the row's prompt out of its values, and returns what the policy is asked.
+    """Takes the row's prompt out of its values, and returns what the policy is asked: the row's own
+    prompt, else the recipe's with the row's question.
 
-    A picture's placeholder goes, as the policy's processor puts it in, or becomes words, in the
-    question too. Raises RecipeError for a placeholder without a picture.
+    values: those of `read_values`; a question in them loses its placeholders too. prompt: the
+    recipe's. pictured: whether the row has a picture. where: the row's name, for messages. A
+    picture's placeholder goes, as the policy's processor puts it in, or becomes words. Raises
+    RecipeError for a placeholder without a picture.
     """
     row_prompt = values.pop("prompt")
     question = values["question"]
@@ -237,10 +268,13 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
     """
     image = open_picture(folder, value, where)
     picture = located(only_picture(value, where), folder)
+    # a path stays one, so that the pixels of all rows are not in memory
     if isinstance(picture, str) and exists(picture):
         return picture
-    if isinstance(picture, Mapping) and isinstance(picture.get("bytes"), bytes):
-        return picture
+    if isinstance(picture, Mapping):
+        content = picture.get("bytes")
+        if isinstance(content, bytes):
+            return picture
     return image  # `datasets` reads no other form
 
 
@@ -265,9 +299,13 @@ def only_picture(value: Any, where: str) -> Any:
 
 
 def read_prompt(value: Any, column: str) -> str | None:
-    """Returns a prompt as it is, or the text of its one message."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
-        value = message_text(value[0])
+    """Returns a prompt as it is, or the text of its one message, None without one. Raises
+    ValueError for another value.
+    """
+    if isinstance(value, list) and len(value) == 1:
+        message = value[0]
+        if isinstance(message, Mapping):
+            value = message_text(message)
     return one_text(value, column)
 
 

@@ -25,9 +25,13 @@ UNSPACED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Numbers [start, end) that mark words of a text.
+    """Numbers [start, end) that mark words of a text, in a unit that is not known yet.
 
-    name: what a message begins with. words: what the tool says they are, "" where it does not.
+    Attributes:
+        name: what a message about it begins with.
+        text: the text that is marked.
+        start, end: the numbers as they are written.
+        words: what the tool says they are, "" where it does not.
     """
 
     name: str
@@ -37,12 +41,20 @@ class Mark:
     words: str = ""
 
     def fits(self, place: tuple[int, int] | None) -> bool:
-        """Returns whether these characters are the mark's words, or whole words."""
-        if place is None or not 0 <= place[0] < place[1] <= len(self.text):
+        """Returns whether the characters [start, end) are the mark's words, or whole words where
+        the tool does not say which words they are. place: None does not fit.
+        """
+        if place is None:
+            return False
+        start, end = place
+        if not 0 <= start < end <= len(self.text):
             return False
         if self.words:
-            return self.text[slice(*place)].split() == self.words.split()
-        return not any(within_word(self.text, end) for end in place)
+            marked = self.text[start:end]
+            return marked.split() == self.words.split()
+        begins_within = within_word(self.text, start)
+        ends_within = within_word(self.text, end)
+        return not begins_within and not ends_within
 
     def counted_in(self, unit: str) -> tuple[int, int] | None:
         """Returns the characters that the numbers are in a unit of ENCODINGS; None where one of
@@ -64,35 +76,43 @@ def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
     whole words in another unit only, and where they are not the words that they are said to be.
     """
     wrong = [mark for mark in marks if not mark.fits(mark.place)]
+    # a mark that fits in another unit tells what the numbers are
     for mark in wrong:
         for unit in ENCODINGS:
             place = mark.counted_in(unit)
             if place is not None and mark.fits(place):
                 raise _other_unit(mark, place, unit, marks, column)
+    # the others are in characters, and somebody has marked a part of a word
     parts = []
     for mark in wrong:
-        if mark.words and mark.end <= len(mark.text):
+        if mark.end > len(mark.text):
+            continue  # whoever takes the places refuses it
+        if mark.words:
+            marked = mark.text[mark.start : mark.end]
             raise ValueError(
                 f"{mark.name}a mark of {column!r} says {mark.words!r}, and its characters "
-                f"{[*mark.place]} are {mark.text[slice(*mark.place)]!r}"
+                f"{[*mark.place]} are {marked!r}"
             )
-        if mark.end <= len(mark.text):
-            parts.append(mark)
+        parts.append(mark)
     return parts
 
 
 def _other_unit(
     mark: Mark, place: tuple[int, int], unit: str, marks: Sequence[Mark], column: str
 ) -> ValueError:
+    """Returns the error for a mark that fits in this unit alone. place: its characters [start, end)
+    then. marks: all of the file; that all of them fit then is told too.
+    """
     everywhere = ""
     all_fit = all(other.fits(other.counted_in(unit)) for other in marks)
     if len(marks) > 1 and all_fit:
         everywhere = f", as would all {len(marks)} marks"
+    start, end = place
     encoding, size = ENCODINGS[unit]
     count = "n" if size == 1 else f"{size} * n"
     return ValueError(
         f"{mark.name}a mark of {column!r}, {[*mark.place]}, {_fault(mark)}: in {unit} it would be "
-        f"the characters {[*place]} = {mark.text[slice(*place)]!r}{everywhere}; give characters, "
+        f"the characters {[start, end]} = {mark.text[start:end]!r}{everywhere}; give characters, "
         f"len(text.encode('{encoding}')[:{count}].decode('{encoding}')) for n {unit}"
     )
 
@@ -101,15 +121,16 @@ def _fault(mark: Mark) -> str:
     """Returns what is wrong with a mark that does not fit, for a sentence about it."""
     if mark.end > len(mark.text):
         return f"ends past its text of {len(mark.text)} characters"
-    for verb, place in zip(("begins", "ends"), mark.place, strict=True):
+    for verb, place in (("begins", mark.start), ("ends", mark.end)):
         if within_word(mark.text, place):
-            before = re.search(
-                r"(?<!\w)\w*+\Z", mark.text[max(0, place - MAX_WORD_CHARACTERS) : place]
-            )
+            # a text without spaces may be one long word, which a message does not quote whole
+            first = max(0, place - MAX_WORD_CHARACTERS)
+            before = re.search(r"(?<!\w)\w*+\Z", mark.text[first:place])
             behind = re.match(r"\w*", mark.text[place : place + MAX_WORD_CHARACTERS])
             if before is not None and behind is not None:
                 return f"{verb} inside the word {before.group() + behind.group()!r}"
-    return f"is {mark.text[slice(*mark.place)]!r}, and not {mark.words!r}"
+    marked = mark.text[mark.start : mark.end]
+    return f"is {marked!r}, and not {mark.words!r}"
 
 
 def character_at(text: str, place: int, unit: str) -> int | None:
@@ -117,11 +138,12 @@ def character_at(text: str, place: int, unit: str) -> int | None:
     whole number of them.
     """
     encoding, size = ENCODINGS[unit]
-    content = text.encode(encoding, "surrogatepass")
-    if place < 0 or place * size > len(content):
+    content = text.encode(encoding, "surrogatepass")  # a text may hold half an emoji
+    bytes_before = place * size
+    if place < 0 or bytes_before > len(content):
         return None
     try:
-        return len(content[: place * size].decode(encoding))
+        return len(content[:bytes_before].decode(encoding))
     except UnicodeDecodeError:
         return None
 
@@ -131,4 +153,7 @@ def within_word(text: str, place: int) -> bool:
     if not 0 < place < len(text):
         return False
     sides = text[place - 1 : place + 1]
-    return (sides.isalpha() or sides.isdigit()) and not UNSPACED.search(sides)
+    if UNSPACED.search(sides):
+        return False
+    # "3cm" is two words: a letter beside a digit
+    return sides.isalpha() or sides.isdigit()
