@@ -20,12 +20,15 @@ from spanreward.training.recipe import Recipe
 
 
 def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
-    """steps: the run's optimizer steps, if they are known."""
+    """Returns whether the run's checkpoints and its policy fit on the disk; None where the run
+    writes no checkpoint. plan: its memory. steps: its optimizer steps, if they are known.
+    """
     settings = settings_of(recipe)
     if settings["save_strategy"] == "no":
         return None
     weights, _, optimizer = plan.bytes_each
     policy = weights * plan.trained
+    # of one checkpoint, in bytes
     holds = "weights"
     size = policy
     advice = "give output=FOLDER on a larger disk, or a smaller trainer.save_total_limit"
@@ -38,6 +41,7 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
         )
     checkpoints = kept_at_once(settings, steps)
     needed = checkpoints * size + policy
+    # the output folder is made when the run begins
     folder = nearest_existing(Path(recipe.output))
     free = shutil.disk_usage(folder).free
     text = (
@@ -57,13 +61,17 @@ def kept_at_once(settings: Mapping[str, Any], steps: int | None) -> int:
     """
     limit = settings["save_total_limit"]
     if limit is not None:
-        best = 1 if settings["load_best_model_at_end"] and limit == 1 else 0  # is kept too
-        return int(limit) + best + 1
+        checkpoints = int(limit) + 1
+        # the best one stays beside the last one, which a limit of 1 would not say
+        if limit == 1 and settings["load_best_model_at_end"]:
+            checkpoints += 1
+        return checkpoints
     if settings["save_strategy"] == "steps" and steps is not None:
         interval = settings["save_steps"]
         # below 1 it is a share of all steps
         writes = steps / interval if interval >= 1 else 1 / interval
         return max(1, math.ceil(writes))
+    # one an epoch; of steps that are not known this is a guess
     return max(1, math.ceil(settings["num_train_epochs"]))
 
 

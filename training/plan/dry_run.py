@@ -55,43 +55,18 @@ REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.m
 def dry_run(
     recipe: Recipe, accelerate_config: str | None = None, json_path: Path | None = None
 ) -> None:
-    """Print what this machine has and the plan, and write the same numbers to `json_path` if that
-    is given. Raises RecipeError, at the end where only this machine stops it.
+    """Prints what this machine has and the plan, and writes the same numbers to `json_path` if that
+    is given.
+
+    accelerate_config: the configuration of the launch; one process without. Raises RecipeError, at
+    the end where only this machine stops the run.
     """
     with refusals():
         check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
     launch = needs.read_launch(accelerate_config)
     plan = needs.plan_of(recipe, launch)
-    settings = needs.settings_of(recipe)
+    findings, example = _findings_here(recipe, launch, plan)
     console = Terminal(markup=False, emoji=False)
-    findings = [policy_here(recipe.policy.model)]
-    findings += [judge_here(judge.name, judge.options) for judge, _ in needs.asked_judges(recipe)]
-    if settings.get("use_vllm"):
-        findings.append(vllm_here("trainer.use_vllm"))
-    if not settings["use_cpu"]:
-        needed = 0  # bytes of a GPU, in the phase that takes most
-        if plan is not None:
-            sizes = [sum(parts.values()) for parts in phases(recipe, plan).values()]
-            needed = max(sizes)
-        findings.append(gpus_here(launch.processes // launch.machines, needed))
-    covered = ["trainer.use_vllm"]  # what has a finding of its own
-    if findings[0].ok is False:
-        covered.append("policy")
-    findings += named_here(recipe, launch.processes, covered)
-    if plan is not None:
-        disk = disk_here(recipe, plan, steps_of(recipe, launch))
-        if disk is not None:
-            findings.append(disk)
-    rows_fit = True
-    example = ""
-    if recipe.algorithm == "sft":
-        finding, example = example_of(recipe, findings[0].ok is True)
-        findings.append(finding)
-    else:
-        findings.append(rows_here(recipe, findings[0].ok is True))
-        rows_fit = findings[-1].ok is not False
-    if rows_fit:
-        findings += pictures_here(recipe)
     for finding in findings:
         style = "red" if finding.ok is False else None
         console.print(str(finding), style=style, soft_wrap=True)
@@ -109,11 +84,63 @@ def dry_run(
         console.print(
             f"an example of what SFT learns, pictures not opened\n{example}", soft_wrap=True
         )
-    numbers = {name: data for name, _, data in facts if name in DATA_FACTS}
-    write_json(json_path, {"here": [asdict(finding) for finding in findings], **numbers})
+    numbers: dict[str, Any] = {"here": list(map(asdict, findings))}
+    for name, _, data in facts:
+        if name in DATA_FACTS:
+            numbers[name] = data
+    write_json(json_path, numbers)
+    # after everything is printed, so that all faults are seen at once
     stops = [str(finding) for finding in findings if finding.ok is False]
     if stops:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
+
+
+def _findings_here(
+    recipe: Recipe, launch: needs.Launch, plan: Plan | None
+) -> tuple[list[Finding], str]:
+    """Returns what this machine has and lacks, and for SFT a row as it is trained, else "". plan:
+    None if the memory is not computed.
+    """
+    settings = needs.settings_of(recipe)
+    policy = policy_here(recipe.policy.model)
+    policy_is_here = policy.ok is True
+    # the models and their engines
+    findings = [policy]
+    for judge, _ in needs.asked_judges(recipe):
+        findings.append(judge_here(judge.name, judge.options))
+    if settings.get("use_vllm"):
+        findings.append(vllm_here("trainer.use_vllm"))
+    # the GPUs
+    if not settings["use_cpu"]:
+        needed = 0  # bytes of a GPU, in the phase that takes most
+        if plan is not None:
+            parts_of = phases(recipe, plan)
+            sizes = [sum(parts.values()) for parts in parts_of.values()]
+            needed = max(sizes)
+        findings.append(gpus_here(launch.processes // launch.machines, needed))
+    # other parts that the recipe names
+    covered = ["trainer.use_vllm"]  # what has a finding of its own
+    if policy.ok is False:
+        covered.append("policy")
+    findings += named_here(recipe, launch.processes, covered)
+    # the disk
+    if plan is not None:
+        disk = disk_here(recipe, plan, steps_of(recipe, launch))
+        if disk is not None:
+            findings.append(disk)
+    # the rows
+    example = ""
+    if recipe.algorithm == "sft":
+        rows, example = example_of(recipe, policy_is_here)
+        rows_fit = True  # of SFT only a win rate's pictures are looked at
+    else:
+        rows = rows_here(recipe, policy_is_here)
+        rows_fit = rows.ok is not False
+    findings.append(rows)
+    # rows that cannot be read would only be refused a second time
+    if rows_fit:
+        findings += pictures_here(recipe)
+    return findings, example
 
 
 def named_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iterator[Finding]:
@@ -130,7 +157,9 @@ def steps_of(recipe: Recipe, launch: needs.Launch) -> int | None:
     if recipe.algorithm == "sft":
         return None
     settings = needs.settings_of(recipe)
-    return needs.generating_steps(settings, launch.processes, row_count(recipe.data)).total
+    rows = row_count(recipe.data)
+    steps = needs.generating_steps(settings, launch.processes, rows)
+    return steps.total
 
 
 def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
@@ -182,14 +211,21 @@ def pictures_here(recipe: Recipe) -> Iterator[Finding]:
 
 def costs_of(recipe: Recipe) -> list[tuple[str, Cost | None]]:
     """Returns each reward's name and what it asks about a completion of the greatest length."""
-    words = needs.settings_of(recipe)["max_completion_length"] * WORDS_PER_TOKEN
-    # opens nothing
-    return [(reward.__name__, reward.cost(words, 1)) for reward in build_rewards(recipe.rewards)]
+    settings = needs.settings_of(recipe)
+    words = settings["max_completion_length"] * WORDS_PER_TOKEN
+    costs = []
+    # to build a reward opens no model
+    for reward in build_rewards(recipe.rewards):
+        costs.append((reward.__name__, reward.cost(words, 1)))
+    return costs
 
 
 def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
-    """Returns what takes the bytes of each GPU, by phase of a step."""
+    """Returns what takes the bytes of each GPU, by phase of a step: {"training": {"policy": ...,
+    "gradients": ..., ...}, ...}.
+    """
     parts_of = {}
+    # SFT learns texts that are there
     if recipe.algorithm != "sft":
         parts_of["writing"] = plan.writing
     parts_of["judging"] = plan.judging
@@ -208,22 +244,27 @@ def facts_of(
         f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
     )
     yield "launch", sharding, asdict(launch)
-    learns = f"LoRA of rank {recipe.policy.lora.r}" if recipe.policy.lora else "all weights"
+    learns = "all weights"
+    if recipe.policy.lora:
+        learns = f"LoRA of rank {recipe.policy.lora.r}"
     yield "policy", f"{recipe.policy.model}, {learns}", None
-    data = "its number of rows shows when it is read" if rows is None else f"{rows:,} rows"
+    data = "its number of rows shows when it is read"
+    if rows is not None:
+        data = f"{rows:,} rows"
     yield "data", data, {"rows": rows}
     if recipe.algorithm != "sft":  # which asks no judge
         yield from asking_facts(recipe, launch, rows)
+    settings = needs.settings_of(recipe)
     for part in recipe.watching:
-        yield (
-            "win rate",
-            *win_rate_fact(part, needs.settings_of(recipe).get("max_completion_length")),
-        )
+        text, numbers = win_rate_fact(part, settings.get("max_completion_length"))
+        yield "win rate", text, numbers
     if plan is None:
         yield "memory", "not computed: on the CPU, or of models not known here", None
     else:
-        sizes = {"main_memory": plan.main_memory // launch.machines, "gpu": needs.gpu_bytes()}
-        yield "memory", memory_text(recipe, launch, plan), phases(recipe, plan) | sizes
+        memory: dict[str, Any] = dict(phases(recipe, plan))
+        memory["main_memory"] = plan.main_memory // launch.machines
+        memory["gpu"] = needs.gpu_bytes()
+        yield "memory", memory_text(recipe, launch, plan), memory
 
 
 def asking_facts(
@@ -244,16 +285,20 @@ def asking_facts(
     yield "judges", "\n".join(judges), None
     questions = []
     for name, cost in costs:
+        # a metric of one's own need not say what it costs
         if cost is not None:
             per_batch = cost.questions * steps.completions
-            questions.append({"reward": name, "per_batch": per_batch, **asdict(cost)})
+            of_reward = {"reward": name, "per_batch": per_batch}
+            questions.append({**of_reward, **asdict(cost)})
     lines = question_lines(recipe, costs, steps.completions, launch.processes)
     yield "questions", "\n".join(lines), questions
 
 
 def win_rate_fact(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
-    """Says what WinRateCallback writes and asks each time, in words and as plain data."""
-    (reward,) = build_rewards([part])
+    """Returns what WinRateCallback writes and asks each time, in words and as plain data. longest:
+    the trainer's longest completion in tokens, None where it has none.
+    """
+    reward = build_rewards([part])[0]
     tokens = part.max_tokens or longest or DEFAULT_ANSWER_TOKENS
     questions, questions_text = questions_of(reward, part.prompts, tokens)
     text = (
@@ -274,23 +319,26 @@ def row_count(data: DataPart) -> int | None:
 
     Raises RecipeError for a missing file.
     """
-    counts: list[int | None] = [part.count for part in data.parts]
-    for number, part in enumerate(data.parts):
-        if isinstance(part, JsonlPart):
-            counts[number] = sum(1 for _ in table_rows(part.file, limit=part.count))
     total = 0
-    for count in counts:
+    is_known = True
+    # every file is looked at, also behind a part whose number is not known
+    for part in data.parts:
+        count = part.count
+        if isinstance(part, JsonlPart):
+            count = sum(1 for _ in table_rows(part.file, limit=part.count))
         if count is None:
-            return None
-        total += count
-    return total
+            is_known = False
+        else:
+            total += count
+    return total if is_known else None
 
 
 def question_lines(
     recipe: Recipe, costs: Sequence[tuple[str, Cost | None]], batch: int, processes: int
 ) -> Iterator[str]:
     """Yields what each reward asks, and for a vLLM judge the seconds that its engines need for the
-    requests alone.
+    requests alone. costs: of the rewards, in their order. batch: completions that are judged
+    together. processes: of the launch.
     """
     for part, (name, cost) in zip(recipe.rewards, costs, strict=True):
         if cost is None:
@@ -306,7 +354,9 @@ def question_lines(
                 "compute"
             )
         if part.judge.name.startswith("vllm:"):
-            engines = max(1, processes // int(part.judge.options.get("tensor_parallel", 1)))
+            # each process has an engine, or shares one with the others of its tensor_parallel
+            gpus_an_engine = int(part.judge.options.get("tensor_parallel", 1))
+            engines = max(1, processes // gpus_an_engine)
             seconds = questions / REQUESTS_A_SECOND / engines
             text += (
                 f"; the requests alone take {seconds:.1f} s (engines: {engines}, of "
@@ -316,15 +366,18 @@ def question_lines(
 
 
 def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
+    """Returns the memory of a GPU in each phase, and of a machine, in lines. GB are 1e9 bytes."""
     text = ""
     for phase, parts in phases(recipe, plan).items():
-        sizes = [f"{part} {size / 1e9:.1f}" for part, size in parts.items()]
+        sizes = []
+        for part, size in parts.items():
+            gigabytes = size / 1e9
+            sizes.append(f"{part} {gigabytes:.1f}")
         total = sum(parts.values()) / 1e9
         text += f"while {phase}: {total:.1f} GB on a GPU = {' + '.join(sizes)}\n"
     asleep = plan.main_memory / launch.machines / 1e9
     on = f"a GPU of {needs.gpu_bytes() / 1e9:.0f} GB"
     text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"
-    return (
-        text
-        + f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, not measured"
-    )
+    text += f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, "
+    text += "not measured"
+    return text

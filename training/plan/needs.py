@@ -24,7 +24,13 @@ PIXELS_PER_TOKEN = 28 * 28  # of Qwen2.5-VL
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """sharding: what the processes divide (SHARDED in memory.py). machines: all of equal size."""
+    """How a run is launched.
+
+    Attributes:
+        processes: of all machines together, each with a GPU.
+        sharding: what the processes divide (SHARDED in memory.py).
+        machines: all of equal size.
+    """
 
     processes: int = 1
     sharding: str = "none"
@@ -33,9 +39,18 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    total: int | None  # optimizer steps; None where only loading the data tells
-    per_batch: float  # of these, on one batch of completions
-    completions: int  # of a batch
+    """The steps of a run that samples.
+
+    Attributes:
+        total: optimizer steps; None where only loading the data tells.
+        per_batch: optimizer steps on one batch of completions.
+        completions: of a batch, by all processes.
+        groups: of a batch, each the completions of one prompt.
+    """
+
+    total: int | None
+    per_batch: float
+    completions: int
     groups: int
 
 
@@ -52,14 +67,19 @@ def read_launch(path: str | None) -> Launch:
         raise RecipeError(
             f"{path} is no configuration of accelerate: {' '.join(str(error).split())}"
         ) from error
+    # DDP, of which accelerate says MULTI_GPU, divides nothing
+    sharding = "none"
+    kind = config.distributed_type.value
     stage = config.deepspeed_config.get("zero_stage", 2)
-    kinds = {"DEEPSPEED": f"zero{stage}" if stage else "none", "FSDP": "fsdp"}
-    sharding = kinds.get(config.distributed_type.value, "none")
+    if kind == "FSDP":
+        sharding = "fsdp"
+    elif kind == "DEEPSPEED" and stage:
+        sharding = f"zero{stage}"
     return Launch(max(1, config.num_processes), sharding, config.num_machines)
 
 
 def settings_of(recipe: Recipe) -> dict[str, Any]:
-    """Returns the trainer's arguments with TRL's defaults."""
+    """Returns the trainer's arguments: the recipe's, and TRL's defaults for the others."""
     defaults = {}
     for field in fields(trainer_config(recipe.algorithm)):
         defaults[field.name] = field.default
@@ -71,6 +91,7 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
 
     HarmonicEval may have two.
     """
+    # by the judge's settings, since two with one name and other options are two engines
     metrics_of: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
@@ -78,7 +99,8 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
         if text_judge:
             judges.append(JudgePart(name=text_judge))
         for judge in judges:
-            _, metrics = metrics_of.setdefault(judge.model_dump_json(), (judge, []))
+            key = judge.model_dump_json()
+            _, metrics = metrics_of.setdefault(key, (judge, []))
             metrics.append(part.metric)
     return list(metrics_of.values())
 
@@ -89,20 +111,25 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
     """
     settings = settings_of(recipe)
     policy = size_by_name(base_of(recipe.policy.model))
-    judges = []
     if settings["use_cpu"] or policy is None:
         return None
+    judges = []
     for judge, _ in asked_judges(recipe):
         kind, _, model = judge.name.partition(":")
-        if kind in ("vllm", "transformers"):  # it is on a rank's GPU
-            size = size_by_name(model)
-            if size is None:
-                return None
-            awake = Awake(size, int(judge.options.get("tensor_parallel", 1)))
-            cache = judge.options.get("memory") or 0
-            if cache > 1:
-                awake = replace(awake, kv_tokens=int(cache / size.kv_bytes))
-            judges.append(awake)
+        # of others nothing large is on a rank's GPU
+        if kind not in ("vllm", "transformers"):
+            continue
+        size = size_by_name(model)
+        if size is None:
+            return None
+        parallel = int(judge.options.get("tensor_parallel", 1))
+        awake = Awake(size, parallel)
+        # bytes; up to 1 it is a share of the GPU's memory
+        cache = judge.options.get("memory") or 0
+        if cache > 1:
+            awake = replace(awake, kv_tokens=int(cache / size.kv_bytes))
+        judges.append(awake)
+    # tokens of one pass: rows of a prompt, with its picture, and a completion
     pixels = [part.max_pixels for part in recipe.data.parts if part.max_pixels]
     prompt = PROMPT_TOKENS
     if pixels:
@@ -112,6 +139,10 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
     share = 0.0  # of each GPU's memory, which TRL's engine takes
     if settings.get("vllm_mode") == "colocate":
         share = settings["vllm_gpu_memory_utilization"]
+    engine = None
+    if settings.get("use_vllm"):
+        engine = int(share * gpu_bytes())
+    # transformers writes the completions of so many passes at once
     batches = settings.get("steps_per_generation") or settings["gradient_accumulation_steps"]
     return Plan(
         policy=policy,
@@ -122,20 +153,22 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
         tokens=tokens,
         written_tokens=tokens * batches,
         dtype=recipe.policy.dtype,
-        engine=int(share * gpu_bytes()) if settings.get("use_vllm") else None,
+        engine=engine,
         engine_sleeps=settings.get("vllm_enable_sleep_mode", False),
     )
 
 
 def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | None) -> Steps:
-    """Returns the steps of GRPO and DAPO.
+    """Returns the steps of GRPO and DAPO, as TRL counts them.
 
-    Raises RecipeError for a batch that is no whole number of groups.
+    settings: those of `settings_of`. processes: of the launch. rows: of the data, None if not
+    known. Raises RecipeError for a batch that is no whole number of groups.
     """
     per_device = settings["per_device_train_batch_size"]
     generations = settings["num_generations"]
     batch = settings["generation_batch_size"]
     accumulation = settings["gradient_accumulation_steps"]
+    # of the batch and the rounds, the passes that it is split into, one decides the other
     rounds = settings["steps_per_generation"]
     if not rounds:
         rounds = batch // (per_device * processes) if batch else accumulation
@@ -145,10 +178,12 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
             f"a batch of {batch} completions ({per_device} x {rounds} on {processes} processes) is "
             f"not a whole number of groups of trainer.num_generations {generations}."
         )
-    # of a process over one batch
     groups = batch // generations
-    passes = rounds * settings["num_iterations"]
-    total = settings["max_steps"] if settings["max_steps"] > 0 else None
+    passes = rounds * settings["num_iterations"]  # of a process over one batch
+    # as transformers does: max_steps, if it is set, stands above the epochs
+    total = None
+    if settings["max_steps"] > 0:
+        total = settings["max_steps"]
     if rows is not None and total is None:
         steps_per_epoch = math.ceil(rows // groups * passes / accumulation)
         total = math.ceil(steps_per_epoch * settings["num_train_epochs"])
@@ -156,6 +191,7 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
 
 
 def gpu_bytes() -> int:
+    """Returns the memory of a GPU of this machine, or the assumed one."""
     if torch.cuda.is_available():
         return torch.cuda.get_device_properties(0).total_memory
     return ASSUMED_GPU_BYTES

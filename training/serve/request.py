@@ -62,19 +62,25 @@ class Asked(BaseModel, extra="forbid"):
 
 
 class TooMuch(ValueError):
-    """A body is too large."""
+    """A body is too large, in bytes or in values."""
 
 
 class ArrivingBody:
-    """The part of a body that has arrived."""
+    """The part of a body that has arrived.
+
+    Attributes:
+        content: its bytes.
+        values: roughly how many values of JSON they hold.
+    """
 
     def __init__(self) -> None:
         self.content = bytearray()
         self.values = 0
 
     def add(self, part: bytes) -> None:
-        """Raises TooMuch past a bound."""
+        """Takes the next bytes. Raises TooMuch past a bound."""
         self.content += part
+        # counting bytes costs next to nothing, and reading 64 MB of brackets would take gigabytes
         for sign in COUNTED_SIGNS:
             self.values += part.count(sign)
         if len(self.content) > BODY_BYTES:
@@ -84,16 +90,20 @@ class ArrivingBody:
 
 
 def read_request(content: bytes | bytearray) -> Asked:
-    """Returns what is asked. Raises ValueError for anything else, in one sentence."""
+    """Returns what is asked. content: the body, JSON. Raises ValueError for anything else, in one
+    sentence.
+    """
     try:
         read = from_json(bytes(content), catch_duplicate_keys=True)
     except ValueError as error:
         raise ValueError(f"the body: Invalid JSON: {error}") from None
+    # in the words of pydantic, which itself would list every key that is too many
     if not isinstance(read, Mapping):
         raise ValueError("the body: Input should be an object (see /openapi.json)")
     for key in read:
         if key not in OUTER_KEYS:
             raise ValueError(f"{key:.80}: Extra inputs are not permitted (see /openapi.json)")
+    # of more rows, pydantic says that they are too many
     rows = read.get("rows")
     if isinstance(rows, list) and len(rows) <= MOST_ROWS:
         check_size(rows)
@@ -118,6 +128,7 @@ def check_size(rows: Sequence[Any]) -> None:
                 pictures += len(value)
             elif key == "image":
                 pictures += 1
+            # the key is a text of the client's too
             elif key != "completion_ids" and longest_text({key: value}) > MOST_CHARACTERS:
                 raise ValueError(
                     f"row {number}: {key:.80} holds more than {MOST_CHARACTERS:,} characters"
@@ -127,9 +138,9 @@ def check_size(rows: Sequence[Any]) -> None:
 
 
 def longest_text(value: Any) -> int:
-    """Returns the characters of the longest text in a value of JSON."""
+    """Returns how many characters the longest text in a value of JSON has, keys included."""
     longest = 0
-    waiting = [value]
+    waiting = [value]  # no recursion, which values within values could exhaust
     while waiting:
         inner = waiting.pop()
         if isinstance(inner, str):
@@ -143,9 +154,13 @@ def longest_text(value: Any) -> int:
 
 
 def why(error: ValidationError) -> str:
-    """Returns where the first error is, and what."""
-    first = error.errors(include_url=False, include_input=False)[0]
+    """Returns where the first error is, and what: "rows.0.completion: Field required (see
+    /openapi.json)".
+    """
+    errors = error.errors(include_url=False, include_input=False)
+    first = errors[0]
     place = ".".join(map(str, first["loc"])) or "the body"
+    # a key of the client's may be in it
     return legible(f"{place}: {first['msg']} (see /openapi.json)")
 
 
@@ -161,12 +176,20 @@ def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
 
 
 def sent_sample(row: Row, reward: Reward) -> Sample:
+    """Returns the sample of a row, with its pictures undecoded. Raises ValueError for a row that
+    lacks a column of the reward, or that cannot be read.
+    """
+    # keys that Row does not name
     columns = row.model_extra or {}
-    missing = reward.missing_column({*columns, *row.model_fields_set})
+    present = {*columns, *row.model_fields_set}
+    missing = reward.missing_column(present)
     if missing:
         raise ValueError(f"{reward.__name__} needs the key {missing}")
     pictures = []
     for picture in (row.image, *(row.images or ())):
         if picture:
-            pictures.append({"bytes": b64decode(picture.partition(",")[2])})
-    return read_sample({**columns, "images": pictures}, row.completion, row.prompt)
+            # data:image/png;base64,...
+            _, _, encoded = picture.partition(",")
+            pictures.append({"bytes": b64decode(encoded)})
+    values = {**columns, "images": pictures}
+    return read_sample(values, row.completion, row.prompt)

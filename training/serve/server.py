@@ -28,7 +28,9 @@ CLOSING_SECONDS = 10.0  # seconds that judges may take to close after a second s
 
 
 class Connection(H11Protocol):
-    """A connection that must bring a request in time."""
+    """A connection that must bring a request in time. asyncio and uvicorn call `connection_made`,
+    `on_response_complete` and `connection_lost`.
+    """
 
     _timer: asyncio.TimerHandle | None = None
     _since = 0.0  # when it began to wait, by the loop's clock
@@ -36,6 +38,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._wait()
+        # uvicorn itself would refuse the request that comes next
         if len(self.connections) >= MOST_CONNECTIONS:
             self._make_room()
 
@@ -57,24 +60,29 @@ class Connection(H11Protocol):
         return answered and not self.transport.is_closing()
 
     def since(self) -> float:
+        """Returns when it began to wait for a request, by the loop's clock."""
         return self._since
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        # for the next request of a connection that is kept alive
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        # the timer would keep the connection in memory
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
+        """Gives the next request HEADER_SECONDS to come."""
         if self._timer is not None:
             self._timer.cancel()
         self._since = self.loop.time()
         self._timer = self.loop.call_later(HEADER_SECONDS, self._close_idle)
 
     def _close_idle(self) -> None:
+        """Closes the connection, unless a request has come in time."""
         if self.is_idle:
             self.transport.close()
 
@@ -83,7 +91,7 @@ class RewardServer(uvicorn.Server):
     """A server that a second signal ends at once, whatever is judged."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        again = self.should_exit
+        again = self.should_exit  # which uvicorn sets at the first signal
         super().handle_exit(sig, frame)
         if again:
             self.force()
@@ -93,6 +101,7 @@ class RewardServer(uvicorn.Server):
     def force(self) -> None:
         """Lets `run` return without an answer to what is judged."""
         self.force_exit = True
+        # `serve` leaves once the judges are closed; this is for judges that do not close
         after(CLOSING_SECONDS, self.leave)
 
     def leave(self) -> None:
@@ -100,6 +109,7 @@ class RewardServer(uvicorn.Server):
         waits. Judges should be closed before.
         """
         if self.force_exit:
+            # `os._exit` writes nothing that is buffered
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(128 + self._captured_signals[-1])
@@ -113,6 +123,7 @@ def after(seconds: float, act: Any) -> None:
 
 
 def configured(application: Any) -> uvicorn.Config:
+    """Returns uvicorn's settings for the application, with the connections of this file."""
     return uvicorn.Config(
         application,
         http=Connection,

@@ -52,9 +52,16 @@ BYTES_HELD = "spanreward_body_bytes_held"
 
 
 class Service:
-    """The application and its counts. tokenizers: by the names that clients give.
+    """The application and its counts. The key of its clients is SPANREWARD_API_KEY.
 
-    The key is SPANREWARD_API_KEY.
+    Args:
+        reward: what judges the rows.
+        decided_by: what /health says of it: its name, its judge and what parses its texts.
+        tokenizers: for the credit of tokens, by the names that clients give.
+
+    Attributes:
+        application: for uvicorn.
+        counts: what /metrics says, by Prometheus's names.
     """
 
     def __init__(
@@ -66,10 +73,15 @@ class Service:
         self.key = api_key()
         self.counts = Counter({ROWS_HELD: 0, BYTES_HELD: 0})
         description = Description.model_validate(reward, from_attributes=True)
-        health = {**description.model_dump(), "decided_by": decided_by, "tokenizers": [*tokenizers]}
-        bodies = {"/health": health, "/openapi.json": openapi()}
-        routes = [Route(path, answer_with(body)) for path, body in bodies.items()]
-        routes += [Route("/score", self.score, methods=["POST"]), Route("/metrics", self.metrics)]
+        health = description.model_dump()
+        health["decided_by"] = decided_by
+        health["tokenizers"] = list(tokenizers)
+        routes = [
+            Route("/health", answer_with(health)),
+            Route("/openapi.json", answer_with(openapi())),
+            Route("/score", self.score, methods=["POST"]),
+            Route("/metrics", self.metrics),
+        ]
         refusals = {HTTPException: self.refused, ValueError: self.refused}
         self.application = Starlette(routes=routes, exception_handlers=refusals)
         # it would send clients, and their keys, to the host that a header names
@@ -85,19 +97,23 @@ class Service:
         body = ArrivingBody()
         try:
             await self.read(request, body)
-            answer = await self.judged(await asyncio.to_thread(read_request, body.content))
+            # in a thread: reading a large body would keep other clients waiting
+            asked = await asyncio.to_thread(read_request, body.content)
+            answer = await self.judged(asked)
         finally:
             self.counts[BYTES_HELD] -= len(body.content)
-        self.counts.update(
-            f'spanreward_rows_total{{status="{verdict.status}"}}' for verdict in answer.verdicts
-        )
+        for verdict in answer.verdicts:
+            self.counts[f'spanreward_rows_total{{status="{verdict.status}"}}'] += 1
         return Response(answer.model_dump_json(), media_type="application/json")
 
     async def read(self, request: Request, body: ArrivingBody) -> None:
-        """Adds what arrives to the body, while that is bounded."""
+        """Adds what arrives to the body, while that is bounded. Raises HTTPException for a body
+        that is too large, too slow, or one too many.
+        """
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 async for part in request.stream():
+                    # both, before any bound: `score` takes the whole body off again
                     self.counts[BYTES_HELD] += len(part)
                     body.add(part)
                     if self.counts[BYTES_HELD] > BODIES:
@@ -114,12 +130,12 @@ class Service:
             ) from None
 
     async def judged(self, request: Asked) -> Answer:
-        """Raises ValueError for what cannot be judged."""
+        """Returns the verdicts, and the tokens' credit where a tokenizer is named. Raises
+        ValueError for what cannot be judged, and HTTPException where too many rows wait.
+        """
         if request.tokenizer not in (None, *self.tokenizers):
-            served = (
-                f"served are {', '.join(self.tokenizers) or 'none'} (spanreward serve "
-                "--tokenizer NAME)"
-            )
+            names = ", ".join(self.tokenizers) or "none"
+            served = f"served are {names} (spanreward serve --tokenizer NAME)"
             raise ValueError(f"the tokenizer {request.tokenizer!r} is not served: {served}")
         if self.counts[ROWS_HELD] + len(request.rows) > QUEUE:
             raise HTTPException(
@@ -134,7 +150,9 @@ class Service:
         if request.tokenizer is None:
             return Answer(verdicts=verdicts)
         credit = partial(credit_of, self.tokenizers[request.tokenizer])
-        tokens = await asyncio.to_thread(list, map(credit, verdicts, request.rows, samples))
+        # the thread that makes the list computes the credits
+        credits_to_compute = map(credit, verdicts, request.rows, samples)
+        tokens = await asyncio.to_thread(list, credits_to_compute)
         return Answer(verdicts=verdicts, tokens=tokens)
 
     def check_key(self, request: Request) -> None:
@@ -142,6 +160,7 @@ class Service:
         a page in a browser may have made: it has an origin, or a name that leads to this machine.
         """
         if not self.key:
+            # a page may lead a name of its own to 127.0.0.1, and then needs no Origin
             if "Origin" in request.headers or not names_this_machine(request):
                 raise HTTPException(
                     403,
@@ -150,19 +169,24 @@ class Service:
                     CLOSING_HEADER,
                 )
             return
-        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(key.encode(), self.key.encode()):
+        header = request.headers.get("Authorization", "")
+        scheme, _, key = header.partition(" ")
+        is_bearer = scheme.lower() == "bearer"
+        # how long it takes does not tell how much of a key was right
+        is_right = hmac.compare_digest(key.encode(), self.key.encode())
+        if not (is_bearer and is_right):
             raise HTTPException(
                 401, f"the key is wrong or missing: put this server's into {KEY}", CLOSING_HEADER
             )
 
     def metrics(self, request: Request) -> Response:
+        """Answers with the counts, one a line."""
         self.check_key(request)
-        return PlainTextResponse(
-            "".join(f"{name} {value}\n" for name, value in sorted(self.counts.items()))
-        )
+        lines = [f"{name} {value}\n" for name, value in sorted(self.counts.items())]
+        return PlainTextResponse("".join(lines))
 
     def refused(self, request: Request, error: Exception) -> Response:
+        """Answers with one sentence, {"error": ...}. A ValueError is the client's mistake, 422."""
         refusal = error
         if not isinstance(refusal, HTTPException):
             refusal = HTTPException(422, legible(str(error)))
@@ -171,15 +195,21 @@ class Service:
 
 
 def media_type(request: Request) -> str:
-    return request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    """Returns the media type of the body: "application/json" of "application/json;
+    charset=utf-8".
+    """
+    header = request.headers.get("Content-Type", "")
+    media, _, _ = header.partition(";")
+    return media.strip().lower()
 
 
 def names_this_machine(request: Request) -> bool:
     """Returns whether the request's Host is this machine, and not a name that was made to lead
     here.
     """
+    host = request.headers.get("Host", "")  # with a port
     try:
-        name = urlsplit(f"//{request.headers.get('Host', '')}").hostname or ""
+        name = urlsplit(f"//{host}").hostname or ""
     except ValueError:  # of brackets that are not closed
         return False
     return name in ("localhost", "::1") or LOOPBACK.fullmatch(name) is not None
@@ -188,6 +218,9 @@ def names_this_machine(request: Request) -> bool:
 def credit_of(
     tokenizer: Tokenizer, verdict: Verdict, row: Row, sample: Sample
 ) -> list[float] | str:
+    """Returns the credit of each token of a row's `completion_ids`, or a sentence that says why
+    there is none.
+    """
     ids = row.completion_ids or []
     try:
         if tokenizer.decode(ids, skip_special_tokens=True) == sample.completion:
@@ -212,20 +245,27 @@ def json_content(schema: Any) -> dict[str, Any]:
 
 
 def openapi() -> dict[str, Any]:
-    """Returns the schema of the service."""
-    kinds: list[Any] = [(Asked, "validation"), (Answer, "serialization")]
-    places, models = models_json_schema(kinds, ref_template="#/components/schemas/{model}")
-    request, response = map(json_content, (places[kind] for kind in kinds))
+    """Returns the schema of the service, as /openapi.json says it."""
+    asked: Any = (Asked, "validation")
+    answered: Any = (Answer, "serialization")
+    # where each of the two stands among the models of all
+    places, models = models_json_schema(
+        [asked, answered], ref_template="#/components/schemas/{model}"
+    )
+    request = json_content(places[asked])
+    response = json_content(places[answered])
     answers = {
         "200": {"description": "verdicts", **response},
         "default": {"description": 'a refusal: {"error": "why"}'},
     }
-    paths: dict[str, Any] = {"/score": {"post": {"requestBody": request, "responses": answers}}}
+    post = {"requestBody": request, "responses": answers}
+    paths: dict[str, Any] = {"/score": {"post": post}}
     for path, about in (
         ("/health", "what is served"),
         ("/metrics", "counts, as Prometheus reads them"),
     ):
-        paths[path] = {"get": {"responses": {"200": {"description": about}}}}
+        success = {"200": {"description": about}}
+        paths[path] = {"get": {"responses": success}}
     info = {"title": "spanreward serve", "version": version("spanreward")}
     return {
         "openapi": "3.1.0",
