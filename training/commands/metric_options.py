@@ -58,7 +58,11 @@ class Once(argparse.Action):
     """Stores a value, and refuses a second one, which would replace the first without a word."""
 
     def __call__(
-        self, parser: argparse.ArgumentParser, namespace: Any, value: Any, flag: str | None = None
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: Any,
+        value: Any,
+        flag: str | None = None,
     ) -> None:
         earlier = vars(namespace)[self.dest]
         # the same value twice does no harm
@@ -114,7 +118,11 @@ OF_RUN = {
 }
 
 
-def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str, Any]) -> None:
+def add_flags(
+    parser: argparse.ArgumentParser,
+    *names: str,
+    **changes: dict[str, Any],
+) -> None:
     """Adds these of FLAGS. changes: what a command says otherwise of one, such as its help or that
     it is required.
     """

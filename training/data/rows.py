@@ -99,7 +99,11 @@ def read_rows(
     return with_equal_columns(rows)
 
 
-def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict[str, Any] | None:
+def usable_values(
+    record: Mapping[str, Any],
+    data: RowsPart,
+    where: str,
+) -> dict[str, Any] | None:
     """Returns what `read_values` does; None for a record with nothing to judge by.
 
     Raises RecipeError for a record that cannot be used.
@@ -126,7 +130,10 @@ def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict
     return values
 
 
-def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
+def other_columns(
+    record: Mapping[str, Any],
+    data: RowsPart,
+) -> dict[str, Any]:
     """Returns what the record holds beside what rewards and policies read."""
     read = {*READ, *data.columns.values()}
     columns = {}
@@ -136,7 +143,10 @@ def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
     return columns
 
 
-def columns_named(record: Mapping[str, Any], extra_columns: Collection[str]) -> dict[str, Any]:
+def columns_named(
+    record: Mapping[str, Any],
+    extra_columns: Collection[str],
+) -> dict[str, Any]:
     """Returns what the record holds under these names, whatever it stands for in `data.columns`."""
     columns = {}
     # sorted, so that the columns of every run have one order
@@ -179,7 +189,9 @@ def prompt_for(question: str | None, prompt: str | None) -> str:
 
 
 def read_values(
-    record: Mapping[str, Any], columns: Mapping[Any, str], where: str
+    record: Mapping[str, Any],
+    columns: Mapping[Any, str],
+    where: str,
 ) -> dict[str, Any]:
     """Returns the record's value or None for each of ROW_COLUMNS, as a dataset holds it: lists for
     tuples. Raises RecipeError for a value of another kind.
@@ -201,7 +213,10 @@ def read_values(
 
 
 def is_empty(
-    record: Mapping[str, Any], values: Mapping[str, Any], columns: Mapping[Any, str], where: str
+    record: Mapping[str, Any],
+    values: Mapping[str, Any],
+    columns: Mapping[Any, str],
+    where: str,
 ) -> bool:
     """Returns whether the record has keys of JUDGED_COLUMNS, and they hold nothing.
 
@@ -223,7 +238,12 @@ def is_empty(
     return has_key and all(values[column] is None for column in JUDGED_COLUMNS)
 
 
-def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
+def asked_in(
+    values: dict[str, Any],
+    prompt: str | None,
+    pictured: bool,
+    where: str,
+) -> str:
     """Takes the row's prompt out of its values, and returns what the policy is asked: the row's own
     prompt, else the recipe's with the row's question.
 
@@ -247,7 +267,12 @@ def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: 
     return text or DESCRIBE
 
 
-def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> str:
+def _without_placeholders(
+    text: str,
+    name: str,
+    pictured: bool,
+    where: str,
+) -> str:
     """Returns the text without placeholders. Raises RecipeError for one without a picture."""
     try:
         plain = without_placeholders(text, 1 if pictured else 0, name)
@@ -278,7 +303,11 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
     return image  # `datasets` reads no other form
 
 
-def open_picture(folder: Path, value: Any, where: str) -> Image.Image:
+def open_picture(
+    folder: Path,
+    value: Any,
+    where: str,
+) -> Image.Image:
     """Returns the picture decoded to its end, as a damaged JPEG may begin well.
 
     Raises RecipeError for one that cannot be read, and for several.
@@ -309,7 +338,11 @@ def read_prompt(value: Any, column: str) -> str | None:
     return one_text(value, column)
 
 
-def ordered_box(box: Sequence[float], value: Any, column: str) -> list[float]:
+def ordered_box(
+    box: Sequence[float],
+    value: Any,
+    column: str,
+) -> list[float]:
     """Returns the corners. Raises ValueError, with the value as it is written, for those that no
     picture has.
     """

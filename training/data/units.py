@@ -71,7 +71,10 @@ class Mark:
         return self.start, self.end
 
 
-def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
+def check_units(
+    marks: Sequence[Mark],
+    column: str,
+) -> list[Mark]:
     """Returns the marks that are parts of words in every unit. Raises ValueError where some are
     whole words in another unit only, and where they are not the words that they are said to be.
     """
@@ -98,7 +101,11 @@ def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
 
 
 def _other_unit(
-    mark: Mark, place: tuple[int, int], unit: str, marks: Sequence[Mark], column: str
+    mark: Mark,
+    place: tuple[int, int],
+    unit: str,
+    marks: Sequence[Mark],
+    column: str,
 ) -> ValueError:
     """Returns the error for a mark that fits in this unit alone. place: its characters [start, end)
     then. marks: all of the file; that all of them fit then is told too.
@@ -133,7 +140,11 @@ def _fault(mark: Mark) -> str:
     return f"is {marked!r}, and not {mark.words!r}"
 
 
-def character_at(text: str, place: int, unit: str) -> int | None:
+def character_at(
+    text: str,
+    place: int,
+    unit: str,
+) -> int | None:
     """Returns how many characters the first `place` units of the text are; None where that is no
     whole number of them.
     """

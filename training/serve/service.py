@@ -98,8 +98,8 @@ class Service:
         try:
             await self.read(request, body)
             # in a thread: reading a large body would keep other clients waiting
-            asked = await asyncio.to_thread(read_request, body.content)
-            answer = await self.judged(asked)
+            rows = await asyncio.to_thread(read_request, body.content)
+            answer = await self.judged(rows)
         finally:
             self.counts[BYTES_HELD] -= len(body.content)
         for verdict in answer.verdicts:
@@ -246,14 +246,14 @@ def json_content(schema: Any) -> dict[str, Any]:
 
 def openapi() -> dict[str, Any]:
     """Returns the schema of the service, as /openapi.json says it."""
-    asked: Any = (Asked, "validation")
-    answered: Any = (Answer, "serialization")
+    request_kind: Any = (Asked, "validation")
+    response_kind: Any = (Answer, "serialization")
     # where each of the two stands among the models of all
     places, models = models_json_schema(
-        [asked, answered], ref_template="#/components/schemas/{model}"
+        [request_kind, response_kind], ref_template="#/components/schemas/{model}"
     )
-    request = json_content(places[asked])
-    response = json_content(places[answered])
+    request = json_content(places[request_kind])
+    response = json_content(places[response_kind])
     answers = {
         "200": {"description": "verdicts", **response},
         "default": {"description": 'a refusal: {"error": "why"}'},

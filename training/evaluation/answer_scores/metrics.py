@@ -67,7 +67,10 @@ JUDGELESS = {  # by: what an answer is compared with
 }
 
 
-def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
+def metrics_of(
+    setup: Setup,
+    names: Iterable[str],
+) -> dict[str, Metric]:
     """Returns these metrics of the tables, by name.
 
     The run folders' recipes tell what was trained on, and where there are none `setup.learned`.
@@ -100,7 +103,10 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
 
 
 def kind_of(
-    reward: Reward, part: RewardPart, trained: Collection[tuple[str, str]], all_tell: bool = True
+    reward: Reward,
+    part: RewardPart,
+    trained: Collection[tuple[str, str]],
+    all_tell: bool = True,
 ) -> Kind:
     """Returns whether policies were trained on this reward or on its judge.
 

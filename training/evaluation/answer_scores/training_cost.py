@@ -43,7 +43,8 @@ class Compute:
 
 
 def compute_of(
-    sides: Mapping[str, Sequence[str]], lengths: Mapping[str, np.ndarray | None]
+    sides: Mapping[str, Sequence[str]],
+    lengths: Mapping[str, np.ndarray | None],
 ) -> dict[str, Compute]:
     """Returns what each side cost. lengths: of each side's answers in tokens, (seeds, prompts), NaN
     where unknown; None where no answer of the comparison has a length.

@@ -68,7 +68,10 @@ def kept_completions(
 
 
 def fingerprint(
-    path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, reasoning_end: str | None = None
+    path: str,
+    rows: Sequence[Mapping[str, Any]],
+    max_tokens: int,
+    reasoning_end: str | None = None,
 ) -> str:
     """Returns 16 hexadecimal digits that change with whatever decides the answers."""
     decided_by = (
@@ -122,7 +125,10 @@ def by_vllm(path: str) -> bool:
 
 
 def greedy_completions(
-    path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, reasoning_end: str | None = None
+    path: str,
+    rows: Sequence[Mapping[str, Any]],
+    max_tokens: int,
+    reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
     """Returns what the policy in `path` writes for each row, and how many tokens it took (without
     the end token).

@@ -24,7 +24,11 @@ from spanreward.training.evaluation.statistics.slices import usable
 HUES = 6  # colours that the page has for models
 
 
-def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPrompt]) -> None:
+def write_report(
+    path: Path,
+    comparison: Comparison,
+    examples: Sequence[ShownPrompt],
+) -> None:
     """Writes the page. examples: the prompts to show, in their order on the page. Raises ValueError
     for spans outside a text.
     """
@@ -97,7 +101,8 @@ def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str,
 
 
 def filter_classes(
-    filters: Sequence[tuple[str, Mapping[str, Sequence[int]]]], count: int
+    filters: Sequence[tuple[str, Mapping[str, Sequence[int]]]],
+    count: int,
 ) -> list[str]:
     """Returns each prompt's CSS classes: f2-0 is the first value of the third filter.
 

@@ -32,7 +32,10 @@ SCRIPT_FILE = Path(__file__).with_name("templates") / "scored.js.jinja"
 
 
 def write_scored(
-    path: Path, title: str, rows: Sequence[InputRow], verdicts: Sequence[Verdict]
+    path: Path,
+    title: str,
+    rows: Sequence[InputRow],
+    verdicts: Sequence[Verdict],
 ) -> None:
     """Writes the page whole or not at all. Only the rows that it shows are in memory.
 
@@ -93,7 +96,10 @@ class Tally:
         return array("Q", np.asarray(self.scored)[by_score].tolist()) + self.others
 
 
-def first_and_last(order: Sequence[int], most: int) -> Sequence[int]:
+def first_and_last(
+    order: Sequence[int],
+    most: int,
+) -> Sequence[int]:
     """Returns the order, or the first and last of it, `most` together."""
     if len(order) <= most:
         return order
@@ -102,7 +108,11 @@ def first_and_last(order: Sequence[int], most: int) -> Sequence[int]:
     return [*order[:first], *order[-last:]]
 
 
-def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
+def drawn_row(
+    row: InputRow,
+    verdict: Verdict,
+    pictured: bool,
+) -> dict[str, Any]:
     """Returns what the script draws of a row: texts, and texts in pieces. pictured: whether its
     picture is on the page, if it has one.
     """
@@ -135,7 +145,9 @@ def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]
 
 
 def pieces(
-    text: str, spans: Sequence[Span], unread: Sequence[Unread] = ()
+    text: str,
+    spans: Sequence[Span],
+    unread: Sequence[Unread] = (),
 ) -> list[tuple[Any, ...]]:
     """Returns the text cut where its judgment changes: (text) of what no span covers, (text, level,
     score, notes) of what is judged. What was not read has its kind as a fifth entry, with None for

@@ -179,7 +179,10 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     )
 
 
-def _nothing_judged(setup: Setup, answers_of: Mapping[str, Sequence[JudgedAnswer]]) -> ValueError:
+def _nothing_judged(
+    setup: Setup,
+    answers_of: Mapping[str, Sequence[JudgedAnswer]],
+) -> ValueError:
     """Returns the error for answers that no main metric applies to, with the first reason."""
     names = [reward.__name__ for reward in setup.rewards]
     notes = [answer.verdict.note for answer in chain(*answers_of.values())]
@@ -190,7 +193,10 @@ def _nothing_judged(setup: Setup, answers_of: Mapping[str, Sequence[JudgedAnswer
     )
 
 
-def _left_out(setup: Setup, metrics: Container[str]) -> Iterator[str]:
+def _left_out(
+    setup: Setup,
+    metrics: Container[str],
+) -> Iterator[str]:
     """Yields a warning for every reward without a column in the tables."""
     for reward in setup.rewards:
         main_name = names_of(reward)[0]

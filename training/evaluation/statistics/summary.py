@@ -152,7 +152,11 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
     return summarise_models(scores, setup.seeds, no_failures, setup.sides)
 
 
-def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[float | None]:
+def part_of_run(
+    run: Sequence[JudgedAnswer],
+    judge: str,
+    part: str,
+) -> list[float | None]:
     """Returns the part of each answer's verdict, the mean over a prompt's samples; None where
     another judge's verdict is shown.
     """
@@ -168,7 +172,11 @@ def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[floa
 
 
 def worst_case(
-    a: Array, b: Array, failed_a: Flags, failed_b: Flags, scale: tuple[float, float] = (0.0, 1.0)
+    a: Array,
+    b: Array,
+    failed_a: Flags,
+    failed_b: Flags,
+    scale: tuple[float, float] = (0.0, 1.0),
 ) -> list[float] | None:
     """Returns the lowest and highest mean of a - b that failed verdicts allow; None where nothing
     failed. Lowest: every failed `a` has the scale's lowest score and every failed `b` its highest.
