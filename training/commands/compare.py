@@ -137,6 +137,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_PROMPTS,
         help=argparse.SUPPRESS,
     )
+    # of policies that answer here
     longest = (
         f"longest completion (default: the recipe's max_completion_length, {DEFAULT_MAX_TOKENS} "
         "where it has none)"
@@ -150,6 +151,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seeds", type=int, nargs="+", action="extend", help=seeds)
     columns = "also compare by the values of this column of the data; may be repeated"
     add("--slice", action="append", default=[], dest="slices", metavar="COLUMN", help=columns)
+    # how the statistics see rows and models
     cluster = (
         "rows with the same value in this column of the data are drawn together (default: "
         "those with one picture)"
@@ -184,8 +186,8 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     # nothing that is read may be overwritten
     output = arguments.output
     written = [output / name for name in OUTPUT_FILES]
-    sides = list(map(Path, chain(*setup.sides.values())))
-    inputs = [arguments.recipe, arguments.data, *arguments.metric, *sides]
+    runs = chain(*setup.sides.values())
+    inputs = [arguments.recipe, arguments.data, *arguments.metric, *map(Path, runs)]
     # --json may name the folder's own results.json
     apart = [path for path in (output, *written) if path != arguments.json]
     metric_options.check_files(arguments, apart, inputs, schema=None, sides=setup.sides)
@@ -217,9 +219,10 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
     from spanreward.training.recipe import RewardPart, load_recipe
 
-    for name, value in (("--limit", arguments.limit), ("--max-tokens", arguments.max_tokens)):
-        if value is not None and not value > 0:
-            raise ValueError(f"{name} is above 0, got {value}.")
+    counts = {"--limit": arguments.limit, "--max-tokens": arguments.max_tokens}
+    for flag, count in counts.items():
+        if count is not None and not count > 0:
+            raise ValueError(f"{flag} is above 0, got {count}.")
     sides = read_sides(arguments.models)
     seeds = read_seeds(arguments.seeds, sides)
     all_are_files = all(map(is_table, chain(*sides.values())))
@@ -309,6 +312,7 @@ def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
         metrics = [metric] if metric else list(options_of)
         for name in metrics:
             options_of[name][option] = value
+    # a metric that is named twice is one
     parts = []
     for metric, values in options_of.items():
         block = {"metric": metric, "judge": judge, "options": values}
@@ -343,6 +347,7 @@ def print_comparison(comparison: "Comparison", output: Path) -> None:
 
 
 def print_warnings(comparison: "Comparison") -> None:
+    """Prints what a reader must know, in red. --quiet does not keep it back."""
     console = Terminal(soft_wrap=True)
     for warning in comparison.warnings:
         console.print(f"WARNING: {warning}", style="bold red", markup=False, highlight=False)

@@ -52,8 +52,10 @@ def main() -> None:
         findings += [judge_here(name, options) for name, options in judges]
         if arguments.start:
             findings += [start_judge(name, options) for name, options in judges]
-        write_json(arguments.json, {"findings": list(map(asdict, findings))})
+        numbers = {"findings": list(map(asdict, findings))}
+        write_json(arguments.json, numbers)
     except (ValueError, OSError) as error:
+        # what is wrong with the command line or the recipe; faults of the machine are findings
         leave(f"{parser.prog}: {error}")
     grid = Table.grid(padding=(0, 2))
     for finding in findings:
@@ -129,7 +131,8 @@ def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
     message = {"role": "user", "content": f"{text} {instruction}"}
     # the same question for judges without a language model, such as match
     red = ((2, 5),)  # characters of "red"
-    probe = PresenceProbe(text, "attribute", Mention("tomato"), "red", source=text, places=red)
+    tomato = Mention("tomato")
+    probe = PresenceProbe(text, "attribute", tomato, "red", source=text, places=red)
     question = Question([message], probe=probe)
     try:
         judge = load_judge(name, **options)
@@ -144,7 +147,8 @@ def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
     except Exception as error:
         # engines raise whatever went wrong in them, and the next judge is still to be checked
         reason = f"{type(error).__name__}: {error}"
-        return Finding(what, False, "does not start", " ".join(reason.split()))
+        one_line = " ".join(reason.split())
+        return Finding(what, False, "does not start", one_line)
     usage = judge.usage
     fault = rating.message if isinstance(rating, Failure) else ""
     rated = "did not rate" if fault else "rated"

@@ -77,11 +77,14 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         text_of[key] = (sample, wrong)
     texts = list(text_of.values())
     with open_metric(arguments.metric, arguments) as (reward, settings):
+        # before the judge is asked: a file of --json that must not be replaced
         inputs = (arguments.sample, arguments.metric)
         check_files(arguments, [], inputs, metric=settings, reliability=None)
+        # and pictures that it cannot see
         samples = [sample for sample, _ in texts]
         check_seen(reward, samples)
         verdicts = []
+        # a judge's deadline is for one batch
         for start in range(0, len(samples), CHUNK_COMPLETIONS):
             chunk = samples[start : start + CHUNK_COMPLETIONS]
             verdicts += reward.judge_samples(chunk)
@@ -93,8 +96,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
     rows = labelled_rows(texts, verdicts)
     title = f"{len(rows)} labelled completions, {arguments.metric} with {settings['judge']}"
-    if len(rows) < len(texts):
-        title += f"; {len(texts) - len(rows)} without a verdict left out"
+    left_out = len(texts) - len(rows)
+    if left_out:
+        title += f"; {left_out} without a verdict left out"
     figures, tables = reliability_of(rows, title)
     errors = judge_errors(rows)
     numbers = {
@@ -143,6 +147,7 @@ def table_of_errors(errors: dict[str, dict[str, Any]]) -> Table:
     table = Table("phrases, by the labels", *numbers)
     of_right = errors["right"]
     of_wrong = errors["wrong"]
+    # the two kinds of errors: right phrases that are blamed, and wrong ones that are missed
     for label, share, row in (
         ("right, judged wrong", of_right["judged_wrong"], of_right),
         ("wrong, judged right", of_wrong["judged_right"], of_wrong),

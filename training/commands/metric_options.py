@@ -236,6 +236,7 @@ def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
 
 def check_once(texts: Sequence[str]) -> Sequence[str]:
     """Returns these texts of the form key=value. Raises RecipeError for a key with two values."""
+    # of a key that is there twice, `dict` holds the last value
     last = dict(map(key_and_value, texts))
     for key, value in map(key_and_value, texts):
         if last[key] != value:
@@ -346,6 +347,7 @@ def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) ->
     """Raises ValueError for options of a judge, but for match, which costs nothing, where no metric
     asks one.
     """
+    # what of the command line is about a judge
     flags = []
     if arguments.judge not in (None, "match"):
         flags.append("--judge")
@@ -385,6 +387,7 @@ def open_metric(
 
     reward = build_reward(name, judge, options)
     check_asked(arguments, [reward])
+    # an output that was written with other settings is not gone on with
     settings = {
         "reward": name,
         "judge": "" if judge is None else judge.name,

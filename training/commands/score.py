@@ -65,8 +65,10 @@ def main() -> None:
     arguments = metric_options.read_arguments(parser)
     if arguments.show < 0:
         parser.error(f"--show is a number of rows, got {arguments.show}.")
+    # for `-`, a file in place of the stream
     with rows_from(arguments.input) as source, lines_to(arguments.output) as lines:
-        arguments.input, arguments.output = source, lines
+        arguments.input = source
+        arguments.output = lines
         score_file(arguments, parser.prog)
 
 
@@ -155,6 +157,7 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
     print_summary(summary, arguments, title, settings["parsed_by"])
     if readings:
         print("\n" + "\n\n".join(readings))
+    # a script that goes on from here would go on with nothing
     if not summary.scored:
         statuses = ", ".join(summary.statuses)
         leave(f"{program}: no row was scored ({statuses}): `note` in {arguments.output} says why.")
@@ -178,6 +181,7 @@ def print_summary(
     for number, reason in summary.bad_lines[:MAX_NAMED_ROWS]:
         line = f"{arguments.input}:{number}: not scored: {reason}"
         console.print(line, markup=False, highlight=False)
+    # of a column that is called otherwise, every row would be named
     rest = len(summary.bad_lines) - MAX_NAMED_ROWS
     if rest > 0:
         line = f"... and {rest} more: see `note` in {arguments.output}"
@@ -196,6 +200,7 @@ def print_summary(
         table.add_row("read by", parsed_by)
     if not arguments.quiet:
         Terminal(markup=False, emoji=False).print(table)
+    # what --quiet does not keep back
     if summary.not_read.share > MUCH:
         console.print(
             f"Note: {summary.not_read.share:.0%} of the completions' characters are not read: "

@@ -65,7 +65,7 @@ def main() -> None:
         if arguments.stop_on and recipe.algorithm == "sft":
             raise RecipeError("--stop-on watches rewards, and an sft run asks none: leave it out.")
         if arguments.dry_run:
-            from spanreward.training.plan.dry_run import dry_run
+            from spanreward.training.plan.dry_run import dry_run  # slow: torch
 
             dry_run(recipe, arguments.accelerate_config, arguments.json)
             return
@@ -138,6 +138,7 @@ def train_and_report(
     from spanreward.training.ranks.groups import MixedGroup
     from spanreward.training.run import Unhealthy, run
 
+    # from here on a signal ends the run at the end of a step, with a checkpoint
     stop = StopOnSignal()
     for stopping_signal in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stopping_signal, stop.receive)
@@ -163,5 +164,6 @@ def train_and_report(
                 flush=True,
             )
         sys.exit(128 + stop.signal)  # as a shell names a process that a signal has ended
+    # one line, and not one of each rank
     if main_process:
         print(f"The policy and its metrics are in {output}")

@@ -94,6 +94,7 @@ def load_part(
         rows = custom_rows(data)
     else:
         rows = jsonl_rows(data, look, extra_columns)
+    # for SFT, and for RL
     rows = taught_rows(rows, data) if completions else chat_rows(rows)
     if not rows:
         content = "a reference or answers" if completions else "something to judge by"
@@ -103,6 +104,7 @@ def load_part(
         # beside each row its picture, which may stand there several times: once a reference
         places = [int(row["id"]) - 1 for row in rows]
         dataset = concatenate_datasets([pictures.select(places), dataset], axis=1)
+    # paths and bytes become pictures when a row is read
     if "image" in dataset.column_names:
         dataset = dataset.cast_column("image", Image())
     return dataset
@@ -181,6 +183,7 @@ def taught_texts(
     if row.get("completion"):
         return list(texts(row["completion"], "completion"))
     references = row.get("reference") or []
+    # a description, with all of its references
     if not row.get("answers"):
         return references
     answer = most_frequent(row["answers"])

@@ -62,6 +62,7 @@ def read_marked(
         parts = check_units(numbers, MISTAKES)
     except ValueError as error:
         raise ValueError(f"{error}.") from None
+    # as for "happy" in "unhappy", which people may mean
     if parts:
         first = parts[0]
         log.warning(
@@ -72,7 +73,8 @@ def read_marked(
             first.text[first.start : first.end],
         )
     rows = []
-    for (where, sample), row_entries in zip(samples, entries_of_row, strict=True):
+    for named_sample, row_entries in zip(samples, entries_of_row, strict=True):
+        where, sample = named_sample
         with _named(where):
             places = _places(row_entries, MISTAKES, sample.completion)
             rows.append((sample, places))
@@ -199,8 +201,10 @@ def _numbers(
     """Returns the entries that are numbers, as marks of the text. name: the row's, in messages."""
     marks = []
     for entry in row_entries:
+        # words are in no unit
         if isinstance(entry, Range):
-            marks.append(Mark(name, text, entry.start, entry.end, entry.words))
+            mark = Mark(name, text, entry.start, entry.end, entry.words)
+            marks.append(mark)
     return marks
 
 
@@ -240,6 +244,7 @@ def _place(
             )
             raise wrong_value(column, requirement, entry)
         number = 1
+    # an entry of another form, a word that is not there, or a range past the end
     if type(number) is not int or not 0 < number <= len(places):
         requirement = f"spans of its text of {len(text)} characters, or whole words of it"
         raise wrong_value(column, requirement, entry)

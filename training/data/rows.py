@@ -91,6 +91,7 @@ def read_rows(
         # records may have no end
         if len(rows) == data.count:
             break
+    # said once, and not of each row
     say_missing(missing, "the data")
     if left_out:
         log.warning(
@@ -110,7 +111,7 @@ def usable_values(
     """
     values = read_values(record, data.columns, where)
     image_key = picture_key(data.columns, record)
-    # a row of text alone has a prompt, in data that name no column for pictures
+    # text alone needs a prompt, and data that name a column for pictures have it in every row
     needs_picture = values["prompt"] is None or "image" in data.columns
     if needs_picture and image_key not in record:
         raise RecipeError(
@@ -125,6 +126,7 @@ def usable_values(
         raise RecipeError(
             f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels out."
         )
+    # the recipe's task is for the rows that have none
     if values["task"] is None:
         values["task"] = data.task
     return values
@@ -257,6 +259,7 @@ def asked_in(
     if question is not None:
         question = _without_placeholders(question, "the question", pictured, where)
         values["question"] = question
+    # a row's own prompt stands alone, whatever the recipe's says
     if row_prompt:
         text = _without_placeholders(row_prompt, "the prompt", pictured, where)
     elif prompt is not None:
@@ -264,6 +267,7 @@ def asked_in(
         text = prompt_for(question or None, template)
     else:
         text = prompt_for(question or None, None)
+    # a prompt may have been a placeholder alone
     return text or DESCRIBE
 
 
@@ -278,6 +282,7 @@ def _without_placeholders(
         plain = without_placeholders(text, 1 if pictured else 0, name)
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
+    # a policy without the picture would be asked about nothing
     if plain != text and not pictured:
         raise RecipeError(
             f"{where} has the placeholder of a picture and no picture, {text!r:.80}: name it in "

@@ -84,7 +84,8 @@ def dry_run(
         console.print(
             f"an example of what SFT learns, pictures not opened\n{example}", soft_wrap=True
         )
-    numbers: dict[str, Any] = {"here": list(map(asdict, findings))}
+    numbers: dict[str, Any] = {}
+    numbers["here"] = list(map(asdict, findings))
     for name, _, data in facts:
         if name in DATA_FACTS:
             numbers[name] = data
@@ -172,6 +173,7 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
     """
     model = recipe.policy.model
     files = all(isinstance(part, JsonlPart) for part in recipe.data.parts)
+    # nothing is downloaded, and no function of a user's own is called
     if is_custom(model) or not (policy_is_here and files):
         return Finding(
             "rows",
@@ -184,6 +186,7 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
         data = load_data(recipe.data, look=False, extra_columns=columns_asked_by(rewards))
         folder = str(model_folder(model, download=False))
         processor = saved_processor(folder)
+        # the trainer's own checks
         check_columns(rewards, "the data", data)
         check_policy(processor, data)
         check_rows(rewards, processor, "the data", data)
@@ -202,7 +205,9 @@ def pictures_here(recipe: Recipe) -> Iterator[Finding]:
     the rows are files here and have none.
     """
     try:
-        for reward, data in unseeing_rewards(recipe, build_rewards(judged_parts(recipe))):
+        rewards = build_rewards(judged_parts(recipe))
+        for reward, data in unseeing_rewards(recipe, rewards):
+            # raises for a row with a picture
             if all(isinstance(part, JsonlPart) for part in data.parts):
                 rows = load_data(data, look=False, extra_columns=columns_asked_by([reward]))
                 check_pictures([reward], "the data", rows)
@@ -359,6 +364,7 @@ def question_lines(
             continue
         about = "" if cost.exact else "about "
         questions = cost.questions * batch
+        # the questions, and the tokens that the judge reads of them
         text = f"{name}: {about}{cost.questions:,} per completion, {about}{questions:,} per batch"
         text += f", with about {cost.prompt_tokens * batch:,.0f} tokens, pictures not counted"
         if cost.computed_tokens is not None:
@@ -392,6 +398,7 @@ def memory_text(
             sizes.append(f"{part} {gigabytes:.1f}")
         total = sum(parts.values()) / 1e9
         text += f"while {phase}: {total:.1f} GB on a GPU = {' + '.join(sizes)}\n"
+    # judges sleep in main memory
     asleep = plan.main_memory / launch.machines / 1e9
     on = f"a GPU of {needs.gpu_bytes() / 1e9:.0f} GB"
     text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"

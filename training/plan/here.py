@@ -54,7 +54,8 @@ class Finding:
     advice: str = ""
 
     def __str__(self) -> str:
-        return ": ".join(filter(None, (self.what, self.found, self.advice)))
+        texts = (self.what, self.found, self.advice)
+        return ": ".join(filter(None, texts))
 
 
 def packages_here() -> Iterator[Finding]:
@@ -94,6 +95,7 @@ def gpus_here(processes: int = 0, needed: int = 0) -> Finding:
     if count < processes:
         text += f", and the launch takes {processes} on a machine"
         return Finding("GPUs", False, text, "trainer.use_cpu=true trains without")
+    # also where another process holds the memory
     if free < needed:
         advice = (
             "end other processes, take more GPUs or another accelerate configuration, LoRA, "
@@ -163,6 +165,7 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
     if kinds.isdisjoint({"LocalJudge", "EncoderJudge"}):
         text = "asked when the run starts" if judge.remote else "needs no engine"
         return Finding(what, None, text)
+    # a model on this machine: its engine, its files, its tokenizer
     if name.startswith("vllm:"):
         engine = vllm_here(what)
         if not engine.ok:

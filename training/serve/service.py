@@ -173,7 +173,8 @@ class Service:
         scheme, _, key = header.partition(" ")
         is_bearer = scheme.lower() == "bearer"
         # how long it takes does not tell how much of a key was right
-        is_right = hmac.compare_digest(key.encode(), self.key.encode())
+        sent_key = key.encode()
+        is_right = hmac.compare_digest(sent_key, self.key.encode())
         if not (is_bearer and is_right):
             raise HTTPException(
                 401, f"the key is wrong or missing: put this server's into {KEY}", CLOSING_HEADER
@@ -182,7 +183,9 @@ class Service:
     def metrics(self, request: Request) -> Response:
         """Answers with the counts, one a line."""
         self.check_key(request)
-        lines = [f"{name} {value}\n" for name, value in sorted(self.counts.items())]
+        lines = []
+        for name, value in sorted(self.counts.items()):
+            lines.append(f"{name} {value}\n")
         return PlainTextResponse("".join(lines))
 
     def refused(self, request: Request, error: Exception) -> Response:
@@ -223,6 +226,7 @@ def credit_of(
     """
     ids = row.completion_ids or []
     try:
+        # ids of another text, or by another tokenizer, would have credit for other words
         if tokenizer.decode(ids, skip_special_tokens=True) == sample.completion:
             return token_credit(verdict, ids, tokenizer)
     except ValueError as error:

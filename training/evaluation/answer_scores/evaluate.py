@@ -201,7 +201,8 @@ def judge_once(
     rewards = setup.rewards
     samples = []
     lengths = []
-    for row, (text, length) in zip(setup.prompts.rows, written, strict=True):
+    for row, answer in zip(setup.prompts.rows, written, strict=True):
+        text, length = answer
         samples.append(row_sample(row, text))
         lengths.append(length)
     verdicts_of_rewards = []  # of each reward, in the samples' order

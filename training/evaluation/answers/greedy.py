@@ -266,5 +266,5 @@ def with_picture(
     first = messages[0]
     picture_block = {"type": "image", "image": image}
     text_block = {"type": "text", "text": first["content"]}
-    content = [picture_block, text_block]
-    return [{"role": first["role"], "content": content}, *messages[1:]]
+    pictured = {"role": first["role"], "content": [picture_block, text_block]}
+    return [pictured, *messages[1:]]

@@ -115,7 +115,8 @@ def prompts_of_file(
             raise RecipeError(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
             )
-        row = prompt_row(encodable(record, where), name, where, folder_of(path))
+        values = encodable(record, where)
+        row = prompt_row(values, name, where, folder_of(path))
         row.update(columns_named(record, extra_columns))
         rows[name] = row
         records.append(record)

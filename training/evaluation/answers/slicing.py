@@ -45,6 +45,7 @@ def parted(
     slices = slices_of(rows)
     for name in columns:
         slices[name] = values[name]
+    # answers about one picture depend on each other
     if cluster:
         return slices, cluster_numbers(values[cluster])
     pictures = [picture_identity(row) for row in rows]
@@ -73,7 +74,7 @@ def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
     """Returns the slices that need no column: by what is asked, and in thirds by the longest
     reference's length. Both are known before any answer, so no answer decides its own slice.
     """
-    kinds: list[Values] = []
+    kinds: list[Values] = []  # each row is of one kind
     for row in rows:
         kind = "question" if row.get("question") else "description"
         kinds.append((kind,))

@@ -89,17 +89,27 @@ def readings(
     """Returns the rows as read. reward: the metric, whose judge is `listener`; None where it takes
     none. verdicts: the rows' own, by the real judge.
     """
-    samples = [row.sample for row in rows if isinstance(row.sample, Sample)]
+    # the rows that can be read
+    samples = []
+    for row in rows:
+        if isinstance(row.sample, Sample):
+            samples.append(row.sample)
     read_rows = []
     for row, verdict in zip(rows, verdicts, strict=True):
         sample = row.sample
         # a row that cannot be read is the sentence that says why, which its verdict holds too
         if not isinstance(sample, Sample):
             unreadable = ReadRow(
-                row.id, verdict, written="", plain=None, references=(), question=None
+                row.id,
+                verdict,
+                written="",
+                plain=None,
+                references=(),
+                question=None,
             )
             read_rows.append(unreadable)
             continue
+        # what the judge would be asked about this row
         question = None
         if listener is not None:
             listener.first = None
@@ -109,9 +119,9 @@ def readings(
                 batch += [other for other in samples if other is not sample]
             reward.judge_samples(batch)
             question = listener.first
+        # what is read of its texts; as published, a metric reads markup too
         read = sample
         plain = None
-        # as published, a metric reads markup too
         if isinstance(reward, PlainTextReward) and reward.mode != "published":
             read = plain_sample(sample)
             plain = read.completion

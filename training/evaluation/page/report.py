@@ -89,11 +89,14 @@ def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str,
     if examples:
         for name in examples[0].slices:
             values_of[name] = [example.slices[name] for example in examples]
+    # a filter with one value would hide nothing
     filters = []
     for name, values in usable(values_of).items():
-        prompts: dict[str, list[int]] = {value: [] for value in values}
+        prompts: dict[str, list[int]] = {}
+        for value in values:
+            prompts[value] = []
         for number, prompt_values in enumerate(values_of[name]):
-            for value in prompts:
+            for value in values:
                 if value in prompt_values:
                     prompts[value].append(number)
         filters.append((name, prompts))

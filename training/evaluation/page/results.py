@@ -135,9 +135,13 @@ def sliced(row: Slice) -> dict[str, Any]:
 def ranked(row: Ranked) -> dict[str, Any]:
     """Returns a model's line of the leaderboard."""
     mean = asdict(row.mean)
+    # without a rank there may be no interval
     keys = RANK_KEYS if row.rank else ("mean",)
-    figures = {key: mean[key] for key in keys}
-    return {"model": row.model, "rank": row.rank, **figures, "tied": row.tied}
+    line: dict[str, Any] = {"model": row.model, "rank": row.rank}
+    for key in keys:
+        line[key] = mean[key]
+    line["tied"] = row.tied
+    return line
 
 
 def write_completions(path: Path, setup: Setup, answers: Answers) -> None:

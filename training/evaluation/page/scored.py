@@ -81,7 +81,8 @@ class Tally:
         self, rows: Iterable[InputRow], verdicts: Iterable[Verdict]
     ) -> Iterator[tuple[str, Sequence[Unread]]]:
         """Yields each completion with what of it was not read, and keeps the scores."""
-        for number, (row, verdict) in enumerate(zip(rows, verdicts, strict=True)):
+        judged_rows = zip(rows, verdicts, strict=True)
+        for number, (row, verdict) in enumerate(judged_rows):
             if verdict.score is None:
                 self.others.append(number)
             else:
@@ -92,8 +93,10 @@ class Tally:
 
     def order(self) -> Sequence[int]:
         """Returns the rows' numbers from the worst to the best, and then those without a score."""
+        # stable: rows with equal scores stay in the file's order
         by_score = np.argsort(np.frombuffer(self.scores), kind="stable")
-        return array("Q", np.asarray(self.scored)[by_score].tolist()) + self.others
+        ordered = np.asarray(self.scored)[by_score]
+        return array("Q", ordered.tolist()) + self.others
 
 
 def first_and_last(
@@ -123,14 +126,18 @@ def drawn_row(
     with suppress(NotApplicable):
         if pictured and sample.images:
             picture = data_uri(opened(sample.images[0]), 190)
+    # what the completion lacks, on the reference that it was compared with
     missed = []
     if verdict.left_out:
         missed = pieces(sample.references[verdict.reference], verdict.left_out)
+    parts = []
+    for part, value in verdict.parts.items():
+        parts.append((label(part), value))
     return {
         "score": verdict.score,
         "status": verdict.status.value.replace("_", " "),
         "note": verdict.note,
-        "parts": [(label(part), value) for part, value in verdict.parts.items()],
+        "parts": parts,
         "told": [
             ("Row", [row.id]),
             ("Question", [sample.question or ""]),

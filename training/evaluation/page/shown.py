@@ -90,10 +90,11 @@ def shown_prompts(
         row_slices = {}
         for name, values in prompts.slices.items():
             row_slices[name] = values[number]
+        references = row.get("reference") or row.get("answers") or ()
         example = ShownPrompt(
             image=row.get("image"),
             prompt=row["prompt"][0]["content"],
-            references=tuple(row.get("reference") or row.get("answers") or ()),
+            references=tuple(references),
             answers=row_answers,
             id=row["id"],
             question=row.get("question") or "",
@@ -106,6 +107,7 @@ def shown_prompts(
             slices=row_slices,
         )
         examples.append(example)
+    # sorted before it is cut, so that no lost prompt is left out for a won one
     examples.sort(key=by_margin)
     return examples[:MAX_PAGE_PROMPTS]
 

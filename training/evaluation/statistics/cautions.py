@@ -47,7 +47,9 @@ def unjudged(evaluation: Evaluation) -> Iterator[str]:
     # all sides have the same metrics
     metrics = next(iter(evaluation.failed.values()))
     for metric in metrics:
-        shares = [table[metric].mean() for table in evaluation.failed.values()]
+        shares = []  # of each side
+        for table in evaluation.failed.values():
+            shares.append(table[metric].mean())
         share = np.mean(shares)
         if share > MAX_FAULTY_SHARE:
             yield (
@@ -95,7 +97,9 @@ def alike(answers: Answers) -> Iterator[str]:
         for run in runs:
             texts[side].append([answer.text for answer in run])
     for a, b in combinations(texts, 2):
-        equal = np.array(texts[a]) == np.array(texts[b])
+        texts_of_a = np.array(texts[a])
+        texts_of_b = np.array(texts[b])
+        equal = texts_of_a == texts_of_b  # of shape (runs, prompts)
         if equal.size and equal.mean() > MAX_IDENTICAL_SHARE:
             yield (
                 f"{equal.sum()} of {equal.size} answers of {a} and {b} are identical: did an "
@@ -128,6 +132,7 @@ def notes_on_samples(answers: Answers) -> Iterator[str]:
         f"each prompt has several sampled answers ({samples}): its scores are their means, and "
         "the page shows the first"
     )
+    # why the tables lack what a reader may look for
     if len(set(counts.values())) > 1:
         yield "no best of the samples is told, because it grows with their number"
 

@@ -6,6 +6,7 @@ comparison.pairs[-1].metrics["posh_f1"].outcome.verdict         # "better"
 comparison.warnings                                             # what a reader must know first
 """
 
+from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
@@ -130,15 +131,24 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     # the ranking is by one metric, the one that first says who lost a prompt
     order = lost_by(metrics)
     decisive = order[0]
-    decisive_scores = {side: table[decisive] for side, table in scores.items()}
-    decisive_means = {model: table[decisive] for model, table in summary.models.items()}
-    lengths = {side: table.get("length") for side, table in scores.items()}
+    decisive_scores = {}
+    lengths = {}
+    for side, table in scores.items():
+        decisive_scores[side] = table[decisive]
+        # absent where all answers come from files
+        lengths[side] = table.get("length")
+    decisive_means = {}
+    for model, means in summary.models.items():
+        decisive_means[model] = means[decisive]
     # what a reader must know, what concerns all figures first
     look_warnings, look_notes = looks(setup, summary.models)
     opposed = []
     for pair in pairs:
-        if not pair.waits:
-            opposed.append(contradictions(pair.later, pair.earlier, pair.metrics, metrics))
+        # where the verdict waits, no metric prefers a side
+        if pair.waits:
+            continue
+        cautions = contradictions(pair.later, pair.earlier, pair.metrics, metrics)
+        opposed.append(cautions)
     warnings = [
         *warnings_of(failures),
         *lopsided(evaluation.failed),
@@ -185,9 +195,11 @@ def _nothing_judged(
 ) -> ValueError:
     """Returns the error for answers that no main metric applies to, with the first reason."""
     names = [reward.__name__ for reward in setup.rewards]
-    notes = [answer.verdict.note for answer in chain(*answers_of.values())]
-    note = next(filter(None, notes), "")
-    why = f" ({note})" if note else ""
+    why = ""
+    for answer in chain(*answers_of.values()):
+        if answer.verdict.note:
+            why = f" ({answer.verdict.note})"
+            break
     return ValueError(
         f"the rewards {names} apply to none of these answers, and no metric without a judge{why}."
     )
@@ -231,26 +243,27 @@ def leaderboard(
     for model, estimate in means.items():
         if estimate.mean is not None and model not in waiting:
             mean_of[model] = estimate.mean
-    pairs = list(combinations(mean_of, 2))
-    gaps = []
+    # every two models: whose scores are higher, and how surely
+    ordered_pairs = []  # (winner, loser)
     p_values = []
-    for a, b in pairs:
-        gap, _ = in_clusters(differences(scores[a], scores[b]), clusters)
-        p = sign_flips(gap)
-        gaps.append(gap)
+    for a, b in combinations(mean_of, 2):
+        gaps = differences(scores[a], scores[b])
+        sums, _ = in_clusters(gaps, clusters)
+        p = sign_flips(sums)
         # of a single prompt nothing can be said
         p_values.append(1.0 if p is None else p)
-    # by model, the models that are higher and lower beyond chance
-    higher: dict[str, set[str]] = {model: set() for model in mean_of}
-    lower: dict[str, set[str]] = {model: set() for model in mean_of}
-    for (a, b), gap, adjusted_p in zip(pairs, gaps, holm(p_values), strict=True):
-        if adjusted_p >= LEVEL:
-            continue
         winner, loser = b, a
-        if gap.mean() > 0:
+        if p is not None and sums.mean() > 0:
             winner, loser = a, b
-        higher[loser].add(winner)
-        lower[winner].add(loser)
+        ordered_pairs.append((winner, loser))
+    # by model, the models that are higher and lower beyond chance
+    higher: dict[str, set[str]] = defaultdict(set)
+    lower: dict[str, set[str]] = defaultdict(set)
+    for pair, adjusted_p in zip(ordered_pairs, holm(p_values), strict=True):
+        winner, loser = pair
+        if adjusted_p < LEVEL:
+            higher[loser].add(winner)
+            lower[winner].add(loser)
     rows = []
     for model in sorted(mean_of, key=mean_of.__getitem__, reverse=True):
         rank = 1 + len(higher[model])

@@ -162,11 +162,13 @@ def in_clusters(
     prompt is a cluster.
     """
     means = nan_means(values.T)
+    # a prompt without a score in any seed is left out
     present = ~np.isnan(means)
     means = means[present]
     if clusters is None:
         return means, np.ones(len(means))
     present_clusters = np.asarray(clusters)[present]
+    # numbered anew from 0, as `bincount` takes them
     _, cluster_of_prompt = np.unique(present_clusters, return_inverse=True)
     sums = np.bincount(cluster_of_prompt, means)
     counts = np.bincount(cluster_of_prompt)
@@ -183,7 +185,8 @@ def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[N
     if np.ptp(means) == 0:
         return means[0], means[0]
     freedom = len(means) - 1
-    low, high = stats.t.interval(0.95, freedom, loc=np.mean(means), scale=stats.sem(means))
+    error = stats.sem(means)
+    low, high = stats.t.interval(0.95, freedom, loc=np.mean(means), scale=error)
     return float(low), float(high)
 
 
@@ -197,7 +200,7 @@ def independent(
     """
     seed_of_run: dict[Any, int] = {}
     for seed, run in zip(seeds, runs, strict=True):
-        seed_of_run.setdefault(run, seed)
+        seed_of_run.setdefault(run, seed)  # the first seed stays
     return [seed_of_run[run] for run in runs]
 
 
@@ -239,7 +242,8 @@ def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
 
 def signs(gaps: Array) -> Array:
     """Returns 1 for a win, 0 for a tie (within MARGIN), -1 for a loss, and NaN for NaN."""
-    return np.sign(np.where(np.abs(gaps) <= MARGIN, 0.0, gaps))
+    is_tie = np.abs(gaps) <= MARGIN
+    return np.sign(np.where(is_tie, 0.0, gaps))
 
 
 def nan_means(rows: Array) -> Array:
@@ -247,5 +251,6 @@ def nan_means(rows: Array) -> Array:
     # np.nanmean would warn of a row without any
     present = ~np.isnan(rows)
     counts = present.sum(axis=1)
-    means = np.nansum(rows, axis=1) / np.maximum(counts, 1)
+    sums = np.nansum(rows, axis=1)
+    means = sums / np.maximum(counts, 1)
     return np.where(counts > 0, means, np.nan)

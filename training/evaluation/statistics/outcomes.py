@@ -120,6 +120,7 @@ def why_no_word_on_prompts(
     """Returns why nothing is said of these prompts, "" where something is. prompts_sign: the sign
     of their interval.
     """
+    # the first of these that holds is told
     if difference.counted < MIN_PROMPTS:
         prompts = counted(difference.counted, "prompt")
         return f"{UNDECIDED} over prompts: {prompts}, {MIN_PROMPTS} or more are needed"
@@ -129,7 +130,8 @@ def why_no_word_on_prompts(
         lowest, highest = difference.worst_case
         # the end that failed judgments could move across 0
         end = lowest if prompts_sign > 0 else highest
-        if prompts_sign * end <= 0:
+        turns_it = prompts_sign * end <= 0
+        if turns_it:
             return (
                 f"{UNDECIDED}: the {difference.failed} failed judgments could turn it, to "
                 f"{end:+.3f}"

@@ -88,7 +88,9 @@ def compare_pairs(
         later_scores = evaluation.scores[later]
         earlier_scores = evaluation.scores[earlier]
         # a pair of runs that is there for several seeds is one
-        runs = list(zip(setup.sides[later], setup.sides[earlier], strict=True))
+        later_runs = setup.sides[later]
+        earlier_runs = setup.sides[earlier]
+        runs = list(zip(later_runs, earlier_runs, strict=True))
         seeds = independent(setup.drawn, runs)
         entries = {}
         for metric, difference in table.items():
@@ -143,7 +145,9 @@ def win_rate(
     prompt_clusters = np.arange(judged.shape[1]) if clusters is None else clusters
     drawn_together = np.broadcast_to(prompt_clusters, judged.shape)
     # a mask makes one axis of seeds and prompts, in the same order everywhere
-    lengths = list(zip(words_later[judged], words_earlier[judged], strict=True))
+    judged_words_later = words_later[judged]
+    judged_words_earlier = words_earlier[judged]
+    lengths = list(zip(judged_words_later, judged_words_earlier, strict=True))
     judged_outcomes = outcomes[judged].tolist()
     return control_length(judged_outcomes, lengths, drawn_together[judged].tolist())
 

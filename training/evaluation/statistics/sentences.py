@@ -212,6 +212,7 @@ def contradictions(
             doubtful = True
     if not doubtful:
         return warnings, []
+    # one note for all of them
     above_zero = [name for name, mean in means.items() if mean > 0]
     below_zero = [name for name, mean in means.items() if mean < 0]
     plus = listed_means(above_zero, means, metrics)

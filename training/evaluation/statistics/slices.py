@@ -52,6 +52,7 @@ def usable(slices: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[str]
     values_of = {}
     for name, rows in slices.items():
         values = set(chain(*rows))
+        # one value is all prompts
         if 2 <= len(values) <= MAX_SLICE_VALUES:
             values_of[name] = sorted(values, key=by_number)
     return values_of

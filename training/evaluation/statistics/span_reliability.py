@@ -57,7 +57,9 @@ def pearson(scores: Array, labels: Array) -> float:
     """Returns the correlation in [-1, 1]; nan where either side is constant, so that a resample
     never raises.
     """
-    if len(set(scores.tolist())) < 2 or len(set(labels.tolist())) < 2:
+    different_scores = set(scores.tolist())
+    different_labels = set(labels.tolist())
+    if len(different_scores) < 2 or len(different_labels) < 2:
         return float("nan")
     return float(pearsonr(scores, labels).statistic)
 
@@ -70,7 +72,10 @@ def labelled_rows(
     Raises ValueError where none has.
     """
     rows = []
-    for number, ((sample, wrong), verdict) in enumerate(zip(texts, verdicts, strict=True)):
+    judged_texts = zip(texts, verdicts, strict=True)
+    for number, (text, verdict) in enumerate(judged_texts):
+        sample, wrong = text
+        # each text is taken as a group of its own
         if verdict.score is not None:
             rows.append(Labelled(sample.completion, verdict.spans, wrong, number))
     if not rows:
@@ -151,7 +156,8 @@ def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
     A phrase is its first mention, and one that the judge was not asked about does not count. Shares
     and bounds are None where there are no phrases, bounds where one completion has them all.
     """
-    errors: dict[str, list[int]] = {"right": [], "wrong": []}  # of each completion, their number
+    # by label, their number in each completion that has such phrases
+    errors: dict[str, list[int]] = {"right": [], "wrong": []}
     phrases: dict[str, list[int]] = {"right": [], "wrong": []}
     for row in rows:
         judgments: dict[str, list[str]] = {"right": [], "wrong": []}

@@ -93,7 +93,8 @@ def summarise_models(
         values = np.where(in_all, arrays[model][metric], np.nan)
         row_seeds = independent(names, of_run[model])
         estimate = estimate_of(values, row_seeds, resamples, clusters)
-        return replace(estimate, failed=int(lost(model, metric).sum()))
+        failures = int(lost(model, metric).sum())
+        return replace(estimate, failed=failures)
 
     def difference(later: str, earlier: str, metric: str) -> Difference:
         a = arrays[later][metric]
@@ -113,6 +114,7 @@ def summarise_models(
     models = {}
     for model in scores:
         models[model] = {metric: mean(model, metric) for metric in metrics}
+    # the order of the models is that of training
     differences = {}
     for earlier, later in combinations(scores, 2):
         table_of_pair = {metric: difference(later, earlier, metric) for metric in metrics}

@@ -49,8 +49,10 @@ def failures_of(setup: Setup, answers: Answers) -> dict[str, Failures]:
         side_failures: list[NoAnswer] = []
         count = 0
         # a run that stands beside several seeds counts once
-        runs = dict(zip(setup.sides[side], side_answers, strict=False))
+        names = setup.sides[side]
+        runs = dict(zip(names, side_answers, strict=False))
         for run, run_answers in runs.items():
+            # of each sample its row and the row's id
             samples = []
             ids = []
             for row, answer in zip(rows, run_answers, strict=False):
