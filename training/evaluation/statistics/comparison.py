@@ -13,6 +13,7 @@ from itertools import chain, combinations
 
 from spanreward.rewards.base.unread import NotRead
 from spanreward.rewards.comparison.crossed import holm
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
 from spanreward.training.evaluation.answer_scores.metrics import (
@@ -118,11 +119,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     if not any(metric.main for metric in metrics.values()):
         raise _nothing_judged(setup, answers_of)
     # means, differences and verdicts
-    scales = {}
-    for reward in setup.rewards:
-        for name in names_of(reward):
-            scales[name] = reward.scale
-            scales[f"{name}{BEST}"] = reward.scale
+    scales = _scales_of(setup.rewards)
     summary = summarise_models(
         scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters
     )
@@ -187,6 +184,16 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         failures=failures,
         not_read=unread_of,
     )
+
+
+def _scales_of(rewards: Sequence[Reward]) -> dict[str, tuple[float, float]]:
+    """Returns the lowest and the highest score of each metric, and of its best of samples."""
+    scales = {}
+    for reward in rewards:
+        for name in names_of(reward):
+            scales[name] = reward.scale
+            scales[f"{name}{BEST}"] = reward.scale
+    return scales
 
 
 def _nothing_judged(
