@@ -50,7 +50,7 @@ OPTIONS = (
     "keys of the recipe; with --data options of the metrics, mode=published for all, "
     f"posh.mode=published for one; and {metric_options.OF_JUDGE}"
 )
-OUTPUT_FILES = ("results.json", "completions.jsonl", "report.html")
+OUTPUT_FILES = ("results.json", "completions.jsonl", "report.html")  # of a comparison that ended
 
 
 def main() -> None:

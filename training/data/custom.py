@@ -49,6 +49,7 @@ def custom_records(data: FilePart) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 raise RecipeError(f"{where} must be a mapping from keys to values, got {record!r}.")
             yield where, record
     except RecipeError:
+        # a ValueError too, which says already what is wrong
         raise
     except (ValueError, TypeError) as error:
         raise RecipeError(

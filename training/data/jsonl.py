@@ -30,6 +30,7 @@ def jsonl_rows(
     extra_columns: see `read_rows`.
     """
     path = data.file
+    # what the row holds in its picture's place
     picture: Callable[[Any, str], Any] = row_name
     if look:
         picture = partial(usable_picture, path.parent)

@@ -110,6 +110,7 @@ def _other_unit(
     """Returns the error for a mark that fits in this unit alone. place: its characters [start, end)
     then. marks: all of the file; that all of them fit then is told too.
     """
+    # one mark may fit by chance, and all of them hardly
     everywhere = ""
     all_fit = all(other.fits(other.counted_in(unit)) for other in marks)
     if len(marks) > 1 and all_fit:

@@ -27,7 +27,7 @@ from spanreward.training.grpo.reasoning import answer_of
 from spanreward.training.policy import base_of, load_policy
 from spanreward.training.turn_end import tokenizer_of
 
-BATCH_ROWS = 64
+BATCH_ROWS = 64  # that a policy answers, or a judge rates, together
 MAX_MODEL_TOKENS = 16_384  # of a prompt with its pictures and the answer, through vLLM
 MEMORY_SHARE = 0.85  # of the device's memory for vLLM; a sleeping judge keeps about 2 GB of it
 DEADLINE_SECONDS = 6 * 3600.0

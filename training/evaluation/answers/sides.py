@@ -219,6 +219,7 @@ def answer_in(record: Mapping[str, Any], where: str) -> str:
     """Returns the text of a line's completion. Raises RecipeError for a line without it or an
     id.
     """
+    # an output of `spanreward score` has ids and no texts, and is told so
     check_texts(record, where)
     completion = record.get("completion")
     # a list holds messages

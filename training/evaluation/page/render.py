@@ -27,6 +27,7 @@ def render(template: str, **values: Any) -> str:
     U+FFFD.
     """
     environment = templates(Path(__file__).with_name("templates"))
+    # the functions that the templates call
     environment.globals.update(
         received=received, label=label, number=number, data_uri=data_uri, opened=opened
     )

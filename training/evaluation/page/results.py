@@ -175,6 +175,7 @@ def sample_facts(answer: JudgedAnswer) -> Iterator[dict[str, Any]]:
     """Yields what a line says of the answer, or of each of a prompt's samples, by their number."""
     for number, sample in enumerate(every_sample([answer]), start=1):
         facts: dict[str, Any] = {}
+        # a prompt's only answer has no number
         if answer.samples:
             facts["sample"] = number
         facts["completion"] = sample.text

@@ -235,6 +235,7 @@ def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
     """Returns the mean over the rows of each training seed, in order of appearance."""
     means = []
     for seed in dict.fromkeys(seeds):
+        # several, where one seed was trained in several numerical environments
         rows = values[np.equal(seeds, seed)]
         means.append(nan_means(rows.T))
     return np.stack(means)

@@ -127,7 +127,8 @@ def reliability(
         chosen_rows = row_of_phrase[chosen]
         chosen_labels = [labels[place] for place in chosen]
         blamed = [phrases[place].credit < 0 for place in chosen]
-        figures: dict[str, float | None] = dict.fromkeys(("r", "low", "high"))
+        figures: dict[str, float | None] = {"r": None, "low": None, "high": None}
+        # labels that are all equal correlate with nothing
         if len(set(chosen_labels)) > 1:
             # whole completions are drawn, because phrases of one text are not independent
             completions = [chosen[chosen_rows == row] for row in np.unique(chosen_rows)]
