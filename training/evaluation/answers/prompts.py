@@ -142,7 +142,7 @@ def prompt_row(
     picture = record.get(picture_key({}, record))
     if picture is not None:
         opened = open_picture(folder, picture, where)
-        # as large as a trainer shows it to the policy
+        # as a trainer shows it to the policy: upright, in RGB, with at most so many pixels
         picture = shown_picture(opened, DECODED_PIXELS)
     question = asked_in(values, None, picture is not None, where)
     messages = [{"role": "user", "content": question}]
