@@ -34,11 +34,7 @@ def complete(commands: Mapping[str, tuple[str, str]]) -> None:
     argcomplete.autocomplete(parser, always_complete_options="long")
 
 
-def add_command(
-    command: argparse.ArgumentParser,
-    name: str,
-    module: Any,
-) -> None:
+def add_command(command: argparse.ArgumentParser, name: str, module: Any) -> None:
     """Adds the arguments of a command, or its ways with theirs, and what they may be."""
     if name not in COMMANDS_OF_COMMANDS:
         module.add_arguments(command)

@@ -110,10 +110,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     return without_nan(numbers), [*tables, table_of_errors(errors)]
 
 
-def reliability_of(
-    rows: Sequence["Labelled"],
-    title: str,
-) -> tuple[dict[str, Any], list[Table]]:
+def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:
     """Returns r and the advice, as numbers and as a table. title: of the table."""
     from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 

@@ -105,11 +105,7 @@ def run_command(name: str) -> None:
         import_module(f"spanreward.training.{module}").main()
 
 
-def choose_command(
-    prog: str,
-    about: str | None,
-    purposes: Mapping[str, str],
-) -> str:
+def choose_command(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
     """Returns the command on the command line, and leaves the words after it in sys.argv. Ends the
     process where there is none, after the help.
 
@@ -141,11 +137,7 @@ def choose_command(
     return command
 
 
-def run_subcommand(
-    prog: str,
-    about: str | None,
-    modules: Mapping[str, Any],
-) -> None:
+def run_subcommand(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
     """Runs the subcommand on the command line: prints its tables and, with --json PATH, writes its
     numbers.
 

@@ -118,11 +118,7 @@ OF_RUN = {
 }
 
 
-def add_flags(
-    parser: argparse.ArgumentParser,
-    *names: str,
-    **changes: dict[str, Any],
-) -> None:
+def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str, Any]) -> None:
     """Adds these of FLAGS. changes: what a command says otherwise of one, such as its help or that
     it is required.
     """

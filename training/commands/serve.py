@@ -62,11 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     metric_options.add_words(parser)
 
 
-def _serve(
-    program: str,
-    arguments: argparse.Namespace,
-    last: ExitStack,
-) -> None:
+def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None:
     """Serves until a signal. last: gets what is to be done once the judges are closed. Raises
     ValueError for options that cannot be, and whatever opening the port, the metric and its judges
     raises.

@@ -120,12 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_words(parser)
 
 
-def train_and_report(
-    recipe: Any,
-    resume: bool,
-    stop_on: list[str],
-    program: str,
-) -> None:
+def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
     """Trains and prints how the run ended. Exits with the code that the help states.
 
     recipe: a Recipe. resume: whether to go on from the last checkpoint. stop_on: the problems that

@@ -79,10 +79,7 @@ def hub_rows(
     return rows, pictures
 
 
-def named_records(
-    split: str,
-    records: Iterable[Any],
-) -> Iterator[tuple[str, Any]]:
+def named_records(split: str, records: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     """Yields each record with its name in messages: the split's, and its number from 1."""
     for number, record in enumerate(records, start=1):
         yield f"{split} row {number}", record
@@ -132,11 +129,7 @@ def check_features(data: HubPart, features: Features) -> None:
         )
 
 
-def check_picture(
-    value: Any,
-    where: str,
-    folders: Sequence[Path],
-) -> None:
+def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
     """Raises RecipeError for a picture that is missing, does not begin as one, or lies outside the
     dataset's `folders`.
 

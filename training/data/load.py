@@ -110,10 +110,7 @@ def load_part(
     return dataset
 
 
-def as_dataset(
-    rows: list[dict[str, Any]],
-    source: str,
-) -> Dataset:
+def as_dataset(rows: list[dict[str, Any]], source: str) -> Dataset:
     """Returns the rows as a dataset. source: its name, for the message. Raises RecipeError for a
     column whose values are of several kinds, which only one that we do not read ourselves may have.
     """
@@ -137,10 +134,7 @@ def chat_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return chats
 
 
-def taught_rows(
-    rows: Sequence[dict[str, Any]],
-    data: RowsPart,
-) -> list[dict[str, Any]]:
+def taught_rows(rows: Sequence[dict[str, Any]], data: RowsPart) -> list[dict[str, Any]]:
     """Returns for SFT a row for each completion, with its prompt and completion as messages.
 
     Rows without one are left out and counted. Raises RecipeError for a row with two kinds of them.
@@ -171,10 +165,7 @@ def with_part_number(dataset: Dataset, number: int) -> Dataset:
     return dataset.remove_columns("id").add_column("id", ids)
 
 
-def taught_texts(
-    row: dict[str, Any],
-    data: RowsPart,
-) -> list[str]:
+def taught_texts(row: dict[str, Any], data: RowsPart) -> list[str]:
     """Returns the texts that SFT learns from a row: its `completion`, which only a function of your
     own gives; else the answer that most people gave, or every reference.
 
@@ -212,10 +203,7 @@ def most_frequent(answers: Sequence[str]) -> str:
     return answers[forms.index(most_frequent_form)]
 
 
-def records_of(
-    data: DataPart,
-    ids: Sequence[str],
-) -> list[Any]:
+def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
     """Returns what the data's own files hold of each row. ids: the rows' in the dataset of
     `load_data`, such as "7", or "1/7" in a mix.
     """

@@ -193,11 +193,7 @@ def range_in(entry: Any) -> Range | None:
     return None
 
 
-def _numbers(
-    row_entries: Sequence[Any],
-    text: str,
-    name: str,
-) -> list[Mark]:
+def _numbers(row_entries: Sequence[Any], text: str, name: str) -> list[Mark]:
     """Returns the entries that are numbers, as marks of the text. name: the row's, in messages."""
     marks = []
     for entry in row_entries:
@@ -208,20 +204,12 @@ def _numbers(
     return marks
 
 
-def _places(
-    row_entries: Sequence[Any],
-    column: str,
-    text: str,
-) -> CharacterSpans:
+def _places(row_entries: Sequence[Any], column: str, text: str) -> CharacterSpans:
     """Returns the characters that each entry marks. column: its name, for messages."""
     return tuple(_place(entry, column, text) for entry in row_entries)
 
 
-def _place(
-    entry: Any,
-    column: str,
-    text: str,
-) -> tuple[int, int]:
+def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
     """Returns the characters that one entry marks. Raises ValueError for none in the text, and for
     a word alone that stands in it more than once.
     """
@@ -251,10 +239,7 @@ def _place(
     return places[number - 1]
 
 
-def whole_words(
-    word: str,
-    text: str,
-) -> list[tuple[int, int]]:
+def whole_words(word: str, text: str) -> list[tuple[int, int]]:
     """Returns where the word, or the words, stand in the text and in no longer word: "red" not in
     "reddish".
     """

@@ -100,11 +100,7 @@ def read_rows(
     return with_equal_columns(rows)
 
 
-def usable_values(
-    record: Mapping[str, Any],
-    data: RowsPart,
-    where: str,
-) -> dict[str, Any] | None:
+def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict[str, Any] | None:
     """Returns what `read_values` does; None for a record with nothing to judge by.
 
     Raises RecipeError for a record that cannot be used.
@@ -132,10 +128,7 @@ def usable_values(
     return values
 
 
-def other_columns(
-    record: Mapping[str, Any],
-    data: RowsPart,
-) -> dict[str, Any]:
+def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
     """Returns what the record holds beside what rewards and policies read."""
     read = {*READ, *data.columns.values()}
     columns = {}
@@ -145,10 +138,7 @@ def other_columns(
     return columns
 
 
-def columns_named(
-    record: Mapping[str, Any],
-    extra_columns: Collection[str],
-) -> dict[str, Any]:
+def columns_named(record: Mapping[str, Any], extra_columns: Collection[str]) -> dict[str, Any]:
     """Returns what the record holds under these names, whatever it stands for in `data.columns`."""
     columns = {}
     # sorted, so that the columns of every run have one order
@@ -240,12 +230,7 @@ def is_empty(
     return has_key and all(values[column] is None for column in JUDGED_COLUMNS)
 
 
-def asked_in(
-    values: dict[str, Any],
-    prompt: str | None,
-    pictured: bool,
-    where: str,
-) -> str:
+def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
     """Takes the row's prompt out of its values, and returns what the policy is asked: the row's own
     prompt, else the recipe's with the row's question.
 
@@ -271,12 +256,7 @@ def asked_in(
     return text or DESCRIBE
 
 
-def _without_placeholders(
-    text: str,
-    name: str,
-    pictured: bool,
-    where: str,
-) -> str:
+def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> str:
     """Returns the text without placeholders. Raises RecipeError for one without a picture."""
     try:
         plain = without_placeholders(text, 1 if pictured else 0, name)
@@ -308,11 +288,7 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
     return image  # `datasets` reads no other form
 
 
-def open_picture(
-    folder: Path,
-    value: Any,
-    where: str,
-) -> Image.Image:
+def open_picture(folder: Path, value: Any, where: str) -> Image.Image:
     """Returns the picture decoded to its end, as a damaged JPEG may begin well.
 
     Raises RecipeError for one that cannot be read, and for several.
@@ -343,11 +319,7 @@ def read_prompt(value: Any, column: str) -> str | None:
     return one_text(value, column)
 
 
-def ordered_box(
-    box: Sequence[float],
-    value: Any,
-    column: str,
-) -> list[float]:
+def ordered_box(box: Sequence[float], value: Any, column: str) -> list[float]:
     """Returns the corners. Raises ValueError, with the value as it is written, for those that no
     picture has.
     """

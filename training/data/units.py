@@ -71,10 +71,7 @@ class Mark:
         return self.start, self.end
 
 
-def check_units(
-    marks: Sequence[Mark],
-    column: str,
-) -> list[Mark]:
+def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
     """Returns the marks that are parts of words in every unit. Raises ValueError where some are
     whole words in another unit only, and where they are not the words that they are said to be.
     """
@@ -141,11 +138,7 @@ def _fault(mark: Mark) -> str:
     return f"is {marked!r}, and not {mark.words!r}"
 
 
-def character_at(
-    text: str,
-    place: int,
-    unit: str,
-) -> int | None:
+def character_at(text: str, place: int, unit: str) -> int | None:
     """Returns how many characters the first `place` units of the text are; None where that is no
     whole number of them.
     """

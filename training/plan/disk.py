@@ -19,11 +19,7 @@ from spanreward.training.plan.needs import settings_of
 from spanreward.training.recipe import Recipe
 
 
-def disk_here(
-    recipe: Recipe,
-    plan: Plan,
-    steps: int | None,
-) -> Finding | None:
+def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
     """Returns whether the run's checkpoints and its policy fit on the disk; None where the run
     writes no checkpoint. plan: its memory. steps: its optimizer steps, if they are known.
     """
@@ -58,10 +54,7 @@ def disk_here(
     return Finding("disk", True, text)
 
 
-def kept_at_once(
-    settings: Mapping[str, Any],
-    steps: int | None,
-) -> int:
+def kept_at_once(settings: Mapping[str, Any], steps: int | None) -> int:
     """Returns the checkpoints on the disk while one more is written, with that one.
 
     Without a limit these are all that the run writes, as far as its steps are known.

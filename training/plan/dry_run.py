@@ -144,11 +144,7 @@ def _findings_here(
     return findings, example
 
 
-def named_here(
-    recipe: Recipe,
-    processes: int,
-    covered: Collection[str],
-) -> Iterator[Finding]:
+def named_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iterator[Finding]:
     """Yields a finding for each part that the recipe names and a run would refuse, but for what is
     covered by another.
     """
@@ -229,10 +225,7 @@ def costs_of(recipe: Recipe) -> list[tuple[str, Cost | None]]:
     return costs
 
 
-def phases(
-    recipe: Recipe,
-    plan: Plan,
-) -> dict[str, dict[str, int]]:
+def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
     """Returns what takes the bytes of each GPU, by phase of a step: {"training": {"policy": ...,
     "gradients": ..., ...}, ...}.
     """
@@ -306,10 +299,7 @@ def asking_facts(
     yield "questions", "\n".join(lines), questions
 
 
-def win_rate_fact(
-    part: WinRatePart,
-    longest: int | None,
-) -> tuple[str, dict[str, Any]]:
+def win_rate_fact(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
     """Returns what WinRateCallback writes and asks each time, in words and as plain data. longest:
     the trainer's longest completion in tokens, None where it has none.
     """
@@ -384,11 +374,7 @@ def question_lines(
         yield f"{text} ({cost.how})"
 
 
-def memory_text(
-    recipe: Recipe,
-    launch: needs.Launch,
-    plan: Plan,
-) -> str:
+def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
     """Returns the memory of a GPU in each phase, and of a machine, in lines. GB are 1e9 bytes."""
     text = ""
     for phase, parts in phases(recipe, plan).items():

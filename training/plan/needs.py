@@ -158,11 +158,7 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
     )
 
 
-def generating_steps(
-    settings: Mapping[str, Any],
-    processes: int,
-    rows: int | None,
-) -> Steps:
+def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | None) -> Steps:
     """Returns the steps of GRPO and DAPO, as TRL counts them.
 
     settings: those of `settings_of`. processes: of the launch. rows: of the data, None if not

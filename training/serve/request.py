@@ -164,10 +164,7 @@ def why(error: ValidationError) -> str:
     return legible(f"{place}: {first['msg']} (see /openapi.json)")
 
 
-def samples_of(
-    rows: Sequence[Row],
-    reward: Reward,
-) -> list[Sample]:
+def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
     """Returns the rows' samples. Raises ValueError for a row that the reward cannot read."""
     samples = []
     for number, row in enumerate(rows):

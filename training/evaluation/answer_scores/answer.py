@@ -98,11 +98,7 @@ def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
     return scores
 
 
-def looks_of(
-    sample: Sample,
-    length: int | None,
-    max_tokens: float,
-) -> Scores:
+def looks_of(sample: Sample, length: int | None, max_tokens: float) -> Scores:
     """Returns overlap (with the references or answers, by words), words, length (in tokens),
     truncated (1 where cut at max_tokens) and degenerate (1 where padded with words that say
     nothing).

@@ -102,10 +102,7 @@ def decided_by(setup: Setup) -> dict[str, Any]:
     }
 
 
-def check_rewards(
-    rewards: Sequence[Reward],
-    rows: Sequence[Mapping[str, Any]],
-) -> None:
+def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) -> None:
     """Raises ValueError for no rewards, equal names, a missing column, and pictures that a judge
     cannot see.
     """
@@ -156,10 +153,7 @@ def without_length(texts: Sequence[str]) -> list[_Text]:
     return [(text, None) for text in texts]
 
 
-def metrics_with_a_best(
-    rewards: Sequence[Reward],
-    written: Iterable[Written],
-) -> list[str]:
+def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -> list[str]:
     """Returns each reward's main metric where every prompt of every run has the same number of
     samples, above one; else nothing. The best of more samples would be better by their number.
     """
@@ -169,11 +163,7 @@ def metrics_with_a_best(
     return [names_of(reward)[0] for reward in rewards]
 
 
-def judge_run(
-    written: Written,
-    setup: Setup,
-    best_of: Sequence[str] = (),
-) -> list[JudgedAnswer]:
+def judge_run(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> list[JudgedAnswer]:
     """Returns one run's judged answers, in the prompts' order. best_of: the metrics whose best
     sample is told beside the mean.
 
@@ -193,10 +183,7 @@ def judge_run(
     return answers
 
 
-def judge_once(
-    written: Sequence[_Text],
-    setup: Setup,
-) -> list[JudgedAnswer]:
+def judge_once(written: Sequence[_Text], setup: Setup) -> list[JudgedAnswer]:
     """Returns the judged answers, one of each prompt."""
     rewards = setup.rewards
     samples = []

@@ -67,10 +67,7 @@ JUDGELESS = {  # by: what an answer is compared with
 }
 
 
-def metrics_of(
-    setup: Setup,
-    names: Iterable[str],
-) -> dict[str, Metric]:
+def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     """Returns these metrics of the tables, by name.
 
     The run folders' recipes tell what was trained on, and where there are none `setup.learned`.

@@ -15,10 +15,7 @@ from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, M
 HELD_OUT = ("validation", "val", "valid", "dev", "test")
 
 
-def held_out_data(
-    recipe: Recipe,
-    as_written: Recipe,
-) -> tuple[DataPart, list[str]]:
+def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[str]]:
     """Returns the recipe's `validation`, else its data with the validation or test split of each
     block, and a warning for each block that has neither. as_written: the recipe without the changes
     of the command line.

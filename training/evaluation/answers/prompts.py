@@ -129,12 +129,7 @@ def prompts_of_file(
     return Prompts(prompt_rows, slices, source, clusters, notes=notes)
 
 
-def prompt_row(
-    record: Mapping[str, Any],
-    name: str,
-    where: str,
-    folder: Path,
-) -> dict[str, Any]:
+def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
     """Returns a line of the file as a row. name: its id. where: its place, for messages. folder:
     see `located`. Raises RecipeError for a line that cannot be used.
     """
@@ -149,11 +144,7 @@ def prompt_row(
     return {"id": name, "image": picture, "prompt": messages, **values}
 
 
-def limit_notes(
-    prompts: int,
-    limit: int,
-    data_rows: int | None,
-) -> list[str]:
+def limit_notes(prompts: int, limit: int, data_rows: int | None) -> list[str]:
     """Returns a sentence where --limit left rows out, else nothing. prompts: how many are compared
     on. data_rows: how many the data have, None if not known.
     """

@@ -57,11 +57,7 @@ _TURN_WORD = re.compile(r"\w+")
 _ROLES = {"inst": "user", "after": "assistant", "before": "system"}
 
 
-def differing(
-    record: Mapping[str, Any],
-    row: Sample,
-    where: str,
-) -> str:
+def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     """Returns the first of prompt, question, reference and ROW that the line has and the row has
     otherwise, or "". where: the line's place, for messages. Raises RecipeError for a value that
     cannot be read.
@@ -94,11 +90,7 @@ def differing(
     return ""
 
 
-def same_turns(
-    line_turns: Sequence[str],
-    line: str,
-    row: str,
-) -> bool:
+def same_turns(line_turns: Sequence[str], line: str, row: str) -> bool:
     """Returns whether a line and a row ask the same. line, row: their whole texts."""
     if same_text(line, row):
         return True
@@ -116,10 +108,7 @@ def same_turns(
     return same_text(without_specials(line), row)
 
 
-def has_all(
-    row_references: Sequence[str],
-    line_references: Sequence[str],
-) -> bool:
+def has_all(row_references: Sequence[str], line_references: Sequence[str]) -> bool:
     """Returns whether the row has all references of the line, which may be one of several."""
     in_row = set(map(comparable_text, row_references))
     in_line = set(map(comparable_text, line_references))

@@ -101,10 +101,7 @@ def on_hub(model: str) -> bool:
     return True
 
 
-def read_seeds(
-    seeds: Sequence[int] | None,
-    sides: Mapping[str, Sequence[str]],
-) -> list[int]:
+def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) -> list[int]:
     """Returns the training seed of each run: those of --seeds, or 0, 1, 2, ... without it. Raises
     ValueError for more or fewer seeds than runs.
     """
@@ -128,10 +125,7 @@ def recipe_of(run: str) -> dict[str, Any]:
     return read_mapping(path) if path.is_file() else {}
 
 
-def read_answers(
-    path: str,
-    rows: Sequence[Mapping[str, Any]],
-) -> list[str]:
+def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns a completion per row.
 
     Raises ValueError as `read_samples` does, and for a row that is answered a second time.
@@ -194,10 +188,7 @@ def read_samples(
     return [answers[str(row["id"])] for row in rows]
 
 
-def check_equally_many(
-    path: str,
-    answers: Mapping[str, Sequence[str]],
-) -> None:
+def check_equally_many(path: str, answers: Mapping[str, Sequence[str]]) -> None:
     """Raises RecipeError where some rows have more answers than others."""
     if not answers:
         return

@@ -39,18 +39,10 @@ class Listener(Judge):
     def name(self) -> str:
         return self.judge.name
 
-    def rate_each(
-        self,
-        questions: Sequence[Question],
-        scale: Sequence[str],
-    ) -> list[Failure]:
+    def rate_each(self, questions: Sequence[Question], scale: Sequence[str]) -> list[Failure]:
         return self._keep(questions)
 
-    def write_each(
-        self,
-        questions: Sequence[Question],
-        max_tokens: int,
-    ) -> list[Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[Failure]:
         return self._keep(questions)
 
     def _keep(self, questions: Sequence[Question]) -> list[Failure]:

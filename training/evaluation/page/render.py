@@ -42,11 +42,7 @@ def write_rendered(path: Path, template: str, **values: Any) -> str:
     return page
 
 
-def check_page(
-    path: Path | None,
-    overwrite: bool,
-    command: str,
-) -> None:
+def check_page(path: Path | None, overwrite: bool, command: str) -> None:
     """Raises ValueError where --html names a file that is no page of this command, which writing
     would destroy. overwrite: whether that is wanted. command: such as "score".
     """
@@ -58,11 +54,7 @@ def check_page(
         raise ValueError(f"{path} exists, and is no page of this command: choose another file.")
 
 
-def number(
-    value: float | None,
-    digits: int,
-    signed: bool = False,
-) -> str:
+def number(value: float | None, digits: int, signed: bool = False) -> str:
     """Returns a figure with its digits, typeset; signed: with a plus sign where it is positive."""
     sign = "+" if signed else ""
     return typeset(figures.number(value, digits, sign))

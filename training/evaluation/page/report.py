@@ -24,11 +24,7 @@ from spanreward.training.evaluation.statistics.slices import usable
 HUES = 6  # colours that the page has for models
 
 
-def write_report(
-    path: Path,
-    comparison: Comparison,
-    examples: Sequence[ShownPrompt],
-) -> None:
+def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPrompt]) -> None:
     """Writes the page. examples: the prompts to show, in their order on the page. Raises ValueError
     for spans outside a text.
     """

@@ -153,10 +153,7 @@ def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
             file.write(json.dumps(line) + "\n")
 
 
-def _completion_lines(
-    setup: Setup,
-    answers: Answers,
-) -> Iterator[dict[str, Any]]:
+def _completion_lines(setup: Setup, answers: Answers) -> Iterator[dict[str, Any]]:
     """Yields what each line of completions.jsonl holds. Runs count from 1."""
     rows = setup.prompts.rows
     # once a row, since a picture's pixels are hashed

@@ -99,10 +99,7 @@ class Tally:
         return array("Q", ordered.tolist()) + self.others
 
 
-def first_and_last(
-    order: Sequence[int],
-    most: int,
-) -> Sequence[int]:
+def first_and_last(order: Sequence[int], most: int) -> Sequence[int]:
     """Returns the order, or the first and last of it, `most` together."""
     if len(order) <= most:
         return order
@@ -111,11 +108,7 @@ def first_and_last(
     return [*order[:first], *order[-last:]]
 
 
-def drawn_row(
-    row: InputRow,
-    verdict: Verdict,
-    pictured: bool,
-) -> dict[str, Any]:
+def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
     """Returns what the script draws of a row: texts, and texts in pieces. pictured: whether its
     picture is on the page, if it has one.
     """

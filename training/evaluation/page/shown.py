@@ -55,11 +55,7 @@ class ShownPrompt:
     slices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def shown_prompts(
-    prompts: Prompts,
-    answers: Answers,
-    lost_by: Sequence[str],
-) -> list[ShownPrompt]:
+def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) -> list[ShownPrompt]:
     """Returns the first seed's answers to MAX_PAGE_PROMPTS prompts; what the last model lost most
     comes first. lost_by: the first of these metrics that both answers have says who lost; all of
     them count for `disagree`.
@@ -117,11 +113,7 @@ def by_margin(example: ShownPrompt) -> tuple[bool, float]:
     return example.margin is None, example.margin or 0.0
 
 
-def score_gap(
-    later: JudgedAnswer,
-    earlier: JudgedAnswer,
-    metric: str,
-) -> float | None:
+def score_gap(later: JudgedAnswer, earlier: JudgedAnswer, metric: str) -> float | None:
     """Returns the later score less the earlier; None where one of them is missing."""
     later_score = later.scores.get(metric)
     earlier_score = earlier.scores.get(metric)

@@ -233,10 +233,7 @@ def looks(
     return warnings, notes
 
 
-def caveats(
-    setup: Setup,
-    metrics: Mapping[str, Metric],
-) -> Iterator[str]:
+def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
     """Yields what limits the figures: no other judge, decoding that is not known, references that
     PoSh needs long.
     """

@@ -196,10 +196,7 @@ def _scales_of(rewards: Sequence[Reward]) -> dict[str, tuple[float, float]]:
     return scales
 
 
-def _nothing_judged(
-    setup: Setup,
-    answers_of: Mapping[str, Sequence[JudgedAnswer]],
-) -> ValueError:
+def _nothing_judged(setup: Setup, answers_of: Mapping[str, Sequence[JudgedAnswer]]) -> ValueError:
     """Returns the error for answers that no main metric applies to, with the first reason."""
     names = [reward.__name__ for reward in setup.rewards]
     why = ""
@@ -212,10 +209,7 @@ def _nothing_judged(
     )
 
 
-def _left_out(
-    setup: Setup,
-    metrics: Container[str],
-) -> Iterator[str]:
+def _left_out(setup: Setup, metrics: Container[str]) -> Iterator[str]:
     """Yields a warning for every reward without a column in the tables."""
     for reward in setup.rewards:
         main_name = names_of(reward)[0]

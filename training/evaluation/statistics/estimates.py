@@ -153,10 +153,7 @@ def paired_difference(
     )
 
 
-def in_clusters(
-    values: Array,
-    clusters: Sequence[int] | None,
-) -> tuple[Array, Array]:
+def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:
     """Returns the sum of the prompts' means in each cluster, and its number of prompts, of prompts
     with a score. values: (seeds, prompts). clusters: a number for each prompt; without them each
     prompt is a cluster.
@@ -190,10 +187,7 @@ def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[N
     return float(low), float(high)
 
 
-def independent(
-    seeds: Sequence[int],
-    runs: Sequence[Any],
-) -> list[int]:
+def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
     """Returns each row's seed: that of the first row of the same run.
 
     A fixed model beside three seeds is one run.

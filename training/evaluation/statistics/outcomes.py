@@ -112,11 +112,7 @@ def judge_pair(
     )
 
 
-def why_no_word_on_prompts(
-    difference: Difference,
-    prompts_sign: int,
-    holm: float | None,
-) -> str:
+def why_no_word_on_prompts(difference: Difference, prompts_sign: int, holm: float | None) -> str:
     """Returns why nothing is said of these prompts, "" where something is. prompts_sign: the sign
     of their interval.
     """

@@ -115,13 +115,7 @@ def in_length(mean: float | None) -> str:
     return f"{abs(mean):.1f} words {comparative}"
 
 
-def headline(
-    later: str,
-    earlier: str,
-    entries: Entries,
-    metrics: Metrics,
-    waits: str = "",
-) -> str:
+def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits: str = "") -> str:
     """Returns the sentence in a few words, without figures."""
     if waits:
         return f"{later} against {earlier}: the verdict waits: {waits}."
@@ -222,11 +216,7 @@ def contradictions(
     ]
 
 
-def listed_means(
-    names: Sequence[str],
-    means: Mapping[str, float],
-    metrics: Metrics,
-) -> str:
+def listed_means(names: Sequence[str], means: Mapping[str, float], metrics: Metrics) -> str:
     """Returns the metrics with what they are and their mean differences, in a list."""
     texts = []
     for name in names:
@@ -253,11 +243,7 @@ def p_value(p: float) -> str:
     return f"{p:.2f}"  # .2g would leave out the zero of 0.10
 
 
-def in_figures(
-    mean: Estimate,
-    digits: int = 3,
-    sign: str = "",
-) -> str:
+def in_figures(mean: Estimate, digits: int = 3, sign: str = "") -> str:
     """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that
     over seeds too.
     """

@@ -120,10 +120,7 @@ def compare_slices(
     return rows
 
 
-def sign_flips(
-    per_prompt: estimates.Array,
-    draws: int = DRAWS,
-) -> float | None:
+def sign_flips(per_prompt: estimates.Array, draws: int = DRAWS) -> float | None:
     """Returns the two-sided p-value of a mean of 0 when every difference may flip its sign. It is
     exact for few prompts and takes `draws` of the flips for many. None for fewer than two prompts.
     per_prompt: the difference of each prompt, or the sum of each cluster.

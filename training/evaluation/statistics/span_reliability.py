@@ -85,10 +85,7 @@ def labelled_rows(
     return rows
 
 
-def reliability(
-    rows: Sequence[Labelled],
-    resamples: int = RESAMPLES,
-) -> dict[str, dict[str, Any]]:
+def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[str, dict[str, Any]]:
     """Returns, for "all" and each kind of phrase: r with its 95 % interval over completions, the
     numbers of completions and phrases, and the shares of phrases that are wrong and that are blamed
     (credit below 0). r is None where all labels are equal.
@@ -178,11 +175,7 @@ def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _error_rate(
-    name: str,
-    errors: Sequence[int],
-    phrases: Sequence[int],
-) -> dict[str, Any]:
+def _error_rate(name: str, errors: Sequence[int], phrases: Sequence[int]) -> dict[str, Any]:
     """Returns the share of errors among phrases, under a name, with its interval. errors, phrases:
     their numbers in each completion.
     """
@@ -196,10 +189,7 @@ def _error_rate(
     }
 
 
-def touches(
-    span: Span,
-    wrong: Sequence[tuple[int, int]],
-) -> bool:
+def touches(span: Span, wrong: Sequence[tuple[int, int]]) -> bool:
     """Returns whether one of the ranges [start, end) touches the span."""
     return any(start < span.end and span.start < end for start, end in wrong)
 

@@ -154,11 +154,7 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
     return summarise_models(scores, setup.seeds, no_failures, setup.sides)
 
 
-def part_of_run(
-    run: Sequence[JudgedAnswer],
-    judge: str,
-    part: str,
-) -> list[float | None]:
+def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[float | None]:
     """Returns the part of each answer's verdict, the mean over a prompt's samples; None where
     another judge's verdict is shown.
     """

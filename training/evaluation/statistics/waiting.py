@@ -74,11 +74,7 @@ def warnings_of(failures: Mapping[str, Failures]) -> Iterator[str]:
         yield f"{side}: {sentence}. No verdict on {side} before that is mended. {REMEDY}"
 
 
-def waits_for(
-    later: str,
-    earlier: str,
-    failures: Mapping[str, Failures],
-) -> str:
+def waits_for(later: str, earlier: str, failures: Mapping[str, Failures]) -> str:
     """Returns why the verdict on two sides waits, "" where it does not."""
     clauses = []
     for side in (later, earlier):
