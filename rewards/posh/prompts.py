@@ -96,7 +96,7 @@ class PoshPrompts:
         return marks_in(*templates)
 
     def of_picture(self) -> PicturePrompts:
-        """Raises ValueError where the prompts ask about no picture."""
+        """Returns the templates for pictures. Raises ValueError where the prompts have none."""
         if self.picture is None:
             raise ValueError(
                 "these prompts have no part `picture`: copy that of rewards/posh/prompts.yaml, or "
@@ -126,13 +126,21 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
 
 
 def _published(files: Iterable[Path]) -> PoshPrompts:
-    precision, recall = (
-        read_as(DirectionPrompts, read_value(one.read_bytes(), str(one)), one) for one in files
-    )
+    """Returns the prompts of two published files, that of precision first."""
+    precision, recall = map(_direction_of, files)
     return PoshPrompts(precision, recall)
 
 
+def _direction_of(file: Path) -> DirectionPrompts:
+    """Returns the prompts of one published file."""
+    content = read_value(file.read_bytes(), str(file))
+    return read_as(DirectionPrompts, content, file)
+
+
 def _only(folder: Path, pattern: str) -> Path:
+    """Returns the one file of that pattern. Raises FileNotFoundError where there are more or
+    none.
+    """
     matches = sorted(folder.glob(pattern))
     if len(matches) != 1:
         raise FileNotFoundError(

@@ -37,6 +37,7 @@ class Pair:
 
     @property
     def sheets(self) -> tuple[AnswerSheet, ...]:
+        """The sheets of the directions that are asked, in the order of the questions."""
         if self.precision is None:
             return (self.recall,)
         return self.precision, self.recall
@@ -57,7 +58,9 @@ class RowAnswers:
     @property
     def failure(self) -> Failure | None:
         """The first failure of the judge."""
-        sheets = [sheet for pair in self.pairs for sheet in pair.sheets]
+        sheets: list[AnswerSheet] = []
+        for pair in self.pairs:
+            sheets += pair.sheets
         if self.picture is not None:
             sheets.append(self.picture)
         for sheet in sheets:
