@@ -136,10 +136,14 @@ def shown_answer(answer: str) -> str:
         return read_text(answer).plain
     # an answer of signs: without what cannot be seen (categories M and C), and without markup
     # unless it is markup alone
-    visible = [character for character in answer if unicodedata.category(character)[0] not in "MC"]
+    visible = []
+    for character in answer:
+        category = unicodedata.category(character)
+        if category[0] not in "MC":
+            visible.append(character)
     signs = "".join(visible).strip()
-    without_markup = "".join(character for character in signs if character not in _MARKUP).strip()
-    return without_markup or signs
+    without_markup = "".join(character for character in signs if character not in _MARKUP)
+    return without_markup.strip() or signs
 
 
 def comparable_form(answer: str) -> str:
@@ -180,8 +184,9 @@ def read_tokens(answer: str) -> list[Token]:
     text = _TIMES.sub("\\1*", answer.translate(_SAME))
     lexemes = []
     for match in _lexemes(text):
+        start, end = match.span()
         kind = match.lastgroup or ""
-        lexemes.append(Token(_folded(match), match.start(), match.end(), kind))
+        lexemes.append(Token(_folded(match), start, end, kind))
     tokens = _with_number_words(_with_formulas(text, lexemes))
     has_content = any(token.kind in _OPERAND_KINDS for token in tokens)
     visible = []

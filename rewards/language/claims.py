@@ -256,7 +256,8 @@ def is_or(joint: Word, words: Sequence[Word]) -> bool:
     """Whether a conjunction of the whole text `words` leaves open what it joins."""
     if joint.text.lower() not in ("or", "and/or"):
         return False
-    behind = words[min(joint.index + 1, len(words) - 1)]
+    last = len(words) - 1
+    behind = words[min(joint.index + 1, last)]
     return behind.text.lower() not in NO_ALTERNATIVE
 
 
@@ -299,8 +300,8 @@ def edge(
         for child in word.children:
             if child.index < word.index and qualifies(child):
                 yield group(child)
-    is_joined_clause = word.dep == "conj" and (has_subject(word) or word.pos == "VERB")
-    if word.dep in CLAUSES or is_joined_clause:
+    is_clause = has_subject(word) or word.pos == "VERB"
+    if word.dep in CLAUSES or (word.dep == "conj" and is_clause):
         yield from clause(word, past)
 
 
@@ -383,7 +384,10 @@ def is_no_claim(
     None where it has none.
     """
     finite = finite_of(verb)
-    marks = {child.text.lower() for child in verb.children if child.dep == "mark"}
+    marks = set()
+    for child in verb.children:
+        if child.dep == "mark":
+            marks.add(child.text.lower())
     # "if a dog is there", and not "as if it slept"
     if marks & CONDITIONS and "as" not in marks:
         return True
@@ -397,7 +401,8 @@ def is_no_claim(
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True
     if subject is not None:
-        asks = finite is not verb or (verb.lemma == "be" and subject in verb.children[:1])
+        opens_with_subject = verb.lemma == "be" and subject in verb.children[:1]
+        asks = finite is not verb or opens_with_subject
         if asks and finite.index < subject.index:
             return True  # "may there be", "is there a dog", and not "here is a dog"
         # what the writer or reader does: "I want a dog", and not "you see a dog"

@@ -149,8 +149,9 @@ def _absorbed_by_adjective(
     """
     absorbed = []
     for child in word.children:
-        is_compound = child.dep.startswith("compound") and child.pos in ("ADJ", "ADV", *NOUNS)
-        if is_compound or child.index in adjectival:
+        is_compound = child.dep.startswith("compound")
+        may_describe = child.pos in ("ADJ", "ADV", *NOUNS)
+        if (is_compound and may_describe) or child.index in adjectival:
             absorbed.append(child)
     return absorbed
 

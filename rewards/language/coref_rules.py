@@ -269,8 +269,9 @@ def _rank(word: Word) -> int:
     if word.dep in SUBJECTS:
         return 0
     # "there is a man": what the parser takes for the object does what a subject does
-    is_inverted = word.dep in ("attr", *OBJECTS) and not word.head.has_child(*SUBJECTS)
-    if is_inverted and word.head.dep in ("ROOT", "conj", "ccomp"):
+    heads_clause = word.head.dep in ("ROOT", "conj", "ccomp")
+    may_be_subject = word.dep in ("attr", *OBJECTS) and heads_clause
+    if may_be_subject and not word.head.has_child(*SUBJECTS):
         return 0
     if word.dep in ("attr", "conj", "ROOT", *OBJECTS):
         return 1

@@ -121,7 +121,8 @@ def _graph(
     for word, needs in read.hanging.items():
         if needs not in ordered_needs:
             ordered_needs[needs] = sorted(map(sorted, needs))
-        hanging.append(((word.start, word.end), ordered_needs[needs]))
+        span = (word.start, word.end)
+        hanging.append((span, ordered_needs[needs]))
     return SceneGraph(
         entities=builder.entities,
         relations=list(builder.relations.values()),
@@ -249,7 +250,11 @@ class _Builder:
     def _clusters(self, component: Component) -> set[int | str]:
         """Returns the clusters of the component's words."""
         cluster_of = self.references.cluster_of
-        return {cluster_of[word.index] for word in component.words if word.index in cluster_of}
+        clusters = set()
+        for word in component.words:
+            if word.index in cluster_of:
+                clusters.add(cluster_of[word.index])
+        return clusters
 
     def _has_others(self, cluster: int | str, component: Component) -> bool:
         """Whether a cluster has components beside this one."""

@@ -110,7 +110,8 @@ def _regular(word: str) -> str:
             if is_doubled and stem[-1] not in "lsz":
                 stem = stem[:-1]  # "runn"
             return stem.removesuffix("e")
-    if word.endswith(("sses", "shes", "ches", "xes", "zes", "oes")) and len(word) > 5:
+    has_es = word.endswith(("sses", "shes", "ches", "xes", "zes", "oes"))
+    if has_es and len(word) > 5:
         return word[:-2]
     is_plain_word = word.endswith(("ss", "us", "is"))  # "glass", "bus", "tennis"
     if word.endswith("s") and len(word) > 3 and not is_plain_word:

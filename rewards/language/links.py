@@ -202,8 +202,11 @@ def _share_preposition(first: Component, second: Component) -> None:
     conjuncts = second.linked(Role.POBJ)
     if heads:
         head = heads[0]
-        second.links = [(target, role) for target, role in second.links if role is not Role.PHEAD]
-        second.links.append((head, Role.PHEAD))
+        links = []
+        for target, role in second.links:
+            if role is not Role.PHEAD:
+                links.append((target, role))
+        second.links = [*links, (head, Role.PHEAD)]
         if (second, Role.HAS_PREP) not in head.links:
             head.links.append((second, Role.HAS_PREP))
     # the parser hangs an object that both have from the second

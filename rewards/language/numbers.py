@@ -82,7 +82,10 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
             total += part * factor
             part = Decimal(0)
             room = scale = factor
-        elif value is not None and value < room and (value > 0 or place == 0):
+        elif value is not None and value < room:
+            # "twenty zero" is two numbers
+            if value == 0 and place > 0:
+                break
             part += value
             is_tens = value >= 20 and value % 10 == 0
             # "twenty" has room for a unit; "five" and digits have room for nothing

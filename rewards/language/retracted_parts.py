@@ -53,7 +53,9 @@ def framed(
     """
     quotes = [place for place, word in enumerate(words) if word.text in QUOTE_SIGNS]
     # the first sign opens, the second closes; one that nothing closes frames nothing
-    for start, end in zip(quotes[::2], quotes[1::2], strict=False):
+    opening = quotes[::2]
+    closing = quotes[1::2]
+    for start, end in zip(opening, closing, strict=False):
         yield start, end, frozenset((QUOTE_SIGNS,))
     heading: Needs = frozenset()
     previous = 0  # where the piece before this one begins
@@ -65,7 +67,8 @@ def framed(
         needs = set(heading)
         for word in tokens:
             if is_of_another_picture(word):
-                needs.add(frozenset((lemma(word.text.lower()),)))
+                base_form = lemma(word.text.lower())
+                needs.add(frozenset((base_form,)))
         if needs:
             yield start, end, frozenset(needs)
         if stop == "?":
@@ -126,7 +129,8 @@ def speaks_of_text(words: Sequence[Word]) -> bool:
     pointing = []
     for word in words:
         # "that" points alone, and not in "that dog" or "says that"
-        if word.text.lower() in POINTING and word.dep not in ("det", "mark"):
+        points = word.text.lower() in POINTING
+        if points and word.dep not in ("det", "mark"):
             pointing.append(word)
     things = [word for word in words if word.pos in NOUNS]
     if pointing:

@@ -29,13 +29,15 @@ PRONOUNS = word_set(
     those"""
 )
 
-CandidateKind = Literal["head", "attribute", "relation"]
+CandidateKind = Literal["head", "attribute", "relation"]  # what distinguishes the entity
 
 
 @dataclass(frozen=True, slots=True)
 class EntityAnswer:
-    """An entity after its question: its identifier and its rating (1..5). question: "" if it is
-    never asked about.
+    """An entity after its question: its identifier and its rating (1..5).
+
+    identifier: the name that later questions call it by. mention: the same as data. present:
+    whether the rating reaches the threshold. question: "" if it is never asked about.
     """
 
     identifier: str
@@ -50,6 +52,9 @@ class Candidate:
     """One name of an entity.
 
     A "head" is used as it is, the other kinds become a noun phrase. Low ranks go first.
+
+    phrase: "circle above square". fluent: "the circle above the square". mention: the same as data.
+    rank: 0 for the head alone, 1 for an attribute, 2 for another head, 3 and 4 for a relation.
     """
 
     entity: int
@@ -95,7 +100,14 @@ class _Frame:
     ) -> Candidate:
         """Returns the entity's name by one of its heads."""
         name = self.name(head)
-        return Candidate(number, "head", name, name, self.mention(head), rank)
+        return Candidate(
+            number,
+            "head",
+            phrase=name,
+            fluent=name,
+            mention=self.mention(head),
+            rank=rank,
+        )
 
 
 def candidates(
@@ -110,6 +122,7 @@ def candidates(
     entity = view.entities[number]
     ranked: list[Candidate] = []
     frames = _frames(view, number, answers, wording)
+    # the steps of 2.2, each form of name in turn
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
         new = _new(_by_words(entity, number, frame, rivals), ranked)
@@ -134,6 +147,7 @@ def _new(
     phrases = {candidate.phrase for candidate in earlier}
     new = []
     for candidate in candidates:
+        # as published, a bare head is asked about once for each form of name
         if candidate.rank == 0 or candidate.phrase not in phrases:
             phrases.add(candidate.phrase)
             new.append(candidate)
@@ -155,6 +169,7 @@ def _frames(
         if parent in answers and answers[parent].present:
             parents.append(parent)
     frames: list[_Frame] = []
+    # the head alone would not tell it from others of its name
     if not parents or len(namesakes) == 1:
         frames.append(_Frame(namesakes, wording))
     for parent in parents:
@@ -173,6 +188,7 @@ def _by_words(
     mention = frame.mention(entity.text)
     if not rivals:
         yield frame.head(number, entity.text)
+    # what another entity of the name has too distinguishes nothing
     rival_attributes: set[str] = set()
     rival_heads: set[str] = set()
     for rival in rivals:
@@ -188,6 +204,7 @@ def _by_words(
                 mention=replace(mention, attributes=(attribute.text,)),
                 rank=1,
             )
+    # "dog" of an entity that is first called "animal"
     for head in entity.heads:
         if head not in PRONOUNS and head not in rival_heads:
             yield frame.head(number, head, rank=2)
@@ -212,22 +229,26 @@ def _by_relations(
         if relation.subject != number:
             continue
         # "circle above square" does not distinguish two circles above the square
-        if not rivals.isdisjoint(view.subjects[relation.text, relation.object]):
+        subjects = view.subjects[relation.text, relation.object]
+        if not rivals.isdisjoint(subjects):
             continue
         name, other = _named(view, relation.object, answers)
         if other is not None:
+            link = Link(relation.text, other)
             yield Candidate(
                 number,
                 "relation",
                 phrase=f"{text} {relation.text} {name}",
                 fluent=_related(text, relation, name),
-                mention=Mention(text, links=(Link(relation.text, other),)),
+                mention=Mention(text, links=(link,)),
                 rank=3,
             )
+    # the same from the other end
     for relation in relations:
         if relation.object != number:
             continue
-        if not rivals.isdisjoint(view.objects[relation.text, relation.subject]):
+        objects = view.objects[relation.text, relation.subject]
+        if not rivals.isdisjoint(objects):
             continue
         name, other = _named(view, relation.subject, answers)
         if other is not None:
@@ -238,9 +259,15 @@ def _by_relations(
                 relation=f"{name} {relation.text} {text}",
             )
             mention = frame.mention(text)
-            links = (*mention.links, Link(relation.text, other, reverse=True))
-            mention = replace(mention, links=links)
-            yield Candidate(number, "relation", phrase, phrase, mention, rank=4)
+            link = Link(relation.text, other, reverse=True)
+            yield Candidate(
+                number,
+                "relation",
+                phrase=phrase,
+                fluent=phrase,
+                mention=replace(mention, links=(*mention.links, link)),
+                rank=4,
+            )
 
 
 def _named(
@@ -271,8 +298,9 @@ def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
     stands_after = False
     if entity.spans and attribute.spans:
         stands_after = attribute.spans[0] > entity.spans[0]
-    # "flies low" and "flies", and not "grass"
-    has_verb_form = " " in text or (text.endswith("s") and not text.endswith("ss"))
+    # "flies" and "flies low", and not "grass"
+    ends_like_verb = text.endswith("s") and not text.endswith("ss")
+    has_verb_form = ends_like_verb or " " in text
     if stands_after and has_verb_form:
         return f"the {name} that {text}"
     return f"the {text} {name}"
@@ -282,7 +310,7 @@ def _related(name: str, relation: RelationView, partner: str) -> str:
     """Returns a noun phrase: "the man that holds the book", "the circle above the square"."""
     words = ["the", name]
     if relation.by_verb:
-        words.append("that")
+        words.append("that")  # "the man that holds"
     words.append(relation.text)
     # names that the rules worded have their article
     if not partner.startswith(("the ", "our ")):

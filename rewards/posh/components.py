@@ -19,7 +19,7 @@ from spanreward.rewards.posh.scores import span_score
 Kind = Literal["entity", "attribute", "relation", "denial"]
 
 ABSENT = 1.0  # the rating of components that are surplus or not asked about
-RIGHT = 5.0
+RIGHT = 5.0  # the highest rating, that of a denial which another text has too
 DENIED_TOO = "The other text denies it too."
 PLAIN = 4.0  # rated so, a thing is plainly there, and who denied it was wrong
 
@@ -69,18 +69,20 @@ def components(
         *ends: int,
     ) -> None:
         """Adds a component. answer: None where it was not asked about. ends: its entities."""
+        # surplus comes first: a fourth star may be rated 5, as the text does have a star
         if not surplus.isdisjoint(ends):
             question, rating = "Mentioned more often than in the other text.", ABSENT
-            asked = True  # so that its words get the blame
+            was_asked = True  # so that its words get the blame
         elif answer is None:
             question, rating = "Not asked, because its entity is absent.", ABSENT
-            asked = False
+            was_asked = False
         else:
             question, rating = answer.question, answer.rating
-            asked = True
-        result.append(RatedComponent(kind, name, question, rating, asked, spans))
+            was_asked = True
+        result.append(RatedComponent(kind, name, question, rating, was_asked, spans))
 
     for number, entity in enumerate(view.entities):
+        # the viewer and the sides of the view are not looked up
         if entity.fixed is not None:
             continue
         add("entity", answers[number].identifier, answers[number], entity.spans, number)
@@ -91,6 +93,7 @@ def components(
             if relation.number in counted:
                 continue
             counted.add(relation.number)
+            # asked only where both ends are there
             subject = relation.subject
             target = relation.object
             spans = relation.spans
@@ -118,7 +121,8 @@ def denials(
     references a picture that plainly shows the thing makes a denial wrong.
     """
     result: list[RatedComponent] = []
-    agreed: set[str] = set()
+    agreed: set[str] = set()  # denials that count already
+    # of one completion, so that all sheets have the same denials
     interview = sheets[0].interview if picture is None else picture.interview
     for number, denial in enumerate(interview.denials):
         name = f"no {denial.name}"
@@ -169,7 +173,8 @@ def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
     """
     best = []
     for versions in zip(*sides, strict=True):
-        best.append(max(versions, key=lambda version: (version.rating, version.asked)))
+        best_version = max(versions, key=lambda version: (version.rating, version.asked))
+        best.append(best_version)
     return best
 
 
@@ -179,6 +184,7 @@ def _to_object(
     """Returns the words with the last one extended to the end of the first object word after it, if
     there is one.
     """
+    # a graph from a file may give a relation no places
     if not words:
         return words
     *before, (start, last) = words
@@ -215,6 +221,7 @@ def mentions(
 ) -> list[CharacterSpan]:
     """Returns the distinct tokens in order, joined where only white space is between them."""
     joined: list[CharacterSpan] = []
+    # a set: a component may list a word twice
     for start, end in sorted(set(tokens)):
         if not joined:
             joined.append((start, end))
@@ -240,8 +247,9 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
     a name decides, and a plural ("stars") supports any number. The judge may accept a synonym that
     no reference has; then only entities that say nothing new beside an earlier one are surplus.
     """
-    view = sheets[0].interview.source
+    view = sheets[0].interview.source  # the completion's, in all sheets
     supported = [named_in(sheet.interview.target_graph) for sheet in sheets]
+    # the completion's entities by their name
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
         if entity.fixed is None:
@@ -273,6 +281,7 @@ def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
     """Returns how many entities of each name a graph has, infinity for a plural."""
     counts: dict[frozenset[str], float] = defaultdict(float)
     for entity in graph.entities:
+        # all that the text calls it: "a dog", and later "the animal"
         heads = (entity.head, *entity.heads)
         is_many = any(map(is_plural, heads))
         # once under each of its names

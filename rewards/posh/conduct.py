@@ -33,7 +33,7 @@ from spanreward.rewards.posh.questions import (
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 
-REWRITE_TOKENS = 20
+REWRITE_TOKENS = 20  # tokens of a name that the judge words, as published (2.3)
 HIGHEST_RATING = 5.0
 UNREADABLE = 1.0  # the published code's rating of an answer without a digit
 
@@ -53,6 +53,7 @@ def conduct(
     asker = _Asker(judge, mode == "published", cache)
     if asker.published:
         asker.cache.begin()  # the published code asks every question again
+    # pass 1
     asker.ask_entities(sheets, parts=False)
     # after pass 1, in which the published code uses the text's own word for the viewer
     for sheet in sheets:
@@ -65,6 +66,7 @@ def conduct(
                     present=True,
                     question="",
                 )
+    # passes 2 and 3; a sample that has failed costs no more questions
     asker.ask_entities(_unfailed(sheets), parts=True)
     asker.ask_details(_unfailed(sheets))
 
@@ -72,7 +74,10 @@ def conduct(
 def _unfailed(sheets: Sequence[AnswerSheet]) -> list[AnswerSheet]:
     """Returns the sheets of the samples that the judge has not failed on."""
     # a sample has two sheets for each reference, and one failure spoils its verdict
-    failed = {sheet.interview.sample for sheet in sheets if sheet.failure is not None}
+    failed = set()
+    for sheet in sheets:
+        if sheet.failure is not None:
+            failed.add(sheet.interview.sample)
     return [sheet for sheet in sheets if sheet.interview.sample not in failed]
 
 
@@ -103,7 +108,10 @@ class _Asker:
                 all_names += [(sheet, name) for name in names]
             self._ask_names(all_names)
             return
-        self._ask_names([(sheet, names[0]) for sheet, names in entities])
+        # the simplest names of all entities in one call, the others of those that need them in a
+        # second one
+        simplest_names = [(sheet, names[0]) for sheet, names in entities]
+        self._ask_names(simplest_names)
         unfailed = {sheet.interview.sample for sheet in _unfailed(sheets)}
         further_names: list[tuple[AnswerSheet, Candidate]] = []
         for sheet, names in entities:
@@ -133,6 +141,7 @@ class _Asker:
         for sheet, candidate, identifier in worded:
             pairs.append((sheet, entity_named(sheet.interview, candidate, identifier)))
         answers = self._rate(pairs)
+        # of an entity's names the one with the best rating names it from now on
         for (sheet, candidate, identifier), answer in zip(worded, answers, strict=True):
             if answer is None:
                 continue
@@ -155,7 +164,7 @@ class _Asker:
         """Returns the published identifiers (2.3): heads unchanged, the others as the judge words
         them.
         """
-        identifiers = [candidate.phrase for _, candidate in named]
+        identifiers = [candidate.phrase for _, candidate in named]  # until the judge words them
         places: list[int] = []  # of the names that the judge words
         questions: list[Question] = []
         for place, (sheet, candidate) in enumerate(named):
@@ -169,7 +178,7 @@ class _Asker:
         for place, text in zip(places, written, strict=True):
             if isinstance(text, Failure):
                 sheet, _ = named[place]
-                sheet.failure = sheet.failure or text
+                sheet.failure = sheet.failure or text  # the first one stays
             else:
                 identifiers[place] = text
         return identifiers
@@ -195,8 +204,8 @@ class _Asker:
         failure, which the sheet keeps. Published mode asks the questions of another pass again,
         and rates an answer without a digit among its likeliest tokens as 1 (3).
         """
-        texts: list[str] = []
-        questions: list[Question] = []
+        texts: list[str] = []  # the questions alone, for the notes of spans
+        questions: list[Question] = []  # with the text that they ask about
         for sheet, component in pairs:
             interview = sheet.interview
             text = question_text(interview, component, self.published)
@@ -209,6 +218,7 @@ class _Asker:
             )
             texts.append(text)
             questions.append(question)
+        # in default mode the answers of the pass before are known, published mode asks again
         if self.published:
             questions = numbered_repeats(questions)
         else:

@@ -97,10 +97,12 @@ def view_graph(graph: SceneGraph) -> GraphView:
         # a set: a relation of an entity to itself is there once
         for number in {relation.subject, relation.object}:
             relations_of[number].append(relation)
+        # "the hat of the man", and "the man wears a hat"
         if relation.text == PART_OF:
             parents[relation.subject].add(relation.object)
         if relation.text in CONTAINS:
             parents[relation.object].add(relation.subject)
+    # the entities, and by their name those that could be taken for each other
     entities: list[EntityView] = []
     namesakes: dict[str, list[int]] = defaultdict(list)
     for number, entity in enumerate(graph.entities):
@@ -127,15 +129,18 @@ def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
     """
     sentences: dict[str, int] = {}
     spans: dict[str, set[CharacterSpan]] = {}
+    # sorted as published: of "Red" and "red" the upper-case one is first
     for raw in sorted(entity.attributes):
         text = raw.strip().lower()
         sentence_numbers = entity.attribute_sentence_idxs.get(raw, ())
         sentences.setdefault(text, min(sentence_numbers, default=0))
         # the words of all forms, "Red" and "red"
-        spans.setdefault(text, set()).update(entity.attribute_text_spans.get(raw, ()))
+        raw_spans = entity.attribute_text_spans.get(raw, ())
+        spans.setdefault(text, set()).update(raw_spans)
     views = []
     for text, sentence in sentences.items():
-        views.append(AttributeView(text, sentence, tuple(sorted(spans[text]))))
+        sorted_spans = tuple(sorted(spans[text]))
+        views.append(AttributeView(text, sentence, sorted_spans))
     return tuple(views)
 
 

@@ -23,7 +23,7 @@ from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
 from spanreward.rewards.text.quoting import Mark, mask
 
-PRESENCE_THRESHOLD = 2.0
+PRESENCE_THRESHOLD = 2.0  # an entity with a lower rating is absent (2.4)
 # the most attributes, and the most places, that distinguish an entity from others of its name
 MOST_SAID = 16
 
@@ -135,6 +135,7 @@ class Interview:
         """Returns the entity's mention, with everything that the source says of it if the prompt
         shows the source.
         """
+        # the judge must know as much as a reader of the prompt
         if not self.quotes_source:
             return mention
         entity = self.source.entities[number]
@@ -165,9 +166,10 @@ class Interview:
         tie = None
         if not published and not self.quotes_source:
             tie = self.tie(number)
-        # a circle that is not there tells no corner from another
+        # named by a circle only where the circle is there
         if tie is None or not answers[tie.subject].present:
             return self.described(number, answers, besides=attribute)
+        # 'corner as in "the red circle in corner"'
         head = self.source.entities[number].text
         owner = answers[tie.subject].identifier
         name = fill(
@@ -213,7 +215,7 @@ class Interview:
             return identifier, mention
         if lemmas(mention.head) not in self.repeated:
             return identifier, mention
-        # what the name does not say yet, and what is not itself in question
+        # what the name does not say yet, without what is itself in question
         named_by = {besides, *mention.attributes}
         details = []
         for attribute in entity.attributes:
@@ -239,6 +241,7 @@ class Interview:
         corner"), else None.
         """
         relations = self.source.entities[number].relations
+        # with a second relation it is a thing of its own
         if len(relations) != 1:
             return None
         (only,) = relations
@@ -256,6 +259,7 @@ def tie_of(
     """Returns a relation of the entity with this number as data. described: whether with the other
     end's attributes.
     """
+    # seen from its object a relation is read backwards
     reverse = relation.object == number
     other = view.entities[relation.subject if reverse else relation.object]
     attributes: list[str] = []
@@ -277,6 +281,7 @@ def denied_thing(denial: Denial) -> tuple[str, Mention]:
     places: list[str] = []
     links: list[Link] = []
     for relation, words in denial.links:
+        # a link ends with the name: "old", "man"
         *attributes, head = words
         places.append(" ".join((relation, *words)))
         links.append(Link(relation, Mention(head, tuple(attributes))))

@@ -56,7 +56,7 @@ def open_row_pictures(
     """
     pictures: dict[int, Pictures] = {}
     reasons: dict[int, str] = {}
-    opened: dict[tuple[int, ...], Pictures] = {}
+    opened: dict[tuple[int, ...], Pictures] = {}  # by the images as they were given
     for number, row in enumerate(rows):
         images = row.sample.images
         key = tuple(map(id, images))  # the rows of a group hold the same objects
@@ -105,6 +105,7 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
     if not references:
         return
     too_often = surplus(references)
+    # an attribute of a surplus entity has the surplus entity for its end
     ends = ends_by_detail(picture)
     for sheet in references:
         for number, entity in sheet.entities.items():
@@ -155,6 +156,7 @@ def choose_decoys(
         # one row stands for all rows with this picture, which have the same references
         first_row = numbers[0]
         about = rows[first_row].sample.references
+        # by chance, and not the first ones: those would all be of one other picture
         in_chance_order = sorted(lacking, key=lambda phrase: _chance(phrase, about))
         for phrase in in_chance_order[:DECOYS]:
             decoys.append(Decoy(first_row, phrase, lacking[phrase]))
@@ -174,6 +176,7 @@ def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
 
     What is said of an entity that is then absent has no answer, as if it had not been asked.
     """
+    # entities first: less the yes-rate some are absent now
     entities: dict[int, EntityAnswer] = {}
     for number, entity in sheet.entities.items():
         rating = believed_rating(entity.rating, yes_rate)
@@ -222,6 +225,7 @@ def _things(rows: Iterable[ParsedRow]) -> dict[str, Mention]:
         for graph, _ in row.references:
             for entity in graph.entities:
                 if _is_thing(entity):
+                    # "brown dog": by its attributes and its name, once
                     phrase = " ".join((*entity.attributes, entity.head))
                     things[phrase] = Mention(entity.head, tuple(entity.attributes))
     return things

@@ -59,6 +59,7 @@ def names_to_ask(
     names: list[list[Candidate]] = []
     for number, entity in enumerate(view.entities):
         is_open = entity.fixed is None and number not in sheet.entities
+        # pass 1 asks about the wholes, pass 2 about their parts
         is_part = bool(entity.parents)
         if is_open and is_part == parts:
             names.append(candidates(view, number, sheet.entities, interview.wording))
@@ -85,6 +86,7 @@ def details(sheet: AnswerSheet, published: bool) -> list[Component]:
         *_relations_to_ask(sheet, published),
         *_denials_to_ask(sheet.interview),
     ]
+    # a picture's sheet begins with what references plainly have
     unanswered = []
     for component in components:
         if (component.kind, *component.numbers) not in sheet.details:
@@ -179,6 +181,7 @@ def question_text(interview: Interview, component: Component, published: bool) -
     template = templates[component.kind]
     if published:
         return fill(template, **component.names)
+    # a name stays on its line of the prompt, and within its quotes
     names = {}
     for key, written_name in component.names.items():
         name = one_line(written_name)
@@ -202,6 +205,7 @@ def presence_question(
     """
     if interview.pictures:
         return _picture_question(interview, component, question)
+    # what many questions share, and what is this one's
     beginning = interview.prefix
     rest = f"\n\n{question}"
     # the instructions stand last as published, and first where prompts share their beginning
@@ -213,6 +217,7 @@ def presence_question(
     before = len(beginning) - len(interview.prefix)
     start, end = interview.description
     description = (before + start, before + end)
+    # the same question as data, for judges that read no prose (`match`)
     probe = PresenceProbe(
         interview.target_text,
         component.kind,

@@ -92,7 +92,7 @@ log = logging.getLogger(__name__)
 
 PoshEvidence = Literal["reference", "picture", "both"]
 EVIDENCES = ("reference", "picture", "both")
-REMEMBERED_REFERENCES = 4096
+REMEMBERED_REFERENCES = 4096  # references whose graphs are kept for later calls
 # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
 QUESTIONS_PER_WORD = 0.56
 # prompt tokens that a prefix cache lacks, on descriptions of 200 words (evidence/cost.md)
@@ -126,6 +126,12 @@ class PoshReward(PlainTextReward):
         evidence: where the completion's components are looked up: in the "reference", the
             "picture", or "both". The picture needs a judge that sees, a picture in each row, and
             mode "default".
+
+    Raises:
+        ValueError: for an unknown value of an argument, a template with wrong placeholders, a
+            pipeline that does not parse, or another evidence than "reference" in published mode.
+        FileNotFoundError: where `prompts` is no file or folder with prompts.
+        ImportError: for coref "maverick" without its package.
     """
 
     columns = ("reference",)
@@ -154,7 +160,7 @@ class PoshReward(PlainTextReward):
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.prompts = load_prompts(prompts)
-        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
+        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]  # names the prompts
         self.mode = mode
         self.evidence = evidence
         if evidence != "reference":
@@ -164,8 +170,8 @@ class PoshReward(PlainTextReward):
                     f"evidence={evidence!r}: take mode='default'."
                 )
             self.prompts.of_picture()
-            self.viewers = (self.judge,)
-            self.one_of = ("image", "images")
+            self.viewers = (self.judge,)  # who is shown the pictures
+            self.one_of = ("image", "images")  # the data set needs one of these columns
             self.main_parts = (*self.main_parts, "yes_rate")
         coref_method(coref)
         check_pipeline(pipeline)
@@ -209,14 +215,9 @@ class PoshReward(PlainTextReward):
         questions = of_texts + of_pictures
         # a question about a picture holds no description
         read = of_texts * (PROMPT_WORDS + words) + of_pictures * PROMPT_WORDS
-        return Cost(
-            questions,
-            read / WORDS_PER_TOKEN,
-            questions,
-            False,
-            how,
-            questions * COMPUTED_PER_QUESTION,
-        )
+        tokens = read / WORDS_PER_TOKEN
+        computed = questions * COMPUTED_PER_QUESTION
+        return Cost(questions, tokens, questions, False, how, computed)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Parses every distinct text once and returns one Verdict per sample, in order."""
@@ -239,9 +240,9 @@ class PoshReward(PlainTextReward):
             for start in range(PARSED_FIRST, len(samples), PARSED_TOGETHER):
                 parts.append(samples[start : start + PARSED_TOGETHER])
         judged: list[JudgedRows] = []
-        self._answers.begin()
+        self._answers.begin()  # the answers of the call before are known
         with (
-            ThreadPoolExecutor(max_workers=1) as parser,
+            ThreadPoolExecutor(max_workers=1) as parser,  # more would wait for one another
             self.judge if len(parts) > 1 else nullcontext(),
         ):
             ahead = parser.submit(self._parse, parts[0])
@@ -271,12 +272,12 @@ class PoshReward(PlainTextReward):
             else:
                 by_reference[text] = _of_reference(*both[text])
                 self._references[text] = _stored(*by_reference[text])
-            self._references.move_to_end(text)
+            self._references.move_to_end(text)  # used last
         while len(self._references) > REMEMBERED_REFERENCES:
-            self._references.popitem(last=False)
+            self._references.popitem(last=False)  # unused for the longest time
         rows = []
         for sample in samples:
-            graph, _ = both.get(sample.completion, (SceneGraph(), None))
+            graph, _ = both.get(sample.completion, (SceneGraph(), None))  # empty if not parsed
             graphs_of_references = tuple(by_reference[text] for text in sample.references)
             rows.append(ParsedRow(sample, graph, graphs_of_references))
         return rows, self.reader() if judged else ""
@@ -313,7 +314,7 @@ class PoshReward(PlainTextReward):
             references = row.sample.references
             if default and references not in vocabularies:
                 vocabularies[references] = vocabulary(references)
-        judged = JudgedRows(rows, parsed_by, {}, {})
+        judged = JudgedRows(rows, parsed_by, verdicts={}, answers={})  # filled below
         pictures: dict[int, Pictures] = {}
         if self.evidence != "reference":
             pictures, reasons = open_row_pictures(rows)

@@ -58,6 +58,7 @@ class RowAnswers:
     @property
     def failure(self) -> Failure | None:
         """The first failure of the judge."""
+        # in the order of the questions, so that the message is that of the first one that failed
         sheets: list[AnswerSheet] = []
         for pair in self.pairs:
             sheets += pair.sheets
@@ -74,7 +75,7 @@ class JudgedRows:
     """Rows that were asked about.
 
     Attributes:
-        rows: in order.
+        rows: in order, with those that nothing was asked about.
         parsed_by: what parsed them.
         verdicts: by the row's number, of rows that nothing was asked about.
         answers: by the row's number, of the others.

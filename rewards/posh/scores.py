@@ -69,6 +69,7 @@ def credit(
         credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * (s - 1/5) / m
     For score "precision" the credit is (s - P) / n, and for "recall" it is 0.
     """
+    # what it adds to precision, and to recall
     of_precision = (rating / LEVELS - precision) / said_components
     if score == "precision":
         return of_precision
@@ -104,7 +105,7 @@ def stated(graph: SceneGraph) -> set[CharacterSpan]:
     """Returns the places of a graph's components, asserted or not: "a man with no hat" says
     something.
     """
-    places = set(graph.unasserted)
+    places = set(graph.unasserted)  # what is denied is said too
     for entity in graph.entities:
         places.update(entity.text_spans)
         for spans in entity.attribute_text_spans.values():

@@ -79,8 +79,9 @@ class _Container:
 class _JsonToken:
     """A token [start, end) of JSON, with what it says at [begin, until).
 
-    kind: open, close, key, text, value, or "" for a sign. key: the last one before it. of: for a
-        key its value, None for null.
+    kind: open, close, key, text, value, or "" for a sign. content: what it says. container: the
+        object or list that it stands in. key: the last one before it. of: for a key its value, None
+        for null.
     """
 
     start: int
@@ -88,7 +89,7 @@ class _JsonToken:
     begin: int
     until: int
     kind: str
-    said: str
+    content: str
     container: _Container | None
     key: "_JsonToken | None"
     of: "_JsonToken | None" = None
@@ -117,14 +118,14 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
     key: _JsonToken | None = None
     while (match := _JSON_TOKEN.match(text, at)) and (container or match["open"]):
         kind, begin, until = _kind_and_place(match)
-        said = text[begin:until]
+        content = text[begin:until]
         token = _JsonToken(
             start=match.start(),
             end=match.end(),
             begin=begin,
             until=until,
             kind=kind,
-            said=said,
+            content=content,
             container=container,
             key=key,
         )
@@ -132,16 +133,16 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
         at = match.end()
         if kind == "key":
             key = token
-            if container and _PLACE.match(said):
+            if container and _PLACE.match(content):
                 container.has_place = True
                 container.records += 1
         elif kind in ("text", "value", "open"):
             # the first value behind a key of this object is its value
             if key and container and key.container is container and not key.of:
                 key.of = token
-                _note_value(container, key.said, token)
+                _note_value(container, key.content, token)
             if kind == "open":
-                container = _Container(said, container, key)
+                container = _Container(content, container, key)
         elif kind == "close":
             assert container
             # back to the key under which the object or list stands
@@ -171,7 +172,8 @@ def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
     """Keeps what an object has under a key."""
     if value.kind == "text":
         container.texts.append(key)
-        container.has_sentence = container.has_sentence or bool(_SENTENCE_LIKE.match(value.said))
+        if _SENTENCE_LIKE.match(value.content):
+            container.has_sentence = True
         if container.within:
             container.within.fields[key] += 1
     elif value.kind == "value":
@@ -187,7 +189,7 @@ def _without_syntax(
     at = tokens[0].start
     for token in tokens:
         key = token if token.kind == "key" else token.key
-        is_place = key is not None and _PLACE.match(key.said) is not None
+        is_place = key is not None and _PLACE.match(key.content) is not None
         # what closes the object of a box is no part of the box
         if key and token.kind == "close" and token.container is key.container:
             is_place = False
@@ -245,16 +247,16 @@ def _says_something(token: _JsonToken, is_place: bool) -> bool:
         return False
     # "box": "the left one" says something
     if is_place:
-        return token.kind != "key" and not _NUMBERS_ALONE.fullmatch(token.said)
+        return token.kind != "key" and not _NUMBERS_ALONE.fullmatch(token.content)
     if container is None or container.opened == "[":
         return True
     value = token.of if token.kind == "key" else token
     if value is None:
         return False
     if value.kind == "value":
-        return not container.is_about_the_record(value.said)
+        return not container.is_about_the_record(value.content)
     if token.kind == "key" and value.kind == "text":
-        return not container.names_a_field(token.said)
+        return not container.names_a_field(token.content)
     return True
 
 

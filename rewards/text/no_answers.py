@@ -165,13 +165,13 @@ class _Texts:
             if count < LEAST_ROWS:
                 continue
             # the most frequent one compares with the second
-            others = list(most)
-            if is_of_long[group] and count == others[-1]:
-                others.pop()
+            other_counts = list(most)
+            if is_of_long[group] and count == other_counts[-1]:
+                other_counts.pop()
             start = starts[group]
             places = np.sort(order[start : start + count])
             numbers = as_numbers(self._numbers)[places]
-            yield array("Q", numbers.tolist()), others[-1]
+            yield array("Q", numbers.tolist()), other_counts[-1]
 
 
 def in_a_sentence(
@@ -281,11 +281,11 @@ def is_expected(sample: Sample) -> bool:
 def is_repeated(
     of_text: Sequence[Sample],
     samples: Sequence[Sample],
-    others: int,
+    rows_of_other: int,
 ) -> bool:
     """Whether one text answers too many different rows for chance, and is no answer that may come
-    back. of_text: the samples that have it. others: how many have the most frequent long text
-    beside it.
+    back. of_text: the samples that have it. rows_of_other: how many have the most frequent long
+    text beside it.
     """
     text = of_text[0].completion
     contents = mark_numbers(
@@ -297,7 +297,7 @@ def is_repeated(
     has_references = any(any(expected_texts(sample)) for sample in of_text)
     # too many rows for chance, or far more than any other text has
     share = SHARE_OF_ROWS if has_references else BLIND_SHARE
-    is_frequent = len(of_text) >= OUTSTANDING * others
+    is_frequent = len(of_text) >= OUTSTANDING * rows_of_other
     is_outstanding = has_references and is_long(text) and is_frequent
     if different < share * len(samples) and not is_outstanding:
         return False
