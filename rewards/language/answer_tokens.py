@@ -296,7 +296,7 @@ def _is_beside_brackets(
         return False
     opens = following.text[0] == "("
     if before.text[-1] == ")":
-        return opens or following.is_operand  # "(a)(b)" with a sign between, "(a)/2"
+        return opens or following.is_operand  # "(a)*(b)", "(a)/2"
     return opens and before.is_operand  # "2/(a)"
 
 

@@ -103,6 +103,7 @@ def find_components(
         for word in members:
             places[word.index] = component
 
+    # nouns, with their compounds that describe nothing
     for word in words:
         is_free = word.index not in places and word.index not in adjectival
         if is_free and _is_noun(word):
@@ -111,11 +112,13 @@ def find_components(
                 if child.pos in NOUNS and child.index not in adjectival:
                     compounds.append(child)
             take(Kind.NOUN, word, compounds)
+    # adjectives, numbers, owners ("his"), and the nouns that describe ("oak")
     for word in words:
         if word.index in places:
             continue
         if word.index in adjectival or _is_adjective(word, rules):
             take(Kind.ADJECTIVE, word, _absorbed_by_adjective(word, adjectival))
+    # verbs with their particles, and copulas, which say nothing by themselves
     for word in words:
         if word.index in places:
             continue
@@ -128,10 +131,12 @@ def find_components(
                 if child.index > word.index and child.dep in AFTER_VERB:
                     particles.append(child)
             take(Kind.VERB, word, particles)
+    # prepositions, one word each
     for word in words:
         is_preposition = word.pos == "ADP" and word.dep in _PREPOSITION_DEPS
         if is_preposition and word.index not in places:
             take(Kind.PREPOSITION, word)
+    # adverbs, with those that modify them
     for word in words:
         if word.pos == "ADV" and word.index not in places:
             absorbed = _absorbed_by_adverb(word, places)

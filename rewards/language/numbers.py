@@ -96,7 +96,7 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
             part = Decimal(1)
             room = Decimal(0)
         elif word == "and" and words[place - 1] in SCALES and _adds(words[place + 1 :], room):
-            # counts as read only with the word behind it: "two hundred and red" says 200
+            # not read yet: it is part of the number with the word behind it
             continue
         else:
             break

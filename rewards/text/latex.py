@@ -300,7 +300,7 @@ class _Latex:
         group = "math" if token["opens"] else "formula"
         content = token[group]
         is_formula = _FORMULA.search(content) or not _TWO_LETTERS.search(content)
-        # prices stand wide apart: "from $5 to $7" is no formula
+        # "from $5 to $7" is no formula: prices have a space before the second sign
         if token["dollars"] == "$":
             is_tight = content == content.strip() and "\n" not in content
             is_formula = is_formula and is_tight

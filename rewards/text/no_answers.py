@@ -301,7 +301,7 @@ def is_repeated(
     is_outstanding = has_references and is_long(text) and is_frequent
     if different < share * len(samples) and not is_outstanding:
         return False
-    # most of its rows expect it
+    # half of its rows or more expect it
     if 2 * sum(map(is_expected, of_text)) >= len(of_text):
         return False
     if is_long(text):
