@@ -56,6 +56,7 @@ class Component:
 
     @property
     def _said(self) -> list[Word]:
+        """The words that the text and the spans have: all but a silent anchor."""
         if self.silent:
             return [word for word in self.words if word is not self.anchor]
         return self.words

@@ -75,6 +75,7 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
     rank_of_first = cache(_rank)
 
     def rank(word: Word) -> int:
+        """Returns the rank of a word, which is that of the first of its conjuncts."""
         return rank_of_first(_first_conjunct(word, firsts))
 
     # one way through the text, since a word refers to what stands before it

@@ -190,6 +190,7 @@ def without_words(
 
 
 def _in_text_order(components: Iterable[Component]) -> list[Component]:
+    """Returns the components in the order of their first words, by which they are numbered."""
     return sorted(components, key=lambda component: component.id)
 
 

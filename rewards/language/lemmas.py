@@ -141,6 +141,7 @@ def _irregular_forms() -> dict[str, str]:
 
 
 def _irregular_plurals() -> frozenset[str]:
+    """Returns plurals that are more than the word with an "s": "men", "knives"."""
     plurals = ["these", "those"]
     for _, *forms in _NOUNS:
         plurals += forms

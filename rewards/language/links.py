@@ -54,6 +54,7 @@ def add_links(
 
 
 def _link(source: Component, role: Role, target: Component) -> None:
+    """Links two components at both ends. role: what the target is to the source."""
     source.links.append((target, role))
     target.links.append((source, REVERSE[role]))
 
@@ -91,6 +92,7 @@ def _link_adjective(adjective: Component, places: Places) -> None:
 
 
 def _can_be_described(word: Word, places: Places) -> bool:
+    """Whether a word is a noun that an adjective may describe: one that has a component."""
     return word.dep != "amod" and word.index in places and word.pos in NOUNS
 
 

@@ -159,6 +159,9 @@ def _graphs(
         places[readable(text, language.max_length)].append(number)
 
     def understood(docs: Sequence[Doc]) -> list[_Reading]:
+        """Returns what the graphs are made of. The words of all Docs are read before coreference,
+        which takes a batch.
+        """
         words_of_docs = []
         sentences_of_docs = []
         for doc in docs:
@@ -291,6 +294,7 @@ def read(
     def together(
         texts: Sequence[str],
     ) -> list[tuple[str, Content]]:
+        """Returns each of these texts with what is made of it. One bad text fails all of them."""
         docs = list(language.pipe(texts, batch_size=BATCH_SIZE))
         return list(zip(texts, understood(docs), strict=True))
 

@@ -65,6 +65,7 @@ def judged_range(
 
 
 def _is_expression(part: str) -> bool:
+    """Whether a part is a regular expression between slashes, and not a name."""
     return len(part) > 2 and part[0] == part[-1] == "/"
 
 

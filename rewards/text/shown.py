@@ -305,5 +305,6 @@ def _has_letters(text: str, start: int, end: int) -> bool:
 def _as_reasoning(
     part: tuple[int, int, str],
 ) -> tuple[int, int, str]:
+    """Returns what was shown as reasoning, and any other part as it is."""
     start, end, kind = part
     return start, end, kind or REASONING
