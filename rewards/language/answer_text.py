@@ -41,7 +41,9 @@ def _without_apostrophes() -> dict[str, str]:
     """Returns every way to lose apostrophes of a contraction, with the contraction."""
     contractions = {}
     for form in _CONTRACTED.split():
-        for marks in product(("'", ""), repeat=form.count("'")):
+        count = form.count("'")
+        # each apostrophe is there or not: "couldnt've", "couldn'tve", "couldntve"
+        for marks in product(("'", ""), repeat=count):
             lost = form.replace("'", "{}").format(*marks)
             if lost != form:
                 contractions[lost] = form
@@ -54,25 +56,34 @@ NEGATED = frozenset(form for form in _CONTRACTED.split() if form.endswith("n't")
 
 @lru_cache(maxsize=4096)
 def normalise(answer: str) -> str:
-    """Returns the answer as the official VQA evaluation compares it."""
-    source = text = answer.replace("\n", " ").replace("\t", " ").strip()
+    """Returns the answer as the official VQA evaluation compares it, for its quirks too."""
+    source = answer.replace("\n", " ").replace("\t", " ").strip()
+    text = source
+    has_thousands = _THOUSANDS.search(source) is not None
     for mark in PUNCTUATION:
-        removed = f"{mark} " in source or f" {mark}" in source or _THOUSANDS.search(source)
-        text = text.replace(mark, "" if removed else " ")
-    words = [NUMBERS.get(word, word) for word in _PERIOD.sub("", text).lower().split()]
-    return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in ARTICLES)
+        # the official code asks the answer as written, not the one that marks were removed from
+        touches_space = f"{mark} " in source or f" {mark}" in source
+        is_removed = touches_space or has_thousands
+        text = text.replace(mark, "" if is_removed else " ")
+    words = []
+    for written_word in _PERIOD.sub("", text).lower().split():
+        word = NUMBERS.get(written_word, written_word)
+        if word not in ARTICLES:
+            words.append(CONTRACTIONS.get(word, word))
+    return " ".join(words)
 
 
 def answer_words(answer: str) -> list[str]:
     """Returns the words in order: lower case, no accents, no articles, no punctuation, number words
     as digits.
     """
-    plain = "".join(
-        c for c in unicodedata.normalize("NFKD", answer) if not unicodedata.combining(c)
-    )
-    plain = _GROUPED.sub("", plain)
-    words = (
-        word.replace("\u2019", "'").removesuffix("'s")
-        for word in _ANSWER_TEXT_WORD.findall(plain.lower())
-    )
-    return [NUMBERS.get(word, word) for word in words if word not in ARTICLES]
+    # NFKD puts each accent behind its letter, as a character of its own
+    decomposed = unicodedata.normalize("NFKD", answer)
+    plain = "".join(c for c in decomposed if not unicodedata.combining(c))
+    plain = _GROUPED.sub("", plain)  # "1,000" is one word
+    words = []
+    for written_word in _ANSWER_TEXT_WORD.findall(plain.lower()):
+        word = written_word.replace("\u2019", "'").removesuffix("'s")
+        if word not in ARTICLES:
+            words.append(NUMBERS.get(word, word))
+    return words

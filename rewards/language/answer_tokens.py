@@ -27,11 +27,11 @@ from spanreward.rewards.language.words import ARTICLES
 from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.written import read_text
 
-_SAME = str.maketrans(  # one character for one
+_SAME = str.maketrans(  # one character for one, so that places stay: dashes, quotes, operators
     "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d\u2019\u2236\u2044\u2215\u22c5\u00b7\u00d7\u00f7\u2264\u2265\u2a7d\u2a7e",
     "--------'://***/\u2264\u2265\u2264\u2265",
 )
-_TIMES = re.compile(r"(?<=\d)(\s?)[xX](?=\s?\d)")
+_TIMES = re.compile(r"(?<=\d)(\s?)[xX](?=\s?\d)")  # the x of "3 x 4"
 _EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters that touch a word in Latin ones
 _LEXEME = re.compile(
     rf"(?P<word>\d+(?:st|nd|rd|th|s)\b|[{_EASTERN}]+|(?:(?![{_EASTERN}])[^\W\d_])(?:(?![{_EASTERN}])\w)*"
@@ -56,14 +56,15 @@ _PREFIXES = frozenset("-+\u00b1\u221a\u221b\u221c")
 _ROOT_OPERATORS = frozenset("\u221a\u221b\u221c")
 _MAY_HAVE_SPACE = frozenset("*/^\u00b1\u221a\u221b\u221c")  # which may have a space on one side
 _NAMING = 2  # letters of a name that "-" or "*" may end, and of a unit with a power: "A-", "km^2"
-_PICTURES = "\U0001f000"  # from here on a sign decorates words
+_PICTURES = "\U0001f000"  # emoji, from here on: beside words they decorate
 _NEGATIVE = ("minus", "negative")
 _MOST_FORMULA_CHARACTERS = 200  # characters of a formula, so that time is linear
 _MOST_NUMBER_WORDS = 20  # of a number
 _RAISED_DIGITS = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u207b\u207f]+")
-_MIXED = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
+_MIXED = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")  # between 1 and \u00bd
 _MARKUP = "*_`~|#\"'"
 _UNITS = "%\u2030"  # signs that Unicode takes for punctuation
+_OPERAND_KINDS = ("word", "number", "formula")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +84,27 @@ class Token:
     @property
     def is_operand(self) -> bool:
         """True for a number, a variable of one letter and a formula."""
-        return self.kind in ("number", "formula") or (self.kind == "word" and len(self.text) == 1)
+        if self.kind == "word":
+            return len(self.text) == 1
+        return self.kind in ("number", "formula")
 
 
 def tokens_of(answer: str) -> list[str]:
     """Returns what an answer is compared by, in order, without articles and marks."""
     tokens = [token.text for token in read_tokens(answer) if token.kind != "mark"]
+    # in "C, A" and "c a t" the "a" is no article
     if is_spelled(tokens) or letters_listed(answer):
         return tokens
+    without_articles = [text for text in tokens if text not in ARTICLES]
     # the letter "A" is an answer too
-    return [text for text in tokens if text not in ARTICLES] or tokens
+    return without_articles or tokens
 
 
 def is_spelled(tokens: Sequence[str]) -> bool:
     """Whether there are several tokens, and each is a letter. Then "a" is no article."""
-    return len(tokens) > 1 and all(len(token) == 1 and token.isalpha() for token in tokens)
+    if len(tokens) < 2:
+        return False
+    return all(len(token) == 1 and token.isalpha() for token in tokens)
 
 
 def is_exact(token: str) -> bool:
@@ -106,23 +113,37 @@ def is_exact(token: str) -> bool:
 
 
 def has_letters(token: str) -> bool:
+    """Whether a token has a letter, of any script."""
     return any(map(str.isalpha, token))
 
 
 @lru_cache(maxsize=4096)  # people's answers are compared with each completion of a group
 def plain_answer(answer: str) -> str:
     """Returns the plain text of an answer with all its signs: a power as "^2", "\u2260" as "!="."""
+    # before `plain_text`, which would make a power a digit like others and drop what negates "="
     text = shown_answer(answer).replace("\u2212", "-").replace("\u2260", "!=")
-    text = _MIXED.sub(" ", _RAISED_DIGITS.sub(_as_power, text))
-    return plain_text(text)[0] if any(map(str.isalnum, text)) else text
+    text = _RAISED_DIGITS.sub(_as_power, text)
+    text = _MIXED.sub(" ", text)
+    if not any(map(str.isalnum, text)):
+        return text  # the signs are the answer
+    plain, _ = plain_text(text)
+    return plain
 
 
 def shown_answer(answer: str) -> str:
     """Returns an answer without markup for a judge that reads, with all its signs."""
     if any(map(str.isalnum, answer)):
         return read_text(answer).plain
-    signs = "".join(c for c in answer if unicodedata.category(c)[0] not in "MC").strip()
-    return "".join(c for c in signs if c not in _MARKUP).strip() or signs
+    # an answer of signs: without what cannot be seen (categories M and C), and without markup
+    # unless it is markup alone
+    visible = []
+    for character in answer:
+        category = unicodedata.category(character)
+        if category[0] not in "MC":
+            visible.append(character)
+    signs = "".join(visible).strip()
+    without_markup = "".join(character for character in signs if character not in _MARKUP)
+    return without_markup.strip() or signs
 
 
 def comparable_form(answer: str) -> str:
@@ -132,41 +153,56 @@ def comparable_form(answer: str) -> str:
     letters = letters_listed(answer)
     if letters:
         return " ".join(letters).lower()
+    # "C A T": `normalise` would drop the "A"
     if is_spelled(answer.split()):
         return " ".join(answer.lower().split())
     pieces: list[str] = []
-    part, at = "", 0  # part: what is normalised together
+    part = ""  # what is normalised together
+    read = 0  # characters of the answer that are in `pieces` or `part`
     for token in read_tokens(answer):
-        written = answer[token.start : token.end]
-        if token.kind == "mark" or not is_exact(token.text) or normalise(written) == token.text:
+        # most of an answer is left to `normalise`, as it stands
+        if token.kind == "mark" or not is_exact(token.text):
             continue
-        part += answer[at : token.start]
-        at = token.end
+        written = answer[token.start : token.end]
+        if normalise(written) == token.text:
+            continue
+        part += answer[read : token.start]
+        read = token.end
         if normalise(token.text) == token.text:
             part += token.text
         else:
+            # it would lose its signs: "-7.5" stays a piece by itself
             pieces += [normalise(part), token.text]
             part = ""
-    pieces.append(normalise(part + answer[at:]))
+    part += answer[read:]
+    pieces.append(normalise(part))
     return " ".join(filter(None, pieces))
 
 
 def read_tokens(answer: str) -> list[Token]:
     """Returns the tokens of a plain text with the marks between them, by linear time."""
     text = _TIMES.sub("\\1*", answer.translate(_SAME))
-    lexemes = [Token(_folded(m), *m.span(), m.lastgroup or "") for m in _lexemes(text)]
+    lexemes = []
+    for match in _lexemes(text):
+        start, end = match.span()
+        kind = match.lastgroup or ""
+        lexemes.append(Token(_folded(match), start, end, kind))
     tokens = _with_number_words(_with_formulas(text, lexemes))
-    decorated = any(token.kind in ("word", "number", "formula") for token in tokens)
+    has_content = any(token.kind in _OPERAND_KINDS for token in tokens)
     visible = []
     for token in tokens:
-        picture = token.kind == "sign" and token.text >= _PICTURES
-        visible.append(replace(token, kind="mark") if picture and decorated else token)
+        is_picture = token.kind == "sign" and token.text >= _PICTURES
+        if is_picture and has_content:
+            token = replace(token, kind="mark")
+        visible.append(token)
+    # an answer of punctuation alone: "?" is the answer to "which sign?"
     if all(token.kind == "mark" for token in visible):
         return [replace(token, kind="sign") for token in visible]
     return visible
 
 
 def _lexemes(text: str) -> Iterator[re.Match[str]]:
+    """Yields words, numbers and signs as `_LEXEME` cuts them, in text order."""
     return _LEXEME.finditer(text)
 
 
@@ -174,22 +210,35 @@ def _folded(lexeme: re.Match[str]) -> str:
     """Returns a lexeme in lower case without accents, a number in its shortest spelling."""
     text = lexeme[0]
     if lexeme["number"]:
+        # digits of other scripts too
         return number_in_digits(unicodedata.normalize("NFKC", text))
     if lexeme["sign"]:
         return _SPELLED.get(text, text)
     if not text.isascii():
+        # NFKD puts each accent behind its letter, as a character of its own
         letters = unicodedata.normalize("NFKD", text)
         text = "".join(letter for letter in letters if not unicodedata.combining(letter))
     word = text.lower().removesuffix("'s")
-    return NUMBERS.get(word, word) if word == "none" else word
+    # the other number words become digits later, together with their neighbours
+    if word == "none":
+        return NUMBERS[word]
+    return word
 
 
 def _as_power(written: re.Match[str]) -> str:
-    return "^" + unicodedata.normalize("NFKC", written[0]).replace("\u2212", "-")
+    """Returns raised digits as a power: "^2"."""
+    digits = unicodedata.normalize("NFKC", written[0])
+    return "^" + digits.replace("\u2212", "-")
 
 
-def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
-    """Returns the tokens, signs joined with the numbers and names that they belong to."""
+def _with_formulas(
+    text: str,
+    lexemes: Sequence[Token],
+) -> list[Token]:
+    """Returns the tokens, signs joined with the numbers and names that they belong to.
+
+    It goes from left to right. The last token grows as long as signs connect it with what follows.
+    """
     tokens: list[Token] = []
     for number, lexeme in enumerate(lexemes):
         last = tokens[-1] if tokens else None
@@ -206,8 +255,10 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
         else:
             role = _role_of_sign(last, lexeme, behind)
         if role in ("between", "suffix") and last is not None:
-            tokens[-1] = _joined_token(last, lexeme, goes_on=role == "between")
+            goes_on = role == "between"
+            tokens[-1] = _joined_token(last, lexeme, goes_on)
         elif role == "prefix":
+            # a "+" before a number says nothing
             written = lexeme.text.replace("+", "")
             tokens.append(replace(lexeme, text=written, kind="formula", open=True))
         else:
@@ -220,86 +271,126 @@ def _joined_token(token: Token, lexeme: Token, goes_on: bool) -> Token:
     text = token.text
     if goes_on and token.kind == "number" and text.isdecimal():
         text = text.lstrip("0") or "0"  # "09:15"
-    signed = text in ("", "-") and lexeme.kind == "number"
-    named = token.kind == "word" and lexeme.kind == "sign" and not goes_on
-    kind = "formula"
-    if signed:
-        kind = "number"
-    elif named:
-        kind = "word"
-    return Token(text + lexeme.text, token.start, lexeme.end, kind, goes_on)
+    if text in ("", "-") and lexeme.kind == "number":
+        kind = "number"  # "-5"
+    elif token.kind == "word" and lexeme.kind == "sign" and not goes_on:
+        kind = "word"  # "C++"
+    else:
+        kind = "formula"
+    text += lexeme.text
+    return Token(text, token.start, lexeme.end, kind, open=goes_on)
 
 
-def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Token]) -> bool:
+def _is_beside_brackets(
+    before: Token | None,
+    sign: Token,
+    behind: Sequence[Token],
+) -> bool:
     """Whether a sign connects what is in brackets with something: "(a+b)/2"."""
-    if before is None or not behind or sign.text not in _OPERATORS or sign.text == ":":
+    if before is None or not behind:
         return False
-    touches = before.end == sign.start and behind[0].start == sign.end
-    closes = before.text[-1] == ")" and (behind[0].is_operand or behind[0].text[0] == "(")
-    opens = behind[0].text[0] == "(" and before.is_operand
-    return touches and (closes or opens)
+    if sign.text not in _OPERATORS or sign.text == ":":
+        return False
+    following = behind[0]
+    if before.end != sign.start or following.start != sign.end:
+        return False
+    opens = following.text[0] == "("
+    if before.text[-1] == ")":
+        return opens or following.is_operand  # "(a)*(b)", "(a)/2"
+    return opens and before.is_operand  # "2/(a)"
 
 
-def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
+def _role_of_sign(
+    last: Token | None,
+    sign: Token,
+    behind: Sequence[Token],
+) -> str:
     """Returns what a sign is: "between", "prefix" or "suffix" of what it belongs to, "sign" by
     itself, or "mark".
     """
-    left = last if last is not None and last.kind in ("word", "number", "formula") else None
-    if left is not None and left.end - left.start > _MOST_FORMULA_CHARACTERS:
-        left = None
+    left = last
+    if last is not None:
+        # a formula without end would be copied at each of its signs
+        is_long = last.end - last.start > _MOST_FORMULA_CHARACTERS
+        if is_long or last.kind not in _OPERAND_KINDS:
+            left = None
     if sign.text in _RELATIONS or sign.text in _ARROWS:
         return _relation_role(left, sign, behind)
     if left is not None and _connects(left, sign, behind):
         return "between"
     touches_left = left is not None and left.end == sign.start
     touches_right = bool(behind) and behind[0].start == sign.end
-    begins = bool(behind) and behind[0].is_operand and sign.text in _PREFIXES
-    if begins and not touches_left and (touches_right or sign.text in _MAY_HAVE_SPACE):
+    # "-5", "\u221a 2"
+    begins_operand = bool(behind) and behind[0].is_operand and sign.text in _PREFIXES
+    is_near = touches_right or sign.text in _MAY_HAVE_SPACE
+    if begins_operand and is_near and not touches_left:
         return "prefix"
+    # "C++", "A-"
     if left is not None and touches_left and not touches_right and not left.open:
-        short = left.kind == "word" and len(left.text) <= _NAMING
-        if sign.text[0] in "+#" or (sign.text in ("-", "*") and short):
+        is_short_name = left.kind == "word" and len(left.text) <= _NAMING
+        if sign.text[0] in "+#":
+            return "suffix"
+        if sign.text in ("-", "*") and is_short_name:
             return "suffix"
     if sign.text[0] in _UNITS:
         return "sign"
-    if sign.text[0] in "|+`^~" or not unicodedata.category(sign.text[0]).startswith("S"):
-        return "mark"
-    return "sign"
+    if sign.text[0] in "|+`^~":
+        return "mark"  # symbols to Unicode, which say nothing by themselves
+    # categories of symbols begin with S, those of punctuation with P
+    if unicodedata.category(sign.text[0]).startswith("S"):
+        return "sign"
+    return "mark"
 
 
-def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> str:
+def _relation_role(
+    left: Token | None,
+    sign: Token,
+    behind: Sequence[Token],
+) -> str:
     """Returns the role of a sign such as "<", whose operands may be words."""
-    unary = len(behind) > 1 and behind[0].text in _PREFIXES
-    operand = bool(behind) and (behind[0].kind != "sign" or unary)
-    if left is not None and not left.open and operand:
+    has_unary_sign = len(behind) > 1 and behind[0].text in _PREFIXES  # "x < -1"
+    has_operand = bool(behind) and (behind[0].kind != "sign" or has_unary_sign)
+    if has_operand and left is not None and not left.open:
         return "between"
     if sign.text in _ARROWS:
         return "sign"
-    if operand:
+    if has_operand:
+        # "about 5" compares as 5, "< 5" does not
         return "mark" if sign.text == "\u2248" else "prefix"
-    return "suffix" if left is not None and left.end == sign.start else "sign"
+    if left is not None and left.end == sign.start:
+        return "suffix"
+    return "sign"
 
 
-def _connects(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
+def _connects(
+    left: Token,
+    sign: Token,
+    behind: Sequence[Token],
+) -> bool:
     """Whether an operator connects the operand on its left with what follows."""
     if not behind:
         return False
-    operand = behind[0].is_operand
-    touches_right = behind[0].start == sign.end
-    even = (left.end == sign.start) == touches_right or sign.text in _MAY_HAVE_SPACE
+    following = behind[0]
+    touches_left = left.end == sign.start
+    touches_right = following.start == sign.end
     if left.open:  # the sign of an operand: "y = -x"
-        return sign.text in _PREFIXES and operand and touches_right and left.end <= sign.start
+        is_unary = sign.text in _PREFIXES and following.is_operand
+        return is_unary and touches_right and left.end <= sign.start
     if sign.text == "^":
-        unit = left.kind == "word" and len(left.text) <= _NAMING
-        raised = operand or (behind[0].text == "-" and len(behind) > 1)
-        return raised and touches_right and left.end == sign.start and (unit or left.is_operand)
-    if not left.is_operand or not operand:
+        is_unit = left.kind == "word" and len(left.text) <= _NAMING
+        can_be_raised = is_unit or left.is_operand
+        is_negative = following.text == "-" and len(behind) > 1
+        is_power = following.is_operand or is_negative
+        return can_be_raised and is_power and touches_left and touches_right
+    if not left.is_operand or not following.is_operand:
         return False
-    if sign.text == ":":
-        return even and left.kind != "word" and behind[0].kind == "number"
+    # a space on both sides or on none: "5 - 3" is one formula, and "5 -3" is two numbers
+    is_even = touches_left == touches_right or sign.text in _MAY_HAVE_SPACE
+    if sign.text == ":":  # a time or a ratio, and not "x: 5"
+        return is_even and left.kind != "word" and following.kind == "number"
     if sign.text in _ROOT_OPERATORS:
-        return touches_right and left.end == sign.start
-    return even and sign.text in _OPERATORS
+        return touches_right and touches_left
+    return is_even and sign.text in _OPERATORS
 
 
 def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
@@ -308,10 +399,15 @@ def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        run = _number_words_from(tokens, at) if _may_begin(tokens, at) else []
+        run: list[Token] = []
+        if _may_begin(tokens, at):
+            run = _number_words_from(tokens, at)
         number, read = number_in_words([word.text for word in run])
-        if read and not (read == 1 and token.kind == "number"):
+        # a number in digits alone stays the token that it is
+        is_in_words = read > 1 or token.kind != "number"
+        if read and is_in_words:
             last = run[read - 1]
+            # past hyphens too: "twenty-one" is three tokens and two words
             while tokens[at] is not last:
                 at += 1
             token = Token(number, token.start, last.end, "number")
@@ -331,17 +427,23 @@ def _may_begin(tokens: Sequence[Token], at: int) -> bool:
     token = tokens[at]
     if token.kind == "word" and token.text in NUMBER_WORDS:
         return token.text not in SCALES
-    scaled = at + 1 < len(tokens) and tokens[at + 1].text in SCALES
-    return scaled and (token.kind == "number" or token.text == "a")
+    if token.kind != "number" and token.text != "a":
+        return False
+    return at + 1 < len(tokens) and tokens[at + 1].text in SCALES
 
 
-def _number_words_from(tokens: Sequence[Token], at: int) -> list[Token]:
+def _number_words_from(
+    tokens: Sequence[Token],
+    at: int,
+) -> list[Token]:
     """Returns the number words from here on, over the hyphens within them."""
     run = [tokens[at]]
     for token in tokens[at + 1 : at + _MOST_NUMBER_WORDS]:
-        if token.text == "-" and token.kind == "mark" and token.start == run[-1].end:
+        is_hyphen = token.text == "-" and token.kind == "mark"
+        if is_hyphen and token.start == run[-1].end:
             continue
-        if token.kind != "word" or (token.text not in NUMBER_WORDS and token.text != "and"):
+        may_be_read = token.text in NUMBER_WORDS or token.text == "and"
+        if token.kind != "word" or not may_be_read:
             break
         run.append(token)
     return run

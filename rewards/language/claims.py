@@ -45,11 +45,22 @@ from spanreward.rewards.language.words import (
 NEVER = frozenset[str]()  # a need that nothing meets
 OPEN = frozenset(("or",))  # what an "or" leaves open
 NO_ALTERNATIVE = word_set("so less more not")  # "two or so", "more or less", "whether or not"
-CLAUSES = ("ROOT", "ccomp", "xcomp", "advcl", "relcl", "acl", "csubj", "parataxis", "pcomp")
+CLAUSES = (
+    "ROOT",
+    "ccomp",
+    "xcomp",
+    "advcl",
+    "relcl",
+    "acl",
+    "csubj",
+    "parataxis",
+    "pcomp",
+)
 SUBJECT_DEPS = ("nsubj", "nsubjpass", "expl", "csubj")
 # a verb so tied to a verb shares its subject
 ABOVE = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")
 ADDED = ("appos", "dep", "parataxis")
+OBJECT_DEPS = ("dobj", "attr", "oprd", "dative")
 QUALIFYING = ("advmod", "npadvmod", "intj", "nummod")
 PERSONS = word_set("i we you")
 READERS = PERSONS | word_set("one viewer it this that he she they who which these those")
@@ -64,14 +75,23 @@ OWN_LEADS = PLAIN | LEADS | PLACING
 POSSIBLE = MODALS | {"can", "ca"}
 
 
-def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
+def hanging(
+    words: Sequence[Word],
+    denies: Set[Word],
+) -> dict[Word, Needs]:
     """Returns what each word needs. A text that claims no present may claim the past.
 
     words: the whole text. denies: its words that deny.
     """
     needs_of = climbed(words, denies, past=False)
-    if not any(word.pos in NOUNS and NEVER not in needs_of[word] for word in words):
+    claims_present = False
+    for word in words:
+        if word.pos in NOUNS and NEVER not in needs_of[word]:
+            claims_present = True
+            break
+    if not claims_present:
         needs_of = climbed(words, denies, past=True)
+    # what the parse tree cannot show: headings, quotations, "scratch that"
     for start, end, needs in framed(words):
         for word in words[start:end]:
             needs_of[word] |= needs
@@ -98,7 +118,12 @@ ABOVE_SENTENCE = Scope(frozenset(), inf, 0)
 class _Scopes:
     """The scopes of a text's words, each found from that of its head."""
 
-    def __init__(self, words: Sequence[Word], denies: Set[Word], past: bool) -> None:
+    def __init__(
+        self,
+        words: Sequence[Word],
+        denies: Set[Word],
+        past: bool,
+    ) -> None:
         self.denies = denies
         self.past = past
         self.left_open = alternatives(words)
@@ -106,29 +131,38 @@ class _Scopes:
         self.joints: dict[Word, set[str]] = {}  # the conjunctions below a word
         self.after: dict[Word, int] = {}  # the place of the last of them, or of the word
         for word in words:
-            conjunctions = [child for child in word.children if child.dep == "cc"]
-            self.joints[word] = {child.text.lower() for child in conjunctions}
-            self.after[word] = max([word.index, *(child.index for child in conjunctions)])
+            joints = set()
+            after = word.index
+            for child in word.children:
+                if child.dep == "cc":
+                    joints.add(child.text.lower())
+                    after = max(after, child.index)
+            self.joints[word] = joints
+            self.after[word] = after
         self.by_word: dict[Word, Scope] = {}
         for word in words:
             self._add(word)
 
     def _add(self, word: Word) -> None:
-        """Finds the scopes on the way down to a word."""
+        """Finds the scopes on the way down to a word, without recursion: the way may be long."""
         path = [word]
-        while path[-1] not in self.by_word and path[-1].head is not path[-1]:
-            path.append(path[-1].head)
+        step = word
+        while step not in self.by_word and step.head is not step:
+            step = step.head
+            path.append(step)
         for step in reversed(path):
             if step not in self.by_word:
                 self.by_word[step] = self._scope_of(step)
 
     def _scope_of(self, word: Word) -> Scope:
+        """Returns what a word hands down. The scope of its head must be there."""
         is_sentence = begins_sentence(word)
         above = ABOVE_SENTENCE if is_sentence else self.by_word[word.head]
         ends = is_sentence or stands_for_itself(word, self.joints[word.head])
         last_or = above.last_or
         if word in self.left_open:
             last_or = max(last_or, self.after[word])
+        # from the head: not all that it needs holds for this word
         needs = above.needs
         # who does what no reference has may be there all the same
         if word.dep in SUBJECT_DEPS:
@@ -138,14 +172,23 @@ class _Scopes:
         is_behind = word.index > max(self.after[word.head], above.last_or)
         if ends or (is_behind and word.dep in ("prep", "relcl", "acl")):
             needs = needs - {OPEN}  # the table in "a cup or glass on a table"
-        added = set(clause(word, self.past) if is_sentence else edge(word, self.past))
+        # of its own
+        own_needs = clause if is_sentence else edge
+        added = set(own_needs(word, self.past))
         if self.left_open.get(word):
             added.add(OPEN)
-        return Scope(needs | added, self._denied_from(word, above, ends), last_or)
+        denied_place = self._denied_from(word, above, ends)
+        return Scope(needs | added, denied_place, last_or)
 
-    def _denied_from(self, word: Word, above: Scope, ends: bool) -> float:
+    def _denied_from(
+        self,
+        word: Word,
+        above: Scope,
+        ends: bool,
+    ) -> float:
         """Returns from where on a word is denied. ends: whether a denial above ends before it."""
         start = inf if ends else above.denied_from
+        # "I do not think a dog is here": all of the clause is denied
         if word.dep == "ccomp" and start < inf:
             start = 0
         if word in self.near:
@@ -157,13 +200,20 @@ def begins_sentence(word: Word) -> bool:
     """Whether a word heads a sentence, or one that "and" joins to another."""
     if word.head is word:
         return True
-    return word.dep == "conj" and word.head.dep in ("ROOT", "conj") and has_subject(word)
+    # "a dog sits and a cat sleeps", and not "a dog sits and sleeps"
+    joins_sentences = word.dep == "conj" and word.head.dep in ("ROOT", "conj")
+    return joins_sentences and has_subject(word)
 
 
-def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
+def climbed(
+    words: Sequence[Word],
+    denies: Set[Word],
+    past: bool,
+) -> dict[Word, Needs]:
     """Returns what each word needs by its parse tree. past: whether the past claims too."""
     scopes = _Scopes(words, denies, past)
     needs_of = {word: scope.needs for word, scope in scopes.by_word.items()}
+    # what holds for a word itself and not, or not only, for the words that hang from it
     for word in words:
         if word in scopes.left_open:
             needs_of[word] |= {OPEN}
@@ -189,41 +239,56 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
         if any(is_or(joint, words) for joint in joints):
             is_bare_verb = word.pos == "VERB" and joints[0].index == word.index + 1
             if any(map(has_subject, joined)):
-                reach = 2
+                reach = 2  # "a dog sits or a cat sleeps"
             elif is_bare_verb:
                 reach = 0
             else:
                 reach = 1
-            left_open |= dict.fromkeys((word, *joined), reach)
+            for alternative in (word, *joined):
+                left_open[alternative] = reach
+        # the first of "a cup, a mug or a glass": the "or" hangs from the second
         if not joints and not left_open.keys().isdisjoint(joined):
             left_open[word] = 1
     return left_open
 
 
 def is_or(joint: Word, words: Sequence[Word]) -> bool:
-    behind = words[min(joint.index + 1, len(words) - 1)].text.lower()
-    return joint.text.lower() in ("or", "and/or") and behind not in NO_ALTERNATIVE
+    """Whether a conjunction of the whole text `words` leaves open what it joins."""
+    if joint.text.lower() not in ("or", "and/or"):
+        return False
+    last = len(words) - 1
+    behind = words[min(joint.index + 1, last)]
+    return behind.text.lower() not in NO_ALTERNATIVE
 
 
 def has_subject(verb: Word) -> bool:
+    """Whether a verb has a subject of its own, be it the "there" of "there is"."""
     return bool(verb.subjects) or verb.has_child("expl")
 
 
-def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
-    """Yields what a word needs beside what its head needs."""
-    head, text = word.head, word.text.lower()
+def edge(
+    word: Word,
+    past: bool,
+) -> Iterator[frozenset[str]]:
+    """Yields what a word needs beside what its head needs. past: whether the past claims too."""
+    head = word.head
+    text = word.text.lower()
     if word.dep in ("prep", "agent"):
+        # "a painting of a dog", and not "a group of dogs"
         of_noun = text == "of" and head.pos in NOUNS and head.lemma not in PLAIN
-        of_lead = head.pos in ("ADJ", "ADV", "SCONJ", "ADP") and head.lemma not in OWN_LEADS
+        # "devoid of dogs", and not "next to a dog"
+        follows_lead = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
+        of_lead = follows_lead and head.lemma not in OWN_LEADS
         if text not in PLACED:
-            yield group(word)
+            yield group(word)  # "without", "unlike", "for"
         elif of_noun or of_lead:
             yield group(head)
         if text == "of":  # "instead of"
             yield from map(group, filter(qualifies, word.children))
     elif word.dep in ADDED and head.lemma not in PLAIN:
-        yield group(head)
-    elif word.dep in ("dobj", "attr", "oprd", "dative") and head.lemma in NEUTRAL:
+        yield group(head)  # "a stuffed toy, a dog"
+    elif word.dep in OBJECT_DEPS and head.lemma in NEUTRAL:
+        # the verb says nothing, so that the hat of "the man has a hat" hangs from the man
         subject = subject_of(head)
         if subject is not None and names_owner(subject):
             yield group(subject)
@@ -231,11 +296,12 @@ def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
         for child in word.children:
             if child.text.lower() == "but":
                 yield group(child)
-    if word.pos in NOUNS:
+    if word.pos in NOUNS:  # "hardly a dog", "zero dogs"
         for child in word.children:
             if child.index < word.index and qualifies(child):
                 yield group(child)
-    if word.dep in CLAUSES or (word.dep == "conj" and (has_subject(word) or word.pos == "VERB")):
+    is_clause = has_subject(word) or word.pos == "VERB"
+    if word.dep in CLAUSES or (word.dep == "conj" and is_clause):
         yield from clause(word, past)
 
 
@@ -248,57 +314,101 @@ def names_owner(subject: Word) -> bool:
     return subject.lemma not in PICTURES
 
 
-def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
-    """Yields what all of a clause needs."""
+def clause(
+    verb: Word,
+    past: bool,
+) -> Iterator[frozenset[str]]:
+    """Yields what all of a clause needs. verb: its head. past: whether the past claims too."""
     direct = direct_subject(verb)
     if is_no_claim(verb, direct, past):
         yield NEVER
-    finite, subject = finite_of(verb), subject_of(verb)
+    finite = finite_of(verb)
+    subject = subject_of(verb)
+    # what may be, and what has ended: "may be", "has left"
     if finite is not None:
         is_perfect = verb.tag == "VBN" and finite.lemma == "have"
         if finite.text.lower() in MODALS or is_perfect:
             yield group(finite if finite.tag == "MD" else verb)
-    if verb.pos in ("VERB", "AUX") and verb.lemma not in NEUTRAL and verb.dep != "aux":
-        acts = subject is not None and subject.pos in NOUNS and not verb.has_child("auxpass")
-        yield group(verb, subject) if acts and subject else group(verb)
-    first = min(verb.index, verb.index if direct is None else direct.index)
+    # what is done: "a man leaps" needs a man or a leap
+    is_verb = verb.pos in ("VERB", "AUX") and verb.dep != "aux"
+    if is_verb and verb.lemma not in NEUTRAL:
+        is_passive = verb.has_child("auxpass")
+        if subject is not None and subject.pos in NOUNS and not is_passive:
+            yield group(verb, subject)
+        else:
+            yield group(verb)
+    # where a clause that says no more than that something is there opens: "In a book is a dog"
+    first = verb.index
+    if direct is not None:
+        first = min(first, direct.index)
     for child in verb.children:
         text = child.text.lower()
-        if child.dep == "prep" and child.index < first and verb.lemma in SHOWING:
-            objects = [word for word in child.children if word.dep == "pobj"]
-            opening = [word for word in objects if word.lemma not in PLAIN]
-            yield from map(group, opening if text in PLACED else [child])
-        says_what = verb.lemma == "be" and bool(verb.subjects) and child.dep in ("acomp", "attr")
-        unmarked = child.dep == "mark" and text not in MARKS_OF_CLAUSES
-        if says_what or unmarked or (verb.lemma in NEUTRAL and qualifies(child)):
+        opens = child.dep == "prep" and child.index < first
+        if opens and verb.lemma in SHOWING:
+            yield from opening_needs(child)
+        # "the dog is a toy", "the dog is fake"
+        says_what = verb.lemma == "be" and child.dep in ("acomp", "attr")
+        is_predicate = says_what and bool(verb.subjects)
+        is_unknown_mark = child.dep == "mark" and text not in MARKS_OF_CLAUSES
+        takes_back = verb.lemma in NEUTRAL and qualifies(child)
+        if is_predicate or is_unknown_mark or takes_back:
             yield group(child)
+
+
+def opening_needs(preposition: Word) -> Iterator[frozenset[str]]:
+    """Yields what a clause needs for the phrase that opens it: its objects, or the preposition
+    where it is none of place ("Without a leash there is a dog").
+    """
+    if preposition.text.lower() not in PLACED:
+        yield group(preposition)
+        return
+    for word in preposition.children:
+        if word.dep == "pobj" and word.lemma not in PLAIN:
+            yield group(word)
 
 
 def direct_subject(verb: Word) -> Word | None:
     """Returns the subject that hangs from the verb itself, if it has one."""
-    return next((child for child in verb.children if child.dep in SUBJECT_DEPS), None)
+    for child in verb.children:
+        if child.dep in SUBJECT_DEPS:
+            return child
+    return None
 
 
-def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
+def is_no_claim(
+    verb: Word,
+    subject: Word | None,
+    past: bool,
+) -> bool:
     """Whether the form of a clause says that it claims nothing. subject: that of the verb itself,
     None where it has none.
     """
     finite = finite_of(verb)
-    marks = {child.text.lower() for child in verb.children if child.dep == "mark"}
+    marks = set()
+    for child in verb.children:
+        if child.dep == "mark":
+            marks.add(child.text.lower())
+    # "if a dog is there", and not "as if it slept"
     if marks & CONDITIONS and "as" not in marks:
         return True
-    if finite is None:  # an order
+    if finite is None:  # an order: "Imagine a dog"
         is_alone = verb.dep in ("ROOT", "conj") and not verb.has_child("aux")
         return verb.tag == "VB" and subject is None and is_alone
+    # "will be", "would be"
     if finite.tag == "MD" and finite.text.lower() not in POSSIBLE:
         return True
+    # "there has been a dog"
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True
-    asks = finite is not verb or (verb.lemma == "be" and subject in verb.children[:1])
-    if subject is not None and finite.index < subject.index and asks:
-        return True  # "may there be", "is there a dog", and not "here is a dog"
-    if subject is not None and subject.text.lower() in PERSONS and verb.lemma not in SEEING:
-        return True
+    if subject is not None:
+        opens_with_subject = verb.lemma == "be" and subject in verb.children[:1]
+        asks = finite is not verb or opens_with_subject
+        if asks and finite.index < subject.index:
+            return True  # "may there be", "is there a dog", and not "here is a dog"
+        # what the writer or reader does: "I want a dog", and not "you see a dog"
+        if subject.text.lower() in PERSONS and verb.lemma not in SEEING:
+            return True
+    # the past, but "a dog that was found" may be there now
     if finite.tag != "VBD" or past or verb.dep in ("relcl", "acl"):
         return False
     # taggers take "turned" in "sits, its back turned" for the past
@@ -322,9 +432,12 @@ def subject_of(verb: Word) -> Word | None:
     """
     for _ in range(FARTHEST):
         subject = direct_subject(verb)
-        if subject is not None and not (subject.is_relative and verb.dep == "relcl"):
+        # the "who" of "a man who sits" is the man, one step up
+        is_relative = subject is not None and subject.is_relative and verb.dep == "relcl"
+        if subject is not None and not is_relative:
             return subject
-        if verb.head is verb or (verb.dep not in (*ABOVE, "acl", "relcl") and verb.pos != "AUX"):
+        shares_subject = verb.dep in (*ABOVE, "acl", "relcl") or verb.pos == "AUX"
+        if verb.head is verb or not shares_subject:
             return None
         verb = verb.head
         if verb.pos in NOUNS:
@@ -334,9 +447,12 @@ def subject_of(verb: Word) -> Word | None:
 
 def finite_of(verb: Word) -> Word | None:
     """Returns the word of a clause that has its tense: an auxiliary or the verb itself."""
-    auxiliaries = [child for child in verb.children if child.dep in ("aux", "auxpass")]
-    return next((word for word in (*auxiliaries, verb) if word.tag in FINITE), None)
+    for child in verb.children:
+        if child.dep in ("aux", "auxpass") and child.tag in FINITE:
+            return child
+    return verb if verb.tag in FINITE else None
 
 
 def group(*words: Word) -> frozenset[str]:
+    """Returns one need: a reference must have one of these words."""
     return frozenset(lemma(word.text.lower()) for word in words)

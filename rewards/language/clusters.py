@@ -25,15 +25,20 @@ class References:
     words_of: dict[int | str, list[int]] = field(default_factory=dict)
 
 
-def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
+def resolve(
+    words: Sequence[Word],
+    clusters: Sequence[Cluster],
+) -> References:
     """Gives every word at most one cluster: that of the shortest mention around it, and of equal
     ones the first.
 
     Raises ValueError for a mention outside the text.
     """
     references = References()
-    lengths: dict[int, int] = {}
+    lengths: dict[int, int] = {}  # of the shortest mention around each word until now
+    # every mention claims its words, and a shorter one takes them over
     for number, cluster in enumerate(clusters):
+        # one mention alone refers to nothing
         if len(cluster) < 2:
             continue
         for first, last in cluster:
@@ -46,8 +51,11 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
                 if index not in lengths or length < lengths[index]:
                     lengths[index] = length
                     references.cluster_of[index] = number
+    # the words of each cluster, in text order
     for index in sorted(references.cluster_of):
-        references.words_of.setdefault(references.cluster_of[index], []).append(index)
+        word_cluster = references.cluster_of[index]
+        references.words_of.setdefault(word_cluster, []).append(index)
+    # "our left" is one place in the whole text, whatever the mentions say of it
     for before, word in pairwise(words):
         if before.text.lower() != "our":
             continue
@@ -58,18 +66,27 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
     return references
 
 
-def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:
+def _representatives(
+    words: Sequence[Word],
+    first: int,
+    last: int,
+) -> list[int]:
     """Returns the words that stand for a mention: its first run of nouns, else its first pronoun,
     else all words.
     """
-    mention = [word for word in words[first : last + 1] if word.sentence == words[first].sentence]
+    sentence = words[first].sentence
+    mention = [word for word in words[first : last + 1] if word.sentence == sentence]
     run: list[Word] = []
     for word in mention:
         if word.pos in NOUNS:
             run.append(word)
         elif run and word.text in RUN_BREAKS:
-            run = []
+            run = []  # "the man's hat" is the hat
         elif run:
             break
-    pronouns = [word for word in mention if word.pos == "PRON"]
-    return [word.index for word in run or pronouns[:1] or mention]
+    representatives = run
+    if not representatives:
+        representatives = [word for word in mention if word.pos == "PRON"][:1]
+    if not representatives:
+        representatives = mention
+    return [word.index for word in representatives]

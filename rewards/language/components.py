@@ -2,7 +2,7 @@
 made of.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -11,7 +11,8 @@ from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.language.words import NOUNS, Word
 
 ADJECTIVAL_DEPS = ("amod", "nmod", "compound")
-AFTER_VERB = ("prt", "compound:prt", "advmod")
+AFTER_VERB = ("prt", "compound:prt", "advmod")  # "looks up", "sits there"
+_PREPOSITION_DEPS = ("prep", "case", "conj", "agent")
 
 Kind = Enum("Kind", "NOUN ADJECTIVE VERB PREPOSITION ADVERB")
 # A role says what the target of a link is to the component that has the link.
@@ -41,6 +42,8 @@ class Component:
 
     @property
     def text(self) -> str:
+        """The words as the text has them, without a silent anchor."""
+        # most components are one word
         if len(self.words) == 1 and not self.silent:
             return self.anchor.text
         text = " ".join(word.text for word in self._said)
@@ -48,53 +51,75 @@ class Component:
 
     @property
     def spans(self) -> list[CharacterSpan]:
+        """One span for each word of `text`."""
         return [(word.start, word.end) for word in self._said]
 
     @property
     def _said(self) -> list[Word]:
+        """The words that the text and the spans have: all but a silent anchor."""
         if self.silent:
             return [word for word in self.words if word is not self.anchor]
         return self.words
 
     def linked(self, role: Role) -> list["Component"]:
+        """Returns the components that have this role for it, in the order of the links."""
         return [target for target, own_role in self.links if own_role is role]
 
 
 Places = dict[int, Component]  # by the index of a word, the component that has it
 
 
-def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list[Component]:
+def find_components(
+    words: Sequence[Word],
+    places: Places,
+    rules: Rules,
+) -> list[Component]:
     """Returns the components of one sentence, nouns first, and adds their words to `places`.
 
-    No word is in two.
+    No word is in two: a kind takes what the kinds before it left, in the published order.
     """
     adjectival = {word.index for word in words if _is_adjectival(word)}
     joined = _hyphenated(words) if rules.hyphens else {}
+    # the words within a hyphenated one head no component, and go where its anchor goes
     inner: set[Word] = set()
     for inner_words in joined.values():
         inner.update(inner_words)
     words = [word for word in words if word not in inner]
     components: list[Component] = []
 
-    def take(kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> None:
-        free = [word for word in absorbed if word.index not in places and word not in inner]
-        members = [anchor, *joined.get(anchor, ()), *free]
+    def take(
+        kind: Kind,
+        anchor: Word,
+        absorbed: Sequence[Word] = (),
+    ) -> None:
+        """Adds a component: the anchor, and those of the absorbed words that no other has."""
+        members = [anchor, *joined.get(anchor, ())]
+        for word in absorbed:
+            if word.index not in places and word not in inner:
+                members.append(word)
         if len(members) > 1:
             members.sort(key=lambda word: word.index)
-        components.append(Component(kind, anchor, members, hyphenated=anchor in joined))
+        component = Component(kind, anchor, members, hyphenated=anchor in joined)
+        components.append(component)
         for word in members:
-            places[word.index] = components[-1]
+            places[word.index] = component
 
+    # nouns, with their compounds that describe nothing
     for word in words:
-        if word.index not in places and word.index not in adjectival and _is_noun(word):
-            compounds = [child for child in _compounds(word) if child.pos in NOUNS]
-            take(Kind.NOUN, word, [child for child in compounds if child.index not in adjectival])
+        is_free = word.index not in places and word.index not in adjectival
+        if is_free and _is_noun(word):
+            compounds = []
+            for child in _compounds(word):
+                if child.pos in NOUNS and child.index not in adjectival:
+                    compounds.append(child)
+            take(Kind.NOUN, word, compounds)
+    # adjectives, numbers, owners ("his"), and the nouns that describe ("oak")
     for word in words:
-        if word.index not in places and (_is_adjective(word, rules) or word.index in adjectival):
-            compounds = _compounds(word)
-            parts = {child.index for child in compounds if child.pos in ("ADJ", "ADV", *NOUNS)}
-            parts |= adjectival
-            take(Kind.ADJECTIVE, word, [child for child in word.children if child.index in parts])
+        if word.index in places:
+            continue
+        if word.index in adjectival or _is_adjective(word, rules):
+            take(Kind.ADJECTIVE, word, _absorbed_by_adjective(word, adjectival))
+    # verbs with their particles, and copulas, which say nothing by themselves
     for word in words:
         if word.index in places:
             continue
@@ -102,18 +127,39 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
             take(Kind.VERB, word)
             components[-1].silent = True
         elif word.pos == "VERB" and word.dep != "amod":
-            behind = [child for child in word.children if child.index > word.index]
-            take(Kind.VERB, word, [child for child in behind if child.dep in AFTER_VERB])
+            particles = []
+            for child in word.children:
+                if child.index > word.index and child.dep in AFTER_VERB:
+                    particles.append(child)
+            take(Kind.VERB, word, particles)
+    # prepositions, one word each
     for word in words:
-        is_preposition = word.pos == "ADP" and word.dep in ("prep", "case", "conj", "agent")
+        is_preposition = word.pos == "ADP" and word.dep in _PREPOSITION_DEPS
         if is_preposition and word.index not in places:
             take(Kind.PREPOSITION, word)
+    # adverbs, with those that modify them
     for word in words:
         if word.pos == "ADV" and word.index not in places:
             absorbed = _absorbed_by_adverb(word, places)
             if absorbed is not None:
                 take(Kind.ADVERB, word, absorbed)
     return components
+
+
+def _absorbed_by_adjective(
+    word: Word,
+    adjectival: Set[int],
+) -> list[Word]:
+    """Returns the children of an adjective that belong to it: its compounds, and nouns that
+    describe ("oak" in "oak wood table"). adjectival: the places of such nouns in the sentence.
+    """
+    absorbed = []
+    for child in word.children:
+        is_compound = child.dep.startswith("compound")
+        may_describe = child.pos in ("ADJ", "ADV", *NOUNS)
+        if (is_compound and may_describe) or child.index in adjectival:
+            absorbed.append(child)
+    return absorbed
 
 
 def _compounds(word: Word) -> list[Word]:
@@ -129,57 +175,77 @@ def _absorbed_by_adverb(word: Word, places: Places) -> list[Word] | None:
     for child in word.children:
         if child.dep == "amod" or child.dep.startswith("compound"):
             modifiers.append(child)
-        if child.pos == "ADV" and child.dep == "advmod" and child.index not in places:
+        is_adverb = child.pos == "ADV" and child.dep == "advmod"
+        if is_adverb and child.index not in places:
             adverbs.append(child)
     if adverbs:
         return adverbs + modifiers
-    if word.head.pos == "ADV" and word.dep == "advmod" and word.head.index not in places:
+    modifies_adverb = word.dep == "advmod" and word.head.pos == "ADV"
+    if modifies_adverb and word.head.index not in places:
         return None
     return [child for child in modifiers if child.pos in ("ADV", "ADP", "PART", "ADJ")]
 
 
 def _is_adjectival(word: Word) -> bool:
     """Whether it is a noun that describes another noun ("oak" in "oak table")."""
-    describes = word.pos in NOUNS and word.dep in ADJECTIVAL_DEPS and word.head is not word
-    return describes and word.head.pos in NOUNS
+    if word.pos not in NOUNS or word.dep not in ADJECTIVAL_DEPS:
+        return False
+    return word.head is not word and word.head.pos in NOUNS
 
 
 def _is_noun(word: Word) -> bool:
-    if word.dep == "poss" or (word.dep == "conj" and word.head.pos == "ADJ"):
+    """Whether a word is a noun or a pronoun that stands for a thing, and no adjective."""
+    if word.dep == "poss":
+        return False
+    # the parser takes "orange" for a noun in "red and orange"
+    if word.dep == "conj" and word.head.pos == "ADJ":
         return False
     return word.pos == "PRON" or word.pos in NOUNS
 
 
 def _is_adjective(word: Word, rules: Rules) -> bool:
-    if rules.hyphens and not any(character.isalnum() for character in word.text):
+    """Whether a word describes a noun or says whose it is."""
+    # the tagger takes a lone "-" for an adjective
+    if rules.hyphens and not any(map(str.isalnum, word.text)):
         return False
-    at_noun = word.dep == "advmod" and word.head.pos == "NOUN"  # "above" in "the sky above"
-    return (
-        word.pos in ("ADJ", "NUM")
-        or word.dep == "poss"
-        or (word.dep == "conj" and word.head.pos == "ADJ")
-        or (word.pos == "VERB" and word.dep == "amod")
-        or (word.pos == "ADV" and at_noun)
-    )
+    if word.pos in ("ADJ", "NUM"):
+        return True
+    if word.dep == "poss":
+        return True
+    if word.dep == "conj" and word.head.pos == "ADJ":
+        return True
+    if word.pos == "VERB":
+        return word.dep == "amod"  # "a broken cup"
+    # "above" in "the sky above"
+    return word.pos == "ADV" and word.dep == "advmod" and word.head.pos == "NOUN"
 
 
-def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
+def _hyphenated(
+    words: Sequence[Word],
+) -> dict[Word, list[Word]]:
     """Returns the words that hyphens join others to, each with the others: "covered" with "snow"
     and "-".
     """
+    # the runs of words that hyphens join without spaces: "state-of-the-art" is one
     runs: list[list[Word]] = []
     for before, hyphen, after in zip(words, words[1:], words[2:], strict=False):
-        if hyphen.text == "-" and before.end == hyphen.start and hyphen.end == after.start:
-            if runs and runs[-1][-1] is before:
-                runs[-1] += [hyphen, after]
-            else:
-                runs.append([before, hyphen, after])
+        is_tight = before.end == hyphen.start and hyphen.end == after.start
+        if hyphen.text != "-" or not is_tight:
+            continue
+        if runs and runs[-1][-1] is before:
+            runs[-1] += [hyphen, after]
+        else:
+            runs.append([before, hyphen, after])
     joined = {}
     for run in runs:
-        anchor = run[-1]
-        for word in reversed(run):
-            if word.head not in run or word.head is word:
-                anchor = word
-                break
+        anchor = _anchor_of(run)
         joined[anchor] = [word for word in run if word is not anchor]
     return joined
+
+
+def _anchor_of(run: Sequence[Word]) -> Word:
+    """Returns the last word of a run that hangs from a word outside it, and else the last word."""
+    for word in reversed(run):
+        if word.head not in run or word.head is word:
+            return word
+    return run[-1]

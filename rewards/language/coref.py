@@ -43,7 +43,7 @@ def coref_method(method: str | Resolver) -> Resolver:
     if not isinstance(method, str):
         return method
     if method == "maverick":
-        _maverick_class()
+        _maverick_class()  # so that what is missing is said before the first text
         return _by_maverick
     if method == "rules":
         return _by_rules
@@ -53,7 +53,11 @@ def coref_method(method: str | Resolver) -> Resolver:
 
 
 def _by_rules(docs: Sequence[Doc]) -> list[list[Cluster]]:
-    return [clusters_by_rule(read_words(doc)[0]) for doc in docs]
+    clusters = []
+    for doc in docs:
+        words, _ = read_words(doc)
+        clusters.append(clusters_by_rule(words))
+    return clusters
 
 
 def _no_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
@@ -61,17 +65,23 @@ def _no_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
 
 
 def _by_maverick(docs: Sequence[Doc]) -> list[list[Cluster]]:
-    return [_maverick_clusters(doc) if len(doc) else [] for doc in docs]
+    clusters = []
+    for doc in docs:
+        # the model cannot be asked about a text without words
+        clusters.append(_maverick_clusters(doc) if len(doc) else [])
+    return clusters
 
 
 def find_clusters(
-    method: str | Resolver, docs: Sequence[Doc], words: Sequence[Sequence[Word]]
+    method: str | Resolver,
+    docs: Sequence[Doc],
+    words: Sequence[Sequence[Word]],
 ) -> Sequence[Sequence[Cluster]]:
     """Returns per Doc the clusters that `coref_method` finds. words: those of each Doc, so that the
     rules need not read it again.
     """
     if method == "rules":
-        return list(map(clusters_by_rule, words))
+        return [clusters_by_rule(of_doc) for of_doc in words]
     return coref_method(method)(docs)
 
 
@@ -87,23 +97,30 @@ def _maverick_clusters(doc: Doc) -> list[Cluster]:
     answer = _maverick().predict(sentences)
     clusters: list[Cluster] = []
     for mentions in answer["clusters_token_offsets"]:
-        inside = [[first, last] for first, last in mentions if None not in (first, last)]
+        inside = []
+        for first, last in mentions:
+            # None stands for a mark of the model's own, which is no token of the text
+            if first is not None and last is not None:
+                inside.append([first, last])
         clusters.append(inside)
     return clusters
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # its weights are 2 GB
 def _maverick() -> Any:
+    """Returns the model, on the GPU where there is one."""
     import torch
 
     log.warning(
         "coref=maverick: Maverick's code and weights are under CC BY-NC-SA 4.0, which forbids "
         "commercial use."
     )
-    return _maverick_class()(device="cuda" if torch.cuda.is_available() else "cpu")
+    model_class = _maverick_class()
+    return model_class(device="cuda" if torch.cuda.is_available() else "cpu")
 
 
 def _maverick_class() -> Any:
+    """Returns the class of the extra package. Raises ImportError, which says what to install."""
     try:
         return import_module("maverick").Maverick
     except ImportError as error:

@@ -49,18 +49,20 @@ class _Thing:
     description: set[str] = field(default_factory=set)
 
     def fits(self, kind: str) -> bool:
-        """Whether a pronoun of this kind can mean it."""
+        """Whether a pronoun of this kind can mean it. kind: a value of PRONOUNS."""
         if kind == "plural" or self.plural:
             return kind == "plural" and self.plural
         if kind == "thing":
             return self.lemma not in ALL_PERSONS
         other = FEMALE if kind == "male" else MALE
-        return self.lemma not in other and (
-            self.lemma in ALL_PERSONS or self.mentions[0].pos == "PROPN"
-        )
+        if self.lemma in other:
+            return False
+        # "he" may mean a child and a name such as "Kim", and no table
+        return self.lemma in ALL_PERSONS or self.mentions[0].pos == "PROPN"
 
 
-_Best = dict[int, dict[_Thing, tuple[int, int]]]  # by sentence: a thing's best mention
+# by sentence: the (rank, place) of each thing's best mention
+_Best = dict[int, dict[_Thing, tuple[int, int]]]
 
 
 def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
@@ -68,12 +70,15 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
     named: dict[tuple[str, bool], list[_Thing]] = defaultdict(list)  # by lemma and number
     thing_of: dict[Word, _Thing] = {}
     best: _Best = defaultdict(dict)
+    # both kept over the text: a list of a thousand conjuncts would take quadratic time
     firsts: dict[Word, Word] = {}
     rank_of_first = cache(_rank)
 
     def rank(word: Word) -> int:
+        """Returns the rank of a word, which is that of the first of its conjuncts."""
         return rank_of_first(_first_conjunct(word, firsts))
 
+    # one way through the text, since a word refers to what stands before it
     for word in words:
         thing: _Thing | None = None
         if word.is_relative:
@@ -92,11 +97,14 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
                 predicates = [child for child in word.head.children if child.dep == "acomp"]
                 thing.description.update(predicate.lemma for predicate in predicates)
                 thing.description |= _places(word.head)
-        if thing is not None:
-            thing.mentions.append(word)
-            thing_of[word] = thing
-            place = (rank(word), word.index)
-            best[word.sentence][thing] = min(place, best[word.sentence].get(thing, place))
+        if thing is None:
+            continue
+        thing.mentions.append(word)
+        thing_of[word] = thing
+        place = (rank(word), word.index)
+        of_sentence = best[word.sentence]
+        of_sentence[thing] = min(place, of_sentence.get(thing, place))
+    # the things in the order of their first mentions; one mention alone is no cluster
     clusters: list[Cluster] = []
     for thing in dict.fromkeys(thing_of.values()):
         if len(thing.mentions) > 1:
@@ -105,10 +113,11 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
 
 
 def _is_mention(word: Word) -> bool:
+    """Whether a word is a noun that names a thing, as "table" does in "oak table" and "oak" not."""
     if word.pos not in NOUNS:
         return False
-    is_modifier = word.dep in ("amod", "nmod", "compound") and word.head is not word
-    return not (is_modifier and word.head.pos in NOUNS)
+    is_modifier = word.dep in ("amod", "nmod", "compound")
+    return not (is_modifier and word.head is not word and word.head.pos in NOUNS)
 
 
 def _is_plural(word: Word) -> bool:
@@ -121,21 +130,30 @@ def _earlier_thing(word: Word, same_name: Sequence[_Thing]) -> _Thing | None:
     """
     if not same_name or not _is_definite(word):
         return None
+    # "the circle" after "a red circle"
     restrictions = _restrictions(word)
     for thing in reversed(same_name):
         if restrictions <= thing.description:
             return thing
     if len(same_name) > 1:
         return None
+    # "the red circle" after "a circle" adds to it, and after "a blue circle" it is another one
     (only,) = same_name
     return only if only.description <= restrictions else None
 
 
 def _is_definite(word: Word) -> bool:
-    lemmas = {child.lemma for child in word.children if child.index < word.index}
-    if lemmas & NEW:
+    """Whether a noun may mean what was named before: "the dog", "his dog", "Rex"."""
+    lemmas_before = set()
+    for child in word.children:
+        if child.index < word.index:
+            lemmas_before.add(child.lemma)
+    # "the other dog" is a new one
+    if lemmas_before & NEW:
         return False
-    return bool(lemmas & DEFINITE) or word.has_child("poss") or word.pos == "PROPN"
+    if lemmas_before & DEFINITE:
+        return True
+    return word.has_child("poss") or word.pos == "PROPN"
 
 
 def _restrictions(word: Word) -> set[str]:
@@ -160,7 +178,8 @@ def _places(word: Word) -> set[str]:
         for place in preposition.children:
             modifiers = [child for child in place.children if child.dep in DESCRIPTIONS]
             described = sorted(modifier.lemma for modifier in modifiers)
-            places.add(" ".join([preposition.lemma, *described, place.lemma]))
+            phrase = [preposition.lemma, *described, place.lemma]
+            places.add(" ".join(phrase))
     return places
 
 
@@ -177,14 +196,21 @@ def _relative_head(pronoun: Word) -> Word:
 
 
 def _antecedent(
-    pronoun: Word, thing_of: Mapping[Word, _Thing], best: _Best, rank: Callable[[Word], int]
+    pronoun: Word,
+    thing_of: Mapping[Word, _Thing],
+    best: _Best,
+    rank: Callable[[Word], int],
 ) -> _Thing | None:
     """Returns the thing with the best mention in the nearest sentence that has a thing which
     fits.
+
+    best: the mentions until now, of which the lowest (rank, place) is the best.
     """
+    # "it" of "it is raining" means nothing
     if pronoun.dep == "expl":
         return None
     text = pronoun.text.lower()
+    # "he sees him" is two men, and "he sees his dog" and "he sees himself" may be one
     excluded: set[_Thing] = set()
     if pronoun.dep != "poss" and text not in REFLEXIVES:
         for word in _bound(pronoun, rank):
@@ -192,14 +218,20 @@ def _antecedent(
                 excluded.add(thing_of[word])
     kind = PRONOUNS[text]
     for back in range(SENTENCES_BACK + 1):
-        places = best.get(pronoun.sentence - back, {})
-        candidates = [thing for thing in places if thing not in excluded and thing.fits(kind)]
+        place_of_thing = best.get(pronoun.sentence - back, {})
+        candidates = []
+        for thing in place_of_thing:
+            if thing not in excluded and thing.fits(kind):
+                candidates.append(thing)
         if candidates:
-            return min(candidates, key=places.__getitem__)
+            return min(candidates, key=place_of_thing.__getitem__)
     return None
 
 
-def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
+def _bound(
+    pronoun: Word,
+    rank: Callable[[Word], int],
+) -> Iterator[Word]:
     """Yields the words that a plain pronoun cannot mean: its verb's subject, and the noun whose
     place it tells.
     """
@@ -210,9 +242,12 @@ def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
         # "is visible behind it"
         while head.dep in ("acomp", "advmod", "prep") and head.head is not head:
             head = head.head
-        if PRONOUNS[pronoun.text.lower()] in ("male", "female") and not head.is_copula:
+        is_person = PRONOUNS[pronoun.text.lower()] in ("male", "female")
+        if is_person and not head.is_copula:
             return  # "she has a bag with her"
-    yield from (child for child in head.children if rank(child) == 0 and child is not pronoun)
+    for child in head.children:
+        if rank(child) == 0 and child is not pronoun:
+            yield child
 
 
 def _first_conjunct(word: Word, first_of: dict[Word, Word]) -> Word:
@@ -232,7 +267,13 @@ def _rank(word: Word) -> int:
     """Returns 0 for subjects, 1 for objects, 2 for other words: a pronoun refers to the lowest
     rank. word: the first of its conjuncts, which all have its rank.
     """
-    inverted = word.dep in ("attr", *OBJECTS) and not word.head.has_child(*SUBJECTS)
-    if word.dep in SUBJECTS or (inverted and word.head.dep in ("ROOT", "conj", "ccomp")):
+    if word.dep in SUBJECTS:
         return 0
-    return 1 if word.dep in ("attr", "conj", "ROOT", *OBJECTS) else 2
+    # "there is a man": what the parser takes for the object does what a subject does
+    heads_clause = word.head.dep in ("ROOT", "conj", "ccomp")
+    may_be_subject = word.dep in ("attr", *OBJECTS) and heads_clause
+    if may_be_subject and not word.head.has_child(*SUBJECTS):
+        return 0
+    if word.dep in ("attr", "conj", "ROOT", *OBJECTS):
+        return 1
+    return 2

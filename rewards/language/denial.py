@@ -56,13 +56,16 @@ def denying(words: Sequence[Word]) -> set[Word]:
         text = word.text.lower()
         if text not in NO:
             continue
-        behind = words[number + 1].text.lower() if number + 1 < len(words) else ""
+        behind = ""
+        if number + 1 < len(words):
+            behind = words[number + 1].text.lower()
         if behind in NO_DENIAL_BEFORE:
-            continue
-        after_determiner = number > 0 and words[number - 1].tag in ("DT", "PRP$")
-        is_name = word.tag == "UH" or not behind[:1].isalpha() or after_determiner
-        if text in ("no", "none", "nothing") and is_name:
-            continue
+            continue  # "not only", "no more than"
+        if text in ("no", "none", "nothing"):
+            is_answer = word.tag == "UH" or not behind[:1].isalpha()  # "No, ...", "No 5"
+            is_name = number > 0 and words[number - 1].tag in ("DT", "PRP$")
+            if is_answer or is_name:
+                continue
         denying_words.add(word)
     return denying_words
 
@@ -82,30 +85,38 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
     if word in denies:
         return 0 if is_bare(word, denies) else word.index
     predicates = []
-    clauses = []
+    clauses = []  # those that say of the word no more than that it is there, or not
     for child in word.children:
         if child.dep in PREDICATES:
             predicates.append(child)
         if child.dep in ("relcl", "acl") and is_bare(child, denies):
             clauses.append(child)
-    if not denies.isdisjoint(clauses) or nos_of(clauses, denies):  # "a dog that is not there"
+    # "a dog that is missing", "a dog that is not there"
+    if not denies.isdisjoint(clauses) or nos_of(clauses, denies):
         return 0
     denying_words = nos_of((word, *predicates), denies)
     if not denying_words:
         return inf
-    if is_bare(word, denies) or any(no.dep == "conj" for no in denying_words):  # "or not"
+    # denied as a whole, the subject before the "not" too: "the dog is not there"
+    if is_bare(word, denies):
+        return 0
+    if any(no.dep == "conj" for no in denying_words):  # "or not"
         return 0
     return min(no.index for no in denying_words)
 
 
-def nos_of(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
+def nos_of(
+    words: Sequence[Word],
+    denies: Set[Word],
+) -> list[Word]:
     """Returns the denying words that deny the word that they hang from, as "no" and "not" do and
     "without" does not.
     """
     nos = []
     for word in words:
         for child in word.children:
-            if child in denies and (child.dep in DENYING_AS or child.tag == "RB"):
+            denies_head = child.dep in DENYING_AS or child.tag == "RB"
+            if child in denies and denies_head:
                 nos.append(child)
     return nos
 
@@ -126,11 +137,17 @@ def stands_for_itself(word: Word, joints: Set[str]) -> bool:
         return word.index < word.head.index or word.text.lower() in BREAKS
     if word.dep != "conj":
         return False
+    # "no dog or cat": both are denied
+    if not joints.isdisjoint(("or", "nor")):
+        return False
+    # "not red but blue"
+    if not joints.isdisjoint(BREAKS):
+        return True
+    # "not red and small" goes on; "no dog and a cat" does not, by the article
     first = word
     if word.children and word.children[0].index < word.index:
         first = word.children[0]
-    goes_on = joints.isdisjoint(BREAKS) and first.tag in GOES_ON
-    return joints.isdisjoint(("or", "nor")) and not goes_on
+    return first.tag not in GOES_ON
 
 
 def is_bare(verb: Word, denies: Set[Word]) -> bool:
@@ -143,7 +160,11 @@ def is_bare(verb: Word, denies: Set[Word]) -> bool:
     return all(says_no_more(child, verb, denies) for child in verb.children)
 
 
-def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
+def says_no_more(
+    child: Word,
+    verb: Word,
+    denies: Set[Word],
+) -> bool:
     """Whether a word below the verb of a bare clause says nothing more of the subject."""
     if child in denies or child.dep in SILENT_BESIDE_DENIAL:
         return True
@@ -153,10 +174,15 @@ def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
         return True
     if child.text.lower() in SEEN or child.lemma in PARTS:
         return True
+    # "in the picture"
     return any(below.lemma in PICTURES for below in child.children)
 
 
-def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Iterator[Denial]:
+def absences(
+    words: Sequence[Word],
+    denies: Set[Word],
+    denied: Set[Word],
+) -> Iterator[Denial]:
     """Yields what the text says is not there. words: the whole text. denied: the words that a claim
     of it denies.
     """
@@ -168,19 +194,20 @@ def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Ite
         head = word.head
         denies_predicate = word.dep == "acomp" and head.is_copula and head.has_child("neg")
         if denies_predicate and not is_bare(head, denies):
+            # "the circle is not red"
             for subject in head.subjects:
                 if subject.pos in NOUNS:
                     yield denial(subject, [], [word], denies)
         elif word.pos in NOUNS:
             if word.dep == "conj" and head in absent and not word.has_child("det"):
-                absent[word] = absent[head]
+                absent[word] = absent[head]  # "no hat or coat"
             elif is_absent(word, denies):
                 if word.dep == "pobj":
-                    absent[word] = [head.head]
+                    absent[word] = [head.head]  # "a man without a hat"
                 elif word.dep in OBJECTS:
-                    absent[word] = head.subjects
+                    absent[word] = head.subjects  # "the man has no hat"
                 else:
-                    absent[word] = []
+                    absent[word] = []  # "no hat is here"
             if word in absent:
                 yield denial(word, absent[word], [], denies)
 
@@ -189,17 +216,29 @@ def is_absent(noun: Word, denies: Set[Word]) -> bool:
     """Whether a denied noun is the thing that is not there."""
     verb = noun.head
     if not denies.isdisjoint(noun.children):
-        return True
+        return True  # "no hat"
     if noun.dep in SUBJECTS:
+        # "the dog is not there", and not "the dog does not sleep"
         return is_bare(verb, denies) and denied_from(verb, denies) < inf
-    has = noun.dep in OBJECTS and verb.lemma in HAVING and verb.has_child("neg")
-    return has or verb in denies or (noun.dep == "attr" and verb.has_child("expl"))
+    if verb in denies:
+        return True  # "lacks a hat"
+    if noun.dep == "attr":
+        return verb.has_child("expl")  # "there is not a hat"
+    # "does not wear a hat"
+    return noun.dep in OBJECTS and verb.lemma in HAVING and verb.has_child("neg")
 
 
 def denial(
-    noun: Word, owners: Sequence[Word], predicates: Sequence[Word], denies: Set[Word]
+    noun: Word,
+    owners: Sequence[Word],
+    predicates: Sequence[Word],
+    denies: Set[Word],
 ) -> Denial:
-    """Returns the denial of a noun with its adjectives, its places, and what it is denied of."""
+    """Returns the denial of a noun with its adjectives, its places, and what it is denied of.
+
+    owners: the things that are without it. predicates: adjectives that are denied of the noun,
+    which is there itself ("the circle is not red").
+    """
     adjectives = [*adjectives_of(noun), *predicates]
     links = [(PART_OF, thing_in_words(owner)) for owner in owners]
     claimed_words = {noun, *adjectives}
@@ -229,10 +268,16 @@ def places_of(noun: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def adjectives_of(noun: Word) -> list[Word]:
-    describing = [child for child in noun.children if child.dep in DESCRIBING]
-    return [child for child in describing if child.text.lower() not in NO]
+    """Returns the words that describe a noun and stand next to it, in text order."""
+    adjectives = []
+    for child in noun.children:
+        # "missing" and "absent" deny the noun and describe nothing
+        if child.dep in DESCRIBING and child.text.lower() not in NO:
+            adjectives.append(child)
+    return adjectives
 
 
 def thing_in_words(noun: Word) -> list[str]:
     """Returns the noun's adjectives and the noun, in lower case."""
-    return [word.text.lower() for word in (*adjectives_of(noun), noun)]
+    words = [*adjectives_of(noun), noun]
+    return [word.text.lower() for word in words]

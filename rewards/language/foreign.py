@@ -23,21 +23,25 @@ log = logging.getLogger(__name__)
 
 def is_foreign(text: str, language: Language) -> bool:
     """Whether a text does not look like English, although the pipeline is one for English."""
-    if language.lang != "en" or in_another_script(text):
-        return language.lang == "en"
+    if language.lang != "en":
+        return False
+    if in_another_script(text):
+        return True
     words = _LETTERS.findall(text.casefold())
-    english_words = sum(word in language.vocab.strings for word in words)
-    small = sum(word in FUNCTION_WORDS for word in words)
-    return (
-        len(words) >= FEWEST
-        and small <= FUNCTION * len(words)
-        and english_words <= KNOWN * len(words)
-    )
+    if len(words) < FEWEST:
+        return False
+    known_words = sum(word in language.vocab.strings for word in words)
+    function_words = sum(word in FUNCTION_WORDS for word in words)
+    # Both: a list of English things has few function words, and other languages have words that an
+    # English vocabulary has too ("a", "die").
+    has_few_function_words = function_words <= FUNCTION * len(words)
+    return has_few_function_words and known_words <= KNOWN * len(words)
 
 
 def in_another_script(text: str) -> bool:
     """Whether most of the letters are not Latin."""
-    return 2 * len(NOT_LATIN.findall(text)) > sum(map(len, _LETTERS.findall(text)))
+    letters = sum(map(len, _LETTERS.findall(text)))
+    return 2 * len(NOT_LATIN.findall(text)) > letters
 
 
 def warn_of_foreign(texts: Iterable[str], language: Language) -> None:
@@ -45,12 +49,11 @@ def warn_of_foreign(texts: Iterable[str], language: Language) -> None:
     pipeline.
     """
     name = pipeline_name(language)
-    foreign = (
-        None
-        if name in _warned
-        else next((text for text in texts if is_foreign(text, language)), None)
-    )
-    if foreign is not None:
+    if name in _warned:
+        return
+    for text in texts:
+        if not is_foreign(text, language):
+            continue
         _warned.add(name)
         cure = (
             "Translate such texts, or score them with a metric that parses nothing, such as "
@@ -59,6 +62,7 @@ def warn_of_foreign(texts: Iterable[str], language: Language) -> None:
         log.warning(
             "the parser %s reads English, but a text does not look like it: %r. %s.",
             name,
-            foreign[:80],
+            text[:80],
             cure,
         )
+        return

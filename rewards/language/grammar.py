@@ -14,9 +14,10 @@ from spanreward.rewards.language.words import ARTICLES, FINITE, Word
 
 PLACES = ("in", "at", "on", "of", "with")
 NOT_AFTER_ARTICLE = (*FINITE, "IN", "TO", "EX", "DT", "CC", "PRP", "PRP$", "WDT", ",", ".")
-# adjectives to the tagger
+# Words that the tagger takes for adjectives and that stand before an article: "such a", "half the".
 BEFORE_ARTICLE = ("such", "half", "what", "many", "all", "both", "quite", "likely")
 AFTER_THERE = (*FINITE, "RB", "VB", "VBG", "VBN", "TO")
+# Only these words and tags can be misplaced: the others are passed over at once.
 WATCHED = {*ARTICLES, *PLACES, "it", "there"}
 WATCHED_TAGS = {*FINITE, "EX", "JJ", "CC"}
 BEFORE_IT = (*FINITE, "IN", "VB", "VBG", "TO", "RB")
@@ -27,42 +28,63 @@ def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
     spans = []
     for number, word in enumerate(words):
         if stands_wrongly(words, number):
+            # the last word has none after it and stands alone
             following = words[min(number + 1, len(words) - 1)]
             spans.append((word.start, following.end))
     return spans
 
 
 def stands_wrongly(words: Sequence[Word], number: int) -> bool:
-    """Whether the word cannot stand before the next word, or between its neighbours."""
+    """Whether the word cannot stand before the next word, or between its neighbours.
+
+    number: its place in `words`, which are those of a whole text.
+    """
     word = words[number]
     text = word.text.lower()
+    # most words are of no interest, and every word of every text passes here
     if text not in WATCHED and word.tag not in WATCHED_TAGS:
         return False
-    behind = words[number + 1].text.lower() if number + 1 < len(words) else ""
-    before, following = tag_at(words, number - 1), tag_at(words, number + 1)
+    next_text = ""
+    if number + 1 < len(words):
+        next_text = words[number + 1].text.lower()
+    tag_before = tag_at(words, number - 1)
+    next_tag = tag_at(words, number + 1)
     if text in ARTICLES:
-        return following in NOT_AFTER_ARTICLE  # "a is", "the in"
+        return next_tag in NOT_AFTER_ARTICLE  # "a is", "the in"
     if text in PLACES:
-        return following in FINITE or behind in PLACES  # "in is", "in of"
+        return next_tag in FINITE or next_text in PLACES  # "in is", "in of"
     if text == "it":
-        return before not in BEFORE_IT and following in ("NN", "JJ", "IN", ".")  # "bottom it edge"
+        # "bottom it edge"
+        return tag_before not in BEFORE_IT and next_tag in ("NN", "JJ", "IN", ".")
+    # "there" as in "there is a dog": this comes before the "there" that says where
     if word.tag == "EX":
         # "there large", "small is there is"
-        return following not in AFTER_THERE or before in ("VBZ", "VBP")
+        return next_tag not in AFTER_THERE or tag_before in ("VBZ", "VBP")
     if text == "there":
-        return following in ("DT", "JJ")  # "sits there the"
+        return next_tag in ("DT", "JJ")  # "sits there the"
     if word.tag == "JJ":
-        if behind in ARTICLES:
+        if next_text in ARTICLES:
             return text not in BEFORE_ARTICLE  # "large the"
-        between = before in ("NN", "NNS") and following in ("VBZ", "VBD")  # "star large is"
-        subject = before not in ("CC", "IN", "DT", ",") and following in FINITE  # "is small has"
-        # "small large in"
-        return between or subject or following == "PRP" or (before == "JJ" and following == "IN")
+        return _adjective_stands_wrongly(tag_before, next_tag)
     if word.tag in FINITE:
-        return following in ("VBZ", "VBP", "VBD")  # "is has"
-    return word.tag == following == "CC"
+        return next_tag in ("VBZ", "VBP", "VBD")  # "is has"
+    # what is left of WATCHED_TAGS: "and or"
+    return word.tag == next_tag == "CC"
+
+
+def _adjective_stands_wrongly(tag_before: str, next_tag: str) -> bool:
+    """Whether an adjective cannot stand between words of these tags."""
+    if next_tag == "PRP":
+        return True  # "small it"
+    if tag_before in ("NN", "NNS") and next_tag in ("VBZ", "VBD"):
+        return True  # "star large is"
+    if tag_before not in ("CC", "IN", "DT", ",") and next_tag in FINITE:
+        return True  # "is small has"
+    return tag_before == "JJ" and next_tag == "IN"  # "small large in"
 
 
 def tag_at(words: Sequence[Word], number: int) -> str:
-    """Returns the tag of a word, and "." outside the text."""
-    return words[number].tag if 0 <= number < len(words) else "."
+    """Returns the tag of a word, and "." outside the text, as if it stood between two others."""
+    if 0 <= number < len(words):
+        return words[number].tag
+    return "."

@@ -12,6 +12,7 @@ from functools import lru_cache
 from spanreward.rewards.language.words import DIGITS, word_set
 
 # Groups of forms, the base form first: verbs | nouns | words with two spellings or a short form.
+# "being" and "lying" stand here although they are regular: the rules would not give "be" and "lie".
 _FORMS = """
     be am are is was were been being 's; have has had having; lie lies lay lying lain; die dying;
     tie tied tying; blow blew blown; break broke broken; build built; catch caught; drive drove
@@ -44,20 +45,27 @@ def lemmas(text: str) -> frozenset[str]:
 
     A word has no white space. "red.zebra" is one word, and "snow-covered" is two.
     """
+    lowered = text.lower().replace("\u2019", "'")
     words: list[str] = []
-    for word in text.lower().replace("\u2019", "'").split():
+    for word in lowered.split():
         words += _parts_of_word(word)
     content = [word for word in words if word not in SILENT_WORDS]
     return frozenset(map(lemma, content or words))
 
 
 def _parts_of_word(word: str) -> list[str]:
+    """Returns the parts between the hyphens of a lower-case word, without signs around it and "'s"
+    at its end. A word of many parts is not cut.
+    """
+    # a form of "be" that a tokenizer cut off; as an ending it would vanish
     if word == "'s":
         return [word]
     trimmed = _EDGES.sub("", word).removesuffix("'s")
     parts = [part for part in trimmed.split("-") if part]
     content = [part for part in parts if part not in SMALL_PARTS]
-    return parts if len(content) <= MOST_PARTS else ["-".join(parts)]
+    if len(content) <= MOST_PARTS:
+        return parts
+    return ["-".join(parts)]
 
 
 @lru_cache(maxsize=8192)
@@ -78,34 +86,70 @@ def kin(word: str) -> frozenset[str]:
         stem = word.removesuffix(ending)
         if stem != word and len(stem) > 2:
             stems.append(stem)
+            # "sunny" from "sun", but "grassy" from "grass": both are tried
             if stem[-1] == stem[-2]:
                 stems.append(stem[:-1])
     return frozenset(_regular(stem) for stem in stems)
 
 
 def _regular(word: str) -> str:
+    """Returns the base form of one lower-case word by its ending alone.
+
+    A final "e" goes everywhere, since "riding" has lost it: "ride" and "riding" give "rid".
+    """
     if word.endswith(("ies", "ied")) and len(word) > 4:
         return word[:-3] + "y"
     for ending in ("ing", "ed"):
+        if not word.endswith(ending) or word.endswith("eed"):
+            continue
         stem = word.removesuffix(ending)
-        if stem != word and len(stem) > 2 and _VOWEL.search(stem) and not word.endswith("eed"):
-            if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz":
+        # in "string" and "bring" it is no ending
+        if len(stem) > 2 and _VOWEL.search(stem):
+            is_doubled = len(stem) > 3 and stem[-1] == stem[-2]
+            # the "ll", "ss" and "zz" of "falling", "passing" and "buzzing" are the base form's
+            if is_doubled and stem[-1] not in "lsz":
                 stem = stem[:-1]  # "runn"
             return stem.removesuffix("e")
-    if word.endswith(("sses", "shes", "ches", "xes", "zes", "oes")) and len(word) > 5:
+    has_es = word.endswith(("sses", "shes", "ches", "xes", "zes", "oes"))
+    if has_es and len(word) > 5:
         return word[:-2]
-    if word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is")):
+    is_plain_word = word.endswith(("ss", "us", "is"))  # "glass", "bus", "tennis"
+    if word.endswith("s") and len(word) > 3 and not is_plain_word:
         word = word[:-1]
-    return word.removesuffix("e") if len(word) > 3 else word
+    if len(word) > 3:
+        return word.removesuffix("e")
+    return word
 
 
-_VERBS, _NOUNS, _SPELLINGS = (
-    [group.split() for group in part.split(";")] for part in _FORMS.split("|")
-)
-IRREGULAR = {
-    form: _regular(base) for base, *forms in _VERBS + _NOUNS + _SPELLINGS for form in forms
-} | DIGITS
-IRREGULAR_PLURALS = frozenset(("these", "those", *(form for _, *forms in _NOUNS for form in forms)))
+def _groups_of_forms(text: str) -> list[list[str]]:
+    """Returns the groups of words that ";" separates, each the base form and then its forms."""
+    return [group.split() for group in text.split(";")]
+
+
+_VERBS, _NOUNS, _SPELLINGS = map(_groups_of_forms, _FORMS.split("|"))
+
+
+def _irregular_forms() -> dict[str, str]:
+    """Returns the base form of each form that the rules cannot find."""
+    base_of_form = {}
+    for base, *forms in _VERBS + _NOUNS + _SPELLINGS:
+        for form in forms:
+            # the base form as the rules leave it, as they leave the word itself
+            base_of_form[form] = _regular(base)
+    base_of_form.update(DIGITS)
+    return base_of_form
+
+
+def _irregular_plurals() -> frozenset[str]:
+    """Returns plurals that are more than the word with an "s": "men", "knives"."""
+    plurals = ["these", "those"]
+    for _, *forms in _NOUNS:
+        plurals += forms
+    return frozenset(plurals)
+
+
+IRREGULAR = _irregular_forms()
+IRREGULAR_PLURALS = _irregular_plurals()
 
 
 @lru_cache(maxsize=8192)
@@ -115,4 +159,7 @@ def is_plural(word: str) -> bool:
     It looks at the word's form alone.
     """
     word = word.lower()
-    return word in IRREGULAR_PLURALS or (word.endswith("s") and lemma(word) == lemma(word[:-1]))
+    if word in IRREGULAR_PLURALS:
+        return True
+    # "glass" has another base form than "glas"
+    return word.endswith("s") and lemma(word) == lemma(word[:-1])

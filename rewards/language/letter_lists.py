@@ -13,9 +13,13 @@ import re
 from collections.abc import Iterable
 from string import ascii_uppercase
 
+# Possessive quantifiers (`++`) give nothing back, so that spaces without end cost linear time.
+# one letter, perhaps with a bullet before it, in brackets or quotes, or with a point: "(A)", "- B."
 _ITEM = r"(?:[-*\u2022]\s++)?[(\[\"'*_`]{0,4}[A-Za-z][)\]\"'*_`]{0,4}[.:]?"
 JOINING = r"(?:and|plus|also|as|well|along|together|with)"
+# commas and semicolons, those of Chinese texts too
 _SIGN_BETWEEN = r"\s*+[,;&\u3001\uff0c\uff1b]\s*+"
+# what joins two letters: a sign, a new line, or words such as "and"
 _JOINT_OF_LETTERS = (
     rf"(?:{_SIGN_BETWEEN}(?i:{JOINING}\s++){{0,4}}|[^\S\n]*+\n\s*+|\s++(?i:{JOINING}\s++){{1,4}})"
 )
@@ -28,7 +32,10 @@ MOST_LIST_CHARACTERS = 400  # characters of a list
 ORDERED_LETTERS = 3  # letters that can be put in order, at least
 
 
-def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
+def letters_listed(
+    answer: str,
+    joined: bool = False,
+) -> tuple[str, ...]:
     """Returns the letters, sorted and in upper case; () for an answer that is no list of two or
     more.
 
@@ -38,9 +45,13 @@ def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
     return tuple(sorted(letters_in_order(answer, joined)))
 
 
-def letters_in_order(answer: str, joined: bool = False) -> tuple[str, ...]:
+def letters_in_order(
+    answer: str,
+    joined: bool = False,
+) -> tuple[str, ...]:
     """Returns what `letters_listed` does, in the answer's order."""
     text = answer.strip()
+    # a hostile text must not keep the patterns busy
     if len(text) > MOST_LIST_CHARACTERS:
         return ()
     letters: list[str] = []
@@ -48,7 +59,8 @@ def letters_in_order(answer: str, joined: bool = False) -> tuple[str, ...]:
         letters = [letter.upper() for letter in _LETTER.findall(text)]
     elif joined and _TOGETHER.fullmatch(text):
         letters = [letter for letter in text if letter.isalpha()]
-    if len(letters) < 2 or len(set(letters)) < len(letters):
+    has_repetition = len(set(letters)) < len(letters)  # "AA" is a battery
+    if len(letters) < 2 or has_repetition:
         return ()
     return tuple(letters)
 
@@ -59,7 +71,11 @@ def order_counts(answers: Iterable[str]) -> bool:
     """
     for answer in answers:
         letters = letters_in_order(answer)
-        first = tuple(ascii_uppercase[: len(letters)])
-        if len(letters) >= ORDERED_LETTERS and tuple(sorted(letters)) == first != letters:
+        if len(letters) < ORDERED_LETTERS:
+            continue
+        first_letters = tuple(ascii_uppercase[: len(letters)])
+        # "A, C, D" of four options is a choice, "A, B, C" may be one
+        lists_first = tuple(sorted(letters)) == first_letters
+        if lists_first and letters != first_letters:
             return True
     return False

@@ -15,7 +15,8 @@ from spanreward.rewards.language.words import (
     Word,
 )
 
-CONJUNCTION_WINDOW = 8
+CONJUNCTION_WINDOW = 8  # words; conjuncts farther apart share nothing, as published
+# A link stands at both of its ends: the role of the one end gives that of the other.
 REVERSE = {
     Role.MOD_OF: Role.HAS_MOD,
     Role.SUBJ: Role.SUBJ_OF,
@@ -24,12 +25,24 @@ REVERSE = {
     Role.POBJ: Role.POBJ_OF,
 }
 COMPLEMENTS = frozenset({Role.DOBJ, Role.HAS_PREP})
+# A conjunct with a link of such a role keeps its own: "red hats and blue coats".
 NOT_INHERITED_TWICE = frozenset(
-    {Role.HAS_MOD, Role.MOD_OF, Role.SUBJ_OF, Role.SUBJ, Role.DOBJ, Role.HAS_PREP}
+    {
+        Role.HAS_MOD,
+        Role.MOD_OF,
+        Role.SUBJ_OF,
+        Role.SUBJ,
+        Role.DOBJ,
+        Role.HAS_PREP,
+    }
 )
 
 
-def add_links(components: Sequence[Component], places: Places, rules: Rules) -> None:
+def add_links(
+    components: Sequence[Component],
+    places: Places,
+    rules: Rules,
+) -> None:
     """Links the components of one sentence, in the order in which they were found."""
     for component in components:
         if component.kind is Kind.ADJECTIVE:
@@ -41,6 +54,7 @@ def add_links(components: Sequence[Component], places: Places, rules: Rules) -> 
 
 
 def _link(source: Component, role: Role, target: Component) -> None:
+    """Links two components at both ends. role: what the target is to the source."""
     source.links.append((target, role))
     target.links.append((source, REVERSE[role]))
 
@@ -53,6 +67,7 @@ def _link_adjective(adjective: Component, places: Places) -> None:
     """
     words = set(adjective.words)
     visited: set[Word] = set()
+    # up from each word: to the noun of "a red hat", through the copula of "the hat is red"
     for word in adjective.words:
         waiting = [word.head]
         while waiting:
@@ -64,11 +79,10 @@ def _link_adjective(adjective: Component, places: Places) -> None:
                 if candidate.head not in visited:
                     waiting.append(candidate.head)
             elif candidate.pos == "AUX":
-                waiting += [
-                    child
-                    for child in candidate.children
-                    if child not in visited and child not in words
-                ]
+                for child in candidate.children:
+                    if child not in visited and child not in words:
+                        waiting.append(child)
+    # down, where the way up found no noun
     for word in adjective.words:
         if adjective.links:
             break
@@ -78,22 +92,24 @@ def _link_adjective(adjective: Component, places: Places) -> None:
 
 
 def _can_be_described(word: Word, places: Places) -> bool:
+    """Whether a word is a noun that an adjective may describe: one that has a component."""
     return word.dep != "amod" and word.index in places and word.pos in NOUNS
 
 
 def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
+    """Links a verb to its subjects and its direct objects."""
     for word in verb.words:
+        # its particles and adverbs have none
         if word.pos != "VERB" and word is not verb.anchor:
             continue
         subjects = _subjects(word, places)
         direct = [subject for subject in subjects if subject.head is word]
-        if (
-            rules.own_subjects
-            and word.dep in ("relcl", "conj")
-            and not all(subject.is_relative for subject in direct)
-        ):
+        has_own_subject = not all(subject.is_relative for subject in direct)
+        if rules.own_subjects and word.dep in ("relcl", "conj") and has_own_subject:
             subjects = direct  # "the hat that the man wears", "a hat lies there and the man sits"
-        inverted = [] if subjects else _inverted_subjects(word, places, rules)
+        inverted: list[Word] = []
+        if not subjects:
+            inverted = _inverted_subjects(word, places, rules)
         for subject in subjects + inverted:
             _link(verb, Role.SUBJ, places[subject.index])
         for child in word.children:
@@ -107,22 +123,31 @@ def _subjects(verb: Word, places: Places) -> list[Word]:
     """
     head = verb.head
     subjects = verb.subjects[::-1]
-    if (head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS) and head.index in places:
+    is_thing = head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS
+    if is_thing and head.index in places:
         subjects.append(head)  # "a man holding a book"
     elif head.pos == "AUX" and head is not verb:
         subjects += reversed(head.subjects)
     return [word for word in subjects if word.index in places]
 
 
-def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
+def _inverted_subjects(
+    verb: Word,
+    places: Places,
+    rules: Rules,
+) -> list[Word]:
     """Returns the subjects after a verb: "there is a man", "in the boat sits a man"."""
     deps: tuple[str, ...] = ()
     if rules.copula_relations and verb.is_copula:
         deps = ("attr", *OBJECTS)
     elif rules.any_order and any(map(_leads, _children_before(verb))):
-        deps = OBJECTS
-    behind = [child for child in verb.children if child.index > verb.index]
-    return [child for child in behind if child.dep in deps and child.index in places]
+        deps = OBJECTS  # what the parser takes for the object of "sits"
+    subjects = []
+    for child in verb.children:
+        is_behind = child.index > verb.index
+        if is_behind and child.dep in deps and child.index in places:
+            subjects.append(child)
+    return subjects
 
 
 def _children_before(verb: Word) -> list[Word]:
@@ -135,8 +160,10 @@ def _leads(word: Word) -> bool:
 
 
 def _link_preposition(preposition: Component, places: Places) -> None:
+    """Links a preposition to what it hangs from and to its objects."""
     word = preposition.anchor
     head = word.head
+    # what its own words hang from
     while head in preposition.words and head.head is not head:
         head = head.head
     if head.index in places:
@@ -146,14 +173,22 @@ def _link_preposition(preposition: Component, places: Places) -> None:
             _link(preposition, Role.POBJ, places[child.index])
 
 
-def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules) -> None:
+def spread_over_conjunctions(
+    words: Sequence[Word],
+    places: Places,
+    rules: Rules,
+) -> None:
     """Gives the second of two conjuncts the links of the first ("red hats and coats"), in the whole
     text.
     """
     for word in words:
-        if word.dep != "conj" or abs(word.index - word.head.index) > CONJUNCTION_WINDOW:
+        if word.dep != "conj":
             continue
-        first, second = places.get(word.head.index), places.get(word.index)
+        distance = abs(word.index - word.head.index)
+        if distance > CONJUNCTION_WINDOW:
+            continue
+        first = places.get(word.head.index)
+        second = places.get(word.index)
         if first is None or second is None or first.kind is not second.kind:
             continue
         if first.kind is Kind.PREPOSITION:
@@ -163,19 +198,30 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
 
 
 def _share_preposition(first: Component, second: Component) -> None:
+    """Gives "under" of "over and under the table" the head of "over", and "over" the table."""
     heads = first.linked(Role.PHEAD)
     objects = first.linked(Role.POBJ)
     conjuncts = second.linked(Role.POBJ)
     if heads:
-        second.links = [link for link in second.links if link[1] is not Role.PHEAD]
-        second.links.append((heads[0], Role.PHEAD))
-        if (second, Role.HAS_PREP) not in heads[0].links:
-            heads[0].links.append((second, Role.HAS_PREP))
+        head = heads[0]
+        links = []
+        for target, role in second.links:
+            if role is not Role.PHEAD:
+                links.append((target, role))
+        second.links = [*links, (head, Role.PHEAD)]
+        if (second, Role.HAS_PREP) not in head.links:
+            head.links.append((second, Role.HAS_PREP))
+    # the parser hangs an object that both have from the second
     if not objects and conjuncts:
         first.links.append((conjuncts[0], Role.POBJ))
 
 
-def _share_links(first: Component, second: Component, conjunct: Word, rules: Rules) -> None:
+def _share_links(
+    first: Component,
+    second: Component,
+    conjunct: Word,
+    rules: Rules,
+) -> None:
     """Gives the second component the links of the first.
 
     With the rule `own_objects` the objects and prepositions of a first verb that stand before the
@@ -184,13 +230,18 @@ def _share_links(first: Component, second: Component, conjunct: Word, rules: Rul
     links = set(second.links)
     roles = {role for _, role in second.links}
     for target, role in list(first.links):
-        before = first.anchor.index < target.anchor.index < conjunct.index
-        of_first = first.kind is Kind.VERB and role in COMPLEMENTS and before
-        if target is second or (target, role) in links or (rules.own_objects and of_first):
+        if target is second or (target, role) in links:
+            continue
+        stands_between = first.anchor.index < target.anchor.index < conjunct.index
+        is_complement = first.kind is Kind.VERB and role in COMPLEMENTS
+        # "sits on a bench and smiles": the bench is no place of "smiles"
+        if rules.own_objects and is_complement and stands_between:
             continue
         if role in NOT_INHERITED_TWICE and role in roles:
             continue
         second.links.append((target, role))
-        reverse = next((back_role for back, back_role in target.links if back is first), None)
-        if reverse is not None:
-            target.links.append((second, reverse))
+        # the target looks back with the role by which it looks at the first
+        for back, back_role in target.links:
+            if back is first:
+                target.links.append((second, back_role))
+                break

@@ -11,9 +11,20 @@ from spanreward.rewards.language.words import DIGITS
 
 _TEENS = "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-SMALL_NUMBERS = {word: int(digit) for word, digit in DIGITS.items()}
-SMALL_NUMBERS |= {word: number for number, word in enumerate(_TEENS.split(), 11)}
-SMALL_NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
+
+
+def _small_numbers() -> dict[str, int]:
+    """Returns the numbers below a hundred that are one word, by their word."""
+    numbers = {word: int(digit) for word, digit in DIGITS.items()}
+    for number, word in enumerate(_TEENS.split(), start=11):
+        numbers[word] = number
+    for tens, word in enumerate(_TENS.split(), start=2):
+        numbers[word] = 10 * tens
+    return numbers
+
+
+SMALL_NUMBERS = _small_numbers()
+# words that multiply what stands before them
 SCALES = {
     "dozen": 12,
     "hundred": 100,
@@ -29,46 +40,63 @@ MOST_DIGITS_OF_NUMBER = 15  # digits of a number that a word such as "million" m
 def number_in_digits(written: str) -> str:
     """Returns the shortest spelling of the same value. Numbers with several points, as of versions,
     and with a leading zero, as of rooms, stay as they are.
+
+    written: digits with commas and points: "1,500.00" gives "1500", "00.50" gives "0.5".
     """
     digits = written.replace(",", "")
     if digits.count(".") > 1:
         return digits
-    if "." in digits:
-        digits = digits.rstrip("0").rstrip(".")
-        whole = digits.lstrip("0")
-        return f"0{whole}" if whole[:1] in ("", ".") else whole
-    return digits
+    if "." not in digits:
+        return digits
+    digits = digits.rstrip("0").rstrip(".")
+    without_zeros = digits.lstrip("0")
+    # one zero stays before the point: ".5", and nothing at all of "0.0"
+    if without_zeros[:1] in ("", "."):
+        return f"0{without_zeros}"
+    return without_zeros
 
 
 def number_in_words(words: Sequence[str]) -> tuple[str, int]:
     """Returns the number that lower-case words begin with, in digits, and how many of them say it;
     ("", 0) where they begin with none. The first one may have digits: "1.5 million".
     """
-    total, part, read = Decimal(0), Decimal(0), 0
-    room = scale = Decimal("Infinity")  # the next word must say less
+    total = Decimal(0)  # the finished parts: "two million" of "two million five thousand"
+    part = Decimal(0)  # what the next scale multiplies
+    room = Decimal("Infinity")  # the next word adds less than this
+    scale = Decimal("Infinity")  # the next scale is smaller than this
+    read = 0
     for place, word in enumerate(words):
         value = _value(word, place)
-        if word in SCALES:
-            factor = Decimal(SCALES[word])
-            if word == "hundred":
-                fits = 0 < part < factor and room != factor
-                grown = part * factor
-            else:
-                fits = part > 0 and factor < scale
-                grown = Decimal(0)
-            if not fits:
+        if word == "hundred":
+            hundred = Decimal(SCALES[word])
+            # "two hundred hundred" is two numbers
+            if not 0 < part < hundred or room == hundred:
                 break
-            if word != "hundred":
-                total, scale = total + part * factor, factor
-            part, room = grown, factor
-        elif value is not None and value < room and (value > 0 or place == 0):
+            part *= hundred
+            room = hundred
+        elif word in SCALES:
+            factor = Decimal(SCALES[word])
+            # "two thousand million" is two numbers
+            if part <= 0 or factor >= scale:
+                break
+            total += part * factor
+            part = Decimal(0)
+            room = scale = factor
+        elif value is not None and value < room:
+            # "twenty zero" is two numbers
+            if value == 0 and place > 0:
+                break
             part += value
-            room = Decimal(10) if value >= 20 and value % 10 == 0 else Decimal(0)
-            if word not in SMALL_NUMBERS:
-                room = Decimal(0)
-        elif word == "a" and place == 0 and words[1:2] and words[1] in SCALES:
-            part, room = Decimal(1), Decimal(0)
+            is_tens = value >= 20 and value % 10 == 0
+            # "twenty" has room for a unit; "five" and digits have room for nothing
+            room = Decimal(0)
+            if is_tens and word in SMALL_NUMBERS:
+                room = Decimal(10)
+        elif place == 0 and _is_one(words):
+            part = Decimal(1)
+            room = Decimal(0)
         elif word == "and" and words[place - 1] in SCALES and _adds(words[place + 1 :], room):
+            # not read yet: it is part of the number with the word behind it
             continue
         else:
             break
@@ -76,6 +104,11 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
     if not read:
         return "", 0
     return number_in_digits(f"{total + part:f}"), read
+
+
+def _is_one(words: Sequence[str]) -> bool:
+    """Whether words begin with an "a" that means one: "a hundred"."""
+    return words[0] == "a" and len(words) > 1 and words[1] in SCALES
 
 
 def _value(word: str, place: int) -> Decimal | None:
@@ -89,4 +122,9 @@ def _value(word: str, place: int) -> Decimal | None:
 
 
 def _adds(words: Sequence[str], room: Decimal) -> bool:
-    return bool(words) and words[0] in SMALL_NUMBERS and 0 < SMALL_NUMBERS[words[0]] < room
+    """Whether the first word adds to a number that has this room: "five" in "two hundred and
+    five".
+    """
+    if not words or words[0] not in SMALL_NUMBERS:
+        return False
+    return 0 < SMALL_NUMBERS[words[0]] < room

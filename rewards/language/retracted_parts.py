@@ -25,7 +25,7 @@ from spanreward.rewards.language.words import (
 )
 
 Needs = frozenset[frozenset[str]]
-# pictures than the one that is described
+# before "picture" they mean another picture than the one that is described: "the next image"
 OTHER_PICTURE = word_set("another other different next last previous every most")
 QUOTE_SIGNS = word_set("\" \u201c \u201d `` ''")
 POINTING_BACK = word_set("that this these those it above everything all none nothing i we")
@@ -37,61 +37,89 @@ CONDITIONS = word_set("if unless whether lest")
 POINTING = POINTING_BACK | POINTING_FORWARD
 NEUTRAL_WORDS = PLAIN | ADVERBS | POINTING
 TURNING = DENYING | CONDITIONS
-DENIED_NEED = frozenset(
-    ("not",)
-)  # the need of what a text plainly denies, whatever a reference has
+# the need of what a text plainly denies, whatever a reference has
+DENIED_NEED = frozenset(("not",))
 QUESTION_NEED = frozenset("?")  # a need that nothing meets
 STOPPING_SIGNS = frozenset(".!?;:\n()[]\u2026")
 SHORT_PIECE_WORDS = 6  # words of a piece that says something of the text
 
 
-def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
-    """Yields (start, end, needs) of the words that are framed. `words` is the whole text."""
+def framed(
+    words: Sequence[Word],
+) -> Iterator[tuple[int, int, Needs]]:
+    """Yields (start, end, needs) of the words that are framed: those of words[start:end].
+
+    words: the whole text. The same words may come more than once, with other needs.
+    """
     quotes = [place for place, word in enumerate(words) if word.text in QUOTE_SIGNS]
-    for start, end in zip(quotes[::2], quotes[1::2], strict=False):
+    # the first sign opens, the second closes; one that nothing closes frames nothing
+    opening = quotes[::2]
+    closing = quotes[1::2]
+    for start, end in zip(opening, closing, strict=False):
         yield start, end, frozenset((QUOTE_SIGNS,))
     heading: Needs = frozenset()
     previous = 0  # where the piece before this one begins
     for start, end, stop in pieces(words):
         tokens = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
-        content = frozenset(lemma(word.text.lower()) for word in tokens if has_content(word))
+        content = _content_of(tokens)
+        denied = any(word.text.lower() in DENYING for word in tokens)
+        # a heading before the piece, and words that make its picture another one
         needs = set(heading)
         for word in tokens:
             if is_of_another_picture(word):
-                needs.add(frozenset((lemma(word.text.lower()),)))
+                base_form = lemma(word.text.lower())
+                needs.add(frozenset((base_form,)))
         if needs:
             yield start, end, frozenset(needs)
         if stop == "?":
+            asks_from = start
             opened = bisect(quotes, end)
             # in 'A sign says "Who?"' only the quotation asks
-            asks_from = max(start, quotes[opened - 1]) if opened % 2 else start
+            if opened % 2:
+                asks_from = max(start, quotes[opened - 1])
             yield asks_from, end, frozenset((QUESTION_NEED,))
-        denied = any(word.text.lower() in DENYING for word in tokens)
-        if stop == ":":
-            heading |= {DENIED_NEED} if denied else {frozenset((word,)) for word in content}
+        # what this piece leaves as the heading of those behind it, until the sentence ends
+        if stop == ":" and denied:
+            heading |= {DENIED_NEED}
+        elif stop == ":":
+            heading |= {frozenset((word,)) for word in content}
         elif stop in (".", "!", "?"):
             heading = frozenset()
+        # a short piece that says something of the text: "scratch that", "none of the following"
         if content and len(tokens) <= SHORT_PIECE_WORDS and speaks_of_text(tokens):
             lowered = {word.text.lower() for word in tokens}
             need = DENIED_NEED if denied else content
             if lowered & POINTING_FORWARD:
                 yield end, len(words), frozenset((need,))
+            elif lowered & WHOLE_TEXT:
+                yield 0, start, frozenset((need,))
             else:
-                yield 0 if lowered & WHOLE_TEXT else previous, start, frozenset((need,))
-        previous = start if tokens else previous
+                yield previous, start, frozenset((need,))
+        # a piece without words, as between two signs, is none that "that" could mean
+        if tokens:
+            previous = start
+
+
+def _content_of(words: Sequence[Word]) -> frozenset[str]:
+    """Returns the base forms of those words that have content."""
+    return frozenset(lemma(word.text.lower()) for word in words if has_content(word))
 
 
 def is_of_another_picture(word: Word) -> bool:
     """Whether a word says that a picture is another one than that described: "the next image"."""
-    of_picture = word.head.lemma in PICTURES
-    return of_picture and (word.dep == "poss" or word.text.lower() in OTHER_PICTURE)
+    if word.head.lemma not in PICTURES:
+        return False
+    # "my picture", "Anna's picture"
+    return word.dep == "poss" or word.text.lower() in OTHER_PICTURE
 
 
 def has_content(word: Word) -> bool:
     """Whether a word is neither neutral nor one that only points to other words."""
     text = word.text.lower()
-    fits = word.lemma in NEUTRAL or text in NEUTRAL_WORDS
-    return text in TURNING or (word.pos in CONTENT_POS and not fits)
+    if text in TURNING:
+        return True
+    is_neutral = word.lemma in NEUTRAL or text in NEUTRAL_WORDS
+    return word.pos in CONTENT_POS and not is_neutral
 
 
 def speaks_of_text(words: Sequence[Word]) -> bool:
@@ -100,26 +128,40 @@ def speaks_of_text(words: Sequence[Word]) -> bool:
     """
     pointing = []
     for word in words:
-        if word.text.lower() in POINTING and word.dep not in ("det", "mark"):
+        # "that" points alone, and not in "that dog" or "says that"
+        points = word.text.lower() in POINTING
+        if points and word.dep not in ("det", "mark"):
             pointing.append(word)
     things = [word for word in words if word.pos in NOUNS]
-    others = [word for word in things if word.dep != "attr" and word not in pointing]
-    if pointing and not others:
-        return True
-    return not things and not any(word.tag in ("PRP", "EX", *FINITE) for word in words)
+    if pointing:
+        # "that was a lie" names nothing beside what it says of the text
+        other_things = []
+        for thing in things:
+            if thing.dep != "attr" and thing not in pointing:
+                other_things.append(thing)
+        if not other_things:
+            return True
+    if things:
+        return False
+    return not any(word.tag in ("PRP", "EX", *FINITE) for word in words)
 
 
-def pieces(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
+def pieces(
+    words: Sequence[Word],
+) -> Iterator[tuple[int, int, str]]:
     """Yields (start, end, sign behind) of the pieces between full stops, colons, brackets, dashes
     and line breaks.
     """
     start = 0
     for place, word in enumerate(words):
+        # a dash with a space before it, and no hyphen
         is_dash = word.text in ("-", "--", "\u2013", "\u2014")
         stands_apart = place > 0 and words[place - 1].end < word.start
-        stops = not STOPPING_SIGNS.isdisjoint(word.text)
+        # "p.m." has a stop and is a word
+        has_stop = not STOPPING_SIGNS.isdisjoint(word.text)
         is_sign = not any(map(str.isalnum, word.text))
-        if (is_dash and stands_apart) or (stops and is_sign):
+        if (is_dash and stands_apart) or (has_stop and is_sign):
             yield start, place, word.text[0]
             start = place + 1
+    # what follows the last sign
     yield start, len(words), ""

@@ -35,11 +35,12 @@ class Rules:
 
 
 PUBLISHED = Rules()
-DEFAULT = Rules(*[True] * len(Rules.__slots__))
+DEFAULT = Rules(**dict.fromkeys(Rules.__slots__, True))
 
 
 def rules_of(mode: Mode) -> Rules:
     """Returns the rules of a mode. Raises ValueError for an unknown mode."""
     if mode not in ("published", "default", "reference"):
         raise ValueError(f"mode is 'published', 'default' or 'reference', got {mode!r}")
+    # "reference" differs from "default" by what is taken for asserted (parse.py), not by a rule
     return PUBLISHED if mode == "published" else DEFAULT

@@ -100,10 +100,13 @@ class SceneGraph:
 
         Tuples stay tuples.
         """
-        omitted = ("misplaced", "unasserted", "denials", "hanging")
         # dataclasses.asdict takes twice as long; warnings would tell of published files' sources
         written = _GRAPH.dump_python(self, warnings=False)
-        return {key: value for key, value in written.items() if value or key not in omitted}
+        # lists that the published format does not have
+        for key in ("misplaced", "unasserted", "denials", "hanging"):
+            if not written[key]:
+                del written[key]
+        return written
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SceneGraph":
@@ -133,13 +136,23 @@ def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
     """Moves the graph's spans to the text from which its own was made. origin: where each character
     stood there.
     """
-    named: list[Entity | Relation | Denial] = [*graph.entities, *graph.relations, *graph.denials]
-    lists = [graph.misplaced, graph.unasserted, *(element.text_spans for element in named)]
-    for spans in (
-        *lists,
-        *(spans for entity in graph.entities for spans in entity.attribute_text_spans.values()),
-    ):
-        spans[:] = [(origin[start], origin[end - 1] + 1) for start, end in spans]
-    graph.hanging[:] = [
-        ((origin[start], origin[end - 1] + 1), needs) for (start, end), needs in graph.hanging
-    ]
+    span_lists = [graph.misplaced, graph.unasserted]
+    for entity in graph.entities:
+        span_lists.append(entity.text_spans)
+        span_lists += entity.attribute_text_spans.values()
+    for element in (*graph.relations, *graph.denials):
+        span_lists.append(element.text_spans)
+    # in place: the lists belong to the graph
+    for spans in span_lists:
+        spans[:] = [_moved(span, origin) for span in spans]
+    graph.hanging[:] = [(_moved(span, origin), needs) for span, needs in graph.hanging]
+
+
+def _moved(span: CharacterSpan, origin: Sequence[int]) -> CharacterSpan:
+    """Returns the span in the text that its own was made from.
+
+    The end follows the last character: `origin` has no place behind the text, and what was removed
+    there does not belong to the span.
+    """
+    start, end = span
+    return origin[start], origin[end - 1] + 1

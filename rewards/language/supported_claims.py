@@ -17,9 +17,10 @@ _REFERENCE_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*|[\"\u201c\u201d]")
 
 def vocabulary(texts: Iterable[str]) -> frozenset[str]:
     """Returns the base forms of the words of these texts, and their quotation marks."""
-    return frozenset(
-        lemma(word) for text in texts for word in _REFERENCE_WORD.findall(text.lower())
-    )
+    words: set[str] = set()
+    for text in texts:
+        words.update(map(lemma, _REFERENCE_WORD.findall(text.lower())))
+    return frozenset(words)
 
 
 def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
@@ -27,17 +28,20 @@ def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
 
     reference_words: the words that a reference has. The graph's `hanging` keeps what it left out.
     """
+    if not graph.hanging:
+        return graph
+    # a word is left out if one of its needs has no word that a reference has
     left_out = []
     for span, needs in graph.hanging:
         if any(reference_words.isdisjoint(need) for need in needs):
             left_out.append((span, needs))
-    if left_out == graph.hanging == []:
-        return graph
     spans = {span for span, _ in left_out}
 
     def stays(text_spans: Sequence[CharacterSpan]) -> bool:
+        """True where one of these words is not left out, and where there are none."""
         return not text_spans or not spans.issuperset(text_spans)
 
+    # entities with the attributes that stay
     places: dict[int, int] = {}  # of the entities that stay, by their number before
     entities: list[Entity] = []
     for number, entity in enumerate(graph.entities):
@@ -49,9 +53,11 @@ def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
                 attributes.append(attribute)
         places[number] = len(entities)
         entities.append(replace(entity, attributes=attributes))
+    # a relation needs both of its entities, which may have another number now
     relations = []
     for relation in graph.relations:
-        subject, target = places.get(relation.subject), places.get(relation.object)
+        subject = places.get(relation.subject)
+        target = places.get(relation.object)
         if subject is not None and target is not None and stays(relation.text_spans):
             relations.append(replace(relation, subject=subject, object=target))
     return replace(graph, entities=entities, relations=relations, hanging=left_out)

@@ -46,7 +46,12 @@ def asserted(text: str, graph: SceneGraph) -> str:
     """
     if not graph.unasserted:
         return text
-    return " ".join(sentence for sentence in graph.sentences if any(map(str.isalnum, sentence)))
+    sentences = []
+    for sentence in graph.sentences:
+        # of "Is there a dog?" the mark alone may be left
+        if any(map(str.isalnum, sentence)):
+            sentences.append(sentence)
+    return " ".join(sentences)
 
 
 def claims_of(words: Sequence[Word]) -> Claims:
@@ -55,31 +60,33 @@ def claims_of(words: Sequence[Word]) -> Claims:
     return Claims(denies, hanging(words, denies))
 
 
-def unasserted(words: Sequence[Word], claims: Claims, alternatives: bool = False) -> Unasserted:
+def unasserted(
+    words: Sequence[Word],
+    claims: Claims,
+    alternatives: bool = False,
+) -> Unasserted:
     """Returns what a whole text does not assert. claims: those of its words.
 
     alternatives: whether alternatives joined by "or" count as asserted. A reference supports each
     of its alternatives, and what it frames.
     """
     denies, needs = claims
-    never = (
-        {DENIED_NEED, QUESTION_NEED} if alternatives else {DENIED_NEED, QUESTION_NEED, NEVER, OPEN}
-    )
-    left_out = {word for word, of_word in needs.items() if not never.isdisjoint(of_word)}
-    denied = {
-        word
-        for word in left_out
-        if DENIED_NEED in needs[word] and {QUESTION_NEED, NEVER}.isdisjoint(needs[word])
-    }
-    framed = (
-        {}
-        if alternatives
-        else {
-            word: word_needs
-            for word, word_needs in needs.items()
-            if word_needs and word not in left_out
-        }
-    )
-    return Unasserted(
-        frozenset(word.index for word in left_out), list(absences(words, denies, denied)), framed
-    )
+    # the needs that no reference meets
+    unmet = {DENIED_NEED, QUESTION_NEED}
+    if not alternatives:
+        unmet |= {NEVER, OPEN}
+    left_out: set[Word] = set()
+    denied: set[Word] = set()
+    framed: dict[Word, Needs] = {}
+    for word, word_needs in needs.items():
+        if not unmet.isdisjoint(word_needs):
+            left_out.add(word)
+            # "Is there no dog?" and "Let there be no dog" deny nothing
+            is_claim = {QUESTION_NEED, NEVER}.isdisjoint(word_needs)
+            if DENIED_NEED in word_needs and is_claim:
+                denied.add(word)
+        elif word_needs and not alternatives:
+            framed[word] = word_needs
+    places = frozenset(word.index for word in left_out)
+    absent = list(absences(words, denies, denied))
+    return Unasserted(places, absent, framed)

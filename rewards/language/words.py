@@ -12,9 +12,31 @@ SUBJECTS = ("nsubj", "nsubjpass")
 OBJECTS = ("dobj", "obj")
 PREPOSITION_OBJECTS = ("pobj", "obj")
 FINITE = ("VBZ", "VBP", "VBD", "MD")  # the tags of a verb that has its tense
-_NUMBERS_TO_TEN = "zero one two three four five six seven eight nine ten"
-DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS_TO_TEN.split())}
-SIDES = ("left", "right", "top", "bottom", "middle", "center", "centre", "front", "back")
+_NUMBERS_TO_TEN = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+]
+DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS_TO_TEN)}
+SIDES = (
+    "left",
+    "right",
+    "top",
+    "bottom",
+    "middle",
+    "center",
+    "centre",
+    "front",
+    "back",
+)
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -24,12 +46,15 @@ def word_set(words: str) -> frozenset[str]:
 
 ARTICLES = frozenset(("a", "an", "the"))
 HEDGES = word_set("possibly perhaps probably likely apparently seemingly maybe")
-# how a thing lies and who has it; what shows it; nouns that stand for the noun after "of"
+# verbs that say how a thing lies: they tell no picture from another
 POSTURES = word_set("be sit stand rest lie locate place position situate appear exist hang remain")
+# verbs that say what belongs to a thing
 HAVING = word_set("have hold wear carry contain include feature")
+# what shows the things, or says that they are there
 PICTURES = word_set(
     "picture image photo photograph scene drawing text answer response description caption"
 )
+# nouns that stand for the noun after "of": "a group of men", "the top of a table"
 QUANTITIES = word_set(
     "group couple pair bunch lot number variety row set crowd herd flock both some all most many"
 )
@@ -39,7 +64,9 @@ LEADS = word_set("next close adjacent near far opposite left right")
 SEEING = word_set("see find spot view observe notice glimpse look seem make")
 # verbs that fit every picture
 NEUTRAL = POSTURES | HAVING | SEEING | word_set("show depict display reveal capture")
+# of the postures only those that say no more than that a thing is there
 SHOWING = NEUTRAL - POSTURES | {"be", "exist", "appear"}
+# words that name no thing by themselves
 PLAIN = (
     QUANTITIES
     | PARTS
@@ -67,7 +94,10 @@ PLACING = word_set(
 class Word:
     """One token.
 
-    `start` and `end` are its characters; `children` are its direct dependents from left to right.
+    `start` and `end` are its characters, [start, end) of the parsed text. `index` counts the tokens
+    of the text and `sentence` its sentences, both from 0. `pos` is the part of speech of Universal
+    Dependencies ("NOUN"), `tag` that of the Penn Treebank ("NNS"), `dep` the dependency of the word
+    on its `head` ("nsubj"). `children` are its direct dependents from left to right.
     """
 
     index: int
@@ -86,6 +116,7 @@ class Word:
 
     @property
     def is_copula(self) -> bool:
+        """True for the "is" of "the dog is red", and not for the auxiliary of "is sleeping"."""
         return self.lemma == "be" and self.dep not in ("aux", "auxpass")
 
     @property
@@ -94,22 +125,26 @@ class Word:
         return self.tag in ("WDT", "WP", "WP$")
 
     def has_child(self, *deps: str) -> bool:
+        """Whether a direct dependent has one of these dependencies."""
         return any(child.dep in deps for child in self.children)
 
 
-def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
+def read_words(
+    doc: Doc,
+) -> tuple[list[Word], list[str]]:
     """Returns the words of a parsed text and its stripped sentences."""
     if not len(doc):
         return [], []
     sentences = list(doc.sents)
     # one look at all tokens takes a third of the time of each token's properties
-    columns = [doc.to_array(name).tolist() for name in ("ORTH", "LEMMA", "POS", "TAG", "DEP")]
-    strings = {number: doc.vocab.strings[number] for number in set().union(*columns)}
-    texts, lemmas, parts, tags, deps = (
-        list(map(strings.__getitem__, column)) for column in columns
-    )
+    texts = _column(doc, "ORTH")
+    lemmas = _column(doc, "LEMMA")
+    parts_of_speech = _column(doc, "POS")
+    tags = _column(doc, "TAG")
+    deps = _column(doc, "DEP")
     starts = doc.to_array("IDX").tolist()
-    steps = doc.to_array("HEAD").astype("int64").tolist()  # to each head
+    # steps to each head; spaCy gives them as unsigned numbers, and a head may stand before its word
+    steps = doc.to_array("HEAD").astype("int64").tolist()
     words = []
     for number, sentence in enumerate(sentences):
         for index in range(sentence.start, sentence.end):
@@ -117,7 +152,7 @@ def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
                 index=index,
                 text=texts[index],
                 lemma=lemmas[index].lower(),
-                pos=parts[index],
+                pos=parts_of_speech[index],
                 tag=tags[index],
                 dep=deps[index],
                 start=starts[index],
@@ -125,6 +160,7 @@ def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
                 sentence=number,
             )
             words.append(word)
+    # heads stand before and behind their words, so all words must be there first
     for word, step in zip(words, steps, strict=True):
         word.head = words[word.index + step]
         if word.head is not word:
@@ -132,3 +168,10 @@ def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
             if word.dep in SUBJECTS:
                 word.head.subjects.append(word)
     return words, [sentence.text.strip() for sentence in sentences]
+
+
+def _column(doc: Doc, attribute: str) -> list[str]:
+    """Returns an attribute of all tokens, such as "LEMMA", as text. It looks up each text once."""
+    numbers = doc.to_array(attribute).tolist()
+    texts = {number: doc.vocab.strings[number] for number in set(numbers)}
+    return [texts[number] for number in numbers]

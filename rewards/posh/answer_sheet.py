@@ -39,4 +39,7 @@ class AnswerSheet:
 
     def cut_of(self, source: bool) -> int:
         """How many characters of the source, or else of the target, the judge did not read."""
-        return self.cut if self.interview.cuts_source is source else 0
+        # only the longer of the two is ever cut
+        if self.interview.cuts_source is not source:
+            return 0
+        return self.cut

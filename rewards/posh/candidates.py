@@ -29,13 +29,15 @@ PRONOUNS = word_set(
     those"""
 )
 
-CandidateKind = Literal["head", "attribute", "relation"]
+CandidateKind = Literal["head", "attribute", "relation"]  # what distinguishes the entity
 
 
 @dataclass(frozen=True, slots=True)
 class EntityAnswer:
-    """An entity after its question: its identifier and its rating (1..5). question: "" if it is
-    never asked about.
+    """An entity after its question: its identifier and its rating (1..5).
+
+    identifier: the name that later questions call it by. mention: the same as data. present:
+    whether the rating reaches the threshold. question: "" if it is never asked about.
     """
 
     identifier: str
@@ -50,6 +52,9 @@ class Candidate:
     """One name of an entity.
 
     A "head" is used as it is, the other kinds become a noun phrase. Low ranks go first.
+
+    phrase: "circle above square". fluent: "the circle above the square". mention: the same as data.
+    rank: 0 for the head alone, 1 for an attribute, 2 for another head, 3 and 4 for a relation.
     """
 
     entity: int
@@ -62,8 +67,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A form of name: the head alone, or as part of `parent`. group: the entities that share this
-    name.
+    """A form of name: the head alone ("corner"), or as part of `parent` ("corner of the table").
+    group: the entities that share this name.
     """
 
     group: Sequence[int]
@@ -71,6 +76,7 @@ class _Frame:
     parent: EntityAnswer | None = None
 
     def name(self, head: str) -> str:
+        """Returns the name in words, as the wording forms it."""
         if self.parent is None:
             return fill(self.wording.plain, entity_text=head)
         return fill(
@@ -80,13 +86,28 @@ class _Frame:
         )
 
     def mention(self, head: str) -> Mention:
+        """Returns the same name as data."""
         if self.parent is None:
             return Mention(head)
-        return Mention(head, (), (Link(PART_OF, self.parent.mention),))
+        link = Link(PART_OF, self.parent.mention)
+        return Mention(head, links=(link,))
 
-    def head(self, number: int, head: str, rank: int = 0) -> Candidate:
+    def head(
+        self,
+        number: int,
+        head: str,
+        rank: int = 0,
+    ) -> Candidate:
         """Returns the entity's name by one of its heads."""
-        return Candidate(number, "head", self.name(head), self.name(head), self.mention(head), rank)
+        name = self.name(head)
+        return Candidate(
+            number,
+            "head",
+            phrase=name,
+            fluent=name,
+            mention=self.mention(head),
+            rank=rank,
+        )
 
 
 def candidates(
@@ -98,18 +119,27 @@ def candidates(
     """Returns the names by which the entity `number`, which has no fixed name, can be asked about:
     simplest first, at least one. answers: on the entities that were asked before it.
     """
+    entity = view.entities[number]
     ranked: list[Candidate] = []
     frames = _frames(view, number, answers, wording)
+    # the steps of 2.2, each form of name in turn
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
-        by_words = _new(_by_words(view.entities[number], number, frame, rivals), ranked)
-        ranked += by_words or _new(_by_relations(view, number, answers, frame), ranked)
-    return sorted(ranked, key=lambda candidate: candidate.rank) or [
-        frames[0].head(number, view.entities[number].text)
-    ]
+        new = _new(_by_words(entity, number, frame, rivals), ranked)
+        # relations only where no words distinguish it
+        if not new:
+            new = _new(_by_relations(view, number, answers, frame), ranked)
+        ranked += new
+    # nothing distinguishes it: its head must do
+    if not ranked:
+        return [frames[0].head(number, entity.text)]
+    return sorted(ranked, key=lambda candidate: candidate.rank)
 
 
-def _new(candidates: Iterable[Candidate], earlier: Sequence[Candidate]) -> list[Candidate]:
+def _new(
+    candidates: Iterable[Candidate],
+    earlier: Sequence[Candidate],
+) -> list[Candidate]:
     """Returns the candidates without repeated phrases, and without those of `earlier` ones.
 
     Bare heads may repeat.
@@ -117,6 +147,7 @@ def _new(candidates: Iterable[Candidate], earlier: Sequence[Candidate]) -> list[
     phrases = {candidate.phrase for candidate in earlier}
     new = []
     for candidate in candidates:
+        # as published, a bare head is asked about once for each form of name
         if candidate.rank == 0 or candidate.phrase not in phrases:
             phrases.add(candidate.phrase)
             new.append(candidate)
@@ -132,14 +163,17 @@ def _frames(
     """Returns the forms of name with the entities that share them (2.2, step 2)."""
     entity = view.entities[number]
     namesakes = view.namesakes[entity.text]
-    parents = sorted(
-        parent for parent in entity.parents if parent in answers and answers[parent].present
-    )
+    # of the wholes only those that the target has can name a part
+    parents = []
+    for parent in sorted(entity.parents):
+        if parent in answers and answers[parent].present:
+            parents.append(parent)
     frames: list[_Frame] = []
+    # the head alone would not tell it from others of its name
     if not parents or len(namesakes) == 1:
         frames.append(_Frame(namesakes, wording))
     for parent in parents:
-        group = tuple(other for other in namesakes if parent in view.entities[other].parents)
+        group = [other for other in namesakes if parent in view.entities[other].parents]
         frames.append(_Frame(group, wording, answers[parent]))
     return frames
 
@@ -150,70 +184,90 @@ def _by_words(
     """Yields names by head (rank 0), by an attribute (rank 1) or another head (rank 2) that no
     rival has.
     """
-    plain, mention = frame.name(entity.text), frame.mention(entity.text)
+    plain = frame.name(entity.text)
+    mention = frame.mention(entity.text)
     if not rivals:
         yield frame.head(number, entity.text)
-    rival_attributes = {attribute.text for rival in rivals for attribute in rival.attributes}
-    for attribute in sorted(entity.attributes, key=lambda a: a.sentence):
+    # what another entity of the name has too distinguishes nothing
+    rival_attributes: set[str] = set()
+    rival_heads: set[str] = set()
+    for rival in rivals:
+        rival_attributes.update(attribute.text for attribute in rival.attributes)
+        rival_heads.update(rival.heads)
+    for attribute in sorted(entity.attributes, key=lambda attribute: attribute.sentence):
         if attribute.text not in rival_attributes:
-            phrase, fluent = f"{attribute.text} {plain}", _attributed(entity, attribute, plain)
             yield Candidate(
                 number,
                 "attribute",
-                phrase,
-                fluent,
-                replace(mention, attributes=(attribute.text,)),
-                1,
+                phrase=f"{attribute.text} {plain}",
+                fluent=_attributed(entity, attribute, plain),
+                mention=replace(mention, attributes=(attribute.text,)),
+                rank=1,
             )
-    rival_heads = {head for rival in rivals for head in rival.heads}
+    # "dog" of an entity that is first called "animal"
     for head in entity.heads:
         if head not in PRONOUNS and head not in rival_heads:
-            yield frame.head(number, head, 2)
+            yield frame.head(number, head, rank=2)
 
 
 def _by_relations(
-    view: GraphView, number: int, answers: Mapping[int, EntityAnswer], frame: _Frame
+    view: GraphView,
+    number: int,
+    answers: Mapping[int, EntityAnswer],
+    frame: _Frame,
 ) -> Iterator[Candidate]:
     """Yields names by a relation that no rival has, as its subject (rank 3) and as its object (rank
     4).
     """
-    text = view.entities[number].text
+    entity = view.entities[number]
+    text = entity.text
     rivals = frozenset(frame.group) - {number}
-    relations = [
-        relation for relation in view.entities[number].relations if relation.text != PART_OF
-    ]
+    # the wholes that it is part of are in the frame
+    relations = [relation for relation in entity.relations if relation.text != PART_OF]
     relations.sort(key=lambda relation: relation.sentence)
     for relation in relations:
-        if relation.subject == number and rivals.isdisjoint(
-            view.subjects[relation.text, relation.object]
-        ):
-            name, other = _named(view, relation.object, answers)
-            if other is not None:
-                phrase, fluent = f"{text} {relation.text} {name}", _related(text, relation, name)
-                yield Candidate(
-                    number,
-                    "relation",
-                    phrase,
-                    fluent,
-                    Mention(text, (), (Link(relation.text, other),)),
-                    3,
-                )
+        if relation.subject != number:
+            continue
+        # "circle above square" does not distinguish two circles above the square
+        subjects = view.subjects[relation.text, relation.object]
+        if not rivals.isdisjoint(subjects):
+            continue
+        name, other = _named(view, relation.object, answers)
+        if other is not None:
+            link = Link(relation.text, other)
+            yield Candidate(
+                number,
+                "relation",
+                phrase=f"{text} {relation.text} {name}",
+                fluent=_related(text, relation, name),
+                mention=Mention(text, links=(link,)),
+                rank=3,
+            )
+    # the same from the other end
     for relation in relations:
-        if relation.object == number and rivals.isdisjoint(
-            view.objects[relation.text, relation.subject]
-        ):
-            name, other = _named(view, relation.subject, answers)
-            if other is not None:
-                relation_text, base = f"{name} {relation.text} {text}", frame.mention(text)
-                phrase = fill(
-                    frame.wording.with_relation,
-                    formatted_entity=frame.name(text),
-                    relation=relation_text,
-                )
-                mention = replace(
-                    base, links=(*base.links, Link(relation.text, other, reverse=True))
-                )
-                yield Candidate(number, "relation", phrase, phrase, mention, 4)
+        if relation.object != number:
+            continue
+        objects = view.objects[relation.text, relation.subject]
+        if not rivals.isdisjoint(objects):
+            continue
+        name, other = _named(view, relation.subject, answers)
+        if other is not None:
+            # 'square as in "circle above square"'
+            phrase = fill(
+                frame.wording.with_relation,
+                formatted_entity=frame.name(text),
+                relation=f"{name} {relation.text} {text}",
+            )
+            mention = frame.mention(text)
+            link = Link(relation.text, other, reverse=True)
+            yield Candidate(
+                number,
+                "relation",
+                phrase=phrase,
+                fluent=phrase,
+                mention=replace(mention, links=(*mention.links, link)),
+                rank=4,
+            )
 
 
 def _named(
@@ -223,14 +277,15 @@ def _named(
     is absent.
     """
     if number in answers:
-        return answers[number].identifier, answers[number].mention if answers[
-            number
-        ].present else None
+        answer = answers[number]
+        return answer.identifier, answer.mention if answer.present else None
+    # it will be asked about later: its text, with the attribute that comes first
     entity = view.entities[number]
     if not entity.attributes:
         return entity.text, Mention(entity.text)
-    attribute = min(entity.attributes, key=lambda a: a.sentence)
-    return f"{attribute.text} {entity.text}", Mention(entity.text, (attribute.text,))
+    attribute = min(entity.attributes, key=lambda attribute: attribute.sentence)
+    name = f"{attribute.text} {entity.text}"
+    return name, Mention(entity.text, (attribute.text,))
 
 
 def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
@@ -239,22 +294,26 @@ def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
 
     Graphs keep no parts of speech. A verb is recognised by its place and form.
     """
-    after = bool(entity.spans and attribute.spans and attribute.spans[0] > entity.spans[0])
-    verbal = after and (
-        " " in attribute.text
-        or (attribute.text.endswith("s") and not attribute.text.endswith("ss"))
-    )
-    if verbal:
-        return f"the {name} that {attribute.text}"
-    return f"the {attribute.text} {name}"
+    text = attribute.text
+    stands_after = False
+    if entity.spans and attribute.spans:
+        stands_after = attribute.spans[0] > entity.spans[0]
+    # "flies" and "flies low", and not "grass"
+    ends_like_verb = text.endswith("s") and not text.endswith("ss")
+    has_verb_form = ends_like_verb or " " in text
+    if stands_after and has_verb_form:
+        return f"the {name} that {text}"
+    return f"the {text} {name}"
 
 
 def _related(name: str, relation: RelationView, partner: str) -> str:
     """Returns a noun phrase: "the man that holds the book", "the circle above the square"."""
     words = ["the", name]
     if relation.by_verb:
-        words.append("that")
+        words.append("that")  # "the man that holds"
     words.append(relation.text)
+    # names that the rules worded have their article
     if not partner.startswith(("the ", "our ")):
         words.append("the")
-    return " ".join((*words, partner))
+    words.append(partner)
+    return " ".join(words)

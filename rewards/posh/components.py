@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from spanreward.rewards.base.verdict import Span
@@ -18,7 +19,7 @@ from spanreward.rewards.posh.scores import span_score
 Kind = Literal["entity", "attribute", "relation", "denial"]
 
 ABSENT = 1.0  # the rating of components that are surplus or not asked about
-RIGHT = 5.0
+RIGHT = 5.0  # the highest rating, that of a denial which another text has too
 DENIED_TOO = "The other text denies it too."
 PLAIN = 4.0  # rated so, a thing is plainly there, and who denied it was wrong
 
@@ -42,7 +43,9 @@ class RatedComponent:
 
 
 def components(
-    sheet: AnswerSheet, surplus: frozenset[int] = frozenset(), reaching: bool = False
+    sheet: AnswerSheet,
+    surplus: frozenset[int] = frozenset(),
+    reaching: bool = False,
 ) -> list[RatedComponent]:
     """Returns the components of the sheet's source that count, in the order of the published
     mean.
@@ -52,10 +55,11 @@ def components(
     whether a relation's words include its object ("in the center") if nothing else mentions the
     object, because then the object decides whether the relation is right.
     """
-    interview, answers = sheet.interview, sheet.entities
+    interview = sheet.interview
+    answers = sheet.entities
     view = interview.source
     result: list[RatedComponent] = []
-    counted: set[int] = set()
+    counted: set[int] = set()  # relations: each stands at both of its entities
 
     def add(
         kind: Kind,
@@ -64,47 +68,42 @@ def components(
         spans: tuple[CharacterSpan, ...],
         *ends: int,
     ) -> None:
-        if not surplus.isdisjoint(ends):  # counts as asked, so its words get the blame
-            again = "Mentioned more often than in the other text."
-            result.append(RatedComponent(kind, name, again, ABSENT, True, spans))
+        """Adds a component. answer: None where it was not asked about. ends: its entities."""
+        # surplus comes first: a fourth star may be rated 5, as the text does have a star
+        if not surplus.isdisjoint(ends):
+            question, rating = "Mentioned more often than in the other text.", ABSENT
+            was_asked = True  # so that its words get the blame
         elif answer is None:
-            result.append(
-                RatedComponent(
-                    kind, name, "Not asked, because its entity is absent.", ABSENT, False, spans
-                )
-            )
+            question, rating = "Not asked, because its entity is absent.", ABSENT
+            was_asked = False
         else:
-            result.append(RatedComponent(kind, name, answer.question, answer.rating, True, spans))
+            question, rating = answer.question, answer.rating
+            was_asked = True
+        result.append(RatedComponent(kind, name, question, rating, was_asked, spans))
 
     for number, entity in enumerate(view.entities):
+        # the viewer and the sides of the view are not looked up
         if entity.fixed is not None:
             continue
-        add(
-            "entity",
-            answers[number].identifier,
-            answers[number],
-            entity.spans,
-            number,
-        )
+        add("entity", answers[number].identifier, answers[number], entity.spans, number)
         for place, attribute in enumerate(entity.attributes):
             answer = sheet.details.get(("attribute", number, place))
             add("attribute", f"{attribute.text} {entity.text}", answer, attribute.spans, number)
         for relation in entity.relations:
-            if relation.number not in counted:
-                counted.add(relation.number)
-                first, second = relation.subject, relation.object
-                spans, reached = relation.spans, view.entities[second]
-                if reaching and interview.tie(second) is relation and not reached.attributes:
-                    spans = _to_object(spans, reached.spans)
-                name = f"{answers[first].identifier} {relation.text} {answers[second].identifier}"
-                add(
-                    "relation",
-                    name,
-                    sheet.details.get(("relation", relation.number)),
-                    spans,
-                    first,
-                    second,
-                )
+            if relation.number in counted:
+                continue
+            counted.add(relation.number)
+            # asked only where both ends are there
+            subject = relation.subject
+            target = relation.object
+            spans = relation.spans
+            target_view = view.entities[target]
+            is_alone = interview.tie(target) is relation and not target_view.attributes
+            if reaching and is_alone:
+                spans = _to_object(spans, target_view.spans)
+            name = f"{answers[subject].identifier} {relation.text} {answers[target].identifier}"
+            answer = sheet.details.get(("relation", relation.number))
+            add("relation", name, answer, spans, subject, target)
     return result
 
 
@@ -122,21 +121,23 @@ def denials(
     references a picture that plainly shows the thing makes a denial wrong.
     """
     result: list[RatedComponent] = []
-    agreed: set[str] = set()
+    agreed: set[str] = set()  # denials that count already
+    # of one completion, so that all sheets have the same denials
     interview = sheets[0].interview if picture is None else picture.interview
     for number, denial in enumerate(interview.denials):
         name = f"no {denial.name}"
         spans = tuple(denial.text_spans)
+        # a reference says so too: right, and once
         if any(sheet.interview.agrees(denial) for sheet in sheets):
             if name not in agreed:
                 agreed.add(name)
                 result.append(RatedComponent("denial", name, DENIED_TOO, RIGHT, True, spans))
             continue
-        answers = [
-            sheet.details["denied", number]
-            for sheet in sheets
-            if ("denied", number) in sheet.details
-        ]
+        answers: list[ComponentRating] = []
+        for sheet in sheets:
+            if ("denied", number) in sheet.details:
+                answers.append(sheet.details["denied", number])
+        # what the picture says comes before what references say, if it does not show the thing
         counts = True
         if picture is not None:
             picture_answer = picture.details["denied", number]
@@ -146,10 +147,20 @@ def denials(
             elif not sheets:
                 answers = [picture_answer]
         surest = max(answers, key=lambda answer: answer.rating, default=None)
-        if surest is not None and (surest.rating >= PLAIN or not counts):
-            rating = ABSENT + RIGHT - surest.rating
-            component = RatedComponent("denial", name, surest.question, rating, True, spans, counts)
-            result.append(component)
+        if surest is None:
+            continue
+        if surest.rating >= PLAIN or not counts:
+            result.append(
+                RatedComponent(
+                    kind="denial",
+                    identifier=name,
+                    question=surest.question,
+                    rating=ABSENT + RIGHT - surest.rating,  # 5 where the thing is surely absent
+                    asked=True,
+                    spans=spans,
+                    counts=counts,
+                )
+            )
     return result
 
 
@@ -157,10 +168,14 @@ def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
     """Returns each component's best version over several references.
 
     Of equal ratings, an asked one wins.
+
+    sides: per reference all components of the completion, in the same order.
     """
-    return [
-        max(versions, key=lambda c: (c.rating, c.asked)) for versions in zip(*sides, strict=True)
-    ]
+    best = []
+    for versions in zip(*sides, strict=True):
+        best_version = max(versions, key=lambda version: (version.rating, version.asked))
+        best.append(best_version)
+    return best
 
 
 def _to_object(
@@ -169,41 +184,54 @@ def _to_object(
     """Returns the words with the last one extended to the end of the first object word after it, if
     there is one.
     """
+    # a graph from a file may give a relation no places
     if not words:
         return words
     *before, (start, last) = words
     ends = [end for begin, end in object_words if begin >= last]
-    return (*before, (start, min(ends, default=last)))
+    extended = (start, min(ends, default=last))
+    return (*before, extended)
 
 
 def spans_of(
     components: Sequence[RatedComponent], credits: Sequence[float], text: str
 ) -> tuple[Span, ...]:
     """Returns a span on `text` per mention, by component and then from left to right."""
-    return tuple(
-        Span(
-            start,
-            end,
-            score=span_score(component.rating),
-            credit=credit,
-            kind=component.kind,
-            note=f"{component.identifier}: {component.rating:.1f} of 5. {component.question}",
-            component=number,
-            asked=component.asked,
-        )
-        for number, (component, credit) in enumerate(zip(components, credits, strict=True))
-        for start, end in mentions(component.spans, text)
-    )
+    spans = []
+    credited = zip(components, credits, strict=True)
+    for number, (component, credit) in enumerate(credited):
+        for start, end in mentions(component.spans, text):
+            span = Span(
+                start,
+                end,
+                score=span_score(component.rating),
+                credit=credit,
+                kind=component.kind,
+                note=f"{component.identifier}: {component.rating:.1f} of 5. {component.question}",
+                component=number,
+                asked=component.asked,
+            )
+            spans.append(span)
+    return tuple(spans)
 
 
-def mentions(tokens: Sequence[CharacterSpan], text: str) -> list[CharacterSpan]:
+def mentions(
+    tokens: Sequence[CharacterSpan],
+    text: str,
+) -> list[CharacterSpan]:
     """Returns the distinct tokens in order, joined where only white space is between them."""
     joined: list[CharacterSpan] = []
+    # a set: a component may list a word twice
     for start, end in sorted(set(tokens)):
-        if joined and not text[joined[-1][1] : start].strip():
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
+        if not joined:
             joined.append((start, end))
+            continue
+        last_start, last_end = joined[-1]
+        between = text[last_end:start]
+        if between.strip():
+            joined.append((start, end))
+        else:
+            joined[-1] = (last_start, max(end, last_end))
     return joined
 
 
@@ -219,8 +247,9 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
     a name decides, and a plural ("stars") supports any number. The judge may accept a synonym that
     no reference has; then only entities that say nothing new beside an earlier one are surplus.
     """
-    view = sheets[0].interview.source
+    view = sheets[0].interview.source  # the completion's, in all sheets
     supported = [named_in(sheet.interview.target_graph) for sheet in sheets]
+    # the completion's entities by their name
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
         if entity.fixed is None:
@@ -236,8 +265,10 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
                 worth[number] = max(_said_right(sheet, number) for sheet in sheets)
             # keeps the order of equals
             best_first = sorted(numbers, key=worth.__getitem__, reverse=True)
-            result.update(best_first[int(min(most, len(numbers))) :])
+            supported_number = int(min(most, len(numbers)))  # `most` may be infinite
+            result.update(best_first[supported_number:])
         else:
+            # no reference has the name
             entity_statements = [statements(view, number) for number in numbers]
             for place, number in enumerate(numbers):
                 before = entity_statements[:place]
@@ -250,9 +281,12 @@ def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
     """Returns how many entities of each name a graph has, infinity for a plural."""
     counts: dict[frozenset[str], float] = defaultdict(float)
     for entity in graph.entities:
-        for name in {lemmas(head) for head in (entity.head, *entity.heads)}:
-            plural = any(is_plural(head) for head in (entity.head, *entity.heads))
-            counts[name] += float("inf") if plural else 1
+        # all that the text calls it: "a dog", and later "the animal"
+        heads = (entity.head, *entity.heads)
+        is_many = any(map(is_plural, heads))
+        # once under each of its names
+        for name in set(map(lemmas, heads)):
+            counts[name] += inf if is_many else 1
     return dict(counts)
 
 
@@ -261,16 +295,15 @@ def _said_right(sheet: AnswerSheet, number: int) -> float:
     detailed mentions.
     """
     entity = sheet.interview.source.entities[number]
-    keys = [("attribute", number, place) for place in range(len(entity.attributes))]
-    answers = [
-        sheet.details.get(key)
-        for key in (*keys, *(("relation", r.number) for r in entity.relations))
-    ]
-    return (
-        sheet.entities[number].rating
-        - 1
-        + sum(answer.rating - 1 for answer in answers if answer is not None)
-    )
+    keys: list[tuple[str | int, ...]] = []
+    for place in range(len(entity.attributes)):
+        keys.append(("attribute", number, place))
+    for relation in entity.relations:
+        keys.append(("relation", relation.number))
+    # what was not asked about adds nothing
+    answers = [sheet.details[key] for key in keys if key in sheet.details]
+    of_details = sum(answer.rating - 1 for answer in answers)
+    return sheet.entities[number].rating - 1 + of_details
 
 
 def statements(view: GraphView, number: int) -> frozenset[str | Link]:

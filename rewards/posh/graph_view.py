@@ -70,13 +70,23 @@ class GraphView:
 
 
 def view_graph(graph: SceneGraph) -> GraphView:
+    """Returns the view of a graph. Entities and relations keep their numbers."""
+    # a relation that repeats an earlier one is none of its own
     distinct: dict[tuple[int, int, str], RelationView] = {}
     for number, written in enumerate(graph.relations):
         key = (written.subject, written.object, written.relation)
-        if key not in distinct:
-            sentence = min(written.sentence_idxs, default=0)
-            spans = tuple(sorted(written.text_spans))
-            distinct[key] = RelationView(number, *key, sentence, spans, written.source == "verb")
+        if key in distinct:
+            continue
+        distinct[key] = RelationView(
+            number=number,
+            subject=written.subject,
+            object=written.object,
+            text=written.relation,
+            sentence=min(written.sentence_idxs, default=0),
+            spans=tuple(sorted(written.text_spans)),
+            by_verb=written.source == "verb",
+        )
+    # who is related to whom
     relations_of: list[list[RelationView]] = [[] for _ in graph.entities]
     parents: list[set[int]] = [set() for _ in graph.entities]
     subjects: dict[tuple[str, int], set[int]] = defaultdict(set)
@@ -84,14 +94,19 @@ def view_graph(graph: SceneGraph) -> GraphView:
     for relation in distinct.values():
         subjects[relation.text, relation.object].add(relation.subject)
         objects[relation.text, relation.subject].add(relation.object)
+        # a set: a relation of an entity to itself is there once
         for number in {relation.subject, relation.object}:
             relations_of[number].append(relation)
+        # "the hat of the man", and "the man wears a hat"
         if relation.text == PART_OF:
             parents[relation.subject].add(relation.object)
         if relation.text in CONTAINS:
             parents[relation.object].add(relation.subject)
-    entities = tuple(
-        EntityView(
+    # the entities, and by their name those that could be taken for each other
+    entities: list[EntityView] = []
+    namesakes: dict[str, list[int]] = defaultdict(list)
+    for number, entity in enumerate(graph.entities):
+        view = EntityView(
             text=entity.head.strip().lower(),
             heads=tuple(head.strip().lower() for head in entity.heads),
             spans=tuple(sorted(entity.text_spans)),
@@ -100,13 +115,11 @@ def view_graph(graph: SceneGraph) -> GraphView:
             parents=frozenset(parents[number]),
             fixed=_fixed(entity),
         )
-        for number, entity in enumerate(graph.entities)
-    )
-    namesakes: dict[str, list[int]] = defaultdict(list)
-    for number, view in enumerate(entities):
+        entities.append(view)
         if view.fixed is None:
             namesakes[view.text].append(number)
-    return GraphView(entities, tuple(distinct.values()), namesakes, subjects, objects)
+    relations = tuple(distinct.values())
+    return GraphView(tuple(entities), relations, namesakes, subjects, objects)
 
 
 def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
@@ -116,19 +129,30 @@ def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
     """
     sentences: dict[str, int] = {}
     spans: dict[str, set[CharacterSpan]] = {}
+    # sorted as published: of "Red" and "red" the upper-case one is first
     for raw in sorted(entity.attributes):
         text = raw.strip().lower()
-        sentences.setdefault(text, min(entity.attribute_sentence_idxs.get(raw, ()), default=0))
-        spans.setdefault(text, set()).update(entity.attribute_text_spans.get(raw, ()))
-    return tuple(
-        AttributeView(text, sentence, tuple(sorted(spans[text])))
-        for text, sentence in sentences.items()
-    )
+        sentence_numbers = entity.attribute_sentence_idxs.get(raw, ())
+        sentences.setdefault(text, min(sentence_numbers, default=0))
+        # the words of all forms, "Red" and "red"
+        raw_spans = entity.attribute_text_spans.get(raw, ())
+        spans.setdefault(text, set()).update(raw_spans)
+    views = []
+    for text, sentence in sentences.items():
+        sorted_spans = tuple(sorted(spans[text]))
+        views.append(AttributeView(text, sentence, sorted_spans))
+    return tuple(views)
 
 
 def _fixed(entity: Entity) -> str | None:
+    """Returns the published identifier of an entity that has a fixed one, else None.
+
+    "Our left" comes first: where a text has no "our left", its "our right" is marked as both.
+    """
     if entity.is_us:
         return "the viewer"
     if entity.is_left:
         return "our left"
-    return "our right" if entity.is_right else None
+    if entity.is_right:
+        return "our right"
+    return None

@@ -23,7 +23,7 @@ from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
 from spanreward.rewards.text.quoting import Mark, mask
 
-PRESENCE_THRESHOLD = 2.0
+PRESENCE_THRESHOLD = 2.0  # an entity with a lower rating is absent (2.4)
 # the most attributes, and the most places, that distinguish an entity from others of its name
 MOST_SAID = 16
 
@@ -50,7 +50,10 @@ class Interview:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The texts by their names in the prompt."""
+        """The texts by their names in the prompt.
+
+        The target has two names: "text" is that of a prefix that shows no source.
+        """
         target = mask(self.target_text, self.marks)
         source = mask(self.source_text, self.marks)
         return {"target_text": target, "source_text": source, "text": target}
@@ -69,17 +72,20 @@ class Interview:
 
     @cached_property
     def _places(self) -> dict[str, tuple[int, int]]:
+        """The characters of each text in the prefix, by its name, for the texts that it shows."""
         return places(self.wording.prefix, **self.texts)
 
     @property
     def quotes_source(self) -> bool:
+        """Whether the prompt shows the source too, as the published precision prompt does."""
         return "source_text" in self._places
 
     @cached_property
     def _longest(self) -> str:
         """The name of the longest text in the prompt, "" if it has none."""
         texts = self.texts
-        return max(self._places, key=lambda name: len(texts[name]), default="")
+        lengths = {name: len(texts[name]) for name in self._places}
+        return max(lengths, key=lengths.__getitem__, default="")
 
     @property
     def cuts_source(self) -> bool:
@@ -96,6 +102,7 @@ class Interview:
         """The names that several entities of the target have."""
         counts: Counter[frozenset[str]] = Counter()
         for entity in self.target_graph.entities:
+            # a set: an entity that is mentioned twice by one name counts once
             counts.update({lemmas(head) for head in entity.heads})
         return frozenset(name for name, count in counts.items() if count > 1)
 
@@ -118,22 +125,25 @@ class Interview:
         """Whether to ask about a denied thing: not if the target denies it too, or has several that
         may be meant.
         """
-        return not self.agrees(denial) and not (
-            denial.of_one and lemmas(denial.head) in self.repeated
-        )
+        if self.agrees(denial):
+            return False
+        # "the circle is not red", and the target has two circles
+        is_ambiguous = denial.of_one and lemmas(denial.head) in self.repeated
+        return not is_ambiguous
 
     def mention(self, number: int, mention: Mention) -> Mention:
         """Returns the entity's mention, with everything that the source says of it if the prompt
         shows the source.
         """
+        # the judge must know as much as a reader of the prompt
         if not self.quotes_source:
             return mention
         entity = self.source.entities[number]
         details = tuple(attribute.text for attribute in entity.attributes)
-        ties = tuple(
-            tie_of(self.source, relation, number, described=False) for relation in entity.relations
-        )
-        return replace(mention, details=details, ties=ties)
+        ties = []
+        for relation in entity.relations:
+            ties.append(tie_of(self.source, relation, number, described=False))
+        return replace(mention, details=details, ties=tuple(ties))
 
     def bearer(
         self,
@@ -145,18 +155,29 @@ class Interview:
         """Returns the name of the entity that an attribute is asked of, and the same as data.
 
         By default an entity that only one relation mentions is named by this relation: "top" is
-        asked of the corner that the circle is in, not of any corner. found: the entities that were
-        asked about.
+        asked of the corner that the circle is in, not of any corner.
+
+        Args:
+            number: the entity's place in the source.
+            attribute: its text; a name with details does not repeat it.
+            answers: those on the entities that were asked about, by number.
+            published: whether in published mode, which names no relation.
         """
-        tie = None if published or self.quotes_source else self.tie(number)
+        tie = None
+        if not published and not self.quotes_source:
+            tie = self.tie(number)
+        # named by a circle only where the circle is there
         if tie is None or not answers[tie.subject].present:
             return self.described(number, answers, besides=attribute)
-        head, owner = self.source.entities[number].text, answers[tie.subject].identifier
+        # 'corner as in "the red circle in corner"'
+        head = self.source.entities[number].text
+        owner = answers[tie.subject].identifier
         name = fill(
             self.wording.with_relation, formatted_entity=head, relation=f"{owner} {tie.text} {head}"
         )
         _, subject = self.described(tie.subject, answers)
-        return name, Mention(head, links=(Link(tie.text, subject, reverse=True),))
+        link = Link(tie.text, subject, reverse=True)
+        return name, Mention(head, links=(link,))
 
     def ends(
         self, relation: RelationView, answers: Mapping[int, EntityAnswer], published: bool
@@ -166,8 +187,9 @@ class Interview:
         """
         subject = self.described(relation.subject, answers, without=relation)
         if published or self.quotes_source or self.tie(relation.object) is not relation:
-            return subject, self.described(relation.object, answers, without=relation)
-        # enough, because its attributes are asked separately
+            target = self.described(relation.object, answers, without=relation)
+            return subject, target
+        # the head alone is enough, because its attributes are asked separately
         head = self.source.entities[relation.object].text
         return subject, (head, Mention(head))
 
@@ -186,24 +208,27 @@ class Interview:
         that show the source need no details. besides, without: the attribute or relation that is
         asked about.
         """
-        entity, identifier = self.source.entities[number], answers[number].identifier
+        entity = self.source.entities[number]
+        identifier = answers[number].identifier
         mention = self.mention(number, answers[number].mention)
-        if (
-            self.quotes_source
-            or not self.wording.described
-            or lemmas(mention.head) not in self.repeated
-        ):
+        if self.quotes_source or not self.wording.described:
             return identifier, mention
+        if lemmas(mention.head) not in self.repeated:
+            return identifier, mention
+        # what the name does not say yet, without what is itself in question
         named_by = {besides, *mention.attributes}
-        details = [
-            attribute.text for attribute in entity.attributes if attribute.text not in named_by
-        ][:MOST_SAID]
-        tied = [relation for relation in self.tied[number] if relation is not without][:MOST_SAID]
-        ties = [tie_of(self.source, relation, number) for relation in tied]
-        words = [
-            *details,
-            *(" ".join((tie.relation, *tie.other.attributes, tie.other.head)) for tie in ties),
-        ]
+        details = []
+        for attribute in entity.attributes:
+            if attribute.text not in named_by:
+                details.append(attribute.text)
+        details = details[:MOST_SAID]
+        tied = [relation for relation in self.tied[number] if relation is not without]
+        ties = [tie_of(self.source, relation, number) for relation in tied[:MOST_SAID]]
+        # "red, above small square"
+        words = list(details)
+        for tie in ties:
+            phrase = (tie.relation, *tie.other.attributes, tie.other.head)
+            words.append(" ".join(phrase))
         if not words:
             return identifier, mention
         name = fill(
@@ -216,25 +241,36 @@ class Interview:
         corner"), else None.
         """
         relations = self.source.entities[number].relations
+        # with a second relation it is a thing of its own
         if len(relations) != 1:
             return None
         (only,) = relations
-        return only if only.object == number != only.subject else None
+        if only.object != number or only.subject == number:
+            return None
+        return only
 
 
-def tie_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
+def tie_of(
+    view: GraphView,
+    relation: RelationView,
+    number: int,
+    described: bool = True,
+) -> Link:
     """Returns a relation of the entity with this number as data. described: whether with the other
     end's attributes.
     """
+    # seen from its object a relation is read backwards
     reverse = relation.object == number
     other = view.entities[relation.subject if reverse else relation.object]
     attributes: list[str] = []
     if described:
         attributes = [attribute.text for attribute in other.attributes]
-    return Link(relation.text, Mention(other.text, tuple(attributes)), reverse)
+    mention = Mention(other.text, tuple(attributes))
+    return Link(relation.text, mention, reverse)
 
 
 def _names(denial: Denial) -> list[frozenset[str]]:
+    """Returns the base forms of what is denied, the name first: equal for equal denials."""
     return [lemmas(words) for words in (denial.head, *denial.attributes)]
 
 
@@ -245,8 +281,12 @@ def denied_thing(denial: Denial) -> tuple[str, Mention]:
     places: list[str] = []
     links: list[Link] = []
     for relation, words in denial.links:
+        # a link ends with the name: "old", "man"
         *attributes, head = words
         places.append(" ".join((relation, *words)))
         links.append(Link(relation, Mention(head, tuple(attributes))))
-    name = f"{denial.name} ({', '.join(places)})" if places else denial.name
-    return name, Mention(denial.head, tuple(denial.attributes), tuple(links))
+    name = denial.name
+    if places:
+        name = f"{name} ({', '.join(places)})"
+    mention = Mention(denial.head, tuple(denial.attributes), tuple(links))
+    return name, mention

@@ -56,10 +56,10 @@ def open_row_pictures(
     """
     pictures: dict[int, Pictures] = {}
     reasons: dict[int, str] = {}
-    opened: dict[tuple[int, ...], Pictures] = {}
+    opened: dict[tuple[int, ...], Pictures] = {}  # by the images as they were given
     for number, row in enumerate(rows):
         images = row.sample.images
-        key = tuple(map(id, images))
+        key = tuple(map(id, images))  # the rows of a group hold the same objects
         try:
             if not images:
                 raise NotApplicable("this row has no picture")
@@ -81,14 +81,15 @@ def picture_sheet(
 ) -> AnswerSheet:
     """Returns a sheet for the questions whether the pictures show what the completion says."""
     interview = Interview(
-        number,
-        view,
-        row.sample.completion,
-        "",
-        SceneGraph(),
-        wording,
-        presence_threshold,
-        row.graph.denials,
+        sample=number,
+        source=view,
+        source_text=row.sample.completion,
+        # a picture has neither text nor graph, so that no name is ambiguous and no denial is agreed
+        target_text="",
+        target_graph=SceneGraph(),
+        wording=wording,
+        presence_threshold=presence_threshold,
+        denials=row.graph.denials,
         pictures=pictures,
     )
     return AnswerSheet(interview)
@@ -104,51 +105,61 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
     if not references:
         return
     too_often = surplus(references)
+    # an attribute of a surplus entity has the surplus entity for its end
     ends = ends_by_detail(picture)
     for sheet in references:
         for number, entity in sheet.entities.items():
-            earlier_answer = picture.entities.get(number)
-            is_better = earlier_answer is None or entity.rating > earlier_answer.rating
-            if entity.rating >= PLAIN and is_better and number not in too_often:
+            if entity.rating < PLAIN or number in too_often:
+                continue
+            earlier_entity = picture.entities.get(number)
+            if earlier_entity is None or entity.rating > earlier_entity.rating:
                 picture.entities[number] = entity
         for key, answer in sheet.details.items():
             if key[0] == "denied" or not too_often.isdisjoint(ends[key]):
                 continue
+            if answer.rating < PLAIN:
+                continue
             earlier = picture.details.get(key)
-            is_better = earlier is None or answer.rating > earlier.rating
-            if answer.rating >= PLAIN and is_better:
+            if earlier is None or answer.rating > earlier.rating:
                 picture.details[key] = answer
 
 
-def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -> list[Decoy]:
+def choose_decoys(
+    rows: Sequence[ParsedRow],
+    pictures: Mapping[int, Pictures],
+) -> list[Decoy]:
     """Returns up to DECOYS things for each distinct picture; none where there is but one picture.
 
     Equal rows have equal decoys, in whatever order they stand.
     """
     rows_by_picture: dict[tuple[int, ...], list[int]] = {}
     for number, images in pictures.items():
-        rows_by_picture.setdefault(tuple(map(id, images)), []).append(number)
-    things_by_picture = {
-        key: _things(rows[number] for number in numbers) for key, numbers in rows_by_picture.items()
-    }
+        key = tuple(map(id, images))
+        rows_by_picture.setdefault(key, []).append(number)
+    things_by_picture: dict[tuple[int, ...], dict[str, Mention]] = {}
+    for key, numbers in rows_by_picture.items():
+        things_by_picture[key] = _things(rows[number] for number in numbers)
     decoys: list[Decoy] = []
     for key, numbers in rows_by_picture.items():
+        # what a text about this picture names may be in it
         named: set[frozenset[str]] = set()
         for number in numbers:
             named |= _names(rows[number])
         other_things: dict[str, Mention] = {}
         for other_key, things in things_by_picture.items():
             if other_key != key:
-                other_things |= things
+                other_things.update(things)
         lacking: dict[str, Mention] = {}
         for phrase, mention in other_things.items():
             if lemmas(mention.head) not in named:
                 lacking[phrase] = mention
-        about = rows[numbers[0]].sample.references
+        # one row stands for all rows with this picture, which have the same references
+        first_row = numbers[0]
+        about = rows[first_row].sample.references
+        # by chance, and not the first ones: those would all be of one other picture
         in_chance_order = sorted(lacking, key=lambda phrase: _chance(phrase, about))
-        decoys += [
-            Decoy(numbers[0], phrase, lacking[phrase]) for phrase in in_chance_order[:DECOYS]
-        ]
+        for phrase in in_chance_order[:DECOYS]:
+            decoys.append(Decoy(first_row, phrase, lacking[phrase]))
     return decoys
 
 
@@ -165,6 +176,7 @@ def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
 
     What is said of an entity that is then absent has no answer, as if it had not been asked.
     """
+    # entities first: less the yes-rate some are absent now
     entities: dict[int, EntityAnswer] = {}
     for number, entity in sheet.entities.items():
         rating = believed_rating(entity.rating, yes_rate)
@@ -173,13 +185,17 @@ def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
     ends = ends_by_detail(sheet)
     details: dict[tuple[str | int, ...], ComponentRating] = {}
     for key, answer in sheet.details.items():
-        # a denied thing is none of the completion's entities
-        if all(entities[end].present for end in ends.get(key, ())):
-            details[key] = replace(answer, rating=believed_rating(answer.rating, yes_rate))
+        # a denied thing is none of the completion's entities, so that nothing must be present
+        detail_ends = ends.get(key, ())
+        if all(entities[end].present for end in detail_ends):
+            rating = believed_rating(answer.rating, yes_rate)
+            details[key] = replace(answer, rating=rating)
     return replace(sheet, entities=entities, details=details)
 
 
-def ends_by_detail(sheet: AnswerSheet) -> dict[tuple[str | int, ...], tuple[int, ...]]:
+def ends_by_detail(
+    sheet: AnswerSheet,
+) -> dict[tuple[str | int, ...], tuple[int, ...]]:
     """Returns the entities of each attribute and relation, by its key in `AnswerSheet.details`."""
     view = sheet.interview.source
     ends: dict[tuple[str | int, ...], tuple[int, ...]] = {}
@@ -195,6 +211,7 @@ def believed_rating(rating: float, yes_rate: float) -> float:
     """Returns 1 + 4 (s - y) / (1 - y), and 1 where that is less: s is the rating's `span_score`, y
     the yes-rate. With a yes-rate of 1 all ratings are 1.
     """
+    # the share below would divide by nothing
     if yes_rate >= NEARLY_ONE:
         return ABSENT
     share = (span_score(rating) - yes_rate) / (1 - yes_rate)
@@ -208,6 +225,7 @@ def _things(rows: Iterable[ParsedRow]) -> dict[str, Mention]:
         for graph, _ in row.references:
             for entity in graph.entities:
                 if _is_thing(entity):
+                    # "brown dog": by its attributes and its name, once
                     phrase = " ".join((*entity.attributes, entity.head))
                     things[phrase] = Mention(entity.head, tuple(entity.attributes))
     return things
@@ -221,13 +239,19 @@ def _is_thing(entity: Entity) -> bool:
 
 def _names(row: ParsedRow) -> set[frozenset[str]]:
     """Returns the names of all things in the texts about a row's picture."""
+    graphs = [row.graph]
+    # the graph of all that a reference supports names more than its other one
+    for _, supporting in row.references:
+        graphs.append(supporting)
     names: set[frozenset[str]] = set()
-    for graph in (row.graph, *(supporting for _, supporting in row.references)):
-        names |= named_in(graph).keys()
-        names |= {lemmas(denial.head) for denial in graph.denials}
+    for graph in graphs:
+        names.update(named_in(graph))
+        for denial in graph.denials:
+            names.add(lemmas(denial.head))
     return names
 
 
 def _chance(phrase: str, about: Sequence[str]) -> bytes:
     """Returns a number by which phrases are drawn, in another order for each picture."""
-    return sha256("\0".join((phrase, *about)).encode("utf-8", "replace")).digest()
+    text = "\0".join((phrase, *about))
+    return sha256(text.encode("utf-8", "replace")).digest()

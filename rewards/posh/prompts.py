@@ -21,8 +21,8 @@ from spanreward.rewards.text.quoting import Mark, marks_in
 
 PromptSource = str | Path | tuple[str | Path, str | Path]
 
-DEFAULT = Path(__file__).with_name("prompts.yaml")
-DIRECTIONS = ("precision", "recall")
+DEFAULT = Path(__file__).with_name("prompts.yaml")  # our wording
+DIRECTIONS = ("precision", "recall")  # the names of the published files
 
 
 def _at(*keys: str) -> Any:
@@ -41,31 +41,63 @@ class DirectionPrompts:
     """
 
     prefix: Annotated[str, takes({"text"}, {"target_text", "source_text"})]
-    plain: Annotated[str, _at("entity_formatters", "no_parents"), takes({"entity_text"})]
+    # names: "corner"
+    plain: Annotated[
+        str,
+        _at("entity_formatters", "no_parents"),
+        takes({"entity_text"}),
+    ]
+    # "corner of the table"
     of_parent: Annotated[
         str,
         _at("entity_formatters", "has_parents"),
         takes({"entity_text", "parent_entity_identifier"}),
     ]
+    # 'corner as in "circle sits in corner"'
     with_relation: Annotated[
-        str, _at("entity_formatters", "relation"), takes({"formatted_entity", "relation"})
+        str,
+        _at("entity_formatters", "relation"),
+        takes({"formatted_entity", "relation"}),
     ]
-    ask_entity: Annotated[str, _at("verifiers", "entity"), takes({"entity_identifier"})]
+    # questions: passes 1 and 2 ask about entities, pass 3 about the others (conduct.py)
+    ask_entity: Annotated[
+        str,
+        _at("verifiers", "entity"),
+        takes({"entity_identifier"}),
+    ]
     ask_attribute: Annotated[
-        str, _at("verifiers", "attribute"), takes({"entity_identifier", "attribute"})
+        str,
+        _at("verifiers", "attribute"),
+        takes({"entity_identifier", "attribute"}),
     ]
     ask_relation: Annotated[
         str,
         _at("verifiers", "relation"),
         takes({"entity1_identifier", "entity2_identifier", "relation"}),
     ]
-    rewrite_attribute: Annotated[str, _at("rewrite", "attribute"), takes({"entity_identifier"})]
-    rewrite_relation: Annotated[str, _at("rewrite", "relation"), takes({"entity_identifier"})]
+    # in published mode the judge words names: "car parked" becomes "the parked car"
+    rewrite_attribute: Annotated[
+        str,
+        _at("rewrite", "attribute"),
+        takes({"entity_identifier"}),
+    ]
+    rewrite_relation: Annotated[
+        str,
+        _at("rewrite", "relation"),
+        takes({"entity_identifier"}),
+    ]
     instructions: Annotated[str, takes(set())]
+    # "the circle (red, above square)"
     described: Annotated[
-        str, _at("entity_formatters", "described"), takes({"entity_identifier", "attributes"})
+        str,
+        _at("entity_formatters", "described"),
+        takes({"entity_identifier", "attributes"}),
     ] = ""
-    ask_denied: Annotated[str, _at("verifiers", "denied"), takes({"entity_identifier"})] = ""
+    ask_denied: Annotated[
+        str,
+        _at("verifiers", "denied"),
+        takes({"entity_identifier"}),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +123,13 @@ class PoshPrompts:
     def marks(self) -> tuple[Mark, ...]:
         """The lines that no text in a prompt may spell."""
         templates = []
+        # what stands around the texts; the prompt of a picture shows none
         for direction in (self.precision, self.recall):
             templates += [direction.instructions, direction.prefix]
         return marks_in(*templates)
 
     def of_picture(self) -> PicturePrompts:
-        """Raises ValueError where the prompts ask about no picture."""
+        """Returns the templates for pictures. Raises ValueError where the prompts have none."""
         if self.picture is None:
             raise ValueError(
                 "these prompts have no part `picture`: copy that of rewards/posh/prompts.yaml, or "
@@ -112,6 +145,7 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
     Raises FileNotFoundError, or ValueError for a template that is missing or has the wrong
     placeholders.
     """
+    # by the form of the source: two files, else a folder or one file of our own form
     if isinstance(source, tuple):
         return _published(map(Path, source))
     path = DEFAULT if source is None else Path(source)
@@ -126,13 +160,21 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
 
 
 def _published(files: Iterable[Path]) -> PoshPrompts:
-    precision, recall = (
-        read_as(DirectionPrompts, read_value(one.read_bytes(), str(one)), one) for one in files
-    )
+    """Returns the prompts of two published files, that of precision first."""
+    precision, recall = map(_direction_of, files)
     return PoshPrompts(precision, recall)
 
 
+def _direction_of(file: Path) -> DirectionPrompts:
+    """Returns the prompts of one published file."""
+    content = read_value(file.read_bytes(), str(file))
+    return read_as(DirectionPrompts, content, file)
+
+
 def _only(folder: Path, pattern: str) -> Path:
+    """Returns the one file of that pattern. Raises FileNotFoundError where there are more or
+    none.
+    """
     matches = sorted(folder.glob(pattern))
     if len(matches) != 1:
         raise FileNotFoundError(

@@ -11,6 +11,7 @@ Pure functions.
 conduct.py asks them. In default mode a name in a question has at most LONGEST_NAME characters.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +22,7 @@ from spanreward.rewards.judges.question import SharedPrompt
 from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.candidates import Candidate, candidates
+from spanreward.rewards.posh.graph_view import RelationView
 from spanreward.rewards.posh.interview import Interview, denied_thing
 from spanreward.rewards.text.quoting import one_line
 
@@ -45,16 +47,22 @@ class Component:
     other: Mention | None = None
 
 
-def names_to_ask(sheet: AnswerSheet, parts: bool) -> list[list[Candidate]]:
+def names_to_ask(
+    sheet: AnswerSheet,
+    parts: bool,
+) -> list[list[Candidate]]:
     """Returns the names of each entity that is part of another one (parts=True), or of each that is
     not. Entities with an answer are left out.
     """
     interview = sheet.interview
+    view = interview.source
     names: list[list[Candidate]] = []
-    for number, entity in enumerate(interview.source.entities):
+    for number, entity in enumerate(view.entities):
         is_open = entity.fixed is None and number not in sheet.entities
-        if is_open and bool(entity.parents) == parts:
-            names.append(candidates(interview.source, number, sheet.entities, interview.wording))
+        # pass 1 asks about the wholes, pass 2 about their parts
+        is_part = bool(entity.parents)
+        if is_open and is_part == parts:
+            names.append(candidates(view, number, sheet.entities, interview.wording))
     return names
 
 
@@ -73,46 +81,88 @@ def details(sheet: AnswerSheet, published: bool) -> list[Component]:
 
     Relations are ordered by the first appearance of their entities in relations (2.5).
     """
-    interview, answers = sheet.interview, sheet.entities
-    present = {number for number, entity in answers.items() if entity.present}
-    components = []
-    for number in sorted(present):
-        for place, attribute in enumerate(interview.source.entities[number].attributes):
-            name, mention = interview.bearer(number, attribute.text, answers, published)
-            names = {"entity_identifier": name, "attribute": attribute.text}
-            components.append(
-                Component(
-                    "attribute", (number, place), names, mention, attribute.spans, attribute.text
-                )
-            )
-    view = interview.source
-    ends = dict.fromkeys(
-        end for relation in view.relations for end in (relation.subject, relation.object)
-    )
-    for relation in dict.fromkeys(
-        relation for end in ends for relation in view.entities[end].relations
-    ):
-        if {relation.subject, relation.object} <= present:
-            (first, subject), (second, other) = interview.ends(relation, answers, published)
-            names = {
-                "entity1_identifier": first,
-                "entity2_identifier": second,
-                "relation": relation.text,
-            }
-            numbers, spans = (relation.number,), relation.spans
-            components.append(
-                Component("relation", numbers, names, subject, spans, relation.text, other)
-            )
-    for number, denial in enumerate(interview.denials):
-        if interview.can_tell(denial):
-            name, mention = denied_thing(denial)
-            names, spans = {"entity_identifier": name}, tuple(denial.text_spans)
-            components.append(Component("denied", (number,), names, mention, spans))
-    return [
-        component
-        for component in components
-        if (component.kind, *component.numbers) not in sheet.details
+    components = [
+        *_attributes_to_ask(sheet, published),
+        *_relations_to_ask(sheet, published),
+        *_denials_to_ask(sheet.interview),
     ]
+    # a picture's sheet begins with what references plainly have
+    unanswered = []
+    for component in components:
+        if (component.kind, *component.numbers) not in sheet.details:
+            unanswered.append(component)
+    return unanswered
+
+
+def _present(sheet: AnswerSheet) -> set[int]:
+    """Returns the numbers of the entities that the target has."""
+    return {number for number, answer in sheet.entities.items() if answer.present}
+
+
+def _attributes_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component]:
+    """Yields the attributes of present entities, in the order of the graph."""
+    interview = sheet.interview
+    for number in sorted(_present(sheet)):
+        entity = interview.source.entities[number]
+        for place, attribute in enumerate(entity.attributes):
+            name, mention = interview.bearer(number, attribute.text, sheet.entities, published)
+            yield Component(
+                kind="attribute",
+                numbers=(number, place),
+                names={"entity_identifier": name, "attribute": attribute.text},
+                mention=mention,
+                spans=attribute.spans,
+                words=attribute.text,
+            )
+
+
+def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component]:
+    """Yields the relations between present entities, in the published order (2.5)."""
+    interview = sheet.interview
+    view = interview.source
+    present = _present(sheet)
+    # the entities by their first appearance, and the relations of each; `dict.fromkeys` drops what
+    # comes again
+    ends: list[int] = []
+    for relation in view.relations:
+        ends += [relation.subject, relation.object]
+    relations: list[RelationView] = []
+    for end in dict.fromkeys(ends):
+        relations += view.entities[end].relations
+    for relation in dict.fromkeys(relations):
+        if relation.subject not in present or relation.object not in present:
+            continue
+        subject, target = interview.ends(relation, sheet.entities, published)
+        subject_name, subject_mention = subject
+        target_name, target_mention = target
+        yield Component(
+            kind="relation",
+            numbers=(relation.number,),
+            names={
+                "entity1_identifier": subject_name,
+                "entity2_identifier": target_name,
+                "relation": relation.text,
+            },
+            mention=subject_mention,
+            spans=relation.spans,
+            words=relation.text,
+            other=target_mention,
+        )
+
+
+def _denials_to_ask(interview: Interview) -> Iterator[Component]:
+    """Yields the denied things that the target may have all the same."""
+    for number, denial in enumerate(interview.denials):
+        if not interview.can_tell(denial):
+            continue
+        name, mention = denied_thing(denial)
+        yield Component(
+            kind="denied",
+            numbers=(number,),
+            names={"entity_identifier": name},
+            mention=mention,
+            spans=tuple(denial.text_spans),
+        )
 
 
 def question_text(interview: Interview, component: Component, published: bool) -> str:
@@ -128,14 +178,17 @@ def question_text(interview: Interview, component: Component, published: bool) -
         "relation": wording.ask_relation,
         "denied": wording.ask_denied or wording.ask_entity,
     }
-    names = component.names
-    if not published:
-        lines = {key: one_line(name) for key, name in names.items()}
-        names = {
-            key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…"
-            for key, name in lines.items()
-        }
-    return fill(templates[component.kind], **names)
+    template = templates[component.kind]
+    if published:
+        return fill(template, **component.names)
+    # a name stays on its line of the prompt, and within its quotes
+    names = {}
+    for key, written_name in component.names.items():
+        name = one_line(written_name)
+        if len(name) > LONGEST_NAME:
+            name = name[:LONGEST_NAME] + "…"
+        names[key] = name
+    return fill(template, **names)
 
 
 def presence_question(
@@ -152,14 +205,19 @@ def presence_question(
     """
     if interview.pictures:
         return _picture_question(interview, component, question)
+    # what many questions share, and what is this one's
     beginning = interview.prefix
     rest = f"\n\n{question}"
+    # the instructions stand last as published, and first where prompts share their beginning
     if published:
         rest += f"\n\n{interview.wording.instructions}"
     else:
         beginning = interview.beginning
+    # the description's characters count from the prefix, those of the prompt from its beginning
     before = len(beginning) - len(interview.prefix)
-    start, end = (before + place for place in interview.description)
+    start, end = interview.description
+    description = (before + start, before + end)
+    # the same question as data, for judges that read no prose (`match`)
     probe = PresenceProbe(
         interview.target_text,
         component.kind,
@@ -173,7 +231,7 @@ def presence_question(
     return Question(
         SharedPrompt(beginning, rest),
         probe=probe,
-        description=(start, end),
+        description=description,
         top=PUBLISHED_TOP if published else 0,
     )
 
@@ -182,18 +240,21 @@ def _picture_question(interview: Interview, component: Component, question: str)
     """Returns the prompt whether the picture shows the component. The completion's names are all
     that it shows of a text.
     """
-    probe = PictureProbe(component.kind, component.mention, component.words, component.other)
+    probe = PictureProbe(
+        component.kind,
+        component.mention,
+        component.words,
+        component.other,
+    )
     prompt = SharedPrompt(interview.beginning, f"\n\n{question}")
     return Question(prompt, interview.pictures, probe)
 
 
 def rewrite_question(interview: Interview, candidate: Candidate) -> Question:
     """Returns the published question that words an entity's name (2.3)."""
-    wording = interview.wording
-    template = (
-        wording.rewrite_attribute if candidate.kind == "attribute" else wording.rewrite_relation
-    )
+    template = interview.wording.rewrite_relation
+    if candidate.kind == "attribute":
+        template = interview.wording.rewrite_attribute
     prompt = fill(template, entity_identifier=candidate.phrase)
-    return Question(
-        [{"role": "user", "content": prompt}], probe=PhraseProbe(candidate.phrase, candidate.fluent)
-    )
+    probe = PhraseProbe(candidate.phrase, candidate.fluent)
+    return Question([{"role": "user", "content": prompt}], probe=probe)

@@ -92,7 +92,7 @@ log = logging.getLogger(__name__)
 
 PoshEvidence = Literal["reference", "picture", "both"]
 EVIDENCES = ("reference", "picture", "both")
-REMEMBERED_REFERENCES = 4096
+REMEMBERED_REFERENCES = 4096  # references whose graphs are kept for later calls
 # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
 QUESTIONS_PER_WORD = 0.56
 # prompt tokens that a prefix cache lacks, on descriptions of 200 words (evidence/cost.md)
@@ -126,6 +126,12 @@ class PoshReward(PlainTextReward):
         evidence: where the completion's components are looked up: in the "reference", the
             "picture", or "both". The picture needs a judge that sees, a picture in each row, and
             mode "default".
+
+    Raises:
+        ValueError: for an unknown value of an argument, a template with wrong placeholders, a
+            pipeline that does not parse, or another evidence than "reference" in published mode.
+        FileNotFoundError: where `prompts` is no file or folder with prompts.
+        ImportError: for coref "maverick" without its package.
     """
 
     columns = ("reference",)
@@ -154,7 +160,7 @@ class PoshReward(PlainTextReward):
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.prompts = load_prompts(prompts)
-        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
+        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]  # names the prompts
         self.mode = mode
         self.evidence = evidence
         if evidence != "reference":
@@ -164,8 +170,8 @@ class PoshReward(PlainTextReward):
                     f"evidence={evidence!r}: take mode='default'."
                 )
             self.prompts.of_picture()
-            self.viewers = (self.judge,)
-            self.one_of = ("image", "images")
+            self.viewers = (self.judge,)  # who is shown the pictures
+            self.one_of = ("image", "images")  # the data set needs one of these columns
             self.main_parts = (*self.main_parts, "yes_rate")
         coref_method(coref)
         check_pipeline(pipeline)
@@ -179,6 +185,7 @@ class PoshReward(PlainTextReward):
         self._warned_of_yes = False
 
     def __getstate__(self) -> dict[str, Any]:
+        # pickled as configuration: what is remembered is large and can be had again
         return {**self.__dict__, "_references": OrderedDict(), "_answers": AnswerCache()}
 
     def reader(self) -> str:
@@ -208,26 +215,19 @@ class PoshReward(PlainTextReward):
         questions = of_texts + of_pictures
         # a question about a picture holds no description
         read = of_texts * (PROMPT_WORDS + words) + of_pictures * PROMPT_WORDS
-        return Cost(
-            questions,
-            read / WORDS_PER_TOKEN,
-            questions,
-            False,
-            how,
-            questions * COMPUTED_PER_QUESTION,
-        )
+        tokens = read / WORDS_PER_TOKEN
+        computed = questions * COMPUTED_PER_QUESTION
+        return Cost(questions, tokens, questions, False, how, computed)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Parses every distinct text once and returns one Verdict per sample, in order."""
         if self.mode == "published":
             return self._assess_texts(samples)
-        verdicts = self._assess_texts(
-            [replace(sample, completion=judged_text(sample)) for sample in samples]
-        )
-        return [
-            penalise_unread(v, sample, self.score)
-            for v, sample in zip(verdicts, samples, strict=True)
-        ]
+        read = [replace(sample, completion=judged_text(sample)) for sample in samples]
+        verdicts = []
+        for verdict, sample in zip(self._assess_texts(read), samples, strict=True):
+            verdicts.append(penalise_unread(verdict, sample, self.score))
+        return verdicts
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Judges some samples while the next ones are parsed.
@@ -236,18 +236,19 @@ class PoshReward(PlainTextReward):
         """
         parts: list[Sequence[Sample]] = [samples]
         if len(samples) > PARSED_TOGETHER:
-            rest = range(PARSED_FIRST, len(samples), PARSED_TOGETHER)
             parts = [samples[:PARSED_FIRST]]
-            parts += [samples[start : start + PARSED_TOGETHER] for start in rest]
+            for start in range(PARSED_FIRST, len(samples), PARSED_TOGETHER):
+                parts.append(samples[start : start + PARSED_TOGETHER])
         judged: list[JudgedRows] = []
-        self._answers.begin()
+        self._answers.begin()  # the answers of the call before are known
         with (
-            ThreadPoolExecutor(max_workers=1) as parser,
+            ThreadPoolExecutor(max_workers=1) as parser,  # more would wait for one another
             self.judge if len(parts) > 1 else nullcontext(),
         ):
             ahead = parser.submit(self._parse, parts[0])
             for number in range(len(parts)):
                 rows, parsed_by = ahead.result()
+                # before the judge is asked, so that both work at the same time
                 if number + 1 < len(parts):
                     ahead = parser.submit(self._parse, parts[number + 1])
                 judged.append(self._judge_rows(rows, parsed_by, self._answers))
@@ -256,11 +257,14 @@ class PoshReward(PlainTextReward):
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[ParsedRow], str]:
         """Returns the samples with their graphs, and the parser's name."""
         judged = [sample for sample in samples if sample.references]
-        references = dict.fromkeys(text for sample in judged for text in sample.references)
+        references: dict[str, None] = {}  # each once, in order
+        for sample in judged:
+            references.update(dict.fromkeys(sample.references))
         new = [text for text in references if text not in self._references]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *completions]))
         both = self._graphs(texts, set(new))
+        # those of earlier calls are unpacked, the new ones are packed for later calls
         by_reference: dict[str, ReferenceGraphs] = {}
         for text in references:
             if text in self._references:
@@ -268,12 +272,12 @@ class PoshReward(PlainTextReward):
             else:
                 by_reference[text] = _of_reference(*both[text])
                 self._references[text] = _stored(*by_reference[text])
-            self._references.move_to_end(text)
+            self._references.move_to_end(text)  # used last
         while len(self._references) > REMEMBERED_REFERENCES:
-            self._references.popitem(last=False)
+            self._references.popitem(last=False)  # unused for the longest time
         rows = []
         for sample in samples:
-            graph, _ = both.get(sample.completion, (SceneGraph(), None))
+            graph, _ = both.get(sample.completion, (SceneGraph(), None))  # empty if not parsed
             graphs_of_references = tuple(by_reference[text] for text in sample.references)
             rows.append(ParsedRow(sample, graph, graphs_of_references))
         return rows, self.reader() if judged else ""
@@ -297,9 +301,11 @@ class PoshReward(PlainTextReward):
         self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache
     ) -> JudgedRows:
         """Asks all questions about the rows."""
+        # equal texts share one graph, so each graph has one view
         views: dict[int, GraphView] = {}
         for row in rows:
-            for graph in (row.graph, *(asking for asking, _ in row.references)):
+            graphs = [row.graph, *(asking for asking, _ in row.references)]
+            for graph in graphs:
                 if id(graph) not in views:
                     views[id(graph)] = view_graph(graph)
         default = self.mode == "default"
@@ -308,7 +314,7 @@ class PoshReward(PlainTextReward):
             references = row.sample.references
             if default and references not in vocabularies:
                 vocabularies[references] = vocabulary(references)
-        judged = JudgedRows(rows, parsed_by, {}, {})
+        judged = JudgedRows(rows, parsed_by, verdicts={}, answers={})  # filled below
         pictures: dict[int, Pictures] = {}
         if self.evidence != "reference":
             pictures, reasons = open_row_pictures(rows)
@@ -324,6 +330,7 @@ class PoshReward(PlainTextReward):
                 claimed = backed(row.graph, vocabularies[row.sample.references])
             completion_view = views[id(row.graph)]
             of_references = [views[id(reference)] for reference, _ in row.references]
+            is_empty = not row.sample.completion.strip() or not completion_view.namesakes
             # in the published code a reference without components has recall 1, and an empty
             # completion precision 1
             usable: list[int] = []
@@ -335,18 +342,18 @@ class PoshReward(PlainTextReward):
                 if any(map(in_another_script, row.sample.references)):
                     note += ": the parser reads English"
                 judged.verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=note)
-            elif default and not (row.sample.completion.strip() and completion_view.namesakes):
+            elif default and is_empty:
                 nothing = coarse_scores(0.0, 0.0)
                 judged.verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note=NOTHING_SAID)
             else:
                 pairs: list[Pair] = []
                 for index in usable:
                     reference_view = of_references[index]
-                    pairs.append(
-                        self._pair(number, row, index, completion_view, reference_view, claimed)
-                    )
+                    pair = self._pair(number, row, index, completion_view, reference_view, claimed)
+                    pairs.append(pair)
+                    sheets += pair.sheets
                 judged.answers[number] = RowAnswers(pairs)
-                sheets += [sheet for pair in pairs for sheet in pair.sheets]
+        # all rows together, so that the judge answers in large batches
         if sheets:
             with self.judge:
                 conduct(sheets, self.judge, self.mode, cache)
@@ -358,7 +365,9 @@ class PoshReward(PlainTextReward):
         """Returns the verdicts on all rows of a call, in order. One yes-rate, over all decoys of
         the call, is taken off all ratings of pictures: the rows of a group must lose the same.
         """
-        decoys = [share for judged in parts for share in judged.decoys]
+        decoys: list[float] = []
+        for judged in parts:
+            decoys += judged.decoys
         yes_rate = fmean(decoys) if decoys else None
         if yes_rate is not None and yes_rate > MUCH_YES and not self._warned_of_yes:
             self._warned_of_yes = True  # a training has this rate in its log at each step
@@ -379,6 +388,7 @@ class PoshReward(PlainTextReward):
         return verdicts
 
     def _verdict_on(self, row: ParsedRow, answers: RowAnswers, yes_rate: float | None) -> Verdict:
+        """Returns the verdict on a row that was asked about. yes_rate: None without decoys."""
         failure = answers.failure
         if failure is not None:
             return Verdict(None, failure.status, note=failure.message)
@@ -405,18 +415,20 @@ class PoshReward(PlainTextReward):
         """
         sheets: dict[int, AnswerSheet] = {}
         for number, answers in judged.answers.items():
-            if answers.failure is None:
-                row = judged.rows[number]
-                sheets[number] = picture_sheet(
-                    number,
-                    row,
-                    views[id(row.graph)],
-                    pictures[number],
-                    self.prompts.of_picture(),
-                    self.presence_threshold,
-                )
-                take_plain_answers(sheets[number], answers.precision)
-                judged.answers[number] = replace(answers, picture=sheets[number])
+            if answers.failure is not None:
+                continue
+            row = judged.rows[number]
+            sheet = picture_sheet(
+                number,
+                row,
+                views[id(row.graph)],
+                pictures[number],
+                self.prompts.of_picture(),
+                self.presence_threshold,
+            )
+            take_plain_answers(sheet, answers.precision)
+            sheets[number] = sheet
+            judged.answers[number] = replace(answers, picture=sheet)
         if not sheets:
             return
         conduct(list(sheets.values()), self.judge, self.mode, cache)
@@ -424,6 +436,7 @@ class PoshReward(PlainTextReward):
         decoys = choose_decoys(judged.rows, pictures_of_sheets)
         questions = [decoy_question(decoy, sheets[decoy.row]) for decoy in decoys]
         for answer in cache.complete(questions, partial(rate_questions, self.judge)):
+            # a failed decoy spoils no row: the others tell the yes-rate
             if not isinstance(answer, Failure):
                 judged.decoys.append(span_score(answer.value))
 
@@ -494,18 +507,22 @@ class PoshReward(PlainTextReward):
         precision = _score_of(counted)
         sides = [components(pair.recall) for pair in pairs]
         recalls = [_score_of(side) for side in sides]
+        # the reference with the best F1 says what was to be told
         best = max(range(len(pairs)), key=lambda number: f1(precision, recalls[number]))
-        index, of_reference, recall = pairs[best].reference, sides[best], recalls[best]
+        index = pairs[best].reference
+        of_reference = sides[best]
+        recall = recalls[best]
         parts = coarse_scores(precision, recall)
         parts |= _means_by_kind("precision", counted)
         parts |= _means_by_kind("recall", of_reference)
+        sizes = (len(counted), len(of_reference))
         credits: list[float] = []
         for component in of_completion:
+            added = 0.0
             if component.asked and component.counts:
-                sizes = len(counted), len(of_reference)
-                credits.append(credit(component.rating, precision, recall, *sizes, self.score))
-            else:
-                credits.append(0.0)
+                added = credit(component.rating, precision, recall, *sizes, self.score)
+            credits.append(added)
+        # what the completion misses has no words in it, and so no credit
         missed = spans_of(of_reference, [0.0] * len(of_reference), sample.references[index])
         return Verdict(
             score=parts[self.score],
@@ -563,18 +580,19 @@ def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
         if len(sample.references) > 1:
             name = f"reference {pair.reference + 1}"
         texts.append((name, sample.references[pair.reference], cut))
-    return "; ".join(
-        f"the judge read {len(text) - cut:,} of {len(text):,} characters of {name}"
-        for name, text, cut in texts
-        if cut
-    )
+    notes = []
+    for name, text, cut in texts:
+        if cut:
+            read = len(text) - cut
+            notes.append(f"the judge read {read:,} of {len(text):,} characters of {name}")
+    return "; ".join(notes)
 
 
 def _means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
     """Returns mean ratings / 5 of the kinds that occur, as `precision_entity` and so on."""
-    ratings = {
-        kind: [component.rating for component in side if component.kind == kind] for kind in KINDS
-    }
-    return {
-        f"{direction}_{kind}": direction_score(values) for kind, values in ratings.items() if values
-    }
+    means = {}
+    for kind in KINDS:
+        ratings = [component.rating for component in side if component.kind == kind]
+        if ratings:
+            means[f"{direction}_{kind}"] = direction_score(ratings)
+    return means

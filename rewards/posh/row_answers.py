@@ -37,6 +37,7 @@ class Pair:
 
     @property
     def sheets(self) -> tuple[AnswerSheet, ...]:
+        """The sheets of the directions that are asked, in the order of the questions."""
         if self.precision is None:
             return (self.recall,)
         return self.precision, self.recall
@@ -57,7 +58,10 @@ class RowAnswers:
     @property
     def failure(self) -> Failure | None:
         """The first failure of the judge."""
-        sheets = [sheet for pair in self.pairs for sheet in pair.sheets]
+        # in the order of the questions, so that the message is that of the first one that failed
+        sheets: list[AnswerSheet] = []
+        for pair in self.pairs:
+            sheets += pair.sheets
         if self.picture is not None:
             sheets.append(self.picture)
         for sheet in sheets:
@@ -71,7 +75,7 @@ class JudgedRows:
     """Rows that were asked about.
 
     Attributes:
-        rows: in order.
+        rows: in order, with those that nothing was asked about.
         parsed_by: what parsed them.
         verdicts: by the row's number, of rows that nothing was asked about.
         answers: by the row's number, of the others.

@@ -25,13 +25,17 @@ def direction_score(ratings: Sequence[float]) -> float:
 
     Without ratings it is 1.0 as published.
     """
-    return sum(ratings) / len(ratings) / LEVELS if ratings else 1.0
+    if not ratings:
+        return 1.0
+    return sum(ratings) / len(ratings) / LEVELS
 
 
 def f1(precision: float, recall: float) -> float:
     """Returns the harmonic mean, 0 if both are 0."""
     total = precision + recall
-    return 2 * precision * recall / total if total else 0.0
+    if not total:
+        return 0.0
+    return 2 * precision * recall / total
 
 
 def coarse_scores(precision: float, recall: float) -> dict[str, float]:
@@ -41,7 +45,8 @@ def coarse_scores(precision: float, recall: float) -> dict[str, float]:
 
 def span_score(rating: float) -> float:
     """Returns a rating of 1..5 as 0 (wrong) .. 1 (right)."""
-    return min(max((rating - 1) / (LEVELS - 1), 0.0), 1.0)
+    share = (rating - 1) / (LEVELS - 1)
+    return min(max(share, 0.0), 1.0)
 
 
 def credit(
@@ -64,12 +69,20 @@ def credit(
         credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * (s - 1/5) / m
     For score "precision" the credit is (s - P) / n, and for "recall" it is 0.
     """
-    share = (rating / LEVELS - precision) / said_components
+    # what it adds to precision, and to recall
+    of_precision = (rating / LEVELS - precision) / said_components
+    if score == "precision":
+        return of_precision
     if score != "f1":
-        return share if score == "precision" else 0.0
+        return 0.0
+    of_recall = 0.0
+    if wanted_components:
+        of_recall = (rating - 1) / LEVELS / wanted_components
+    # the derivatives of F1 by precision and by recall
     total = (precision + recall) ** 2
-    recalled = (rating - 1) / LEVELS / wanted_components if wanted_components else 0.0
-    return 2 * recall**2 / total * share + 2 * precision**2 / total * recalled
+    by_precision = 2 * recall**2 / total
+    by_recall = 2 * precision**2 / total
+    return by_precision * of_precision + by_recall * of_recall
 
 
 def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
@@ -79,23 +92,27 @@ def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
     Words of the completion's `graph` are filler only where they repeat.
     """
     filler = find_filler(
-        sample.completion, beside(sample), stated=stated(graph), misplaced=graph.misplaced
+        sample.completion,
+        beside(sample),
+        stated=stated(graph),
+        misplaced=graph.misplaced,
     )
-    return penalise_filler(verdict, len(sample.completion), filler, dict.fromkeys(SCORES, 0.0))
+    lowest = dict.fromkeys(SCORES, 0.0)
+    return penalise_filler(verdict, len(sample.completion), filler, lowest)
 
 
 def stated(graph: SceneGraph) -> set[CharacterSpan]:
     """Returns the places of a graph's components, asserted or not: "a man with no hat" says
     something.
     """
-    places = {*graph.unasserted, *(span for entity in graph.entities for span in entity.text_spans)}
-    places |= {
-        span
-        for entity in graph.entities
-        for of_one in entity.attribute_text_spans.values()
-        for span in of_one
-    }
-    return places | {span for relation in graph.relations for span in relation.text_spans}
+    places = set(graph.unasserted)  # what is denied is said too
+    for entity in graph.entities:
+        places.update(entity.text_spans)
+        for spans in entity.attribute_text_spans.values():
+            places.update(spans)
+    for relation in graph.relations:
+        places.update(relation.text_spans)
+    return places
 
 
 def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
@@ -106,16 +123,28 @@ def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     (rewards/text/length.py). Recall then misses the cut words of the completion, which count as
     left out. Precision misses the cut words of a reference, which is not the completion's fault.
     """
-    read, total = judged_length(sample.completion), len(sample.completion)
-    if total <= read or verdict.status is not Status.OK or verdict.score is None:
+    read = judged_length(sample.completion)
+    total = len(sample.completion)
+    if total <= read:
         return verdict
+    if verdict.status is not Status.OK or verdict.score is None:
+        return verdict
+    recall = verdict.parts["recall"]
     precision = verdict.parts["precision"] * read / total
-    parts = {**verdict.parts, **coarse_scores(precision, verdict.parts["recall"])}
-    component = max((span.component for span in verdict.spans), default=-1) + 1
-    note = f"not judged: past {read} characters"
-    unread = Span(read, total, 0.0, parts[score] - verdict.score, "unread", note, component)
-    note = f"only the first {read:,} of {total:,} characters of the completion are judged"
-    note = f"{note}; {verdict.note}" if verdict.note else note
-    return replace(
-        verdict, score=parts[score], parts=parts, spans=(*verdict.spans, unread), note=note
+    parts = {**verdict.parts, **coarse_scores(precision, recall)}
+    # a component of its own, so that its credit is shared with no other words
+    components = [span.component for span in verdict.spans]
+    unread = Span(
+        start=read,
+        end=total,
+        score=0.0,
+        credit=parts[score] - verdict.score,
+        kind="unread",
+        note=f"not judged: past {read} characters",
+        component=max(components, default=-1) + 1,
     )
+    note = f"only the first {read:,} of {total:,} characters of the completion are judged"
+    if verdict.note:
+        note = f"{note}; {verdict.note}"
+    spans = (*verdict.spans, unread)
+    return replace(verdict, score=parts[score], parts=parts, spans=spans, note=note)

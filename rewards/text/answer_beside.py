@@ -23,15 +23,21 @@ def without_answer(text: str) -> Iterator[Piece]:
             answers.append((start, stop))
         elif _LETTER_OR_DIGIT.search(text, within, end):
             is_described = True
+    # an answer without a description is what was asked for
+    if not is_described:
+        yield 0, len(text)
+        return
     at = 0
-    for start, stop in answers if is_described else ():
+    for start, stop in answers:
         yield at, start
         yield start, stop, ANSWER
         at = stop
     yield at, len(text)
 
 
-def _tagged_parts(text: str) -> Iterator[tuple[int, int, int, int, str]]:
+def _tagged_parts(
+    text: str,
+) -> Iterator[tuple[int, int, int, int, str]]:
     """Yields start, start and end of the content, end, and name of the outermost tags. A tag
     without an end goes to the end of the text.
     """
@@ -41,8 +47,11 @@ def _tagged_parts(text: str) -> Iterator[tuple[int, int, int, int, str]]:
         if opened is None and not tag["slash"]:
             opened = tag
         elif opened and tag["slash"] and opened["name"].lower() == name:
-            yield opened.start(), opened.end(), tag.start(), tag.end(), name
+            start, within = opened.span()
+            end, stop = tag.span()
+            yield start, within, end, stop, name
             opened = None
     if opened:
+        start, within = opened.span()
         end = len(text)
-        yield opened.start(), opened.end(), end, end, opened["name"].lower()
+        yield start, within, end, end, opened["name"].lower()

@@ -22,10 +22,14 @@ def bag_f1(text: str, references: Sequence[str]) -> float:
     """Returns the F1 of the content words as multisets against the best single reference, in [0,
     1].
     """
-    return best_f1(content_words(text), [content_words(reference) for reference in references])
+    words_of_references = [content_words(reference) for reference in references]
+    return best_f1(content_words(text), words_of_references)
 
 
-def best_f1(words: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+def best_f1(
+    words: Sequence[str],
+    references: Sequence[Sequence[str]],
+) -> float:
     """Returns the highest F1 of the words with any of the references, all as multisets; 0 of no
     words or no references.
     """
@@ -33,5 +37,7 @@ def best_f1(words: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     scores = []
     for reference in references:
         shared = (counts & Counter(reference)).total()
-        scores.append(2 * shared / max(len(words) + len(reference), 1))
+        total = len(words) + len(reference)
+        # two empty texts share nothing
+        scores.append(2 * shared / max(total, 1))
     return max(scores, default=0)

@@ -58,11 +58,14 @@ class _Container:
 
     def names_a_field(self, key: str) -> bool:
         """Returns whether the key of a text says nothing of its own."""
+        # "notVisible" denies by a word within
         words = _WORDS_OF_KEY.sub(" ", key).lower()
         if not _IDENTIFIER.fullmatch(key) or DENYING_WORD.search(words):
             return False
+        # several objects of a list have it
         if self.within and self.within.fields[key] > 1:
             return True
+        # the only text beside numbers: "label" of a box
         return len(self.texts) == 1 and self.records > 0
 
     def is_about_the_record(self, value: str) -> bool:
@@ -76,8 +79,9 @@ class _Container:
 class _JsonToken:
     """A token [start, end) of JSON, with what it says at [begin, until).
 
-    kind: open, close, key, text, value, or "" for a sign. key: the last one before it. of: for a
-        key its value, None for null.
+    kind: open, close, key, text, value, or "" for a sign. content: what it says. container: the
+        object or list that it stands in. key: the last one before it. of: for a key its value, None
+        for null.
     """
 
     start: int
@@ -85,7 +89,7 @@ class _JsonToken:
     begin: int
     until: int
     kind: str
-    said: str
+    content: str
     container: _Container | None
     key: "_JsonToken | None"
     of: "_JsonToken | None" = None
@@ -98,9 +102,11 @@ def without_json(text: str) -> Iterator[Piece]:
     at = 0
     while start := _JSON_START.search(text, at):
         yield at, start.start()
+        # all of it before any is yielded: what a key says depends on what else its object has
         tokens = _json_tokens(text, start.start())
         yield from _without_syntax(text, tokens)
         at = tokens[-1].end
+        # so that the text behind it begins a line
         yield "\n" if at < len(text) else "", at - 1
     yield at, len(text)
 
@@ -112,30 +118,44 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
     key: _JsonToken | None = None
     while (match := _JSON_TOKEN.match(text, at)) and (container or match["open"]):
         kind, begin, until = _kind_and_place(match)
-        said = text[begin:until]
-        token = _JsonToken(match.start(), match.end(), begin, until, kind, said, container, key)
+        content = text[begin:until]
+        token = _JsonToken(
+            start=match.start(),
+            end=match.end(),
+            begin=begin,
+            until=until,
+            kind=kind,
+            content=content,
+            container=container,
+            key=key,
+        )
         tokens.append(token)
         at = match.end()
         if kind == "key":
             key = token
-            if container and _PLACE.match(said):
+            if container and _PLACE.match(content):
                 container.has_place = True
                 container.records += 1
         elif kind in ("text", "value", "open"):
+            # the first value behind a key of this object is its value
             if key and container and key.container is container and not key.of:
                 key.of = token
-                _note_value(container, key.said, token)
+                _note_value(container, key.content, token)
             if kind == "open":
-                container = _Container(said, container, key)
+                container = _Container(content, container, key)
         elif kind == "close":
             assert container
-            key, container = container.key, container.within
+            # back to the key under which the object or list stands
+            key = container.key
+            container = container.within
             if container is None:
                 break
     return tokens
 
 
-def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
+def _kind_and_place(
+    match: re.Match[str],
+) -> tuple[str, int, int]:
     """Returns a token's kind, and where what it says stands."""
     if match["value"]:
         return ("value", *match.span("value"))
@@ -152,19 +172,25 @@ def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
     """Keeps what an object has under a key."""
     if value.kind == "text":
         container.texts.append(key)
-        container.has_sentence = container.has_sentence or bool(_SENTENCE_LIKE.match(value.said))
+        if _SENTENCE_LIKE.match(value.content):
+            container.has_sentence = True
         if container.within:
             container.within.fields[key] += 1
     elif value.kind == "value":
         container.records += 1
 
 
-def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
-    joint = "\n" if tokens[0].start else ""
+def _without_syntax(
+    text: str,
+    tokens: Sequence[_JsonToken],
+) -> Iterator[Piece]:
+    """Yields what the tokens say, with signs and line breaks between, and drops the rest."""
+    joint = "\n" if tokens[0].start else ""  # what stands before the next that says something
     at = tokens[0].start
     for token in tokens:
         key = token if token.kind == "key" else token.key
-        is_place = key is not None and _PLACE.match(key.said) is not None
+        is_place = key is not None and _PLACE.match(key.content) is not None
+        # what closes the object of a box is no part of the box
         if key and token.kind == "close" and token.container is key.container:
             is_place = False
         kind = BOXES if is_place else JSON
@@ -179,6 +205,7 @@ def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
             yield ": ", token.until
         elif is_said:
             in_object = token.container is not None and token.container.opened == "{"
+            # a text that ends with a sign needs no other
             if text[token.until - 1] in ".!?;:,":
                 joint = "\n"
             elif in_object:
@@ -191,7 +218,11 @@ def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
         at = token.end
 
 
-def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
+def _with_breaks(
+    text: str,
+    start: int,
+    end: int,
+) -> Iterator[Piece]:
     r"""Yields a text's characters, with line breaks and blanks for "\n", "\r" and "\t". Models also
     write "\nabla" and "\times" here, which are no breaks.
     """
@@ -210,19 +241,22 @@ def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
 def _says_something(token: _JsonToken, is_place: bool) -> bool:
     """Returns whether a key, a text or a value says something of what is described."""
     container = token.container
-    if token.kind not in ("key", "text", "value") or token.begin == token.until:
+    if token.kind not in ("key", "text", "value"):
         return False
+    if token.begin == token.until:
+        return False
+    # "box": "the left one" says something
     if is_place:
-        return token.kind != "key" and not _NUMBERS_ALONE.fullmatch(token.said)
+        return token.kind != "key" and not _NUMBERS_ALONE.fullmatch(token.content)
     if container is None or container.opened == "[":
         return True
     value = token.of if token.kind == "key" else token
     if value is None:
         return False
     if value.kind == "value":
-        return not container.is_about_the_record(value.said)
+        return not container.is_about_the_record(value.content)
     if token.kind == "key" and value.kind == "text":
-        return not container.names_a_field(token.said)
+        return not container.names_a_field(token.content)
     return True
 
 

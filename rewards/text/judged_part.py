@@ -17,9 +17,8 @@ from functools import lru_cache
 from spanreward.rewards.text.json_text import value_end
 from spanreward.rewards.text.shown import blanked
 
-MOST_SEARCHED_CHARACTERS = (
-    20_000  # characters that a regular expression of a user's own is tried on
-)
+# characters that a regular expression of a user's own is tried on: it may be slow
+MOST_SEARCHED_CHARACTERS = 20_000
 _NAME = re.compile(r"[^\s<>\"'/\\](?:[^<>\"'/\\\n]*[^\s<>\"'/\\])?")
 
 
@@ -44,10 +43,14 @@ def check_part(part: str | None) -> str | None:
     return part
 
 
-def judged_range(text: str, part: str) -> tuple[int, int] | None:
+def judged_range(
+    text: str,
+    part: str,
+) -> tuple[int, int] | None:
     """Returns the characters [start, end) of the part, without white space around them, None where
     the text has no such part. part: as `check_part` returns it.
     """
+    # of the same length, so that places in it are those of the text
     visible = blanked(text)
     if _is_expression(part):
         part_range = _by_expression(visible, part)
@@ -62,11 +65,14 @@ def judged_range(text: str, part: str) -> tuple[int, int] | None:
 
 
 def _is_expression(part: str) -> bool:
+    """Whether a part is a regular expression between slashes, and not a name."""
     return len(part) > 2 and part[0] == part[-1] == "/"
 
 
 @lru_cache(maxsize=64)
-def _compiled(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _compiled(
+    part: str,
+) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Returns what finds the tags of this name and its key in JSON."""
     name = re.escape(part)
     tag = rf"<(?P<slash>/)?{name}(?:\s[^<>]*)?>"
@@ -74,14 +80,24 @@ def _compiled(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(tag, re.IGNORECASE), re.compile(key, re.IGNORECASE)
 
 
-def _by_expression(visible: str, part: str) -> tuple[int, int] | None:
+def _by_expression(
+    visible: str,
+    part: str,
+) -> tuple[int, int] | None:
+    """Returns the range of a regular expression's matches, or of their first groups."""
     pattern = _expression(part)
     group = 1 if pattern.groups else 0
-    places = [match.span(group) for match in pattern.finditer(visible, 0, MOST_SEARCHED_CHARACTERS)]
-    places = [place for place in places if place[0] >= 0]
-    if not places:
+    starts = []
+    ends = []
+    for match in pattern.finditer(visible, 0, MOST_SEARCHED_CHARACTERS):
+        start, end = match.span(group)
+        # below 0: this match has not taken the group
+        if start >= 0:
+            starts.append(start)
+            ends.append(end)
+    if not starts:
         return None
-    return places[0][0], max(end for _, end in places)
+    return starts[0], max(ends)
 
 
 @lru_cache(maxsize=64)
@@ -89,28 +105,42 @@ def _expression(part: str) -> re.Pattern[str]:
     return re.compile(part[1:-1])
 
 
-def _between_tags(visible: str, part: str) -> tuple[int, int] | None:
+def _between_tags(
+    visible: str,
+    part: str,
+) -> tuple[int, int] | None:
+    """Returns the range from the first tag that opens to the last one that closes."""
     tags, _ = _compiled(part)
     start = end = -1
     is_open = False
     for tag in tags.finditer(visible):
-        if tag["slash"] and start >= 0:
-            end, is_open = tag.start(), False
-        elif not tag["slash"]:
-            start = tag.end() if start < 0 else start
+        if not tag["slash"]:
             is_open = True
+            if start < 0:
+                start = tag.end()
+        elif start >= 0:
+            is_open = False
+            end = tag.start()
     if start < 0:
         return None
-    return start, len(visible) if is_open else end
+    if is_open:
+        end = len(visible)
+    return start, end
 
 
-def _of_key(visible: str, part: str) -> tuple[int, int] | None:
+def _of_key(
+    visible: str,
+    part: str,
+) -> tuple[int, int] | None:
+    """Returns the range from the first value under this key to the last one."""
     _, keys = _compiled(part)
     start = end = -1
     for key in keys.finditer(visible):
         if key.start() < end:  # within a value
             continue
-        begin, until = value_end(visible, key.end())
-        start = begin if start < 0 else start
-        end = until
-    return None if start < 0 else (start, end)
+        begin, end = value_end(visible, key.end())
+        if start < 0:
+            start = begin
+    if start < 0:
+        return None
+    return start, end

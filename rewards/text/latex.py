@@ -26,7 +26,17 @@ _FUNCTION = re.compile(  # written as it is called
     r"(?:arc)?(?:cos|sin|tan)|(?:cos|sin|tan|cot)h?|csc|sec|exp|l[gn]|log|lim|max|min|inf|sup|gcd"
     r"|arg|dim|ker|b?mod"
 )
-_ACCENTS = frozenset(("dot", "tilde", "acute", "grave", "breve", "check", "ring"))
+_ACCENTS = frozenset(
+    (
+        "dot",
+        "tilde",
+        "acute",
+        "grave",
+        "breve",
+        "check",
+        "ring",
+    )
+)
 # beside those that HTML calls by the same name, as it does most signs of mathematics
 _SIGN_OF_COMMAND = {
     "cdot": "·",
@@ -77,16 +87,13 @@ _MAYBE_LATEX = re.compile(r"\\[a-zA-Z(\[,;:]|[\^_]\{|\$")
 
 def is_command(name: str) -> bool:
     """Whether LaTeX has a command of this name, as far as it is read here."""
-    if (
-        name in _SIGN_OF_COMMAND
-        or name in _SPACING_COMMANDS
-        or name in _ACCENTS
-        or f"{name};" in html5
-    ):
+    if name in _SIGN_OF_COMMAND or f"{name};" in html5:
         return True
-    if name in ("frac", "tfrac", "sqrt") or _WRAPPER.fullmatch(name):
+    if name in _SPACING_COMMANDS or name in _ACCENTS:
         return True
-    return bool(_IDLE.fullmatch(name) or _FUNCTION.fullmatch(name))
+    if name in ("frac", "tfrac", "sqrt"):
+        return True
+    return any(pattern.fullmatch(name) for pattern in (_WRAPPER, _IDLE, _FUNCTION))
 
 
 def without_latex(text: str) -> Iterator[Piece]:
@@ -106,6 +113,9 @@ class _Latex:
         self.ends: set[int] = set()  # the signs that end a formula
 
     def pieces(self) -> Iterator[Piece]:
+        """Yields the pieces of the whole text, in order. A step may read on, and says from where
+        the next one goes on.
+        """
         at = 0
         while token := _LATEX_TOKEN.search(self.text, at):
             start = token.start()
@@ -121,26 +131,41 @@ class _Latex:
                 yield start, start + 1
                 at = yield from self._group(at - 1, "", " ")
             elif token["above"]:
+                # "\frac12"
                 yield start, at, LATEX
                 yield self._gap(start) + token["above"], token.start("above")
                 yield "/" + token["below"], token.start("below")
             else:
                 yield start, at, LATEX
-                put = "°" if token["degree"] else " "
-                if token["environment"]:
-                    put = "\n"
-                elif token["comma"]:
-                    put = ","
-                if not token["grouping"]:
-                    yield put, start
+                yield from self._sign_of_token(token)
         yield at, len(self.text)
+
+    def _sign_of_token(
+        self,
+        token: re.Match[str],
+    ) -> Iterator[Piece]:
+        """Yields what stands in place of a token that always becomes the same."""
+        if token["grouping"]:
+            return  # "3\,000" is one number
+        sign = " "
+        if token["degree"]:
+            sign = "°"
+        elif token["environment"]:
+            sign = "\n"
+        elif token["comma"]:
+            sign = ","
+        yield sign, token.start()
 
     def _command(self, token: re.Match[str]) -> Steps:
         """Yields what a command becomes, and returns where the text goes on."""
-        text, name, start, end = self.text, token["command"], token.start(), token.end()
+        text = self.text
+        name = token["command"]
+        start, end = token.span()
         group = _GROUP.match(text, end)
         sign = _SIGN_OF_COMMAND.get(name) or html5.get(f"{name};", "")
-        if name.removeprefix("d").removeprefix("t").removeprefix("c") == "frac" and group:
+        # "\dfrac", "\tfrac" and "\cfrac" are set in another size
+        plain_name = name.removeprefix("d").removeprefix("t").removeprefix("c")
+        if plain_name == "frac" and group:
             yield start, end, LATEX
             yield self._gap(start), start
             return (yield from self._group(end, "", "", "/"))
@@ -148,15 +173,17 @@ class _Latex:
             return (yield from self._root(start, end))
         if _WRAPPER.fullmatch(name) and group:
             yield start, group.end(), LATEX
-            self.braces.append(("", ""))
+            self.braces.append(("", ""))  # its closing brace goes, and nothing takes its place
             return group.end()
         if _FUNCTION.fullmatch(name):
+            # "\sin{x}" is "sin x"
             yield start, token.start("command"), LATEX
             yield token.span("command")
             if group:
                 end = yield from self._group(end, " ", "")
             return end
         if _IDLE.fullmatch(name):
+            # "\left." is a delimiter that is not shown
             if name in ("left", "right") and text.startswith(".", end):
                 end += 1
             yield start, end, LATEX
@@ -165,18 +192,25 @@ class _Latex:
             yield start, end, LATEX
             yield " ", start
             return end
-        if len(sign) == 1 and not sign.isspace() and not (group and name in _ACCENTS):
+        names_sign = len(sign) == 1 and not sign.isspace()
+        is_accent = group is not None and name in _ACCENTS  # "\tilde{n}", and not "\tilde"
+        if names_sign and not is_accent:
             yield start, end, LATEX
             yield sign, start
             if group:
                 end = yield from self._group(end, "", " ")
             return end
+        # content
         yield start, end
         return end
 
     def _root(self, start: int, end: int) -> Steps:
+        """Yields what a root becomes, with its argument's start, and returns where the text goes
+        on. start, end: of the command.
+        """
         index = _INDEX.match(self.text, end)
         root = _ROOT_SIGNS.get(index[1] if index else "")
+        # the fifth root has no sign
         if root is None:
             yield start, end
             return end
@@ -190,7 +224,13 @@ class _Latex:
             end = yield from self._group(end, "", " ")
         return end
 
-    def _group(self, at: int, before: str, after: str, between: str = "") -> Steps:
+    def _group(
+        self,
+        at: int,
+        before: str,
+        after: str,
+        between: str = "",
+    ) -> Steps:
         """Yields the start of a command's argument, and returns where the text goes on.
 
         before: stands before a single sign, and after it where a letter follows. between: stands
@@ -198,10 +238,15 @@ class _Latex:
         """
         group = _GROUP.match(self.text, at)
         assert group
-        single = _SINGLE.match(self.text, group.end())
+        is_single = _SINGLE.match(self.text, group.end()) is not None
         yield at, group.end(), LATEX
-        yield before if single else "(", group.end() - 1
-        self.braces.append(("" if single else ")", between or after))
+        # the brace says, when it is closed, what takes its place and what stands behind it
+        if is_single:
+            yield before, group.end() - 1
+            self.braces.append(("", between or after))
+        else:
+            yield "(", group.end() - 1
+            self.braces.append((")", between or after))
         return group.end()
 
     def _closed(self, token: re.Match[str]) -> Steps:
@@ -209,46 +254,75 @@ class _Latex:
         start, end = token.span()
         if token["sign"] == "{":
             self.braces.append(None)
-        elif token["sign"] == "}" and self.braces and (group := self.braces.pop()):
-            close, then = group
-            yield start, end, LATEX
-            yield close, start
-            if then == "/":
-                yield then, start
-                if _GROUP.match(self.text, end):
-                    return (yield from self._group(end, "", " "))
-            elif then and self.text[end : end + 1] == "{":
-                yield then, start
-                return (yield from self._group(end, "", ""))
-            elif then and self.text[end : end + 1].isalnum():
-                yield then, start
+            yield start, end
             return end
-        elif token["sign"] == "}" and not self.braces:
-            pass
+        if token["sign"] == "}":
+            opened = self.braces.pop() if self.braces else None
+            if opened is not None:
+                return (yield from self._closed_argument(start, end, *opened))
+        # no brace ends a formula
         elif start in self.ends:
             yield start, end, LATEX
             return end
         yield start, end
         return end
 
-    def _opened(self, token: re.Match[str]) -> Iterator[Piece]:
+    def _closed_argument(
+        self,
+        start: int,
+        end: int,
+        close: str,
+        then: str,
+    ) -> Steps:
+        """Yields what the closing brace of an argument becomes. start, end: of the brace. close,
+        then: what takes its place, and what stands behind it where an argument or a letter follows.
+        """
+        yield start, end, LATEX
+        yield close, start
+        following = self.text[end : end + 1]
+        if then == "/":
+            # between what is above a fraction's line and what is below
+            yield then, start
+            if _GROUP.match(self.text, end):
+                return (yield from self._group(end, "", " "))
+        elif then and following == "{":
+            yield then, start
+            return (yield from self._group(end, "", ""))
+        elif then and following.isalnum():
+            yield then, start
+        return end
+
+    def _opened(
+        self,
+        token: re.Match[str],
+    ) -> Iterator[Piece]:
         """Yields nothing for a sign that opens a formula, and otherwise the sign."""
         group = "math" if token["opens"] else "formula"
         content = token[group]
         is_formula = _FORMULA.search(content) or not _TWO_LETTERS.search(content)
+        # "from $5 to $7" is no formula: prices have a space before the second sign
         if token["dollars"] == "$":
-            is_formula = is_formula and content == content.strip() and "\n" not in content
+            is_tight = content == content.strip() and "\n" not in content
+            is_formula = is_formula and is_tight
         if is_formula or self._is_whole(token, token.end(group)):
             self.ends.add(token.end(group))
             yield *token.span(), LATEX
         else:
             yield token.span()
 
-    def _is_whole(self, token: re.Match[str], end: int) -> bool:
+    def _is_whole(
+        self,
+        token: re.Match[str],
+        end: int,
+    ) -> bool:
         """Whether the formula that ends at an offset is the whole text: "$II$" is no price."""
-        behind = end + len(token["dollars"] or "\\]")
-        return not self.text[: token.start()].strip() and self.text[behind:].strip() in ("", ".")
+        end += len(token["dollars"] or "\\]")  # with the sign that closes it
+        before = self.text[: token.start()].strip()
+        behind = self.text[end:].strip()
+        return not before and behind in ("", ".")
 
     def _gap(self, start: int) -> str:
-        """Returns a space between a number and a fraction."""
+        """Returns a space between a number and a fraction that starts here: "2 1/3", and not
+        "21/3".
+        """
         return " " if self.text[start - 1 : start].isalnum() else ""

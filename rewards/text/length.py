@@ -23,14 +23,18 @@ def judged_length(text: str) -> int:
     if len(text) <= JUDGED_TOKENS:  # a word or sign has at least one character
         return len(text)
     begun = text[:JUDGED_CHARACTERS]
-    last = next(islice(WORD_OR_SIGN.finditer(begun), JUDGED_TOKENS - 1, None), None)
+    words = WORD_OR_SIGN.finditer(begun)
+    last = next(islice(words, JUDGED_TOKENS - 1, None), None)
+    # white space behind the last word is judged too, for which there is nothing to pay
     if last is None or not WORD_OR_SIGN.search(begun, last.end()):
         return len(begun)
     return last.end()
 
 
 def shrink(
-    parts: Mapping[str, float], share_left: float, lowest: Mapping[str, float]
+    parts: Mapping[str, float],
+    share_left: float,
+    lowest: Mapping[str, float],
 ) -> dict[str, float]:
     """Returns the parts, those with a `lowest` value with the share `share_left` of their distance
     from it.
@@ -43,7 +47,10 @@ def shrink(
 
 
 def penalise_unread(
-    verdict: Verdict, read: int, total: int, lowest: Mapping[str, float]
+    verdict: Verdict,
+    read: int,
+    total: int,
+    lowest: Mapping[str, float],
 ) -> Verdict:
     """Returns the verdict on a text of `total` characters, from the verdict on its first `read`
     characters.
@@ -58,11 +65,22 @@ def penalise_unread(
     score = verdict.score * share
     spans = []
     for span in verdict.spans:
-        if span.start < read:
-            end = min(span.end, read)
-            spans.append(replace(span, end=end, credit=span.credit * share))
-    note = f"not judged: past {read} characters"
-    number = max((span.component for span in spans), default=-1) + 1
-    spans.append(Span(read, total, 0.0, score - verdict.score, "unread", note, number))
+        if span.start >= read:
+            continue
+        # a span that reaches into the rest ends where the rest begins
+        end = min(span.end, read)
+        credit = span.credit * share
+        spans.append(replace(span, end=end, credit=credit))
+    # a component of its own, so that its credit is shared with no other words
+    components = [span.component for span in spans]
+    unread = Span(
+        start=read,
+        end=total,
+        score=0.0,
+        credit=score - verdict.score,
+        kind="unread",
+        note=f"not judged: past {read} characters",
+        component=max(components, default=-1) + 1,
+    )
     parts = shrink(verdict.parts, share, lowest)
-    return replace(verdict, score=score, parts=parts, spans=tuple(spans))
+    return replace(verdict, score=score, parts=parts, spans=(*spans, unread))

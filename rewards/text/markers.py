@@ -33,21 +33,24 @@ class Markers:
         self.counts: Counter[str] = Counter()
         self.telling: set[str] = set()
         self.counted: dict[int, bool] = {}  # numbers before lines, and whether they count items
-        last, start = 0, -1
+        last, last_start = 0, -1  # the number before a line above, and its place
         for line in _MARKED_LINE.finditer(text):
             marker = line[1]
             self.counts[marker] += 1
-            number = _LIST_NUMBER.fullmatch(marker)
-            if number is None:
+            listed = _LIST_NUMBER.fullmatch(marker)
+            if listed is None:
                 if _tells(marker):
                     self.telling.add(marker)
                 continue
-            counts_on = int(number[1]) in (last, last + 1) and start >= 0
+            number = int(listed[1])
+            # Markdown counts "1. 1. 1." too
+            counts_on = last_start >= 0 and number in (last, last + 1)
             if counts_on:
-                self.counted[start] = True
-            first = int(number[1]) == 1 and not _CONTENT.match(text, line.end())
-            last, start = int(number[1]), line.start(1)
-            self.counted[start] = counts_on or first
+                self.counted[last_start] = True
+            # "1. A kite", and not "1. 5 m"
+            begins_list = number == 1 and not _CONTENT.match(text, line.end())
+            last, last_start = number, line.start(1)
+            self.counted[last_start] = counts_on or begins_list
 
     def is_markup(self, marker: str, start: int) -> bool:
         """Returns whether the marker at this place says nothing."""
@@ -57,19 +60,23 @@ class Markers:
         if marker == "|":
             return is_repeated
         if _tells(marker):
-            alone = len(self.telling) == 1 and (
-                is_repeated or _WHOLE_SENTENCE.match(self.text, start)
-            )
-            return bool(alone)
+            # with others it tells items apart
+            if len(self.telling) != 1:
+                return False
+            return is_repeated or _WHOLE_SENTENCE.match(self.text, start) is not None
+        # "- 5" alone is a number below zero
         return is_repeated or not _CONTENT.match(self.text, start + len(marker))
 
 
 def _tells(marker: str) -> bool:
     """Returns whether the sign says something of its item, as a tick does."""
     if marker.isascii():
-        return marker.startswith("[")
+        return marker.startswith("[")  # "[x]"
     first = marker[0]
-    return unicodedata.category(first) == "Sm" or bool(_TELLS.search(unicodedata.name(first, "")))
+    if unicodedata.category(first) == "Sm":
+        return True  # a sign of mathematics: "\u2192" is one to Unicode
+    name = unicodedata.name(first, "")
+    return _TELLS.search(name) is not None
 
 
 def lone_stars(text: str) -> set[int]:
@@ -77,22 +84,26 @@ def lone_stars(text: str) -> set[int]:
     stars beside a number within a word.
     """
     lone: set[int] = set()
+    # the starts of runs that wait for their partner, by the number of stars
     opened: dict[int, list[int]] = {1: [], 2: [], 3: []}
     for run in _STARS.finditer(text):
+        # no pair goes over a blank line
         if run["blank"]:
             opened = {1: [], 2: [], 3: []}
             continue
         start, end = run.span()
-        before, after = text[start - 1 : start], text[end : end + 1]
+        before = text[start - 1 : start]
+        after = text[end : end + 1]
         size = min(end - start, 3)
-        within = before.isalnum() and after.isalnum()
-        if within and (before.isdigit() or after.isdigit()):
-            lone.add(start)
+        is_within_word = before.isalnum() and after.isalnum()
+        if is_within_word and (before.isdigit() or after.isdigit()):
+            lone.add(start)  # "2**3"
         elif before and not before.isspace() and opened[size]:
             lone.discard(opened[size].pop())
         else:
             if after and not after.isspace():
                 opened[size].append(start)
-            if size == 1 or (size == 2 and within):
+            # lone until its partner comes
+            if size == 1 or (size == 2 and is_within_word):
                 lone.add(start)
     return lone

@@ -100,7 +100,8 @@ _MARKUP_TOKEN = re.compile(
 
 def _unicode_escapes(codes: str) -> str:
     r"""Returns the characters that codes such as "\u00e9" stand for; two may be one character."""
-    return bytes.fromhex(codes.replace("\\u", "")).decode("utf-16-be", "surrogatepass")
+    digits = codes.replace("\\u", "")
+    return bytes.fromhex(digits).decode("utf-16-be", "surrogatepass")
 
 
 def _line_break(letter: str) -> str:
@@ -114,6 +115,7 @@ def _entity(name: str) -> str:
 
 
 def _comma(_: str) -> str:
+    """Returns what stands between the cells of a row in place of a bar."""
     return ","
 
 
@@ -152,20 +154,25 @@ def without_markup(text: str) -> Iterator[Piece]:
     """Yields the text without markup, without white space that it would leave twice, and without
     idle labels.
     """
-    at, last, dropped = 0, "\n", False  # last: the last character that was yielded
-    markers, stars = Markers(text), lone_stars(text)
+    at = 0
+    last = "\n"  # the last character that was yielded
+    dropped = False  # whether something was dropped since then
+    markers = Markers(text)
+    stars = lone_stars(text)
     while at < len(text):
+        # a marker, a label or a title, at the start of a line of what is left
         line = _LINE_START.match(text, at) if last == "\n" else None
         if line and _is_markup(line, markers):
-            end = (
-                line.end()
-                if line["title"] is None or _is_idle(line, "title")
-                else line.start("title")
-            )
+            end = line.end()
+            # a title that says something stays, without the signs before it
+            if line["title"] is not None and not _is_idle(line, "title"):
+                end = line.start("title")
             if end > at:
                 yield at, end, LABELS if line["label"] or line["title"] else MARKDOWN
-                at, dropped = end, True
+                at = end
+                dropped = True
                 continue
+        # the next markup, with the text before it; a sign that is none goes with that text
         token = _MARKUP_TOKEN.search(text, at)
         kind = (token and token.lastgroup) or ""
         stays = kind in ("line", "blank")
@@ -179,28 +186,33 @@ def without_markup(text: str) -> Iterator[Piece]:
             end = token.end()
         else:
             end = token.start()
+        # white space on both sides of what was dropped would be there twice
         while dropped and at < end and text[at].isspace() and last in ("\n", text[at]):
             at += 1
         if at < end:
             yield at, end
-            last, dropped = text[end - 1], False
+            last = text[end - 1]
+            dropped = False
         if token is None:
             break
         at = token.end()
-        if not stays:
-            yield token.start(), at, _KINDS.get(kind, MARKDOWN)
-            dropped = True
-            replacement = ""
-            if token["script"] or token["picture"]:
-                yield _script_in_signs(token), token.start()
-                last, dropped = token[0][-1], False
-            elif kind in _REPLACEMENTS:
-                replacement = _REPLACEMENTS[kind](token[kind])
-            elif kind == "tag" and token["block"]:
-                replacement = "\n"
-            if replacement and replacement + last != "\n\n":
-                yield replacement, token.start()
-                last = replacement[-1]
+        if stays:
+            continue
+        yield token.start(), at, _KINDS.get(kind, MARKDOWN)
+        dropped = True
+        replacement = ""
+        if token["script"] or token["picture"]:
+            yield _script_in_signs(token), token.start()
+            last = token[0][-1]
+            dropped = False
+        elif kind in _REPLACEMENTS:
+            replacement = _REPLACEMENTS[kind](token[kind])
+        elif kind == "tag" and token["block"]:
+            replacement = "\n"
+        # a line that has just ended does not end again
+        if replacement and replacement + last != "\n\n":
+            yield replacement, token.start()
+            last = replacement[-1]
 
 
 def _script_in_signs(token: re.Match[str]) -> str:
@@ -209,12 +221,14 @@ def _script_in_signs(token: re.Match[str]) -> str:
         return f"picture {int(token['number'])}"
     index = token["index"]
     is_power = token["side"].lower() == "sup"
+    # Unicode has raised and lowered digits, and not all letters
     if index.isalpha():
         return ("^" if is_power else "_") + index
     return index.translate(_TO_SUPERSCRIPT if is_power else _TO_SUBSCRIPT)
 
 
 def _is_markup(line: re.Match[str], markers: Markers) -> bool:
+    """Whether the start of a line says nothing: its marker, its label or its signs."""
     if line["marker"]:
         after = _FOLLOWING.match(line.string, line.end())
         if after is None or not _TAGS.sub("", after[1]).strip(" }|"):
@@ -235,8 +249,9 @@ def _is_idle(line: re.Match[str], group: str) -> bool:
     if all(map(_COUNTED.fullmatch, words)):  # "5 - 3" and "1: 4" are no items
         sign = line[0].rstrip("*_")[-1]
         return sign in ":\uff1a" and not after[1][0].isdigit()
-    following = {word.rstrip("s") for word in _LABEL_WORD.findall(after[1].lower())}
-    expected = _PARTS | following
+    # "Colours: red and blue colours"; one "s" is as good as none
+    following_words = _LABEL_WORD.findall(after[1].lower())
+    expected = _PARTS.union(word.rstrip("s") for word in following_words)
     for word in words:
         if _COUNTED.fullmatch(word):
             continue

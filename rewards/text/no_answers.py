@@ -104,6 +104,7 @@ def no_answers(
     """
     rows_of: dict[str, array[int]] = {}  # by what they look like
     texts = _Texts()
+    # first by the form of a text, and for those that have none by how often it comes
     for number, sample in enumerate(samples):
         why = failure_in(sample.completion)
         if not why and is_missing(sample):
@@ -113,16 +114,18 @@ def no_answers(
             rows_of.setdefault(why, array("Q")).append(number)
         elif sample.completion.strip():
             texts.add(number, sample.completion)
-    groups = [*rows_of.items()]
+    groups = list(rows_of.items())
     if repeated:
         for numbers, rows in texts.repeated():
+            # the rows are read from where they are, and not kept
             of_text = View(samples, numbers, lambda sample: sample)
             if is_repeated(of_text, samples, rows):
                 groups.append((f"one text for {len(numbers)} rows that differ", numbers))
     no_answer_texts = []
     for why, numbers in groups:
         names = tuple(ids[number] for number in numbers)
-        no_answer_texts.append(NoAnswer(samples[numbers[0]].completion, why, names))
+        text = samples[numbers[0]].completion
+        no_answer_texts.append(NoAnswer(text, why, names))
     return sorted(no_answer_texts, key=lambda no_answer: -len(no_answer.rows))
 
 
@@ -130,37 +133,52 @@ class _Texts:
     """Which rows have one text: 17 bytes a row, and no text."""
 
     def __init__(self) -> None:
-        self._numbers = array("Q")
-        self._marks = array("Q")
-        self._long = bytearray()
+        self._numbers = array("Q")  # of the rows
+        self._marks = array("Q")  # of their texts: equal for equal texts
+        self._long = bytearray()  # whether the text is long
 
     def add(self, number: int, text: str) -> None:
+        """Adds a row. White space does not tell its text from another one."""
+        words = " ".join(text.split())
         self._numbers.append(number)
-        self._marks.append(mark_number(" ".join(text.split())))
+        self._marks.append(mark_number(words))
         self._long.append(is_long(text))
 
     def repeated(self) -> Iterator[tuple["array[int]", int]]:
         """Yields the rows of each text that LEAST_ROWS of them have, in the order of their first
         ones, and how many have the most frequent long text beside it.
         """
+        # sorted by their marks, rows of one text stand together, from `starts` on
         marks = as_numbers(self._marks)
         order = np.argsort(marks, kind="stable")
-        _, starts, counts = np.unique(marks[order], return_index=True, return_counts=True)
+        _, starts, counts = np.unique(
+            marks[order],
+            return_index=True,
+            return_counts=True,
+        )
         firsts = order[starts]
         is_of_long = np.frombuffer(self._long, dtype=bool)[firsts]
-        most = [1, *np.sort(counts[is_of_long])[-2:].tolist()]
+        counts_of_long = np.sort(counts[is_of_long])
+        most = [1, *counts_of_long[-2:].tolist()]
         for group in np.argsort(firsts).tolist():
             count = int(counts[group])
             if count < LEAST_ROWS:
                 continue
-            others = list(most)
-            if is_of_long[group] and count == others[-1]:
-                others.pop()
-            places = np.sort(order[starts[group] : starts[group] + count])
-            yield array("Q", as_numbers(self._numbers)[places].tolist()), others[-1]
+            # the most frequent one compares with the second
+            other_counts = list(most)
+            if is_of_long[group] and count == other_counts[-1]:
+                other_counts.pop()
+            start = starts[group]
+            places = np.sort(order[start : start + count])
+            numbers = as_numbers(self._numbers)[places]
+            yield array("Q", numbers.tolist()), other_counts[-1]
 
 
-def in_a_sentence(no_answer_texts: Sequence[NoAnswer], count: int, what: str) -> str:
+def in_a_sentence(
+    no_answer_texts: Sequence[NoAnswer],
+    count: int,
+    what: str,
+) -> str:
     """Returns how many of `count` answers look like failures, and which. what: the answers, in a
     word or two.
     """
@@ -184,18 +202,23 @@ def failure_in(text: str) -> str:
     if _TRACEBACK.search(head):
         return "what a program prints as it stops"
     if _PAGE.match(head):
+        # the page may be an answer: its titles say what it is
         titles = " ".join(_TITLE.findall(head))
-        failed = any(form.search(titles) for form in (_STATUS, _NAMED_EXCEPTION, _SPOKEN, _PHRASE))
+        forms = (_STATUS, _NAMED_EXCEPTION, _SPOKEN, _PHRASE)
+        failed = any(form.search(titles) for form in forms)
         return "an HTML page of an error" if failed else ""
     if is_error_object(text):
         return "an object with the key error"
     named = _NAMED_EXCEPTION.match(head) or _SPOKEN.match(head)
     status = _STATUS.search(head[:200])
-    if status and not (named and named["name"].lower() not in ("error", "exception")):
+    # a name says more than a status, and a status more than the bare word "error"
+    has_name = named is not None and named["name"].lower() not in ("error", "exception")
+    if status and not has_name:
         return f"an HTTP status, {status['code'] or status['other']}"
     if named:
         return f"named like an exception, {named['name']}"
     phrase = _PHRASE.match(head)
+    # "Conflict", of one word, is a caption too
     if phrase and " " in phrase["phrase"]:
         return f"an HTTP status, {phrase['phrase']}"
     return ""
@@ -203,14 +226,17 @@ def failure_in(text: str) -> str:
 
 def is_error_object(text: str) -> bool:
     """Whether the text is a JSON object, maybe cut, that holds an error."""
+    # a fence around it; what begins with a brace is not copied
     if text[:1].isspace() or text[:1] not in "{[":
-        text = text.strip().removeprefix("```json").strip("`").strip()
+        text = text.strip()
+        text = text.removeprefix("```json").strip("`").strip()
     if not text.startswith(("{", "[")):
         return False
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return bool(_CUT_OBJECT.match(text))
+    # some interfaces put it into a list
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, dict):
@@ -218,7 +244,8 @@ def is_error_object(text: str) -> bool:
     for key, content in value.items():
         if key.lower() in ERROR_KEYS and content:
             return True
-        if key in ("object", "type", "status") and str(content).lower() in ERROR_KEYS:
+        says_kind = key in ("object", "type", "status")  # "object": "error"
+        if says_kind and str(content).lower() in ERROR_KEYS:
             return True
     return False
 
@@ -228,7 +255,9 @@ def is_missing(sample: Sample) -> bool:
     question.
     """
     text = sample.completion.strip()
-    return text in NO_VALUE and not (text == "None" and sample.question)
+    if text == "None" and sample.question:
+        return False
+    return text in NO_VALUE
 
 
 def is_expected(sample: Sample) -> bool:
@@ -243,36 +272,51 @@ def is_expected(sample: Sample) -> bool:
     question = sample.question or ""
     answer = spaced_words(sample.completion)
     question_words = spaced_words(question)
-    return 2 < len(answer) < len(question_words) and answer in question_words
+    # two spaces: no words
+    if not 2 < len(answer) < len(question_words):
+        return False
+    return answer in question_words
 
 
-def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], others: int) -> bool:
+def is_repeated(
+    of_text: Sequence[Sample],
+    samples: Sequence[Sample],
+    rows_of_other: int,
+) -> bool:
     """Whether one text answers too many different rows for chance, and is no answer that may come
-    back. of_text: the samples that have it. others: how many have the most frequent long text
-    beside it.
+    back. of_text: the samples that have it. rows_of_other: how many have the most frequent long
+    text beside it.
     """
     text = of_text[0].completion
-    contents = mark_numbers(repr(identifying_content(*numbered)) for numbered in enumerate(of_text))
+    contents = mark_numbers(
+        repr(identifying_content(number, sample)) for number, sample in enumerate(of_text)
+    )
     different = len(np.unique(contents))
     if different < LEAST_ROWS:
         return False
     has_references = any(any(expected_texts(sample)) for sample in of_text)
+    # too many rows for chance, or far more than any other text has
     share = SHARE_OF_ROWS if has_references else BLIND_SHARE
-    outstanding = has_references and is_long(text) and len(of_text) >= OUTSTANDING * others
-    if different < share * len(samples) and not outstanding:
+    is_frequent = len(of_text) >= OUTSTANDING * rows_of_other
+    is_outstanding = has_references and is_long(text) and is_frequent
+    if different < share * len(samples) and not is_outstanding:
         return False
+    # half of its rows or more expect it
     if 2 * sum(map(is_expected, of_text)) >= len(of_text):
         return False
     if is_long(text):
         return True
+    # a short text may be an answer that comes back, such as "yes"
     if len(of_text) > ALWAYS * len(samples):
         return False
-    if text.strip() not in NO_VALUE and all(map(is_short_answer, of_text)):
+    may_be_value = text.strip() not in NO_VALUE
+    if may_be_value and all(map(is_short_answer, of_text)):
         return False
     return not is_said(text, samples)
 
 
 def is_long(text: str) -> bool:
+    """Whether a text has more words than an answer that may come back."""
     return len(_WORD_OR_SIGN.findall(text)) > SHORT_ANSWER_WORDS
 
 
@@ -282,8 +326,10 @@ def is_short_answer(sample: Sample) -> bool:
     """
     if not _ONE_WORD.fullmatch(sample.completion.strip()):
         return False
+    if sample.question:
+        return True
     lengths = [len(_WORD_OR_SIGN.findall(text)) for text in expected_texts(sample)]
-    return bool(sample.question) or min(lengths, default=0) <= SHORT_ANSWER_WORDS
+    return min(lengths, default=0) <= SHORT_ANSWER_WORDS
 
 
 def is_said(text: str, samples: Iterable[Sample]) -> bool:
@@ -300,17 +346,22 @@ def is_said(text: str, samples: Iterable[Sample]) -> bool:
 
 def spaced_words(text: str) -> str:
     """Returns the lower-case words but for articles, with a space around each."""
-    words = [word for word in _WORD_OR_SIGN.findall(text.lower()) if word not in ("a", "an", "the")]
-    return f" {' '.join(words)} "
+    words = _WORD_OR_SIGN.findall(text.lower())
+    without_articles = [word for word in words if word not in ("a", "an", "the")]
+    return f" {' '.join(without_articles)} "
 
 
 def content_of_text(text: str) -> set[str]:
+    """Returns the lower-case words without stop words."""
     return set(_WORD_OR_SIGN.findall(text.lower())) - STOP_WORDS
 
 
 def expected_texts(sample: Sample) -> list[str]:
     """Returns the texts that say what is right for a row."""
-    return [*sample.references, *sample.answers, *filter(None, [sample.context])]
+    texts = [*sample.references, *sample.answers]
+    if sample.context:
+        texts.append(sample.context)
+    return texts
 
 
 def identifying_content(number: int, sample: Sample) -> tuple[object, ...]:

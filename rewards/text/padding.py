@@ -34,7 +34,10 @@ _TAG_NAME = re.compile(r"</?[^\s<>/]*")
 _RUN = re.compile(rf"([^\w\s]{{1,4}}?)\1{{{IN_A_ROW},}}+")
 
 
-def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
+def find_padding(
+    text: str,
+    unread: Sequence[tuple[int, int, str]],
+) -> Filler:
     """Returns the padding of a text as it was written, as a share of its characters.
 
     unread: what of it is not read (`Reading.unread`). Time is linear in the text's length.
@@ -42,21 +45,25 @@ def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
     pieces: list[tuple[int, int, str]] = []
     empty_tags = 0
     for start, end in _places_of_markup(text, unread):
-        counts: Counter[str] = Counter()
-        length = 0
-        opened = ""
+        counts: Counter[str] = Counter()  # of each mark in this place
+        length = 0  # of the marks up to here
+        opened = ""  # the mark before, if it opens a tag
         for mark in _MARK.finditer(text, start, end):
             name = _name_of(mark[0])
             counts[name] += 1
             length += len(mark[0])
+            # "<b></b>": from the fourth on it counts as too many of one mark
             if opened and name == f"</{opened[1:]}":
                 empty_tags += 1
                 if empty_tags > EMPTY_TAGS:
                     counts[name] += SAME_MARKS
-            opened = name if name.startswith("<") and not name.startswith("</") else ""
+            is_opening = name.startswith("<") and not name.startswith("</")
+            opened = name if is_opening else ""
+            following = text[mark.end() : mark.end() + 1]
+            is_line = mark["line"] is not None and following in ("", "\n")
             if counts[name] > SAME_MARKS or length > MOST_MARKUP_CHARACTERS:
                 pieces.append((mark.start(), mark.end(), PADDING))
-            elif mark["line"] is None or text[mark.end() : mark.end() + 1] not in ("", "\n"):
+            elif not is_line:
                 for run in _RUN.finditer(text, mark.start(), mark.end()):
                     few = run.start() + IN_A_ROW * len(run[1])
                     pieces.append((few, run.end(), PADDING))
@@ -69,7 +76,7 @@ def _places_of_markup(
     text: str, unread: Sequence[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int]]:
     """Yields the characters [start, end) of markup that nothing but white space divides."""
-    at, reached = -1, -1
+    at = reached = -1  # the place that is not finished, -1 where there is none
     for start, end, kind in unread:
         if kind in NO_MARKUP:
             continue
@@ -78,7 +85,8 @@ def _places_of_markup(
             continue
         if at >= 0:
             yield at, reached
-        at, reached = start, end
+        at = start
+        reached = end
     if at >= 0:
         yield at, reached
 
@@ -90,12 +98,20 @@ def _name_of(mark: str) -> str:
     return mark.casefold()
 
 
-def _joined_pieces(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _joined_pieces(
+    text: str,
+    pieces: Sequence[tuple[int, int, str]],
+) -> list[tuple[int, int, str]]:
     """Returns the pieces, with those joined that only white space divides."""
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:
-        if joined and not text[joined[-1][1] : start].strip():
-            joined[-1] = (joined[-1][0], end, reason)
-        else:
+        if not joined:
             joined.append((start, end, reason))
+            continue
+        last_start, last_end, _ = joined[-1]
+        between = text[last_end:start]
+        if between.strip():
+            joined.append((start, end, reason))
+        else:
+            joined[-1] = (last_start, end, reason)
     return joined

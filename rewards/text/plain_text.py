@@ -23,7 +23,7 @@ _LOOK_ALIKE = str.maketrans("\u2010\u2011\u2019", "--'") | str.maketrans(
 )
 _FILLERS = "\u115f\u1160\u3164\uffa0"  # letters without a glyph
 MOST_PLAIN_CHARACTERS = 4  # letters that one character may become
-_REMOVED = ("Cf", "Mn", "Me")
+_REMOVED = ("Cf", "Mn", "Me")  # Unicode's categories of format characters and combining marks
 _HEDGE = re.compile(
     r"\bwhat (?:appears?|seems?) to be |\bwhat looks? like "
     r"|\bwhat (?:is|are) (?:probably|likely|possibly) "
@@ -36,13 +36,21 @@ def plain_text(text: str) -> tuple[str, Sequence[int]]:
     """
     reading = read_text(text)
     text = reading.plain
-    hedges = {place for hedge in _HEDGE.finditer(text) for place in range(*hedge.span())}
+    hedges: set[int] = set()  # the places of their characters
+    for hedge in _HEDGE.finditer(text):
+        hedges.update(range(*hedge.span()))
+    # nearly always, and without a look at each character
     if not hedges and text.isascii() and text.isprintable():
         return text, reading.origin
-    pieces = [
-        "" if place in hedges else unhidden(character) for place, character in enumerate(text)
-    ]
-    origin = [place for place, piece in zip(reading.origin, pieces, strict=True) for _ in piece]
+    pieces = []
+    origin = []
+    for number, (character, place) in enumerate(zip(text, reading.origin, strict=True)):
+        if number in hedges:
+            continue
+        # one character may become none or several letters, all of which come from its place
+        letters = unhidden(character)
+        pieces.append(letters)
+        origin += [place] * len(letters)
     return "".join(pieces), origin
 
 
@@ -54,9 +62,11 @@ def unhidden(character: str) -> str:
     if unicodedata.category(character) in _REMOVED or character in _FILLERS:
         return ""
     letters = unicodedata.normalize("NFKD", character).translate(_LOOK_ALIKE)
+    # a Latin letter, perhaps with accents behind it, which go
     if letters[0].isascii():
         return "".join(letter for letter in letters if not unicodedata.combining(letter))
+    # in other scripts an accent is part of the letter
     composed = unicodedata.normalize("NFKC", character)
-    return (
-        composed if len(composed) <= MOST_PLAIN_CHARACTERS else character
-    )  # U+FDFA has 18 letters
+    if len(composed) > MOST_PLAIN_CHARACTERS:
+        return character  # U+FDFA would have 18 letters
+    return composed

@@ -58,6 +58,7 @@ def marks_in(*templates: str) -> tuple[Mark, ...]:
         for line in literal_lines(template):
             letters = "".join(map(unhidden, line)).strip()
             mark = _mark_of(letters) if letters else None
+            # by its pattern: templates share lines
             if mark is not None:
                 marks[mark.pattern.pattern] = mark
     return tuple(marks.values())
@@ -69,16 +70,22 @@ def _mark_of(line: str) -> Mark | None:
     line = line.casefold()
     words = tuple(_MARK_WORD.findall(line))
     first, last = line[0], line[-1]
-    is_enclosed = not first.isalnum() and not last.isalnum() and first not in EXAMPLE_SIGNS
+    is_between_signs = not first.isalnum() and not last.isalnum()
+    is_enclosed = is_between_signs and first not in EXAMPLE_SIGNS
     stands_out = is_enclosed or is_capital
     if not words and len(line) >= MARK_SIGNS:
+        # "---"
         spelled = rf"^[^\S\n]*({re.escape(line)})"
     elif len(words) == 1 and is_enclosed and words[0] != _ANY_NUMBER:
-        opening, closing = line.split(words[0])
-        spelled = rf"{_spaced(opening)}\s*({re.escape(words[0])})\s*{_spaced(closing)}"
+        # "[Text]": with its signs, for the word alone is in any text
+        (word,) = words
+        opening, closing = line.split(word)
+        spelled = rf"{_spaced(opening)}\s*({re.escape(word)})\s*{_spaced(closing)}"
     elif len(words) >= PROSE_WORDS or (len(words) >= SURE_WORDS and stands_out):
+        # so many words in a row that no sign is needed
         spelled = rf"(?<![^\W_]){_in_a_row(words)}(?![^\W_])"
     elif len(words) > 1 and stands_out:
+        # "[Text ends]", between any signs
         spelled = rf"{_OPENS}{_in_a_row(words)}{_CLOSES}"
     else:
         return None
@@ -88,7 +95,8 @@ def _mark_of(line: str) -> Mark | None:
 
 def _spaced(signs: str) -> str:
     """Returns the pattern of the signs, with white space anywhere between them."""
-    return r"\s*".join(map(re.escape, signs.replace(" ", "")))
+    without_spaces = signs.replace(" ", "")
+    return r"\s*".join(map(re.escape, without_spaces))
 
 
 def _in_a_row(words: Sequence[str]) -> str:
@@ -100,9 +108,15 @@ def _in_a_row(words: Sequence[str]) -> str:
     return _BETWEEN_WORDS.join(groups)
 
 
-def fill_masked(template: str, marks: tuple[Mark, ...], **values: str) -> str:
+def fill_masked(
+    template: str,
+    marks: tuple[Mark, ...],
+    **values: str,
+) -> str:
     """Returns the filled template, in which no value spells a mark. Raises KeyError as `fill`."""
-    masked = {name: mask(value, marks) for name, value in values.items()}
+    masked = {}
+    for name, value in values.items():
+        masked[name] = mask(value, marks)
     return fill(template, **masked)
 
 
@@ -114,8 +128,10 @@ def mask(text: str, marks: tuple[Mark, ...]) -> str:
     Case, width and accents do not matter, nor do invisible characters within a word or anything
     between the words.
     """
-    if text.isascii() and _PRINTABLE.fullmatch(text) and not _spells_any(text.casefold(), marks):
+    is_plain = text.isascii() and _PRINTABLE.fullmatch(text) is not None
+    if is_plain and not _spells_any(text.casefold(), marks):
         return text  # almost always, and without a look at each character
+    # the text as it is read, in lower case, in which one character may be several letters or none
     letters: list[str] = []
     places: list[int] = []  # of each letter in the text
     for place, character in enumerate(text):
@@ -129,7 +145,8 @@ def mask(text: str, marks: tuple[Mark, ...]) -> str:
             continue
         for match in mark.pattern.finditer(folded):
             for number in range(1, mark.pattern.groups + 1):
-                stars.update(places[match.start(number) : match.end(number)])
+                start, end = match.span(number)
+                stars.update(places[start:end])
     if not stars:
         return text
     characters = list(text)
@@ -146,6 +163,7 @@ def _spells_any(letters: str, marks: Sequence[Mark]) -> bool:
 
 
 def _has_all_words(letters: str, mark: Mark) -> bool:
+    """Whether all words of a mark stand in the letters, which are in lower case."""
     return all(word in letters for word in mark.words)
 
 
@@ -165,4 +183,5 @@ def one_line(text: str) -> str:
     """
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else " " for sign in text)
-    return " ".join(_QUOTES.sub("'", text).split())
+    words = without_quotes(text).split()
+    return " ".join(words)

@@ -177,6 +177,7 @@ FORMS: tuple[TurnMark, ...] = (
 def joined_forms(forms: Sequence[TurnMark]) -> str:
     """Returns one pattern of all forms, with a group for each name."""
     alternatives = []
+    # a pattern has a name once, so that rows of one name must stand together
     for name, rows in groupby(forms, key=attrgetter("name")):
         patterns = "|".join(row.pattern for row in rows)
         alternatives.append(f"(?P<{name}>{patterns})" if name else patterns)
@@ -212,22 +213,28 @@ def visible_ranges(text: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end, kind in parts_of(text) if not kind]
 
 
-def parts_of(text: str) -> list[tuple[int, int, str]]:
+def parts_of(
+    text: str,
+) -> list[tuple[int, int, str]]:
     """Returns the text in parts (start, end, kind), in order. The kind is "" for what is shown, and
     says what the others are.
     """
     parts = []
     for start, end, kind in _turns(text):
-        calls = [] if kind else list(calls_in(text, start, end))
         at = start
-        for begin, stop in calls:
-            parts += [(at, begin, ""), (begin, stop, TOOLS)]
-            at = stop
+        # a call within reasoning is reasoning
+        if not kind:
+            for begin, stop in calls_in(text, start, end):
+                parts.append((at, begin, ""))
+                parts.append((begin, stop, TOOLS))
+                at = stop
         parts.append((at, end, kind))
     return parts
 
 
-def _turns(text: str) -> list[tuple[int, int, str]]:
+def _turns(
+    text: str,
+) -> list[tuple[int, int, str]]:
     """Returns the parts with the calls of tools in them.
 
     What stands before a first end of reasoning without a start is reasoning. Turns of others hide
@@ -240,34 +247,48 @@ def _turns(text: str) -> list[tuple[int, int, str]]:
     thinking = ""  # the mark that opened the reasoning
     ended = False  # whether reasoning has ended
     marks = list(TURN_MARKS.finditer(text))
-    last = max((mark.start() for mark in marks if mark.lastgroup == "answers"), default=0)
+    last_answer = 0  # where the last plain answer begins
     for mark in marks:
-        name, start, end = mark.lastgroup, mark.start(), mark.end()
+        if mark.lastgroup == "answers":
+            last_answer = mark.start()
+    for mark in marks:
+        name = mark.lastgroup
+        start, end = mark.span()
+        # a form that only looks like a mark, and any mark within reasoning
         if name is None or (thinking and name not in ("close", "unused")):
             continue
-        if name == "asks" and start > last:
+        # a plain question counts only where a plain answer follows
+        if name == "asks" and start > last_answer:
             continue
         if name == "unused":  # it ends what such a token began
             if not thinking.startswith("<unused"):
                 continue
             name = "close"
         if name == "close":
-            if thinking or not ended:
-                if not thinking:
-                    parts = [_as_reasoning(part) for part in parts]
-                parts.append((at, end, REASONING))
-                at, thinking, ended = end, "", True
+            # a second end of reasoning that nothing began is a word of the answer
+            if ended and not thinking:
+                continue
+            # all before an end without a start was reasoning
+            if not thinking:
+                parts = [_as_reasoning(part) for part in parts]
+            parts.append((at, end, REASONING))
+            at = end
+            thinking = ""
+            ended = True
             continue
         if from_model and not answered:
             answered = _has_letters(text, at, start)
+        # the writer goes on: "Answer:" within its own turn is a label
         if from_model and (name == "answers" or (name == "own" and answered)):
             continue
         parts.append((at, start, "" if from_model else OTHERS))
         parts.append((start, end, _KIND_OF_MARK[name]))
         at = end
         thinking = mark[0].lower() if name == "open" else ""
+        # nothing of the writer's follows its answer
         if answered and name in ("other", "asks", "end"):
-            parts.append((at, len(text), AFTER_END if name == "end" else OTHERS))
+            kind = AFTER_END if name == "end" else OTHERS
+            parts.append((at, len(text), kind))
             return parts
         if name not in ("open", "end"):
             from_model = name in ("own", "answers")
@@ -281,6 +302,9 @@ def _has_letters(text: str, start: int, end: int) -> bool:
     return any(piece[1] for piece in pieces)
 
 
-def _as_reasoning(part: tuple[int, int, str]) -> tuple[int, int, str]:
+def _as_reasoning(
+    part: tuple[int, int, str],
+) -> tuple[int, int, str]:
+    """Returns what was shown as reasoning, and any other part as it is."""
     start, end, kind = part
     return start, end, kind or REASONING

@@ -11,7 +11,13 @@ from collections.abc import Iterator
 
 from spanreward.rewards.text.pieces import TOKENS, Piece
 
-_SPACES = {"\u0120": " ", "\u2581": " ", "\u010a": "\n", "\u0109": "\t", "\u010d": ""}
+_SPACES = {
+    "\u0120": " ",
+    "\u2581": " ",
+    "\u010a": "\n",
+    "\u0109": "\t",
+    "\u010d": "",  # a carriage return, beside the line break that follows
+}
 _TOKEN_SIGNS = "".join(_SPACES)
 _MARKED_TOKEN = re.compile(
     rf"(?P<special><[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]>)|(?P<sign>[{_TOKEN_SIGNS}])"
@@ -26,11 +32,18 @@ def _bytes_of_letters() -> dict[str, int]:
     """Returns the byte of each letter by which byte-level tokenizers write it: printable ones stand
     for themselves, the others follow from U+0100 on.
     """
-    printable = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+    printable = [
+        *range(0x21, 0x7F),  # ASCII
+        *range(0xA1, 0xAD),  # Latin-1, up to the soft hyphen, which cannot be seen
+        *range(0xAE, 0x100),
+    ]
     letters = {chr(byte): byte for byte in printable}
+    # the others in their order: the space, byte 0x20, is the 33rd of them and becomes U+0120
+    following = 0x100
     for byte in range(256):
-        if chr(byte) not in letters or letters[chr(byte)] != byte:
-            letters[chr(0x100 + len(letters) - len(printable))] = byte
+        if byte not in printable:
+            letters[chr(following)] = byte
+            following += 1
     return letters
 
 
@@ -42,6 +55,7 @@ def without_token_marks(text: str) -> Iterator[Piece]:
     if not _stand_for_spaces(text):
         yield 0, len(text)
         return
+    # only where these stand letters may be bytes: "▁" is of tokenizers that write letters
     byte_level = "\u0120" in text or "\u010a" in text
     at = 0
     for token in _MARKED_TOKEN.finditer(text):
@@ -52,6 +66,7 @@ def without_token_marks(text: str) -> Iterator[Piece]:
         at = end
         if token["sign"]:
             yield start, end, TOKENS
+            # the sign before the first word stands for no space
             if start > 0:
                 yield _SPACES[token["sign"]], start
         else:
@@ -60,11 +75,15 @@ def without_token_marks(text: str) -> Iterator[Piece]:
 
 
 def _stand_for_spaces(text: str) -> bool:
-    signs = [token.start() for token in _MARKED_TOKEN.finditer(text) if token["sign"]]
-    if not signs or _DRAWN.search(text) or not (len(signs) > 1 or _WITHIN.search(text)):
+    """Whether the signs stand for white space here, and not for themselves."""
+    count = sum(1 for token in _MARKED_TOKEN.finditer(text) if token["sign"])
+    if not count or _DRAWN.search(text):
+        return False
+    # one alone may be a letter, unless it stands where none does
+    if count == 1 and not _WITHIN.search(text):
         return False
     spaces = sum(map(str.isspace, text))
-    return spaces * RARE <= len(signs)
+    return spaces * RARE <= count
 
 
 def _decoded_bytes(token: re.Match[str]) -> Iterator[Piece]:
@@ -73,11 +92,13 @@ def _decoded_bytes(token: re.Match[str]) -> Iterator[Piece]:
     """
     start, end = token.span()
     try:
-        decoded = bytes(_BYTES[letter] for letter in token["bytes"]).decode()
+        codes = bytes(_BYTES[letter] for letter in token["bytes"])
+        decoded = codes.decode()
     except (KeyError, UnicodeDecodeError):
         yield start, end
         return
     yield start, end, TOKENS
+    # each character comes from as many letters as it has bytes
     for character in decoded:
         yield character, start
         start += len(character.encode())

@@ -24,11 +24,16 @@ _ENDS = {
     ),
     "python": re.compile(r"<\|eom_id\|>"),
 }
+# before the JSON of a call, with the tool's name: "[TOOL_CALLS]search[ARGS] {"
 _WHITE_SPACE = re.compile(r"\s*+(?:[\w.-]{1,80}+(?:\[ARGS\])?\s*+)?(?=[\[{])")
 _DECODER = json.JSONDecoder()
 
 
-def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def calls_in(
+    text: str,
+    start: int,
+    end: int,
+) -> Iterator[tuple[int, int]]:
     """Yields the characters [start, end) of each call, or of what a tool gave back, in order and by
     linear time.
     """
@@ -40,14 +45,21 @@ def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield opened.start(), start
 
 
-def _end_of(text: str, opened: re.Match[str], end: int) -> int:
+def _end_of(
+    text: str,
+    opened: re.Match[str],
+    end: int,
+) -> int:
+    """Returns the end of the call that this mark opens, at most `end`."""
     kind = opened.lastgroup or ""
+    # Mistral's list has no mark at its end
     if kind == "list":
         return _end_of_json(text, opened.end(), end)
     name = re.escape(opened[kind])
     closed = rf"</{name}\s*>"
     if kind == "upper":
         closed = rf"\[/{name}\]"
+    # the others end by their own name
     sign = _ENDS.get(kind) or re.compile(closed, re.IGNORECASE)
     match = sign.search(text, opened.end(), end)
     if match is None:
@@ -61,6 +73,7 @@ def _end_of_json(text: str, start: int, end: int) -> int:
     if space is None:
         return end
     try:
+        # text[:end]: the value must not go on into another turn
         _, stop = _DECODER.raw_decode(text[:end], space.end())
     except (ValueError, RecursionError):
         return end

@@ -64,7 +64,11 @@ class Reading:
     origin: Sequence[int]
     unread: tuple[tuple[int, int, str], ...] = ()
 
-    def written(self, start: int, end: int) -> tuple[int, int]:
+    def written(
+        self,
+        start: int,
+        end: int,
+    ) -> tuple[int, int]:
         """Returns where the plain characters [start, end), at least one, were written."""
         return self.origin[start], self.origin[end - 1] + 1
 
@@ -83,13 +87,18 @@ def read_text(text: str, answers: bool = False) -> Reading:
     if once.plain == text:
         return whole
     once = _settled(once, kinds, stages)
+    # what is put for a dropped character has its place, which counts as read
     for character, place in zip(once.plain, once.origin, strict=True):
         if not character.isspace():
             kinds[place] = ""
     return Reading(once.plain, once.origin, tuple(_ranges(text, kinds)))
 
 
-def _settled(once: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
+def _settled(
+    once: Reading,
+    kinds: list[str],
+    stages: Sequence[Stage],
+) -> Reading:
     """Returns the reading that a further reading does not change. Signs that would now be markup
     become spaces.
     """
@@ -97,13 +106,22 @@ def _settled(once: Reading, kinds: list[str], stages: Sequence[Stage]) -> Readin
         trial = [""] * len(kinds)
         if _read_in_stages(once, trial, stages).plain == once.plain:
             return once
-        once = _read_in_stages(_blanked(once, trial, kinds), kinds, stages)
-    if _read_in_stages(once, [""] * len(kinds), stages).plain == once.plain:
+        blanked = _blanked(once, trial, kinds)
+        once = _read_in_stages(blanked, kinds, stages)
+    trial = [""] * len(kinds)
+    if _read_in_stages(once, trial, stages).plain == once.plain:
         return once
-    return _read_in_stages(_blanked(once, [MARKDOWN] * len(kinds), kinds), kinds, stages)
+    # a text that goes on making new markup loses all signs that could
+    all_signs = [MARKDOWN] * len(kinds)
+    blanked = _blanked(once, all_signs, kinds)
+    return _read_in_stages(blanked, kinds, stages)
 
 
-def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Reading:
+def _blanked(
+    reading: Reading,
+    trial: Sequence[str],
+    kinds: list[str],
+) -> Reading:
     """Returns the reading with spaces for the signs of markup that have a kind in this trial."""
     characters = list(reading.plain)
     for sign in _SIGN_LEFT_BEHIND.finditer(reading.plain):
@@ -114,44 +132,63 @@ def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Readin
     return Reading("".join(characters), reading.origin)
 
 
-def _read_in_stages(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
+def _read_in_stages(
+    reading: Reading,
+    kinds: list[str],
+    stages: Sequence[Stage],
+) -> Reading:
     """Returns the reading of a plain text, without white space before what is dropped at its end.
 
     What is dropped gets its kind, where it has none.
     """
-    last = reading.origin[-1:]
+    last = list(reading.origin[-1:])
     for stage in stages:
         reading = _after_stage(reading, stage, kinds)
-    keeps_end = list(reading.origin[-1:]) == list(last)
-    end = len(reading.plain if keeps_end else reading.plain.rstrip())
+    keeps_end = list(reading.origin[-1:]) == last
+    end = len(reading.plain)
+    # white space at the end that the text itself had stays
+    if not keeps_end:
+        end = len(reading.plain.rstrip())
     return Reading(reading.plain[:end], reading.origin[:end])
 
 
-def _after_stage(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
-    """Returns what a stage keeps and puts."""
-    text, origin = reading.plain, reading.origin
+def _after_stage(
+    reading: Reading,
+    stage: Stage,
+    kinds: list[str],
+) -> Reading:
+    """Returns what a stage keeps and puts. Gives what it drops its kind in `kinds`."""
+    text = reading.plain
+    origin = reading.origin
     pieces = list(stage(text))
+    # most stages leave most texts as they are
     if pieces == [(0, len(text))]:
         return reading
     parts: list[str] = []
     places: list[int] = []
     for piece in pieces:
         if len(piece) == 3:
+            # what goes: the first stage that drops a character says why
             start, end, kind = piece
             for place in origin[start:end]:
                 kinds[place] = kinds[place] or kind
         elif isinstance(piece[0], str):
+            # what is put: all of it comes from one place
             put, place = piece
             parts.append(put)
             places += [origin[place]] * len(put)
         else:
+            # what stays
             start, end = piece
             parts.append(text[start:end])
             places += origin[start:end]
     return Reading("".join(parts), places)
 
 
-def _ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+def _ranges(
+    text: str,
+    kinds: Sequence[str],
+) -> Iterator[tuple[int, int, str]]:
     """Yields each run of characters of a kind, without white space at its ends."""
     start = 0
     for kind, run in groupby(kinds):
@@ -203,4 +240,5 @@ WITH_ANSWERS: tuple[Stage, ...] = (
     without_markup,
     _without_quotes,
 )
+# answers go before JSON and LaTeX are read, and after the parts that no reader is shown
 STAGES = (*WITH_ANSWERS[:3], without_answer, *WITH_ANSWERS[3:])

@@ -36,10 +36,11 @@ def read_list(answer: str) -> list[Any] | None:
     if no word follows it. One that the token limit cut has all but its last entry. Loose quotes and
     commas are read as YAML reads them.
     """
-    answer_text = answer[:MOST_CHARACTERS].rpartition("</think>")[2]
+    _, _, answer_text = answer[:MOST_CHARACTERS].rpartition("</think>")
     opening = START.search(answer_text)
     begins = opening.start() if opening else 0
     end = answer_text.rfind("]") + 1
+    # from the first sign that may open a list to the last that may close one
     written = answer_text[begins:end] if opening else ""
     entries: list[Any] | None = None
     try:
@@ -47,12 +48,15 @@ def read_list(answer: str) -> list[Any] | None:
     except ValueError as error:
         with suppress(ValueError):
             if not str(error).startswith("EOF "):
-                entries = encodable({"list": read_yaml(written, "it")}, "it")["list"]
+                read = {"list": read_yaml(written, "it")}
+                entries = encodable(read, "it")["list"]
             elif opening:
+                # it breaks off: its last entry may be half of one
                 begun = from_json(answer_text[begins:], allow_partial="trailing-strings")
                 entries = begun[:-1] or None
     if entries is None:
         return None
+    # "[] is what I would write if" says nothing
     if not entries and WORD_BEHIND.search(answer_text[end:]):
         return None
     return entries[:MOST_ENTRIES]
