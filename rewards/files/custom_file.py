@@ -30,7 +30,9 @@ class FileFinder:
 
     @staticmethod
     def find_spec(
-        name: str, path: Sequence[str] | None, target: ModuleType | None = None
+        name: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         if not name.startswith(BELOW):
             return None
@@ -45,7 +47,11 @@ def is_custom(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
 
 
-def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
+def custom_part(
+    name: str,
+    base: type,
+    options: Mapping[str, Any],
+) -> Any:
     """Returns the class of FILE.py:NAME, or the object of that name that is a `base` already.
 
     The file's path is relative to the working folder; it runs once per process. Raises ValueError
@@ -74,7 +80,12 @@ def custom_function(name: str) -> Callable[..., Any]:
     return function
 
 
-def _named_part(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
+def _named_part(
+    name: str,
+    fits: Callable[[Any], bool],
+    what: str,
+    cure: str,
+) -> Any:
     """Returns what FILE.py:NAME names.
 
     Raises ValueError, with the file's nearest name, for nothing that fits.

@@ -30,7 +30,11 @@ class Earlier:
     judge failed.
     """
 
-    def __init__(self, lines: Iterable[EarlierLine], failed: Container[str]) -> None:
+    def __init__(
+        self,
+        lines: Iterable[EarlierLine],
+        failed: Container[str],
+    ) -> None:
         marks, ids = array("Q"), array("Q")
         scored, has_failed = bytearray(), bytearray()
         for line in lines:
@@ -67,13 +71,20 @@ class Earlier:
         places[met] = scored[places[met]]
         return places
 
-    def knows(self, marks: Numbers, ids: Numbers) -> npt.NDArray[np.bool_]:
+    def knows(
+        self,
+        marks: Numbers,
+        ids: Numbers,
+    ) -> npt.NDArray[np.bool_]:
         """Returns of each row whether a line, with or without a score, has its mark or its id."""
         fingerprints = np.concatenate((self.marks, self.ids))
         return np.isin(marks, fingerprints) | np.isin(ids, fingerprints)
 
 
-def by_fingerprint(lines: Sequence[EarlierLine], marks: Iterable[str]) -> dict[int, EarlierLine]:
+def by_fingerprint(
+    lines: Sequence[EarlierLine],
+    marks: Iterable[str],
+) -> dict[int, EarlierLine]:
     """Returns the rows' lines, by the row's number; equal rows have one each. marks: the
     fingerprints of the rows.
     """

@@ -41,7 +41,10 @@ class JsonAndBytes:
         self._behind = bytearray(content[text_end:])
         return self._decoder.decode(content[LENGTH_BYTES:text_end].decode("utf-8", "surrogatepass"))
 
-    def _place_of(self, part: Any) -> dict[str, list[int]]:
+    def _place_of(
+        self,
+        part: Any,
+    ) -> dict[str, list[int]]:
         if not isinstance(part, bytes):
             raise TypeError(f"{type(part).__name__} is neither JSON nor bytes")
         start = len(self._behind)

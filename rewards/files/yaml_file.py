@@ -39,7 +39,10 @@ def read_yaml(text: str, where: str) -> Any:
         raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
 
 
-def size_of(node: yaml.Node, sizes: dict[int, int]) -> int:
+def size_of(
+    node: yaml.Node,
+    sizes: dict[int, int],
+) -> int:
     """Returns a node's values with aliases expanded.
 
     Raises ValueError for one in itself, and for a repeated key.

@@ -199,7 +199,11 @@ class Judge(ABC):
         self._count_questions(len(questions))
         return sound(_distinctly(self, questions, partial(self.rate_each, scale=scale)))
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> list[str | Failure]:
         """Returns one text of at most max_tokens tokens for each question, in order, or a Failure.
 
         Equal questions are asked once.
@@ -213,7 +217,11 @@ class Judge(ABC):
         """Answers `rate` for questions that all differ, at least one."""
         raise NotImplementedError(f"the judge {self!r} cannot rate: define rate_each.")
 
-    def write_each(self, questions: Sequence[Question], max_tokens: int) -> Sequence[str | Failure]:
+    def write_each(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> Sequence[str | Failure]:
         """Answers `write` for questions that all differ, at least one."""
         raise NotImplementedError(f"the judge {self!r} cannot write: define write_each.")
 
@@ -263,7 +271,9 @@ class Judge(ABC):
 
 
 def _distinctly(
-    judge: Judge, questions: Sequence[Question], ask: Callable[[Sequence[Question]], Sequence[Any]]
+    judge: Judge,
+    questions: Sequence[Question],
+    ask: Callable[[Sequence[Question]], Sequence[Any]],
 ) -> list[Any]:
     """Returns an answer per question, in order. `ask` gets those that differ and that the judge can
     see, and is not called without a question.
@@ -299,7 +309,8 @@ def _with_a_list(question: Question) -> Question:
 
 
 def _answers(
-    questions: Sequence[Question], ask: Callable[[Sequence[Question]], Sequence[Any]]
+    questions: Sequence[Question],
+    ask: Callable[[Sequence[Question]], Sequence[Any]],
 ) -> Sequence[Any]:
     """Returns an answer per question. Where a judge raises for several, it is asked by halves, and
     a question for which it raises alone is a Failure.
@@ -317,7 +328,10 @@ def _answers(
     return by_halves(questions, ask, _unanswered, time_for_more(start))
 
 
-def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence[Any]]) -> bool:
+def _raises_for(
+    question: Question,
+    ask: Callable[[Sequence[Question]], Sequence[Any]],
+) -> bool:
     try:
         ask([question])
     except Exception:
@@ -399,7 +413,10 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
         yield
 
 
-def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Failure]:
+def heard(
+    count: int,
+    ask: Callable[[], Sequence[T | Failure]],
+) -> list[T | Failure]:
     """Returns `count` answers of one judge of several, or as many Failures if it raises: the
     others' answers stay.
     """

@@ -51,7 +51,10 @@ class CachedJudge(OuterJudge):
     _takes_shared = True
 
     def __init__(
-        self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30
+        self,
+        judge: Judge,
+        path: str | Path | None = None,
+        max_bytes: int = 1 << 30,
     ) -> None:
         super().__init__(judge)
         file = CACHE / "ratings.sqlite" if path is None else Path(path).expanduser()
@@ -100,7 +103,11 @@ class CachedJudge(OuterJudge):
         self.misses += len(unknown)
         return [ratings[key] for key in keys]
 
-    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> list[str | Failure]:
         keys = self._keys(questions, {"write": max_tokens})
         texts: dict[str, str | Failure] = {**self._look_up(keys)}
         unknown = _unanswered_questions(texts, keys, questions)
@@ -114,10 +121,17 @@ class CachedJudge(OuterJudge):
         self.misses += len(unknown)
         return [texts[key] for key in keys]
 
-    def _keys(self, questions: Sequence[Question], request: Mapping[str, Any]) -> list[str]:
+    def _keys(
+        self,
+        questions: Sequence[Question],
+        request: Mapping[str, Any],
+    ) -> list[str]:
         return question_keys(questions, {"reading": READING, "judge": self.name, **request})
 
-    def _look_up(self, keys: Sequence[str]) -> dict[str, Any]:
+    def _look_up(
+        self,
+        keys: Sequence[str],
+    ) -> dict[str, Any]:
         """Returns the answers in the file, as `_keep` wrote them."""
         answers: dict[str, Any] = {}
         for key, value in self.store.read(keys).items():
@@ -130,7 +144,10 @@ class CachedJudge(OuterJudge):
             self.judge.__enter__()
             self._awake = True
 
-    def _keep(self, answers: Mapping[str, Rating | Failure] | Mapping[str, str | Failure]) -> None:
+    def _keep(
+        self,
+        answers: Mapping[str, Rating | Failure] | Mapping[str, str | Failure],
+    ) -> None:
         """Writes the answers to the file, but no Failure."""
         values: dict[str, bytes] = {}
         for key, answer in answers.items():
@@ -140,7 +157,9 @@ class CachedJudge(OuterJudge):
 
 
 def _unanswered_questions(
-    answers: Mapping[str, Any], keys: Sequence[str], questions: Sequence[Question]
+    answers: Mapping[str, Any],
+    keys: Sequence[str],
+    questions: Sequence[Question],
 ) -> dict[str, Question]:
     """Returns the questions without an answer, by key."""
     unanswered: dict[str, Question] = {}

@@ -69,7 +69,10 @@ class Store:
         self._warned = False
         self._busy = False  # locked by another process for longer than PATIENCE
 
-    def read(self, keys: Sequence[str]) -> dict[str, bytes]:
+    def read(
+        self,
+        keys: Sequence[str],
+    ) -> dict[str, bytes]:
         """Returns the values of the keys that exist."""
         values: dict[str, bytes] = {}
 
@@ -117,7 +120,11 @@ class Store:
 
         self._use(keep, create=True)
 
-    def _use(self, action: Callable[[sqlite3.Connection], None], create: bool = False) -> None:
+    def _use(
+        self,
+        action: Callable[[sqlite3.Connection], None],
+        create: bool = False,
+    ) -> None:
         """Runs the action on the file, if it exists."""
         try:
             if create and not self.path.exists():

@@ -115,7 +115,11 @@ class ChatEncoder:
         """Where a chat can be parted behind its description. Found at the first such chat."""
         return find_join_place(self._plain)
 
-    def encode(self, messages: Sequence[Mapping[str, str]], description_end: int = 0) -> list[int]:
+    def encode(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        description_end: int = 0,
+    ) -> list[int]:
         """Returns the chat's ids, up to where the answer begins.
 
         description_end: many chats have the same text up to this offset of the last message; 0 for
@@ -131,7 +135,11 @@ class ChatEncoder:
                 ids += self._plain_ids(piece.text)[piece.anchor_tokens :]
         return ids
 
-    def ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:
+    def ahead(
+        self,
+        questions: Sequence[Question],
+        budget: int,
+    ) -> Iterator[Question]:
         """Yields the questions. The texts of AHEAD of them, but of those that will hardly fit
         into `budget` tokens, are encoded together, which the tokenizer does on all cores.
         """
@@ -216,11 +224,19 @@ class ChatEncoder:
             return 0
         return self.join_place.cut(content, description_end)
 
-    def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
+    def prompt(
+        self,
+        question: Question,
+        budget: int,
+    ) -> tuple[Prompt, int]:
         ids, cut = self.fit(question, budget)
         return Prompt((), tuple(ids)), cut
 
-    def fit(self, question: Question, budget: int) -> tuple[list[int], int]:
+    def fit(
+        self,
+        question: Question,
+        budget: int,
+    ) -> tuple[list[int], int]:
         """Returns the question's chat in at most `budget` tokens, and how many characters of the
         description were cut. A long description is encoded once for all questions that share it.
         Each question is then encoded twice: without the description, and with the part that fits
@@ -271,7 +287,10 @@ class ChatEncoder:
             [[number] for number in range(size)], skip_special_tokens=False
         )
 
-    def scale(self, scale: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    def scale(
+        self,
+        scale: Sequence[str],
+    ) -> dict[str, tuple[int, ...]]:
         """Returns the token ids of each entry: those whose whole text is the entry, except for
         leading spaces.
 
@@ -290,7 +309,10 @@ class ChatEncoder:
                 )
         return {entry: tuple(numbers) for entry, numbers in ids.items()}
 
-    def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
+    def _layout(
+        self,
+        roles: tuple[str, ...],
+    ) -> list[str | int]:
         """Returns the template for these roles: its plain text, its control tokens as ids, and a
         slot for each content.
         """
@@ -312,7 +334,11 @@ class ChatEncoder:
             self._layouts[roles] = layout
         return self._layouts[roles]
 
-    def _render(self, roles: tuple[str, ...], chat: list[dict[str, Any]]) -> str:
+    def _render(
+        self,
+        roles: tuple[str, ...],
+        chat: list[dict[str, Any]],
+    ) -> str:
         """Returns the chat as the template writes it. Raises ValueError where it does not."""
         options = {"add_generation_prompt": True, "enable_thinking": self.thinking}
         check_template(
@@ -329,7 +355,11 @@ class ChatEncoder:
             ) from error
         return text
 
-    def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
+    def _chat(
+        self,
+        roles: Sequence[str],
+        contents: Sequence[str],
+    ) -> list[dict[str, Any]]:
         chat = []
         for role, content in zip(roles, contents, strict=True):
             chat.append({"role": role, "content": content})
@@ -397,7 +427,10 @@ def cut_place(text: str, end: int) -> int:
 
 
 def rating_from_top(
-    logprobs: Mapping[int, float], words: Sequence[str], scale: Sequence[str], cut: int = 0
+    logprobs: Mapping[int, float],
+    words: Sequence[str],
+    scale: Sequence[str],
+    cut: int = 0,
 ) -> Rating | Failure:
     """Reads a rating as PoSh's published code does: a softmax over those of the likeliest tokens
     that contain an entry. logprobs: of the likeliest tokens, by id. words: the text of each id.

@@ -141,7 +141,10 @@ def _joins_hard_texts(plain: Tokenizer, place: JoinPlace) -> bool:
 
 
 def _joins(
-    plain: Tokenizer, place: JoinPlace, before: Sequence[str], behind: Sequence[str]
+    plain: Tokenizer,
+    place: JoinPlace,
+    before: Sequence[str],
+    behind: Sequence[str],
 ) -> bool:
     """Returns whether both parts have the tokens of the whole. before, behind: the characters
     beside the line, each with each.
@@ -167,7 +170,10 @@ def _joins(
     return True
 
 
-def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
+def _encode_all(
+    plain: Tokenizer,
+    texts: list[str],
+) -> list[list[Token]]:
     """Returns the tokens of each text."""
     tokens_of_texts = []
     for encoding in plain.encode_batch(texts, add_special_tokens=False):
@@ -181,7 +187,10 @@ def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
     return tokens_of_texts
 
 
-def _begin_word(tokens: list[Token], place: int) -> list[Token]:
+def _begin_word(
+    tokens: list[Token],
+    place: int,
+) -> list[Token]:
     """Returns the tokens. The one at this place now begins a word."""
     beginning = [(number, True) for number, _ in tokens[place : place + 1]]
     return [*tokens[:place], *beginning, *tokens[place + 1 :]]

@@ -45,7 +45,11 @@ class PictureChatEncoder(ChatEncoder):
         self._by_pictures: dict[int, Self] = {}  # copies, by the number of pictures in a chat
         self._placeholders: dict[tuple[int, int], list[int]] = {}  # by width and height
 
-    def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
+    def prompt(
+        self,
+        question: Question,
+        budget: int,
+    ) -> tuple[Prompt, int]:
         """As in ChatEncoder, for a question whose images are Pictures. Raises ValueError also if a
         picture could not be decoded, the model's processor refuses it, or no user message can hold
         the pictures.
@@ -94,12 +98,20 @@ class PictureChatEncoder(ChatEncoder):
             self._placeholders[size] = ids
         return self._placeholders[size]
 
-    def _process(self, pictures: list[Picture], **options: Any) -> Any:
+    def _process(
+        self,
+        pictures: list[Picture],
+        **options: Any,
+    ) -> Any:
         text = self.processor.image_token * len(pictures)
         images = [[picture.image for picture in pictures]]
         return self.processor(text=[text], images=images, add_special_tokens=False, **options)
 
-    def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
+    def _chat(
+        self,
+        roles: Sequence[str],
+        contents: Sequence[str],
+    ) -> list[dict[str, Any]]:
         if self._pictures and "user" not in roles:
             raise ValueError(
                 "a question with pictures needs a user message, before whose text they stand"
@@ -112,7 +124,10 @@ class PictureChatEncoder(ChatEncoder):
             chat[first_user]["content"][:0] = [{"type": "image"}] * self._pictures
         return chat
 
-    def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
+    def _layout(
+        self,
+        roles: tuple[str, ...],
+    ) -> list[str | int]:
         layout = super()._layout(roles)
         pictures = layout.count(self.placeholder_id)
         if pictures != self._pictures:
@@ -122,7 +137,10 @@ class PictureChatEncoder(ChatEncoder):
         return layout if has_begin else [*self._before, *layout]
 
 
-def load_processor(folder: Path | str, config: PretrainedConfig | None = None) -> ProcessorMixin:
+def load_processor(
+    folder: Path | str,
+    config: PretrainedConfig | None = None,
+) -> ProcessorMixin:
     """Loads a model's processor.
 
     Without torchvision, which only videos need, it is one that takes no videos.

@@ -160,7 +160,10 @@ class Batch:
     cuts: list[int]
     failures: dict[int, Failure]
 
-    def by_question(self, answers: Sequence[T | Failure]) -> list[T | Failure]:
+    def by_question(
+        self,
+        answers: Sequence[T | Failure],
+    ) -> list[T | Failure]:
         """Returns the answers to the inputs in the order of the questions, with the failures."""
         answered: dict[int, T | Failure] = {**self.failures}
         answered |= zip(self.numbers, answers, strict=True)
@@ -168,7 +171,9 @@ class Batch:
 
 
 def encoded(
-    questions: Iterable[Question], encode: Callable[[Question, int], tuple[Any, int]], budget: int
+    questions: Iterable[Question],
+    encode: Callable[[Question, int], tuple[Any, int]],
+    budget: int,
 ) -> Batch:
     """Encodes questions, each in at most `budget` tokens.
 

@@ -58,7 +58,10 @@ class TokenizerFiles:
                 self.special_tokens_map[name] = text
 
     def apply_chat_template(
-        self, chat: list[dict[str, Any]], tokenize: bool = False, **options: Any
+        self,
+        chat: list[dict[str, Any]],
+        tokenize: bool = False,
+        **options: Any,
     ) -> str:
         """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses."""
         variables = {**self.special_tokens_map, **options}

@@ -119,7 +119,11 @@ class TransformersJudge(LocalJudge):
         return answers
 
     def _of_ids(
-        self, ids: list[int], rows: list[Prompt], shared: int, cache: Any
+        self,
+        ids: list[int],
+        rows: list[Prompt],
+        shared: int,
+        cache: Any,
     ) -> list[Mapping[int, float]]:
         table = self._after([row.ids[shared:] for row in rows], cache)
         logprobs: list[Mapping[int, float]] = []
@@ -128,7 +132,11 @@ class TransformersJudge(LocalJudge):
         return logprobs
 
     def _likeliest(
-        self, top: int, rows: list[Prompt], shared: int, cache: Any
+        self,
+        top: int,
+        rows: list[Prompt],
+        shared: int,
+        cache: Any,
     ) -> list[Mapping[int, float]]:
         table = self._after([row.ids[shared:] for row in rows], cache)
         values, indices = table.topk(top)
@@ -137,7 +145,11 @@ class TransformersJudge(LocalJudge):
             likeliest.append(dict(zip(numbers, row, strict=True)))
         return likeliest
 
-    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+    def _texts(
+        self,
+        prompts: Sequence[Prompt],
+        max_tokens: int,
+    ) -> list[Sequence[int] | Failure]:
         answers = self._in_runs(prompts, partial(self._continued, max_tokens))
         for text in answers:
             if not isinstance(text, Failure):
@@ -145,7 +157,9 @@ class TransformersJudge(LocalJudge):
         return answers
 
     def _in_runs(
-        self, prompts: Sequence[Prompt], ask: Callable[[list[Prompt], int, Any], Sequence[T]]
+        self,
+        prompts: Sequence[Prompt],
+        ask: Callable[[list[Prompt], int, Any], Sequence[T]],
     ) -> list[T | Failure]:
         """Calls `ask(batch, shared, cache)` for batches of prompts whose first `shared` tokens are
         in the cache.
@@ -235,7 +249,11 @@ class TransformersJudge(LocalJudge):
         return output[self._cache_name]
 
     @torch.inference_mode()
-    def _after(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
+    def _after(
+        self,
+        suffixes: list[tuple[int, ...]],
+        cache: Any,
+    ) -> torch.Tensor:
         """Returns log-probabilities (len(suffixes), vocabulary) of the token after each suffix of
         what is in the cache. The padding is on the right, where a causal model does not see it, so
         no mask is needed.
@@ -262,7 +280,11 @@ class TransformersJudge(LocalJudge):
         logits = self._model(**arguments).logits[rows, places]
         return logits.float().log_softmax(-1)
 
-    def _earlier(self, cache: Any, rows: int) -> dict[str, Any]:
+    def _earlier(
+        self,
+        cache: Any,
+        rows: int,
+    ) -> dict[str, Any]:
         """Returns the argument that gives what is in the cache to each of these rows."""
         if cache is None:
             return {}
@@ -270,7 +292,11 @@ class TransformersJudge(LocalJudge):
 
     @torch.inference_mode()
     def _continued(
-        self, max_tokens: int, rows: list[Prompt], shared: int, cache: Any
+        self,
+        max_tokens: int,
+        rows: list[Prompt],
+        shared: int,
+        cache: Any,
     ) -> list[Sequence[int]]:
         """Returns the greedy continuations, without the end token, of prompts that begin with what
         is in the cache. The padding is between the shared beginning and the rest, because
@@ -296,7 +322,9 @@ class TransformersJudge(LocalJudge):
 
 
 def padded(
-    rows: Sequence[Sequence[int]], device: str, start: int | None = None
+    rows: Sequence[Sequence[int]],
+    device: str,
+    start: int | None = None,
 ) -> dict[str, torch.Tensor]:
     """Returns ids (len(rows), width) and the mask of their padding, after each row's first `start`
     ids (None: all).

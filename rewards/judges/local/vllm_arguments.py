@@ -19,7 +19,11 @@ BLOCK_TOKENS = 256  # a multiple of the block sizes that vLLM chooses
 BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
 
 
-def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool) -> dict[str, Any]:
+def engine_arguments(
+    memory: float | int | None,
+    dtype: str,
+    sees_pictures: bool,
+) -> dict[str, Any]:
     """The KV cache and the weights' dtype (see VllmJudge for `memory` and `dtype`), how much is
     read at once, and sleep mode where the platform has it. No room for videos, which no metric
     shows.
@@ -53,7 +57,11 @@ def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool
     return arguments
 
 
-def bytes_per_token(config: Any, dtype: str, tensor_parallel: int = 1) -> int:
+def bytes_per_token(
+    config: Any,
+    dtype: str,
+    tensor_parallel: int = 1,
+) -> int:
     """Bytes of one token's keys and values on one device. config: the text model's. dtype: "auto"
     is the config's.
     """

@@ -122,7 +122,11 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     return 1.0, f"it has {recall:.0%} of a reference answer"
 
 
-def _rate_letters(candidate: str, people: Sequence[str], is_new: bool) -> tuple[float, str] | None:
+def _rate_letters(
+    candidate: str,
+    people: Sequence[str],
+    is_new: bool,
+) -> tuple[float, str] | None:
     """Applies the rule for lists of letters. None: it does not apply. is_new: no reference has
     the candidate's words.
     """
@@ -166,7 +170,8 @@ def _counting_lemmas(
 
 
 def _best_reference(
-    content: Sequence[str], frequencies: Mapping[tuple[str, ...], int]
+    content: Sequence[str],
+    frequencies: Mapping[tuple[str, ...], int],
 ) -> tuple[tuple[str, ...], float]:
     """Returns the reference of whose words the answer has the largest share, and this share.
 
@@ -196,7 +201,10 @@ def letters_of(answer: str) -> set[str]:
     return {token.text for token in read_tokens(answer) if is_letter(token.text)}
 
 
-def contradicts(content: Sequence[str], reference: Sequence[str]) -> bool:
+def contradicts(
+    content: Sequence[str],
+    reference: Sequence[str],
+) -> bool:
     """Whether an answer gives other numbers, signs or formulas than a reference, or in another
     order, or for another thing or unit ("5 m" for "5 km").
     """
@@ -286,7 +294,11 @@ def _rate_by_frequency(
     return rating, f"it is {share:.0%} a reference answer"
 
 
-def _rate_binary(word: str, reason: str, counts: Counter[str]) -> tuple[float, str]:
+def _rate_binary(
+    word: str,
+    reason: str,
+    counts: Counter[str],
+) -> tuple[float, str]:
     """Applies the rule "yes/no". word: "yes", "no", or "" with the reason why it is neither."""
     if not word:
         return 1.0, reason

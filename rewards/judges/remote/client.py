@@ -55,7 +55,12 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         trouble: what the last failed attempt met, "" if none failed.
     """
 
-    def __init__(self, network: httpx.AsyncClient, reading: Reading[T], largest: int) -> None:
+    def __init__(
+        self,
+        network: httpx.AsyncClient,
+        reading: Reading[T],
+        largest: int,
+    ) -> None:
         self.network = network
         self.reading = reading
         self.largest = largest
@@ -104,7 +109,10 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
             return httpx.Response(400, headers=headers, extensions=extensions)
         return httpx.Response(200, extensions=extensions)
 
-    async def _exchange(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
+    async def _exchange(
+        self,
+        request: httpx.Request,
+    ) -> tuple[httpx.Response, bytes]:
         """Returns a response and its body.
 
         Raises BadAnswer if it is compressed, which may expand to gigabytes, or has more than
@@ -158,7 +166,11 @@ class Client(Generic[T]):
     async def __aexit__(self, *error: object) -> None:
         await self._openai.close()
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> T | Refused | Busy:
+    async def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+    ) -> T | Refused | Busy:
         """Asks until the answer is none that another attempt may change."""
         # half a character of a completion is no UTF-8, and becomes "?"
         content = json.dumps(body, ensure_ascii=False, default=str).encode("utf-8", "replace")
@@ -170,7 +182,10 @@ class Client(Generic[T]):
         response = self._openai.get(path, options={"max_retries": 0}, cast_to=httpx.Response)
         return await self._outcome(response)
 
-    async def _outcome(self, response: Awaitable[httpx.Response]) -> T | Refused | Busy:
+    async def _outcome(
+        self,
+        response: Awaitable[httpx.Response],
+    ) -> T | Refused | Busy:
         """Returns what the transport read. The openai client raises for what is no answer."""
         from openai import APIConnectionError, APIStatusError
 
@@ -202,7 +217,9 @@ def openai_client(
 
 
 async def all_in_time(
-    asks: Sequence[Callable[[], Awaitable[T]]], concurrency: int, seconds: float
+    asks: Sequence[Callable[[], Awaitable[T]]],
+    concurrency: int,
+    seconds: float,
 ) -> list[T | None]:
     """Returns one answer per ask, in order; None for what had no answer after `seconds`.
 

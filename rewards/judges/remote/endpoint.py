@@ -83,7 +83,11 @@ class Endpoint:
     """One OpenAI-compatible server. RemoteJudge says what the arguments are, and what is raised."""
 
     def __init__(
-        self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0
+        self,
+        url: str,
+        deadline: float = 300.0,
+        concurrency: int = 32,
+        read_timeout: float = 60.0,
     ) -> None:
         server = Server.at(ENDPOINT.sub("", url), "the judge's url")
         version = VERSION_PATH.search(server.url)
@@ -153,7 +157,12 @@ class Endpoint:
             answers.append(late if answer is None else answer)
         return answers, client.transport.retries
 
-    async def _take(self, call: Call, requests: StreamedRequests, place: int) -> Answer:
+    async def _take(
+        self,
+        call: Call,
+        requests: StreamedRequests,
+        place: int,
+    ) -> Answer:
         body = requests.take(place)
         if isinstance(body, Failure):
             return body
@@ -169,7 +178,11 @@ class Endpoint:
             return still_busy(self.url, answer)
         return answer
 
-    async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
+    async def _post(
+        self,
+        call: Call,
+        body: Body,
+    ) -> ServerAnswer | Refused | Busy:
         """Asks, and again as long as the server says how to ask."""
         while True:
             form = self._form
@@ -221,7 +234,12 @@ class Endpoint:
             self._accepted_fields |= request.keys()
         return answer
 
-    def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
+    def _refusal(
+        self,
+        call: Call,
+        body: Body,
+        refused: Refused,
+    ) -> Failure:
         """Says it in the server's words, with advice where these are few."""
         where = f"{self.url}{self._form.base}"
         status = refused.status
@@ -256,7 +274,11 @@ def still_busy(url: str, busy: Busy) -> Failure:
     return Failure(Status.ERROR, f"{url} failed, the last of {ATTEMPTS} times: {busy.why}")
 
 
-def too_late(url: str, deadline: float, client: Client[Any]) -> Failure:
+def too_late(
+    url: str,
+    deadline: float,
+    client: Client[Any],
+) -> Failure:
     """What has no answer at the end of the whole call's `deadline` seconds."""
     words = f"no answer from {url} within {deadline:g} s"
     if client.transport.trouble:
@@ -264,14 +286,21 @@ def too_late(url: str, deadline: float, client: Client[Any]) -> Failure:
     return Failure(Status.TIMEOUT, words)
 
 
-def _read_list(status: int, content: bytes) -> dict[str, Served] | Refused | Busy:
+def _read_list(
+    status: int,
+    content: bytes,
+) -> dict[str, Served] | Refused | Busy:
     """Reads a list of models. A server without one refuses, or answers something else."""
     if not 200 <= status < 300:
         return trouble(status, content) or Refused(status, "")
     return read_models(content)
 
 
-def _entry_of(model: str, entries: Mapping[str, Served], models: str) -> Served | Failure:
+def _entry_of(
+    model: str,
+    entries: Mapping[str, Served],
+    models: str,
+) -> Served | Failure:
     """Returns a model's entry in a server's list. models: the list's url."""
     # "model:provider" of routers
     entry = entries.get(model) or entries.get(model.rpartition(":")[0])

@@ -215,11 +215,21 @@ class RemoteJudge(Judge):
         """Returns the server's endpoint for the question, below /v1/."""
         return CHAT
 
-    def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
+    def _budget(
+        self,
+        path: str,
+        questions: Sequence[Question],
+        reserve: int,
+    ) -> int:
         """Returns how many tokens a question may have, with `reserve` left for its answer."""
         return UNBOUNDED
 
-    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
+    def _encoded(
+        self,
+        path: str,
+        questions: Sequence[Question],
+        budget: int,
+    ) -> Batch:
         """Encodes each question's part of a request."""
         return self.chat_form.encoded(questions, budget)
 
@@ -258,7 +268,11 @@ class RemoteJudge(Judge):
         return [ratings[number] for number in range(len(questions))]
 
     def _rate_alike(
-        self, path: str, top: int, questions: Sequence[Question], scale: Sequence[str]
+        self,
+        path: str,
+        top: int,
+        questions: Sequence[Question],
+        scale: Sequence[str],
     ) -> list[Rating | Failure]:
         """Rates questions of one form, by log-probabilities where there are any.
 
@@ -299,7 +313,11 @@ class RemoteJudge(Judge):
         return ratings
 
     def _rating(
-        self, answer: ServerAnswer, scale: Sequence[str], top: int, cut: int
+        self,
+        answer: ServerAnswer,
+        scale: Sequence[str],
+        top: int,
+        cut: int,
     ) -> Rating | Failure:
         """Reads a rating from log-probabilities, as `Question.top` says.
 
@@ -360,7 +378,10 @@ class RemoteJudge(Judge):
         return ratings
 
     def _pooled(
-        self, texts: Sequence[str | Failure], scale: Sequence[str], cut: int
+        self,
+        texts: Sequence[str | Failure],
+        scale: Sequence[str],
+        cut: int,
     ) -> Rating | Failure:
         """Returns the distribution over the scale of one question's answers.
 
@@ -387,7 +408,11 @@ class RemoteJudge(Judge):
                 probabilities[entry] += share / len(read)
         return Rating(probabilities, len(read) / len(texts), cut, samples=len(read))
 
-    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> list[str | Failure]:
         """Answers `write` greedily."""
         texts: dict[int, str | Failure] = {}
         for path, numbers in numbers_by_kind(map(self._path, questions)).items():
@@ -397,7 +422,11 @@ class RemoteJudge(Judge):
         return [texts[number] for number in range(len(questions))]
 
     def _write_texts(
-        self, path: str, questions: Sequence[Question], max_tokens: int, temperature: float
+        self,
+        path: str,
+        questions: Sequence[Question],
+        max_tokens: int,
+        temperature: float,
     ) -> tuple[list[str | Failure], list[int]]:
         """Returns a text per question, and how many characters of its description were cut.
 
@@ -440,7 +469,11 @@ class RemoteJudge(Judge):
         return texts, cuts
 
     def _ask(
-        self, path: str, questions: Sequence[Question], fields: Body, extras: Body
+        self,
+        path: str,
+        questions: Sequence[Question],
+        fields: Body,
+        extras: Body,
     ) -> tuple[list[Answer], list[int]]:
         """Asks with these fields in every request, and returns an answer per question and how many
         characters of its description were cut. extras: fields that not every server takes.
@@ -499,7 +532,9 @@ def what_came(answer: ServerAnswer) -> str:
 
 
 def repeated_word(
-    first: Sequence[tuple[str, float]], words: Sequence[str], scale: Sequence[str]
+    first: Sequence[tuple[str, float]],
+    words: Sequence[str],
+    scale: Sequence[str],
 ) -> str:
     """Returns an entry's word that is listed twice with one probability, "" for none.
 

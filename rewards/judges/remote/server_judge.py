@@ -54,7 +54,13 @@ class ServerJudge(RemoteJudge):
         url, model, settings: the arguments of RemoteJudge.
     """
 
-    def __init__(self, url: str, model: str, tokenizer: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        tokenizer: str | None = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(url, model, **settings)
         self.tokenizer = tokenizer or model
 
@@ -107,7 +113,12 @@ class ServerJudge(RemoteJudge):
         number = int(match[1])
         return self.encoder.words[number] if number < len(self.encoder.words) else ""
 
-    def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
+    def _budget(
+        self,
+        path: str,
+        questions: Sequence[Question],
+        reserve: int,
+    ) -> int:
         if path == CHAT or not any(map(has_description, questions)):
             return UNBOUNDED
         served = self.served
@@ -115,12 +126,21 @@ class ServerJudge(RemoteJudge):
             return UNBOUNDED
         return served.max_model_len - reserve
 
-    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
+    def _encoded(
+        self,
+        path: str,
+        questions: Sequence[Question],
+        budget: int,
+    ) -> Batch:
         if path == CHAT:
             return super()._encoded(path, questions, budget)
         return encoded(self.encoder.ahead(questions, budget), self._ids, budget)
 
-    def _ids(self, question: Question, budget: int) -> tuple[TokenIds, int]:
+    def _ids(
+        self,
+        question: Question,
+        budget: int,
+    ) -> tuple[TokenIds, int]:
         ids, cut = self.encoder.fit(question, budget)
         return TokenIds(ids), cut
 
