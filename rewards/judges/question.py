@@ -54,7 +54,7 @@ class SharedPrompt(Sequence[Mapping[str, str]]):
         ]
         return messages[index]
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> bool:  # also to a list of the same messages
         return isinstance(other, Sequence) and list(self) == list(other)
 
 
@@ -100,6 +100,7 @@ def question_keys(
     hashes = _SharedHashes()
     for question in questions:
         if question._key is None:
+            # The order is part of each key, and so of every cache that people have.
             content = [
                 _messages_content(question, hashes),
                 [hashes.of_picture(image) for image in question.images],
@@ -108,7 +109,8 @@ def question_keys(
                 question.top,
                 question.again,
             ]
-            object.__setattr__(question, "_key", _sha256(exact_json(content))[:32])
+            key = _sha256(exact_json(content))[:32]
+            object.__setattr__(question, "_key", key)  # the way around a frozen class
     keys = [str(question._key) for question in questions]
     if not about:
         return keys
@@ -151,24 +153,33 @@ def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
     end = question.description[1]
     messages = question.messages
     if isinstance(messages, SharedPrompt) and end <= len(messages.beginning):
+        # as below for the same messages in a list, but the two texts are not joined
+        shared = hashes.of_text(messages.beginning[:end])
         rest = messages.beginning[end:] + messages.rest
-        return [[["role", "user"]], hashes.of_text(messages.beginning[:end]), rest]
+        return [[["role", "user"]], shared, rest]
     if not messages:
         return []
-    *earlier, last = messages
-    content = last["content"]
-    fields = [sorted(message.items()) for message in earlier]
-    beside_content = {key: value for key, value in last.items() if key != "content"}
+    earlier = list(messages)
+    last = earlier.pop()
+    fields: list[Any] = [sorted(message.items()) for message in earlier]
+    # Of the last message the content stands apart, because only its beginning is hashed.
+    beside_content = dict(last)
+    content = beside_content.pop("content")
     fields.append(sorted(beside_content.items()))
     return [*fields, hashes.of_text(content[:end]), content[end:]]
 
 
 def _probe_content(probe: Any, hashes: _SharedHashes) -> list[Any]:
+    """Returns a probe as plain data, with hashes in place of what many probes share."""
     if not isinstance(probe, PresenceProbe):
         return [repr(probe)]
-    graph = hashes.of_graph(probe.graph) if probe.graph is not None else None
+    graph = None
+    if probe.graph is not None:  # its repr leaves it out
+        graph = hashes.of_graph(probe.graph)
     without_texts = repr(replace(probe, text="", source=""))
-    return [without_texts, hashes.of_text(probe.text), hashes.of_text(probe.source), graph]
+    text = hashes.of_text(probe.text)
+    source = hashes.of_text(probe.source)
+    return [without_texts, text, source, graph]
 
 
 def numbered_repeats(questions: Sequence[Question]) -> list[Question]:
@@ -176,7 +187,10 @@ def numbered_repeats(questions: Sequence[Question]) -> list[Question]:
     counts: Counter[str] = Counter()
     numbered = []
     for key, question in zip(question_keys(questions), questions, strict=True):
-        numbered.append(replace(question, again=counts[key]) if counts[key] else question)
+        if counts[key]:
+            numbered.append(replace(question, again=counts[key]))
+        else:
+            numbered.append(question)
         counts[key] += 1
     return numbered
 
@@ -186,13 +200,13 @@ def _graph_content(graph: Any) -> bytes:
 
 
 def _picture_content(image: Any) -> bytes:
-    """Everything that decides how a PIL image looks.
+    """Returns everything that decides how a PIL image looks.
 
     What is no image, or cannot be decoded, equals nothing else: its judge says what is wrong.
     """
     if not isinstance(image, Image.Image):
         return uuid4().bytes
-    with PICTURE_LOCK:
+    with PICTURE_LOCK:  # PIL reads a file lazily, and not in two threads at once
         try:
             pixels = image.tobytes()  # first, because this reads the file
         except Exception:  # each format raises its own kind for a damaged file

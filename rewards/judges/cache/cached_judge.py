@@ -57,13 +57,18 @@ class CachedJudge(OuterJudge):
         max_bytes: int = 1 << 30,
     ) -> None:
         super().__init__(judge)
-        file = CACHE / "ratings.sqlite" if path is None else Path(path).expanduser()
+        file = CACHE / "ratings.sqlite"
+        if path is not None:
+            file = Path(path).expanduser()
         self.store = Store(file, max_bytes)
         self.misses = 0
-        self._awake = False
+        self._awake = False  # whether this judge has woken the inner one
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "misses": 0, "_awake": False}
+        state = super().__getstate__()
+        state["misses"] = 0
+        state["_awake"] = False
+        return state
 
     @property
     def hits(self) -> int:
@@ -73,9 +78,10 @@ class CachedJudge(OuterJudge):
     def usage(self) -> Usage:
         """The inner judge's usage, plus the questions that the file answered."""
         inner = self.judge.usage
-        return replace(inner, questions=self.questions, cached=self.hits + inner.cached)
+        cached = self.hits + inner.cached  # the inner judge may have a cache too
+        return replace(inner, questions=self.questions, cached=cached)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Self:  # wakes nobody: the file may have all answers
         self._depth += 1
         return self
 
@@ -96,7 +102,8 @@ class CachedJudge(OuterJudge):
         if unknown:
             with self:
                 self._wake_inner()
-                answers = self.judge.rate(list(unknown.values()), scale)
+                questions_left = list(unknown.values())
+                answers = self.judge.rate(questions_left, scale)
             new = dict(zip(unknown, answers, strict=True))
             self._keep(new)
             ratings |= new
@@ -109,12 +116,13 @@ class CachedJudge(OuterJudge):
         max_tokens: int,
     ) -> list[str | Failure]:
         keys = self._keys(questions, {"write": max_tokens})
-        texts: dict[str, str | Failure] = {**self._look_up(keys)}
+        texts: dict[str, str | Failure] = self._look_up(keys)
         unknown = _unanswered_questions(texts, keys, questions)
         if unknown:
             with self:
                 self._wake_inner()
-                answers = self.judge.write(list(unknown.values()), max_tokens)
+                questions_left = list(unknown.values())
+                answers = self.judge.write(questions_left, max_tokens)
             new = dict(zip(unknown, answers, strict=True))
             self._keep(new)
             texts |= new
@@ -126,7 +134,12 @@ class CachedJudge(OuterJudge):
         questions: Sequence[Question],
         request: Mapping[str, Any],
     ) -> list[str]:
-        return question_keys(questions, {"reading": READING, "judge": self.name, **request})
+        """Returns a key of each question under everything that decides its answer.
+
+        request: what is asked of all of them, the scale or the number of tokens.
+        """
+        about = {"reading": READING, "judge": self.name, **request}
+        return question_keys(questions, about)
 
     def _look_up(
         self,
@@ -141,7 +154,7 @@ class CachedJudge(OuterJudge):
     def _wake_inner(self) -> None:
         """Wakes the inner judge, until the outermost `with` of this one ends."""
         if not self._awake:
-            self.judge.__enter__()
+            self.judge.__enter__()  # `__exit__` of this judge ends it
             self._awake = True
 
     def _keep(
@@ -170,9 +183,12 @@ def _unanswered_questions(
 
 
 def _as_json(answer: Rating | str) -> bytes:
-    """Returns an answer as JSON."""
-    data: Any = answer
-    if isinstance(answer, Rating):
-        probabilities = dict(answer.probabilities)
-        data = {"probabilities": probabilities, "mass": answer.mass, "cut": answer.cut}
-    return exact_json(data)
+    """Returns an answer as JSON: a text as it is, a rating by its fields."""
+    if isinstance(answer, str):
+        return exact_json(answer)
+    fields = {
+        "probabilities": dict(answer.probabilities),
+        "mass": answer.mass,
+        "cut": answer.cut,
+    }
+    return exact_json(fields)
