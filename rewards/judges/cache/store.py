@@ -37,9 +37,9 @@ MIN_BYTES = 1 << 16
 TABLE = (
     "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"
 )
-# An id says when a value was last used: a new value and one in use get the largest. The third column
-# says whether the value is in the older half of the ids. A damaged value may be NULL or a number, and
-# is read as bytes all the same.
+# An id says when a value was last used: a new value gets the largest, and so may one that is read.
+# The third column says whether the value is in the older half of the ids. A damaged value may be
+# NULL or a number, and is read as bytes all the same.
 READ_VALUES = """SELECT key, coalesce(CAST(value AS BLOB), x''),
     2 * id < (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers) FROM answers
     WHERE key IN (SELECT value FROM json_each(?))"""
