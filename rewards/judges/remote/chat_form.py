@@ -94,6 +94,9 @@ class ChatForm:
         self,
         pictures: Sequence[Picture],
     ) -> list[dict[str, Any]]:
+        """Returns the pictures as parts of a message. Raises ValueError where one cannot be
+        decoded, and where together they are too large.
+        """
         parts: list[dict[str, Any]] = []
         size = 0
         for picture in pictures:
@@ -110,6 +113,7 @@ class ChatForm:
         return parts
 
     def _url(self, picture: Picture) -> str:
+        """Returns a picture as a data url, encoded once for all questions that show it."""
         if picture.image is None:
             raise ValueError(picture.trouble)
         if picture.key not in self._urls:
