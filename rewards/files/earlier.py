@@ -26,8 +26,14 @@ EarlierLine = dict[str, Any]
 
 
 class Earlier:
-    """18 bytes of each line. marks and ids: by `mark_number`. failed: the statuses of lines whose
-    judge failed.
+    """18 bytes of each line.
+
+    Args:
+        lines: of the earlier run.
+        failed: the statuses of lines whose judge failed.
+
+    Attributes:
+        marks, ids: a number for each line's fingerprint and id (`mark_number`), in order.
     """
 
     def __init__(
@@ -35,8 +41,11 @@ class Earlier:
         lines: Iterable[EarlierLine],
         failed: Container[str],
     ) -> None:
-        marks, ids = array("Q"), array("Q")
-        scored, has_failed = bytearray(), bytearray()
+        # arrays, because lists of Python's own numbers take several times as much
+        marks = array("Q")
+        ids = array("Q")
+        scored = bytearray()
+        has_failed = bytearray()
         for line in lines:
             marks.append(mark_number(line["fingerprint"]))
             ids.append(mark_number(line["id"]))
@@ -57,8 +66,10 @@ class Earlier:
         ids.
         """
         fingerprints = np.concatenate((marks, ids))
-        met = np.isin(self.marks, fingerprints) | np.isin(self.ids, fingerprints)
-        places: list[int] = np.flatnonzero(self._scored & ~met).tolist()
+        has_mark = np.isin(self.marks, fingerprints)
+        has_id = np.isin(self.ids, fingerprints)
+        of_no_row = self._scored & ~(has_mark | has_id)
+        places: list[int] = np.flatnonzero(of_no_row).tolist()
         return places
 
     def places_of(self, marks: Numbers) -> PlaceNumbers:
@@ -67,6 +78,7 @@ class Earlier:
         """
         scored = np.flatnonzero(self._scored)
         places = matched(self.marks[scored], marks)
+        # so far places among the scored lines; now among all
         met = places >= 0
         places[met] = scored[places[met]]
         return places
@@ -90,4 +102,8 @@ def by_fingerprint(
     """
     line_marks = mark_numbers(line["fingerprint"] for line in lines)
     places = matched(line_marks, mark_numbers(marks)).tolist()
-    return {number: lines[place] for number, place in enumerate(places) if place >= 0}
+    line_by_row: dict[int, EarlierLine] = {}
+    for number, place in enumerate(places):
+        if place >= 0:
+            line_by_row[number] = lines[place]
+    return line_by_row
