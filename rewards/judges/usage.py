@@ -74,8 +74,8 @@ class Usage:
         """Returns the sum of both. The peak is the higher one."""
         sums = {}
         for field in fields(self):
-            own = getattr(self, field.name)
-            sums[field.name] = own + getattr(other, field.name)
+            value = getattr(self, field.name)
+            sums[field.name] = value + getattr(other, field.name)
         sums["peak_memory_bytes"] = max(self.peak_memory_bytes, other.peak_memory_bytes)
         return type(self)(**sums)
 

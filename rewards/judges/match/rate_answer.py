@@ -257,8 +257,8 @@ def contradicts(
     # The answer lacks a number. It contradicts if it has another one, and else it only says less.
     answer_words = set(content)
     if not answer_words.issuperset(exact):
-        others = [word for word in content if word not in exact]
-        return any(map(is_exact, others))
+        remaining = [word for word in content if word not in exact]
+        return any(map(is_exact, remaining))
     # The reference is nothing but numbers, whose order may be the answer: "2 1" for "1 2".
     if len(exact) == len(reference):
         order = [word for word in content if word in exact]
