@@ -69,6 +69,7 @@ class FunctionJudge(Judge):
         question: Question,
         read: Callable[[Any], Any],
     ) -> Any:
+        """Returns what `read` makes of the function's answer, or why there is none."""
         text = "\n\n".join(message["content"] for message in question.messages)
         try:
             with self.usage.clock("seconds"):
@@ -84,6 +85,7 @@ class FunctionJudge(Judge):
         answer: Any,
         scale: Sequence[str],
     ) -> Rating | Failure:
+        """Returns the rating of an answer, or UNPARSED with the answer."""
         rating = as_rating(answer, scale)
         if rating is None:
             self.usage.unparsed += 1
@@ -100,7 +102,9 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
     {"4": 0.6, "5": 0.2} has the mass .8.
     """
     if isinstance(answer, Mapping):
-        by_entry = {str(entry): share for entry, share in answer.items()}  # {4: 1.0} for "4" too
+        by_entry: dict[str, Any] = {}
+        for entry, share in answer.items():
+            by_entry[str(entry)] = share  # {4: 1.0} is {"4": 1.0} too
         shares: dict[str, float] = {}
         for entry in scale:
             shares[entry] = float(by_entry.get(entry, 0.0))

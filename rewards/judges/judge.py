@@ -99,10 +99,8 @@ def sound(answers: Sequence[T | Failure]) -> list[T | Failure]:
     checked: list[T | Failure] = []
     for answer in answers:
         # "not > 0" and not "<= 0": a sum of NaN is neither
-        if isinstance(answer, Rating) and not sum(answer.probabilities.values()) > 0:
-            checked.append(unrated)
-        else:
-            checked.append(answer)
+        is_empty = isinstance(answer, Rating) and not sum(answer.probabilities.values()) > 0
+        checked.append(unrated if is_empty else answer)
     return checked
 
 
@@ -241,6 +239,7 @@ class Judge(ABC):
         return Usage()
 
     def _count_questions(self, questions: int) -> None:
+        """Counts the questions of a call, with repeated ones."""
         self.usage.questions += questions
 
     def start(self) -> None:  # noqa: B027  # most judges have nothing to start
@@ -345,6 +344,7 @@ def _raises_for(
     question: Question,
     ask: Callable[[Sequence[Question]], Sequence[Any]],
 ) -> bool:
+    """Returns whether the judge raises for this question alone."""
     try:
         ask([question])
     except Exception:
@@ -353,6 +353,7 @@ def _raises_for(
 
 
 def _unanswered(error: Exception) -> Failure:
+    """Returns the answer to a question for which the judge raised this error."""
     return Failure(Status.ERROR, legible(f"{type(error).__name__}: {error}"))
 
 
@@ -480,6 +481,7 @@ class OuterJudge(Judge):
         return all(judge.sees_pictures for judge in self.judges)
 
     def reads_text_only(self) -> bool:
+        """Returns whether one of them is known to see no pictures."""
         return any(judge.reads_text_only() for judge in self.judges)
 
     @property

@@ -114,12 +114,19 @@ def question_keys(
     keys = [str(question._key) for question in questions]
     if not about:
         return keys
+    # not with the questions' content: their own keys stay the same under another `about`
     shared = exact_json(dict(about))
-    return [_sha256(shared + key.encode())[:32] for key in keys]
+    keys_about: list[str] = []
+    for key in keys:
+        content = shared + key.encode()
+        keys_about.append(_sha256(content)[:32])
+    return keys_about
 
 
 class _SharedHashes:
-    """Hashes each text, picture and graph once, of the questions of one call."""
+    """Hashes each text, picture and graph once, of the questions of one call. Texts go by what they
+    say, and pictures and graphs by which object they are.
+    """
 
     def __init__(self) -> None:
         self._by_text: dict[str, str] = {}
@@ -161,12 +168,15 @@ def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
         return []
     earlier = list(messages)
     last = earlier.pop()
-    fields: list[Any] = [sorted(message.items()) for message in earlier]
+    fields: list[Any] = []
+    for message in earlier:
+        fields.append(sorted(message.items()))
     # Of the last message the content stands apart, because only its beginning is hashed.
     beside_content = dict(last)
     content = beside_content.pop("content")
     fields.append(sorted(beside_content.items()))
-    return [*fields, hashes.of_text(content[:end]), content[end:]]
+    shared = hashes.of_text(content[:end])
+    return [*fields, shared, content[end:]]
 
 
 def _probe_content(probe: Any, hashes: _SharedHashes) -> list[Any]:

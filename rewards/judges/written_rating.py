@@ -450,7 +450,9 @@ def _spaces(match: re.Match[str]) -> str:
 
 def _without_tag(tag: re.Match[str]) -> str:
     """Returns as many characters: " rating:" for "<rating>", ";" for its end, else spaces."""
-    whole, slash, name = tag[0], tag[1], tag[2]
+    whole = tag[0]
+    slash = tag[1]
+    name = tag[2]
     if not name or not _LABEL.fullmatch(name):
         return _spaces(tag)
     if slash:
@@ -466,6 +468,7 @@ def _without_quotations(text: str) -> str:
 
 
 def _without_quotation(quotation: re.Match[str]) -> str:
+    """Returns spaces for a quotation of several words, and one of a single word as it is."""
     words = _WORD.findall(quotation[0])
     if len(words) > 1:
         return _spaces(quotation)

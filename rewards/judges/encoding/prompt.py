@@ -44,7 +44,7 @@ class Prompt:
 
     Attributes:
         pictures: in the order in which the ids have their placeholders.
-        ids: with all placeholder tokens that the model needs for each picture.
+        ids: token ids, with all placeholder tokens that the model needs for each picture.
         head: tokens up to the end of the last picture; 0 without pictures.
         short: for vLLM, the ids with one placeholder per picture; None without pictures.
     """

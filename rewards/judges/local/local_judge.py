@@ -274,7 +274,8 @@ class LocalJudge(Judge):
         if len(questions) > self.most_together:
             count = len(questions)
             starts = [0, *range(FIRST_PART, count, self.most_together)]
-            parts = [questions[start:end] for start, end in pairwise([*starts, count])]
+            bounds = pairwise([*starts, count])
+            parts = [questions[start:end] for start, end in bounds]
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
             encoding = encoding_thread.submit(self._encoded, parts[0], reserve)
             for number in range(len(parts)):

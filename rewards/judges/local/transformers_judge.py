@@ -113,11 +113,13 @@ class TransformersJudge(LocalJudge):
         self._model = model.eval()
 
     def close(self) -> None:
+        """Lets go of the model. Its memory is free once nobody else holds it."""
         self._model = None
 
     def _logprobs(
         self, prompts: Sequence[Prompt], ids: list[int], top: int
     ) -> list[Mapping[int, float] | Failure]:
+        """Returns log-probabilities as LocalJudge says, by one forward pass of each prompt."""
         if top:
             answers = self._in_runs(prompts, partial(self._likeliest, top))
         else:

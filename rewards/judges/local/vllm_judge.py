@@ -266,6 +266,10 @@ class VllmJudge(LocalJudge):
         return {"CUDA_VISIBLE_DEVICES": device}
 
     def _wake(self) -> None:
+        """Wakes the engine, or starts it, and checks that it answers as it did when it was new.
+
+        One that does not is closed, and the next question starts another.
+        """
         self._end = time.monotonic() + self.deadline
         self._open()
         if not self._asleep:
@@ -298,6 +302,9 @@ class VllmJudge(LocalJudge):
         self.close()
 
     def _sleep(self) -> None:
+        """Lets the engine sleep, where the platform can. One that cannot be put to sleep is closed,
+        because the training needs its memory.
+        """
         self._failures = []
         if self._engine is None:
             return
@@ -308,7 +315,8 @@ class VllmJudge(LocalJudge):
             return
         try:
             end = time.monotonic() + SLEEP_SECONDS
-            watched(lambda: self._engine.sleep(level=1), self._processes, end)
+            fall_asleep = partial(self._engine.sleep, level=1)
+            watched(fall_asleep, self._processes, end)
             self._asleep = True
         except Exception:
             log.exception("the judge %s could not be put to sleep and is closed", self.model)
@@ -326,7 +334,8 @@ class VllmJudge(LocalJudge):
         if tokens:
             selection = {"logprob_token_ids": list(tokens)}
         params = SamplingParams(max_tokens=1, temperature=0.0, **selection)
-        (output,) = self._run([{"prompt_token_ids": CHECK}], params, end)
+        request = {"prompt_token_ids": CHECK}
+        (output,) = self._run([request], params, end)
         entries = output.outputs[0].logprobs[0]
         return {token: entry.logprob for token, entry in entries.items()}
 

@@ -46,7 +46,7 @@ def binary_answer(
     """
     # "or not", "I am not sure"
     for piece in pieces:
-        if piece.words[0] == "or" or not EVASIVE.isdisjoint(piece.words):
+        if piece.words[0] == "or" or _has_word_of(EVASIVE, piece):
             return "", "it does not commit itself"
     # "There is a lamp" and "the lamp is not red": a claim counts where no word says yes or no
     signs = [piece for piece in pieces if _has_word_of(YES | DENYING, piece)]

@@ -353,8 +353,9 @@ def _error_layers(
 
     Some servers write JSON into a string.
     """
-    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-        value = _parsed_json(value)
+    if isinstance(value, str):
+        is_json = value.lstrip().startswith(("{", "["))
+        value = _parsed_json(value) if is_json else None
     if depth and isinstance(value, list):
         for entry in value[:MAX_ENTRIES]:
             yield from _error_layers(entry, depth - 1)

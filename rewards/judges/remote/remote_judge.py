@@ -198,7 +198,8 @@ class RemoteJudge(Judge):
         fields = {"model": self.model, "max_tokens": 1}
         encode = partial(self.chat_form.encoded, budget=UNBOUNDED)
         requests = StreamedRequests([question], encode, fields)
-        answers, _ = run(self.endpoint.ask(CHAT, requests, {}, seconds))
+        asking = self.endpoint.ask(CHAT, requests, {}, seconds)
+        answers, _ = run(asking)
         return answers[0]
 
     def start(self) -> None:
@@ -356,7 +357,8 @@ class RemoteJudge(Judge):
         # vLLM answers so in a batch with exact ids of another question.
         logprobs = [value for _, value in first]
         real = [value for value in logprobs if value > SPOILT]
-        if len(first) > 1 and len(real) == 1 and real[0] < math.log(NEARLY_ALL):
+        is_one_of_several = len(first) > 1 and len(real) == 1
+        if is_one_of_several and real[0] < math.log(NEARLY_ALL):
             return Failure(
                 Status.UNPARSED,
                 "all but one log-probability are those of no token: let nobody else ask it",

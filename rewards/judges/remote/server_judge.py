@@ -85,6 +85,7 @@ class ServerJudge(RemoteJudge):
 
     @cached_property
     def _encoding(self) -> str:
+        """12 hex digits of everything that decides the ids of a chat."""
         tokenizer = self.encoder.tokenizer
         state = f"{tokenizer.backend_tokenizer.to_str()}\n{tokenizer.chat_template}"
         return hashlib.sha256(state.encode()).hexdigest()[:12]
@@ -95,6 +96,10 @@ class ServerJudge(RemoteJudge):
     def _rating_fields(
         self, path: str, scale: Sequence[str], top: int
     ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Returns the fields that ask for log-probabilities, and those that not every server takes.
+
+        Raises ValueError for an entry of several tokens.
+        """
         ids_by_entry = self.encoder.scale(scale)
         ids = sorted(chain.from_iterable(ids_by_entry.values()))
         # Ids in place of texts, because two tokens may have one text. And exactly the scale's, as
@@ -130,6 +135,7 @@ class ServerJudge(RemoteJudge):
         questions: Sequence[Question],
         reserve: int,
     ) -> int:
+        """Returns how many tokens a question may have: as the server says, if it does."""
         # Only a description can be cut. Without one the server need not be asked for its length.
         if path == CHAT or not any(map(has_description, questions)):
             return UNBOUNDED
