@@ -173,7 +173,8 @@ def _make(
         inspect.signature(judge_class).bind(**from_name, **options)
     except TypeError as error:
         raise ValueError(f"the judge {without_secret(spec)} is not complete: {error}.") from error
-    return judge_class(**from_name, **options), bool(from_name) or spec == "cascade"
+    has_model = bool(from_name) or spec == "cascade"
+    return judge_class(**from_name, **options), has_model
 
 
 def _make_jury(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:

@@ -84,7 +84,12 @@ def rating_of(level: float, scale: Sequence[str]) -> Rating:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Stands where an answer is missing. status is UNPARSED, TIMEOUT or ERROR; message says why."""
+    """Stands where an answer is missing.
+
+    Attributes:
+        status: UNPARSED, TIMEOUT or ERROR.
+        message: says why, in a clause.
+    """
 
     status: Status
     message: str

@@ -55,8 +55,11 @@ _SLOTS = re.compile(r"(slot-\d+-for-content)")
 class TextPiece(NamedTuple):
     """A text between two control tokens, or a part of one.
 
-    text: what is encoded. anchor_tokens: how many of its first tokens are those of the join place's
-    anchor, which is no part of the chat. is_shared: whether many chats have it.
+    Attributes:
+        text: what is encoded.
+        anchor_tokens: how many of its first tokens are those of the join place's anchor, which is
+            no part of the chat.
+        is_shared: whether many chats have it.
     """
 
     text: str
@@ -261,10 +264,12 @@ class ChatEncoder:
         budget: int,
     ) -> tuple[list[int], int]:
         """Returns the question's chat in at most `budget` tokens, and how many characters of the
-        description were cut. A long description is encoded once for all questions that share it.
-        Each question is then encoded twice: without the description, and with the part that fits
-        (again if the tokens change at the cut). Raises ValueError if nothing of the description
-        fits, or the chat has none and does not fit.
+        description were cut.
+
+        A long description is encoded once for all questions that share it. Each question is then
+        encoded twice: without the description, and with the part that fits (again if the tokens
+        change at the cut). Raises ValueError if nothing of the description fits, or the chat has
+        none and does not fit.
         """
         start, end = question.description
         # Most questions fit as they are.

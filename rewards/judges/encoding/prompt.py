@@ -57,8 +57,11 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Prompts [start, stop) of a sorted sequence. shared: how many first tokens they have in
-    common.
+    """Prompts [start, stop) of a sorted sequence.
+
+    Attributes:
+        start, stop: numbers of prompts.
+        shared: how many first tokens they have in common.
     """
 
     start: int

@@ -25,7 +25,12 @@ Chat = Sequence[Mapping[str, Any]]
 class Trial(TypedDict):
     """A template, with the chats that it is to write and the variables of each.
 
-    seconds: of the processor. memory: bytes. characters: of the written text.
+    Attributes:
+        template: its Jinja text.
+        chats: each with its variables.
+        seconds: of the processor, for all of them.
+        memory: bytes of addresses.
+        characters: of one written chat, at most.
     """
 
     template: str

@@ -84,7 +84,6 @@ class VllmJudge(LocalJudge):
     Args:
         model: a hub id, a folder, or `smollm2`.
         memory: above 1, the KV cache's size in bytes, which also limits max_model_len to what fits.
-            Raises ValueError for less than a megabyte, which was meant as gigabytes.
             Up to 1, the fraction of the device's memory for the whole engine. None is vLLM's
             default on a GPU, and on a CPU 1 GiB of KV cache or VLLM_CPU_KVCACHE_SPACE.
         tensor_parallel: devices per engine.
@@ -94,6 +93,9 @@ class VllmJudge(LocalJudge):
         deadline: seconds from the outermost `with judge:`. Then an engine without an answer is
             ended, and its questions are TIMEOUTs.
         min_mass, chat_template: see LocalJudge.
+
+    Raises:
+        ValueError: for a `memory` above 1 byte and below a megabyte, which was meant as gigabytes.
     """
 
     deadline: float
@@ -166,10 +168,12 @@ class VllmJudge(LocalJudge):
         self._open(then_sleep=self._depth == 0)
 
     def _open(self, then_sleep: bool = False) -> None:
-        """Starts the engine if it does not run. then_sleep: it sleeps before another engine on its
-        GPU may start. Raises ModuleNotFoundError without vLLM, RuntimeError for a vLLM that lacks
-        what is needed of it, ValueError for a tensor-parallel engine on any LOCAL_RANK but 0 (the
-        engines would share devices), and what vLLM raises when it cannot load the model.
+        """Starts the engine if it does not run.
+
+        then_sleep: it sleeps before another engine on its GPU may start. Raises ModuleNotFoundError
+        without vLLM, RuntimeError for a vLLM that lacks what is needed of it, ValueError for a
+        tensor-parallel engine on any LOCAL_RANK but 0 (the engines would share devices), and what
+        vLLM raises when it cannot load the model.
         """
         if self._engine is not None:
             return

@@ -60,7 +60,18 @@ SAME_PLACE = {
 class TextIndex:
     """What one text says, by lemma.
 
-    Lists with one entry per entity are in the order of `graph.entities`.
+    Args:
+        graph: the text's scene graph.
+
+    Attributes:
+        attributes, plural, nouns, is_place: of each entity, in the order of `graph.entities`: its
+            attributes, whether a head is a plural, the words of its heads without those of places,
+            and whether it is a part of a picture or a thing ("the left corner").
+        does, undergoes, linked: of each entity too, what the text relates it to.
+        relations: what relates a subject to an object, by their numbers.
+        named, placed, partial: the numbers of entities by a whole name, by a place's attribute and
+            by a word.
+        attached, words: the words that the text gives to some thing, and all that it has.
     """
 
     def __init__(self, graph: SceneGraph) -> None:

@@ -158,6 +158,7 @@ class Client(Generic[T]):
     """Asks one server. An answer is what `reading` makes of it.
 
     Args:
+        server: its url, key and certificates.
         reading: reads a status and a body, whatever they are, and raises nothing.
         largest: the most bytes of a body that are read.
         read_timeout: seconds of an attempt without a byte.
