@@ -31,6 +31,10 @@ class SharedPrompt(Sequence[Mapping[str, str]]):
 
     It reads as [{"role": "user", "content": beginning + rest}], and joins the two at each reading:
     180 questions about a text of 1,600 words would otherwise keep 14 MB.
+
+    Attributes:
+        beginning: one string object, which all of these questions hold.
+        rest: of this question.
     """
 
     beginning: str

@@ -146,8 +146,12 @@ class WrittenRating:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is written in the place of a rating: `value` as in WrittenRating, the offset `end` of
-    the rating, and the offset `rest` behind its denominator and its unit.
+    """What is written in the place of a rating.
+
+    Attributes:
+        value: as `entry` of WrittenRating.
+        end: the offset behind the rating.
+        rest: the offset behind its denominator and its unit: behind "stars" of "4/5 stars".
     """
 
     value: float | str | None

@@ -561,7 +561,7 @@ def ended_before_its_text(answer: Answer) -> bool:
 
 
 def what_came(answer: ServerAnswer) -> str:
-    """Says what a server answered in place of what was wanted."""
+    """Returns a clause that says what a server answered in place of what was wanted."""
     words = legible(answer.text or "", SHOWN_ANSWER)
     came = f"it answered {words!r}" if words else "it answered no text"
     came += f", finish_reason {legible(str(answer.finish_reason), SHOWN_ANSWER)!r}"
