@@ -13,8 +13,10 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
     """Returns the folder `spanreward` in XDG_CACHE_HOME if that is absolute (XDG standard), else in
     ~/.cache.
     """
-    base = Path(environment.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "spanreward"
+    base = Path(environment.get("XDG_CACHE_HOME", ""))  # "" is the working folder, not absolute
+    if not base.is_absolute():
+        base = Path.home() / ".cache"
+    return base / "spanreward"
 
 
 CACHE = cache_folder(os.environ)  # of ratings and converted models

@@ -26,15 +26,21 @@ BELOW = f"{__name__}."
 
 
 class FileFinder:
-    """Finds the submodules of this one, whose names are BELOW and a file's path."""
+    """Finds the submodules of this one, whose names are BELOW and a file's path.
+
+    Python asks it for what no other finder knows, also where a pickle names a class of such a file.
+    """
 
     @staticmethod
     def find_spec(
-        name: str, path: Sequence[str] | None, target: ModuleType | None = None
+        name: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         if not name.startswith(BELOW):
             return None
-        return spec_from_file_location(name, unquote(name.removeprefix(BELOW)))
+        path = unquote(name.removeprefix(BELOW))
+        return spec_from_file_location(name, path)
 
 
 sys.meta_path.append(FileFinder)
@@ -45,7 +51,11 @@ def is_custom(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
 
 
-def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
+def custom_part(
+    name: str,
+    base: type,
+    options: Mapping[str, Any],
+) -> Any:
     """Returns the class of FILE.py:NAME, or the object of that name that is a `base` already.
 
     The file's path is relative to the working folder; it runs once per process. Raises ValueError
@@ -54,7 +64,9 @@ def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
     """
 
     def fits(value: Any) -> bool:
-        return isinstance(value, base) or (isinstance(value, type) and issubclass(value, base))
+        if isinstance(value, base):
+            return True
+        return isinstance(value, type) and issubclass(value, base)
 
     what = f"class {{}} that is a {base.__name__}"
     part = _named_part(name, fits, what, cure=f"derive it from {base.__module__}.")
@@ -74,15 +86,26 @@ def custom_function(name: str) -> Callable[..., Any]:
     return function
 
 
-def _named_part(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
+def _named_part(
+    name: str,
+    fits: Callable[[Any], bool],
+    what: str,
+    cure: str,
+) -> Any:
     """Returns what FILE.py:NAME names.
 
-    Raises ValueError, with the file's nearest name, for nothing that fits.
+    fits: whether a value is of the right kind. what: that kind, with {} for the name. cure: what to
+    do where no name is near. Raises ValueError, with the file's nearest name, for nothing that
+    fits.
     """
     path, _, part_name = name.rpartition(":")
     held = vars(_module_of(path))
     if not fits(held.get(part_name)):
-        candidates = [candidate for candidate, value in held.items() if fits(value)]
+        # only names of the right kind are worth a hint
+        candidates = []
+        for candidate, value in held.items():
+            if fits(value):
+                candidates.append(candidate)
         near = get_close_matches(part_name, candidates, 1)
         hint = f"did you mean {near[0]!r}?" if near else cure
         raise ValueError(f"{path} has no {what.format(part_name)}: {hint}")
@@ -90,16 +113,24 @@ def _named_part(name: str, fits: Callable[[Any], bool], what: str, cure: str) ->
 
 
 def _module_of(path: str) -> ModuleType:
+    """Returns the file's module, which runs at its first use in this process. Raises ValueError for
+    a missing file, and with the reason for one that cannot be imported.
+    """
     file = Path(path).resolve()
     if not file.is_file():
         raise ValueError(
             f"there is no file {path} in {Path.cwd()}: FILE.py:NAME names a file from the working "
             "folder."
         )
-    above = str(next(folder for folder in file.parents if not (folder / "__init__.py").exists()))
+    # The folder that holds the file's outermost package. At the end of sys.path, so that nothing of
+    # it hides an installed module.
+    tops = (folder for folder in file.parents if not (folder / "__init__.py").exists())
+    above = str(next(tops))
     if above not in sys.path:
         sys.path.append(above)
+    # a dot in a module's name would begin a submodule
+    encoded_path = str(file).replace("%", "%25").replace(".", "%2E")
     try:
-        return import_module(BELOW + str(file).replace("%", "%25").replace(".", "%2E"))
+        return import_module(BELOW + encoded_path)
     except Exception as error:  # the file is a user's own, and may raise anything
         raise ValueError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error

@@ -26,13 +26,26 @@ EarlierLine = dict[str, Any]
 
 
 class Earlier:
-    """18 bytes of each line. marks and ids: by `mark_number`. failed: the statuses of lines whose
-    judge failed.
+    """18 bytes of each line.
+
+    Args:
+        lines: of the earlier run.
+        failed: the statuses of lines whose judge failed.
+
+    Attributes:
+        marks, ids: a number for each line's fingerprint and id (`mark_number`), in order.
     """
 
-    def __init__(self, lines: Iterable[EarlierLine], failed: Container[str]) -> None:
-        marks, ids = array("Q"), array("Q")
-        scored, has_failed = bytearray(), bytearray()
+    def __init__(
+        self,
+        lines: Iterable[EarlierLine],
+        failed: Container[str],
+    ) -> None:
+        # arrays, because lists of Python's own numbers take several times as much
+        marks = array("Q")
+        ids = array("Q")
+        scored = bytearray()
+        has_failed = bytearray()
         for line in lines:
             marks.append(mark_number(line["fingerprint"]))
             ids.append(mark_number(line["id"]))
@@ -53,8 +66,10 @@ class Earlier:
         ids.
         """
         fingerprints = np.concatenate((marks, ids))
-        met = np.isin(self.marks, fingerprints) | np.isin(self.ids, fingerprints)
-        places: list[int] = np.flatnonzero(self._scored & ~met).tolist()
+        has_mark = np.isin(self.marks, fingerprints)
+        has_id = np.isin(self.ids, fingerprints)
+        of_no_row = self._scored & ~(has_mark | has_id)
+        places: list[int] = np.flatnonzero(of_no_row).tolist()
         return places
 
     def places_of(self, marks: Numbers) -> PlaceNumbers:
@@ -63,20 +78,32 @@ class Earlier:
         """
         scored = np.flatnonzero(self._scored)
         places = matched(self.marks[scored], marks)
+        # so far places among the scored lines; now among all
         met = places >= 0
         places[met] = scored[places[met]]
         return places
 
-    def knows(self, marks: Numbers, ids: Numbers) -> npt.NDArray[np.bool_]:
+    def knows(
+        self,
+        marks: Numbers,
+        ids: Numbers,
+    ) -> npt.NDArray[np.bool_]:
         """Returns of each row whether a line, with or without a score, has its mark or its id."""
         fingerprints = np.concatenate((self.marks, self.ids))
         return np.isin(marks, fingerprints) | np.isin(ids, fingerprints)
 
 
-def by_fingerprint(lines: Sequence[EarlierLine], marks: Iterable[str]) -> dict[int, EarlierLine]:
+def by_fingerprint(
+    lines: Sequence[EarlierLine],
+    marks: Iterable[str],
+) -> dict[int, EarlierLine]:
     """Returns the rows' lines, by the row's number; equal rows have one each. marks: the
     fingerprints of the rows.
     """
     line_marks = mark_numbers(line["fingerprint"] for line in lines)
     places = matched(line_marks, mark_numbers(marks)).tolist()
-    return {number: lines[place] for number, place in enumerate(places) if place >= 0}
+    line_by_row: dict[int, EarlierLine] = {}
+    for number, place in enumerate(places):
+        if place >= 0:
+            line_by_row[number] = lines[place]
+    return line_by_row

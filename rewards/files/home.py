@@ -39,5 +39,5 @@ def expand_arguments() -> None:
     sys.argv = [expanded(word) for word in sys.argv]
 
 
-def _home(match: re.Match[str]) -> str:
+def _home(match: re.Match[str]) -> str:  # also another user's: "~bob"
     return os.path.expanduser(match.group())

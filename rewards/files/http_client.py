@@ -46,7 +46,7 @@ class Server:
         Raises ValueError for a url that is not http or https or that may hold a secret, and as
         `api_key` does. The message never shows a secret.
         """
-        api_key()
+        api_key()  # raises for a key that no header can hold, before anything is asked
         if without_secret(url) != url:
             raise ValueError(
                 f"{whose} has a user, a password or a '?' in it: leave it out, and put a key into "
@@ -61,6 +61,7 @@ class Server:
                 f"{whose} {url!r} is none of http or https: give one such as http://127.0.0.1:8000"
             )
         server = cls(url.rstrip("/"), parsed.host)
+        # tried here, where an error can be said in a sentence, and not at the first question
         try:
             server.network()
         except OSError as error:
@@ -74,7 +75,9 @@ class Server:
     def here(self) -> bool:
         """Whether the host is this machine."""
         host = self.host.removesuffix(".")  # the root of the names
-        return host in ("localhost", "0.0.0.0", "::", "::1") or LOOPBACK.fullmatch(host) is not None
+        if host in ("localhost", "0.0.0.0", "::", "::1"):
+            return True
+        return LOOPBACK.fullmatch(host) is not None
 
     def network(self, connections: int = 1) -> httpx.AsyncClient:
         """Returns so many connections, which open when they are needed.
@@ -83,8 +86,12 @@ class Server:
         and requests to this machine go past any proxy.
         """
         secure = self.url.lower().startswith("https:")
+        limits = httpx.Limits(
+            max_connections=connections,
+            max_keepalive_connections=connections,
+        )
         return httpx.AsyncClient(
-            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+            limits=limits,
             # without TLS there is nothing to verify, and certificates take 20 ms to load
             verify=httpx.create_ssl_context() if secure else False,
             trust_env=not self.here,
@@ -93,9 +100,12 @@ class Server:
 
 def without_secret(name: str) -> str:
     """Returns the name of a judge or a url, without all that follows its kind if that may hold a
-    secret.
+    secret: "server:***" for "server:http://me:password@host#m".
     """
-    return f"{name.partition(':')[0]}:***" if "@" in name or "?" in name else name
+    if "@" not in name and "?" not in name:
+        return name
+    kind = name.partition(":")[0]
+    return f"{kind}:***"
 
 
 def api_key(host: str = "") -> str:
@@ -110,14 +120,12 @@ def api_key(host: str = "") -> str:
     if is_openai and not key_in(KEY):
         name = OPENAI_KEY
     key = key_in(name)
-    wrong = next(
-        (place for place, letter in enumerate(key, start=1) if not "!" <= letter <= "~"), None
-    )
-    if wrong:
-        raise ValueError(
-            f"{name} must hold one line of ASCII without spaces, and its character {wrong} of "
-            f"{len(key)} is of another kind: set it again"
-        )
+    for place, letter in enumerate(key, start=1):
+        if not "!" <= letter <= "~":  # all visible characters of ASCII are between these
+            raise ValueError(
+                f"{name} must hold one line of ASCII without spaces, and its character {place} of "
+                f"{len(key)} is of another kind: set it again"
+            )
     return key
 
 
@@ -131,10 +139,14 @@ def legible(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str
     secrets.
     """
     text = message.decode(errors="replace") if isinstance(message, bytes) else message
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    # one line, in which no control character can change the terminal
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    line = " ".join(printable.split())
+    # our own keys, wherever they stand, and what looks like one; then the cut, which might part one
     for name in (KEY, OPENAI_KEY):
-        if len(key_in(name)) >= SHORTEST_SECRET:
-            line = line.replace(key_in(name), "***")
+        key = key_in(name)
+        if len(key) >= SHORTEST_SECRET:
+            line = line.replace(key, "***")
     return SECRETS.sub(r"\1\2***", line)[:longest]
 
 
@@ -142,7 +154,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     """Runs the coroutine, also if an event loop is already running, as in a notebook."""
     try:
         asyncio.get_running_loop()
-    except RuntimeError:
+    except RuntimeError:  # there is none
         return asyncio.run(work)
+    # a loop cannot run in another one, but in another thread
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()

@@ -25,8 +25,8 @@ def offline_without_hub() -> None:
     try:
         get_session().head(constants.ENDPOINT, timeout=SECONDS)
     except Exception:  # of httpx or httpx2, as the hub's version has it, or the hub's own
-        os.environ["HF_HUB_OFFLINE"] = "1"
-        constants.HF_HUB_OFFLINE = True
+        os.environ["HF_HUB_OFFLINE"] = "1"  # for processes that this one starts
+        constants.HF_HUB_OFFLINE = True  # the hub has read the environment already
 
 
 def load_split(
@@ -50,6 +50,7 @@ def load_split(
     if not folder.is_dir():
         offline_without_hub()
     try:
+        # what `save_to_disk` has written of several splits, or of one
         if (folder / "dataset_dict.json").is_file():
             return datasets.load_from_disk(name)[split]
         if (folder / "state.json").is_file():
@@ -64,8 +65,10 @@ def load_split(
         RuntimeError,
         datasets.exceptions.DatasetsError,
     ) as error:
+        # the first line of the innermost reason
         cause = error.__cause__ or error
-        reason = (str(cause).strip() or type(cause).__name__).splitlines()[0].rstrip(".:")
+        words = str(cause).strip() or type(cause).__name__
+        reason = words.splitlines()[0].rstrip(".:")
         raise ValueError(
             f"the split {split!r} of the dataset {name!r} cannot be loaded ({reason}): it is named "
             "by a hub id or a folder, what is private or gated needs `hf auth login`, and "
@@ -74,7 +77,9 @@ def load_split(
 
 
 def undecoded(split: Any) -> Any:
-    """Returns the split, whose pictures stay {"bytes", "path"} until they are used."""
+    """Returns the split, whose pictures stay {"bytes", "path"} until they are used: decoding is
+    slow, and what is decoded takes much more memory.
+    """
     datasets = import_module("datasets")
     for name, feature in (split.features or {}).items():
         if isinstance(feature, datasets.Image):

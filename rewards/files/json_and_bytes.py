@@ -25,7 +25,9 @@ class JsonAndBytes:
         self._decoder = json.JSONDecoder(object_hook=self._with_bytes)
 
     def packed(self, value: Any) -> bytes | None:
-        """Returns None for a value that would not come back equal."""
+        """Returns the value as bytes, or None for one that would not come back equal, such as a
+        tuple, of which JSON makes a list.
+        """
         self._behind = bytearray()
         try:
             text = self._encoder.encode(value).encode("utf-8", "surrogatepass")
@@ -36,12 +38,20 @@ class JsonAndBytes:
         return content if is_exact else None
 
     def unpacked(self, content: bytes) -> Any:
-        """Raises ValueError for bytes that `packed` did not write."""
+        """Returns the value again. Raises ValueError for bytes that `packed` did not write."""
+        # the length of the text, the text, and the bytes that it refers to
         text_end = LENGTH_BYTES + int.from_bytes(content[:LENGTH_BYTES], "big")
         self._behind = bytearray(content[text_end:])
-        return self._decoder.decode(content[LENGTH_BYTES:text_end].decode("utf-8", "surrogatepass"))
+        text = content[LENGTH_BYTES:text_end].decode("utf-8", "surrogatepass")
+        return self._decoder.decode(text)
 
-    def _place_of(self, part: Any) -> dict[str, list[int]]:
+    def _place_of(
+        self,
+        part: Any,
+    ) -> dict[str, list[int]]:
+        """Appends bytes behind the JSON, and returns what stands for them in it. The encoder asks
+        for all that it cannot write itself.
+        """
         if not isinstance(part, bytes):
             raise TypeError(f"{type(part).__name__} is neither JSON nor bytes")
         start = len(self._behind)
@@ -49,6 +59,7 @@ class JsonAndBytes:
         return {self._mark: [start, len(self._behind)]}
 
     def _with_bytes(self, part: dict[str, Any]) -> Any:
+        """Returns the bytes that an object stands for, or the object."""
         if self._mark not in part:
             return part
         start, end = part[self._mark]

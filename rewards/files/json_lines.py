@@ -10,13 +10,18 @@ from typing import Any
 BOM = b"\xef\xbb\xbf"  # some editors begin a file with it
 
 
-def encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
+def encodable(
+    row: dict[str, Any],
+    where: str,
+) -> dict[str, Any]:
     """Returns the row.
 
     Raises ValueError for half a character, "\\ud800", which can be neither stored nor judged.
     """
     try:
-        json.dumps(row, ensure_ascii=False, default=lambda value: None).encode()  # such as bytes
+        # what JSON has no form for, such as bytes, holds no characters
+        text = json.dumps(row, ensure_ascii=False, default=lambda value: None)
+        text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"{where} is not JSON ({error}): mend or remove it.") from None
     return row
@@ -40,11 +45,13 @@ def lines_of(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def read_object(value: Any, where: str) -> dict[str, Any]:
-    """Returns the JSON object of a line, or the value.
+    """Returns the JSON object of a line in bytes, or the value, if that is an object already.
 
     Raises ValueError, which begins with `where`, for no object.
     """
-    row = read_value(value, where) if isinstance(value, bytes) else value
+    row = value
+    if isinstance(value, bytes):
+        row = read_value(value, where)
     if not isinstance(row, dict):
         raise ValueError(f"{where} must hold a JSON object, got {row!r:.80}.")
     return row

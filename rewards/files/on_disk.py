@@ -49,8 +49,10 @@ class _Stored(LazySequence[T]):
 
     def _content(self, number: int) -> bytes:
         """Returns the bytes of an entry."""
-        self._file.seek(self._ends[number])
-        content: bytes = self._file.read(self._ends[number + 1] - self._ends[number])
+        start = self._ends[number]  # the end of the entry before, or 0
+        end = self._ends[number + 1]
+        self._file.seek(start)
+        content: bytes = self._file.read(end - start)
         return content
 
 
@@ -58,19 +60,24 @@ class OnDisk(_Stored[T]):
     """Values that are written one by one as they come (json_and_bytes.py). A value that would not
     come back equal stays in memory.
 
-    Raises OSError, which names the folder, where there is no room.
+    Args:
+        values: are read once.
+
+    Raises:
+        OSError: names the folder, where there is no room.
     """
 
     def __init__(self, values: Iterable[T]) -> None:
         super().__init__()
         self._form = JsonAndBytes()
         self._file = without_name()
-        self._in_memory: dict[int, T] = {}
+        self._in_memory: dict[int, T] = {}  # by number, what the file cannot hold
         finalize(self, _close, self._file)
         for value in values:
             self._append(value)
 
     def _append(self, value: T) -> None:
+        """Writes a value behind the others. One that stays in memory has no bytes in the file."""
         content = self._form.packed(value)
         if content is None:
             self._in_memory[len(self)] = value
@@ -113,7 +120,7 @@ class Lines(_Stored[dict[str, Any]]):
         self._file.seek(0, SEEK_END)
         self._file.seek(self.size)
         for line in self._file:
-            if line.endswith(b"\n"):
+            if line.endswith(b"\n"):  # a last one without may still be written
                 self._ends.append(self.size + len(line))
 
     def _entry(self, number: int) -> dict[str, Any]:

@@ -24,11 +24,14 @@ from spanreward.rewards.files.on_disk import Lines
 REMEDY = "choose another output, or --overwrite to start anew."
 
 
-def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+def check_apart(
+    outputs: Iterable[Path | None],
+    inputs: Iterable[Path | None],
+) -> None:
     """Raises ValueError for an output that is also an input or another output, by whatever path or
     link.
     """
-    met: dict[Any, str] = {}
+    met: dict[Any, str] = {}  # by file, what it is for the command
     for path in inputs:
         if path:
             met[_identity_of(path)] = "an input"
@@ -54,7 +57,10 @@ def _identity_of(path: Path) -> Any:
 
 @contextmanager
 def resumed_lines(
-    output: Path, settings: Mapping[str, Any], keys: Mapping[str, Any], overwrite: bool = False
+    output: Path,
+    settings: Mapping[str, Any],
+    keys: Mapping[str, Any],
+    overwrite: bool = False,
 ) -> Iterator[tuple[TextIO, Lines]]:
     """Yields the output, opened for appending, and the objects of its lines, which stay in it. A
     line that was cut is removed.
@@ -69,10 +75,12 @@ def resumed_lines(
         )
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("a", encoding="utf-8") as file:
+        # One process at a time. The lock ends with the file, also where the process is killed.
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # replaced since it was opened
-            if not os.path.samestat(os.fstat(file.fileno()), output.stat()):
+            opened = os.fstat(file.fileno())
+            if not os.path.samestat(opened, output.stat()):
                 raise BlockingIOError
         except BlockingIOError:
             raise ValueError(
@@ -81,7 +89,9 @@ def resumed_lines(
         if overwrite:
             file.truncate(0)  # before its settings change
         written = output if output.stat().st_size else None
-        settle_settings(output.with_name(f"{output.name}.settings.json"), settings, written)
+        beside = output.with_name(f"{output.name}.settings.json")
+        settle_settings(beside, settings, written)
+        # The settings may be right and the lines those of another command all the same.
         lines = Lines(output)
         for number, line in enumerate(lines, start=1):
             for key, kind in keys.items():
@@ -89,21 +99,31 @@ def resumed_lines(
                     raise ValueError(
                         f"line {number} of {output} has no {key!r} as each has here: {REMEDY}"
                     )
-        file.truncate(lines.size)
+        file.truncate(lines.size)  # without a last line that was cut
         yield file, lines
 
 
-def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None) -> None:
+def settle_settings(
+    beside: Path,
+    settings: Mapping[str, Any],
+    path: Path | None,
+) -> None:
     """Writes what decides an output to a file beside it. Raises ValueError where the output is
     there already, at `path`, and that file says otherwise or is missing.
     """
-    settings_text = json.dumps({**settings, "spanreward": version("spanreward")}, default=str)
+    # Through JSON and back, so that they compare equal with what was read: a path is a text there.
+    with_version = {**settings, "spanreward": version("spanreward")}
+    settings_text = json.dumps(with_version, default=str)
     new_settings = json.loads(settings_text)
     if path is None:
-        return write_json(beside, new_settings)
-    made_with = object_in(beside.read_bytes()) if beside.is_file() else {}
+        write_json(beside, new_settings)
+        return
+    made_with: dict[str, Any] = {}
+    if beside.is_file():
+        made_with = object_in(beside.read_bytes())
     if not made_with:
         raise ValueError(f"{path} exists and nothing says what made it (in {beside}): {REMEDY}")
+    # what differs, as it was and as it is now
     had = {}
     new_values = {}
     for key in {**made_with, **new_settings}:
@@ -114,15 +134,22 @@ def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None
         raise ValueError(f"{path} was made with {had}, and you ask for {new_values}: {REMEDY}")
 
 
-def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:
+def check_json(
+    path: Path | None,
+    like: Mapping[str, Any],
+    overwrite: bool,
+) -> None:
     """Raises ValueError where --json names a file that does not hold earlier numbers of the same
     command and settings. like: what those hold; None is any value.
     """
-    if overwrite or path is None or not path.is_file() or not path.stat().st_size:
+    if overwrite or path is None or not path.is_file():
         return
+    if not path.stat().st_size:
+        return  # nothing is lost
     content = object_in(path.read_bytes())
     for key, value in like.items():
-        if key not in content or value not in (None, content[key]):
+        is_alike = key in content and value in (None, content[key])
+        if not is_alike:
             raise ValueError(
                 f"{path} exists, and holds no {key!r} as this command's numbers do: choose another "
                 "file."
@@ -155,6 +182,8 @@ def write_texts(path: Path, texts: Iterable[str]) -> None:
         with path.open("w", encoding="utf-8") as file:
             file.writelines(texts)
         return
+    # In the same folder, because a file is replaced in one step only on its own disk. The name is
+    # drawn at random, so that two processes do not write one file.
     unfinished = path.with_name(f"{path.name}.{token_hex(4)}.tmp")
     try:
         with _new_file(unfinished) as file:
@@ -170,5 +199,5 @@ def _new_file(path: Path) -> TextIO:
     """
     flags = os.O_WRONLY | os.O_CREAT
     flags |= os.O_EXCL | os.O_NOFOLLOW
-    number = os.open(path, flags, 0o666)
+    number = os.open(path, flags, 0o666)  # less what the user's umask takes away
     return os.fdopen(number, "w", encoding="utf-8")

@@ -47,11 +47,15 @@ def fill(template: str, **values: str) -> str:
     return "".join(pieces)
 
 
-def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
+def places(
+    template: str,
+    **values: str,
+) -> dict[str, tuple[int, int]]:
     """Returns the characters [start, end) where `fill` puts each value, at its last place if it has
     several.
     """
-    ranges, start = {}, 0
+    ranges = {}
+    start = 0
     for part, is_name in _parts_of_template(template):
         end = start + len(values[part] if is_name else part)
         if is_name:
@@ -82,27 +86,39 @@ class Wording(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def names_are_known(cls, data: Any) -> Any:
-        check_known("key", map(str, data if isinstance(data, dict) else ()), cls.model_fields)
+        """Raises ValueError, with the nearest name, for a key that is none of the fields. Data that
+        is no dict is left to pydantic.
+        """
+        if isinstance(data, dict):
+            check_known("key", map(str, data), cls.model_fields)
         return data
 
 
-def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
+def takes(
+    *needed: Set[str],
+    free: Set[str] = frozenset(),
+) -> AfterValidator:
     """Returns pydantic's check that a template has one of these sets of placeholders, and beside it
     `free` ones.
     """
 
     def check(template: str) -> str:
         placed = placeholders_of_template(template)
-        if not any(names <= placed <= names | free for names in needed):
-            must = " or ".join(map(_in_sentence, needed))
-            may = f" and may have {_in_sentence(free)}" if free else ""
-            raise ValueError(f"it takes {must}{may}, got {_in_sentence(placed)}")
-        return template
+        for names in needed:
+            if names <= placed <= names | free:  # all of these, and beside them only free ones
+                return template
+        must = " or ".join(map(_in_sentence, needed))
+        may = f" and may have {_in_sentence(free)}" if free else ""
+        raise ValueError(f"it takes {must}{may}, got {_in_sentence(placed)}")
 
     return AfterValidator(check)
 
 
-def read_as(kind: type[T], data: Any, where: str | Path) -> T:
+def read_as(
+    kind: type[T],
+    data: Any,
+    where: str | Path,
+) -> T:
     """Returns what a file holds as this type.
 
     Raises ValueError, which begins with `where`, for the first fault.
@@ -113,7 +129,10 @@ def read_as(kind: type[T], data: Any, where: str | Path) -> T:
         raise ValueError(explained(error, str(where))) from None
 
 
-def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
+def read_texts(
+    path: str | Path | None,
+    like: Path,
+) -> dict[str, str]:
     """Returns the texts of a YAML file, by name; those of the packaged file `like` without a path.
 
     Raises OSError, and ValueError unless the file has the texts of `like`, each with its
@@ -122,6 +141,7 @@ def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
     ours: dict[str, str] = read_yaml_file(like)
     if path is None:
         return ours
+    # A model with a field for each of our texts, which asks for the same placeholders.
     fields: dict[str, Any] = {}
     for name, text in ours.items():
         fields[name] = Annotated[str, takes(placeholders_of_template(text))]
@@ -129,13 +149,21 @@ def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
     return read_as(kind, read_yaml_file(Path(path)), path).model_dump()
 
 
-def _in_sentence(names: Set[str]) -> str:
-    return ", ".join(f"{{{name}}}" for name in sorted(names)) or "no placeholder"
+def _in_sentence(names: Set[str]) -> str:  # "{text}, {what}"
+    if not names:
+        return "no placeholder"
+    return ", ".join(f"{{{name}}}" for name in sorted(names))
 
 
 @lru_cache(maxsize=256)
 def _parts_of_template(template: str) -> tuple[tuple[str, bool], ...]:
-    """Returns the template's literal texts (False) and names (True), in order."""
-    return tuple(
-        (part, number % 2 == 1) for number, part in enumerate(_PLACEHOLDER.split(template))
-    )
+    """Returns the template's literal texts (False) and names (True), in order.
+
+    "Is {what} there?" gives (("Is ", False), ("what", True), (" there?", False)).
+    """
+    # The pattern has one group, the name, so `split` returns texts and names in turn.
+    parts = []
+    for number, part in enumerate(_PLACEHOLDER.split(template)):
+        is_name = number % 2 == 1
+        parts.append((part, is_name))
+    return tuple(parts)

@@ -4,6 +4,7 @@ read_yaml("a: [1, 2]", "prompts.yaml")          # {"a": [1, 2]}
 read_yaml_file(Path("prompts.yaml"))
 """
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ def read_yaml(text: str, where: str) -> Any:
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
-        if node is None:
+        if node is None:  # an empty file
             return None
+        # Counted before anything is made: aliases of aliases can stand for billions of values.
         if size_of(node, {}) > MOST_VALUES:
             raise ValueError(f"its aliases make it more than {MOST_VALUES:,} values")
         return loader.construct_document(node)
@@ -39,16 +41,20 @@ def read_yaml(text: str, where: str) -> Any:
         raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
 
 
-def size_of(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """Returns a node's values with aliases expanded.
+def size_of(
+    node: yaml.Node,
+    sizes: dict[int, int],
+) -> int:
+    """Returns how many values a node has with aliases expanded, itself among them.
 
-    Raises ValueError for one in itself, and for a repeated key.
+    sizes: those of the nodes that were counted, by their ids; 0 for one that is being counted. An
+    alias is the same node again. Raises ValueError for one in itself, and for a repeated key.
     """
     if id(node) not in sizes:
-        parts = node.value
+        parts = node.value  # the entries of a list, the characters of a text
         if isinstance(node, yaml.MappingNode):
             _check_keys(node)
-            parts = [part for pair in node.value for part in pair]
+            parts = list(chain.from_iterable(node.value))  # keys and values
         sizes[id(node)] = 0  # being counted
         size = 1
         for part in parts:

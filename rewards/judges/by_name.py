@@ -33,8 +33,19 @@ KINDS = {
 }
 NUMBERS = {int, float, NoneType}
 JURY = "experimental.jury_judge.JuryJudge"
-NAMES = ", ".join(f"{kind}:{form}".rstrip(":") for kind, (_, form) in KINDS.items())
-# else a + is of a folder's name
+
+
+def _names_of_kinds() -> str:
+    """Returns what the kinds' names look like: "match, encoder:MODEL, ..."."""
+    names: list[str] = []
+    for kind, (_, form) in KINDS.items():
+        names.append(f"{kind}:{form}" if form else kind)
+    return ", ".join(names)
+
+
+NAMES = _names_of_kinds()
+# A + between two judges of a jury. Behind it stands `KIND:`, a kind that needs no more, or
+# `FILE.py:`. Any other + belongs to a folder's name.
 MEMBER = re.compile(rf"\+(?=[a-z]+:|(?:{'|'.join(KINDS)})(?:\+|$)|[^+:]+\.py:)")
 FORMS = (
     f"{NAMES}, where MODEL is a hub id, a folder, or smollm2; or FILE.py:NAME, a judge of your own "
@@ -42,7 +53,11 @@ FORMS = (
 )
 
 
-def load_judge(spec: str, cache: bool | str | Path | None = False, **options: Any) -> Judge:
+def load_judge(
+    spec: str,
+    cache: bool | str | Path | None = False,
+    **options: Any,
+) -> Judge:
     """Makes a judge by its name: `match`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
     `server:URL#MODEL`, `chat:URL#MODEL`, `cascade`, or `FILE.py:NAME` for a judge of your own or
     its class (files/custom_file.py). Several names with `+` between make a jury of them
@@ -59,9 +74,12 @@ def load_judge(spec: str, cache: bool | str | Path | None = False, **options: An
     package is missing.
     """
     judge, has_model = _make(spec, options)
-    if cache or (cache is None and has_model):
-        return CachedJudge(judge, cache if isinstance(cache, str | Path) else None)
-    return judge
+    if cache is None:
+        cache = has_model
+    if not cache:
+        return judge
+    path = cache if isinstance(cache, str | Path) else None
+    return CachedJudge(judge, path)
 
 
 def members(judge: str) -> list[str]:
@@ -86,7 +104,9 @@ def as_judge(judge: Judge | str) -> Judge:
 
 
 def options_of(judge_class: type[Judge]) -> list[str]:
-    """Names of the arguments of a judge's class. `**settings` stand for those of its base class."""
+    """Returns the names of the arguments of a judge's class. `**settings` stand for those of its
+    base class.
+    """
     parameters = inspect.signature(judge_class).parameters.values()
     names: list[str] = []
     for parameter in parameters:
@@ -98,30 +118,30 @@ def options_of(judge_class: type[Judge]) -> list[str]:
 
 
 def _is_number(judge_class: type[Judge], option: str) -> bool:
-    """Whether the annotation of a class's argument, or of its base class's, has numbers alone."""
+    """Returns whether the annotation of a class's argument, or of its base class's, has numbers
+    alone: `float`, or `int | None`, but not `str | float`.
+    """
     for kind in judge_class.__mro__:
         parameter = inspect.signature(kind).parameters.get(option)
         if parameter is not None:
-            kinds = set(get_args(parameter.annotation) or [parameter.annotation])
-            return kinds <= NUMBERS
+            # a type alone has no arguments and stands for itself
+            types = get_args(parameter.annotation) or (parameter.annotation,)
+            return set(types) <= NUMBERS
     return False
 
 
-def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
-    """Returns the judge, and whether its name gives a model."""
-    names = members(spec)
-    if len(names) > 1:
-        if options:
-            raise ValueError(
-                f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}."
-            )
-        judges = []
-        has_model = False
-        for name in names:
-            judge, has_own_model = _make(name, {})
-            judges.append(judge)
-            has_model = has_model or has_own_model
-        return _class_at(JURY)(*judges), has_model
+def _make(
+    spec: str,
+    options: dict[str, Any],
+) -> tuple[Judge, bool]:
+    """Returns the judge, and whether its name gives a model.
+
+    Raises ValueError for options that the judge's class does not take, for a text in place of a
+    number, and where an argument is missing.
+    """
+    if len(members(spec)) > 1:
+        return _make_jury(spec, options)
+    # The class comes from the user's file or from KINDS. A file may also hold a judge ready made.
     judge_class: Any
     from_name: dict[str, str] = {}
     if is_custom(spec):
@@ -130,6 +150,7 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
         judge_class, from_name = _class_and_arguments(spec)
     if isinstance(judge_class, Judge):
         return judge_class, False
+    # An argument that the name gives, such as the model, is no option beside it.
     valid = [option for option in options_of(judge_class) if option not in from_name]
     check_known(f"option of the judge {without_secret(spec)}:", options, valid)
     for name, value in options.items():
@@ -146,23 +167,49 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     # its ratings.
     if from_name.get("model") == "smollm2":
         options = {"min_mass": 0.0, **options}
+    # `bind` finds a missing argument before the class does anything. An error of the class itself
+    # is not caught.
     try:
         inspect.signature(judge_class).bind(**from_name, **options)
     except TypeError as error:
         raise ValueError(f"the judge {without_secret(spec)} is not complete: {error}.") from error
-    return judge_class(**from_name, **options), bool(from_name) or spec == "cascade"
+    has_model = bool(from_name) or spec == "cascade"
+    return judge_class(**from_name, **options), has_model
+
+
+def _make_jury(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
+    """Returns the jury of several judges, and whether the name of any of them gives a model."""
+    if options:
+        raise ValueError(
+            f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}."
+        )
+    judges = []
+    has_model = False
+    for name in members(spec):
+        judge, has_own_model = _make(name, {})
+        judges.append(judge)
+        has_model = has_model or has_own_model
+    jury_class = _class_at(JURY)
+    return jury_class(*judges), has_model
 
 
 def _class_and_arguments(spec: str) -> tuple[type[Judge], dict[str, str]]:
-    """Returns the judge's class, and the arguments that its name gives. Raises ValueError for a
-    name of no kind or of another form, and ImportError where the class's package is missing.
+    """Returns the judge's class, and the arguments that its name gives.
+
+    For "server:http://localhost:8000#my-model" these are {"url": "http://localhost:8000",
+    "model": "my-model"}. Raises ValueError for a name of no kind or of another form, and
+    ImportError where the class's package is missing.
     """
     kind, colon, rest = spec.partition(":")
     if kind not in KINDS:
         raise _unknown_judge(spec)
     where, form = KINDS[kind]
+    # The form names the arguments, as URL#MODEL does `url` and `model`. A # beyond the form's
+    # belongs to the last of them.
     names = form.lower().split("#") if form else []
-    values = rest.split("#", len(names) - 1) if colon else []
+    values: list[str] = []
+    if colon:
+        values = rest.split("#", len(names) - 1)
     if len(values) != len(names) or not all(values):
         raise ValueError(
             f"the judge {without_secret(spec)!r} is not complete, or has too much: a judge is "
@@ -179,19 +226,24 @@ def _class_and_arguments(spec: str) -> tuple[type[Judge], dict[str, str]]:
 
 def _unknown_judge(spec: str) -> ValueError:
     """Returns an error that names what may have been meant. No secret of a url is shown."""
+    # "vllm/MODEL": a slash in place of the colon
     engine, slash, name = spec.partition("/")
     if slash and engine in KINDS:
         return ValueError(f"unknown judge {spec!r}: did you mean '{engine}:{name}'?")
+    # "vlm:MODEL": a kind that is misspelt
     kind, _, rest = spec.partition(":")
     if get_close_matches(kind, KINDS, 1, CLOSE):
         return ValueError(
             f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}."
         )
-    url, model = "URL", rest or spec
+    # "openai:gpt-4o" or "gpt-4o" is a model, "https://host" a server
+    url = "URL"
+    model = rest or spec
     if without_secret(spec) != spec:
         model = "MODEL"
     elif rest.startswith("//"):
-        url, model = spec, "MODEL"
+        url = spec
+        model = "MODEL"
     how = (
         f"chat:{url}#{model} or server:{url}#{model} behind an API, vllm:{model} or "
         f"transformers:{model} here"

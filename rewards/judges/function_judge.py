@@ -42,7 +42,11 @@ class FunctionJudge(Judge):
     sees_pictures = False  # the function gets a text
     _takes_shared = True
 
-    def __init__(self, name: str, function: Callable[[str], Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[str], Any],
+    ) -> None:
         self.name = name
         self.function = function
 
@@ -52,20 +56,36 @@ class FunctionJudge(Judge):
         read = partial(self._rating, scale=scale)
         return [self._ask(question, read) for question in questions]
 
-    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> list[str | Failure]:
         """Returns the function's answers as texts. The function does not get `max_tokens`."""
         return [self._ask(question, str) for question in questions]
 
-    def _ask(self, question: Question, read: Callable[[Any], Any]) -> Any:
+    def _ask(
+        self,
+        question: Question,
+        read: Callable[[Any], Any],
+    ) -> Any:
+        """Returns what `read` makes of the function's answer, or why there is none."""
         text = "\n\n".join(message["content"] for message in question.messages)
         try:
             with self.usage.clock("seconds"):
                 answer = self.function(text)
-            return answer if isinstance(answer, Failure) else read(answer)
+            if isinstance(answer, Failure):
+                return answer
+            return read(answer)
         except Exception as error:  # the function is not ours and may raise anything
             return Failure(Status.ERROR, f"{self.name}: {type(error).__name__}: {error}")
 
-    def _rating(self, answer: Any, scale: Sequence[str]) -> Rating | Failure:
+    def _rating(
+        self,
+        answer: Any,
+        scale: Sequence[str],
+    ) -> Rating | Failure:
+        """Returns the rating of an answer, or UNPARSED with the answer."""
         rating = as_rating(answer, scale)
         if rating is None:
             self.usage.unparsed += 1
@@ -77,10 +97,17 @@ class FunctionJudge(Judge):
 def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
     """Converts an answer to a distribution over the scale, whose mean is the number given; None if
     it is no rating.
+
+    On a scale from 1 to 5, 3.5 is half on "3" and half on "4", 7 is None, and
+    {"4": 0.6, "5": 0.2} has the mass .8.
     """
     if isinstance(answer, Mapping):
-        by_entry = {str(entry): share for entry, share in answer.items()}
-        shares = {entry: float(by_entry.get(entry, 0.0)) for entry in scale}
+        by_entry: dict[str, Any] = {}
+        for entry, share in answer.items():
+            by_entry[str(entry)] = share  # {4: 1.0} is {"4": 1.0} too
+        shares: dict[str, float] = {}
+        for entry in scale:
+            shares[entry] = float(by_entry.get(entry, 0.0))
         mass = sum(shares.values())
         in_range = all(0 <= share <= 1 for share in shares.values())
         if not in_range or not 0 < mass <= LARGEST_MASS:
@@ -88,8 +115,11 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
         probabilities = {entry: share / mass for entry, share in shares.items()}
         return Rating(probabilities, min(mass, 1.0))
     if isinstance(answer, int | float):
-        has_numbers = all(entry.isdecimal() for entry in scale)
-        if has_numbers and float(scale[0]) <= answer <= float(scale[-1]):
+        if not all(entry.isdecimal() for entry in scale):
+            return None  # letters have no place for a number
+        lowest = float(scale[0])
+        highest = float(scale[-1])
+        if lowest <= answer <= highest:
             return rating_of(answer, scale)
         return None
     return read_written_rating(str(answer), scale)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
-from operator import is_not
 from typing import Any, Self, TypeVar
 
 from PIL import Image
@@ -65,12 +64,16 @@ class Rating:
         """Expectation of the scale's value, in the scale's units (HarmonicEval eq. 1; PoSh section
         5).
         """
-        return sum(float(entry) * p for entry, p in self.probabilities.items())
+        shares = self.probabilities.items()
+        return sum(float(entry) * probability for entry, probability in shares)
 
 
 def rating_of(level: float, scale: Sequence[str]) -> Rating:
     """Returns the distribution with mean `level` on one entry of the scale, or on two
     neighbours.
+
+    3.25 on RATING_SCALE gives .75 on "3" and .25 on "4". level: within the scale, whose entries
+    are whole numbers one apart.
     """
     probabilities: dict[str, float] = {}
     for entry in scale:
@@ -81,7 +84,12 @@ def rating_of(level: float, scale: Sequence[str]) -> Rating:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Stands where an answer is missing. status is UNPARSED, TIMEOUT or ERROR; message says why."""
+    """Stands where an answer is missing.
+
+    Attributes:
+        status: UNPARSED, TIMEOUT or ERROR.
+        message: says why, in a clause.
+    """
 
     status: Status
     message: str
@@ -95,10 +103,9 @@ def sound(answers: Sequence[T | Failure]) -> list[T | Failure]:
     unrated = Failure(Status.UNPARSED, "the judge's rating has no probability on any entry")
     checked: list[T | Failure] = []
     for answer in answers:
-        if isinstance(answer, Rating) and not sum(answer.probabilities.values()) > 0:
-            checked.append(unrated)
-        else:
-            checked.append(answer)
+        # "not > 0" and not "<= 0": a sum of NaN is neither
+        is_empty = isinstance(answer, Rating) and not sum(answer.probabilities.values()) > 0
+        checked.append(unrated if is_empty else answer)
     return checked
 
 
@@ -114,10 +121,11 @@ def answered(
     questions: Sequence[Question | Failure],
     *arguments: Any,
 ) -> list[T | Failure]:
-    """Returns the answers to the questions, in order, with each Failure in its place. arguments: of
-    `ask`, behind the questions.
+    """Returns the answers to the questions, in order, with each Failure in its place.
 
     answered(judge.rate, questions, scale)
+
+    ask: gets only the questions that are no Failure, maybe none, and then `arguments`.
     """
     answerable = [question for question in questions if isinstance(question, Question)]
     answers = iter(ask(answerable, *arguments))
@@ -174,6 +182,7 @@ class Judge(ABC):
 
     def __repr__(self) -> str:  # unlike `name` it reads no file and asks no server
         kind = type(self).__name__.removesuffix("Judge").lower()
+        # __dict__, because a model that is a property may ask the server
         words = self.__dict__.get("model", "").split()
         return ":".join([kind, *map(str, words)])
 
@@ -197,15 +206,21 @@ class Judge(ABC):
         Equal questions are asked once. A rating without probability is UNPARSED.
         """
         self._count_questions(len(questions))
-        return sound(_distinctly(self, questions, partial(self.rate_each, scale=scale)))
+        ask = partial(self.rate_each, scale=scale)
+        return sound(_distinctly(self, questions, ask))
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> list[str | Failure]:
         """Returns one text of at most max_tokens tokens for each question, in order, or a Failure.
 
         Equal questions are asked once.
         """
         self._count_questions(len(questions))
-        return _distinctly(self, questions, partial(self.write_each, max_tokens=max_tokens))
+        ask = partial(self.write_each, max_tokens=max_tokens)
+        return _distinctly(self, questions, ask)
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
@@ -213,7 +228,11 @@ class Judge(ABC):
         """Answers `rate` for questions that all differ, at least one."""
         raise NotImplementedError(f"the judge {self!r} cannot rate: define rate_each.")
 
-    def write_each(self, questions: Sequence[Question], max_tokens: int) -> Sequence[str | Failure]:
+    def write_each(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> Sequence[str | Failure]:
         """Answers `write` for questions that all differ, at least one."""
         raise NotImplementedError(f"the judge {self!r} cannot write: define write_each.")
 
@@ -225,6 +244,7 @@ class Judge(ABC):
         return Usage()
 
     def _count_questions(self, questions: int) -> None:
+        """Counts the questions of a call, with repeated ones."""
         self.usage.questions += questions
 
     def start(self) -> None:  # noqa: B027  # most judges have nothing to start
@@ -238,6 +258,7 @@ class Judge(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
+        # both are made anew: `usage` at its first use, `_depth` by the class's 0
         state.pop("usage", None)
         state.pop("_depth", None)
         return state
@@ -246,7 +267,7 @@ class Judge(ABC):
         if self._depth == 0:
             with self.usage.clock("wake_seconds"):
                 self._wake()
-        self._depth += 1
+        self._depth += 1  # not before: after an error of `_wake` no `with` is open
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -263,7 +284,9 @@ class Judge(ABC):
 
 
 def _distinctly(
-    judge: Judge, questions: Sequence[Question], ask: Callable[[Sequence[Question]], Sequence[Any]]
+    judge: Judge,
+    questions: Sequence[Question],
+    ask: Callable[[Sequence[Question]], Sequence[Any]],
 ) -> list[Any]:
     """Returns an answer per question, in order. `ask` gets those that differ and that the judge can
     see, and is not called without a question.
@@ -271,10 +294,13 @@ def _distinctly(
     keys = question_keys(questions)
     distinct = dict(zip(keys, questions, strict=True))
     by_key: dict[str, Any] = {}
+    # A judge that reads text only fails at each question with a picture. `pictured` stands first:
+    # what a judge sees may have to be read from its model's files.
     pictured = [key for key, question in distinct.items() if question.images]
     if pictured and not judge.sees_pictures:
         unseen = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}, or {IN_WORDS}.")
         by_key = dict.fromkeys(pictured, unseen)
+    # The others get their pictures as all judges see them. One that cannot be seen fails here.
     keys_left = [key for key in distinct if key not in by_key]
     questions_left = [distinct[key] for key in keys_left]
     askable: dict[str, Question] = {}
@@ -299,7 +325,8 @@ def _with_a_list(question: Question) -> Question:
 
 
 def _answers(
-    questions: Sequence[Question], ask: Callable[[Sequence[Question]], Sequence[Any]]
+    questions: Sequence[Question],
+    ask: Callable[[Sequence[Question]], Sequence[Any]],
 ) -> Sequence[Any]:
     """Returns an answer per question. Where a judge raises for several, it is asked by halves, and
     a question for which it raises alone is a Failure.
@@ -311,13 +338,18 @@ def _answers(
     try:
         return ask(questions)
     except Exception:
+        # nothing is left to halve, or the judge itself is at fault
         if len(questions) == 1 or _raises_for(HARMLESS_QUESTION, ask):
             raise
         log.exception("a judge raised for %d questions, and is asked by halves", len(questions))
     return by_halves(questions, ask, _unanswered, time_for_more(start))
 
 
-def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence[Any]]) -> bool:
+def _raises_for(
+    question: Question,
+    ask: Callable[[Sequence[Question]], Sequence[Any]],
+) -> bool:
+    """Returns whether the judge raises for this question alone."""
     try:
         ask([question])
     except Exception:
@@ -326,6 +358,7 @@ def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence
 
 
 def _unanswered(error: Exception) -> Failure:
+    """Returns the answer to a question for which the judge raised this error."""
     return Failure(Status.ERROR, legible(f"{type(error).__name__}: {error}"))
 
 
@@ -337,22 +370,25 @@ def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
     ready: list[Question | Failure] = []
     for question in questions:
         images: list[Any] = []
-        failure = None
+        failure = None  # of the question's first picture that cannot be seen
+        has_new_image = False
         for image in question.images:
             picture = image  # what is no image is the judge's to refuse
             if isinstance(image, Image.Image):
                 if id(image) not in converted:
                     converted[id(image)] = _converted_picture(image)
                 picture = converted[id(image)]
-            if isinstance(picture, Failure):
-                failure = failure or picture
+            if failure is None and isinstance(picture, Failure):
+                failure = picture
+            if picture is not image:
+                has_new_image = True
             images.append(picture)
         if failure is not None:
             ready.append(failure)
-        elif any(map(is_not, images, question.images)):
+        elif has_new_image:
             ready.append(replace(question, images=tuple(images)))
         else:
-            ready.append(question)
+            ready.append(question)  # the same object, whose key has been computed
     return ready
 
 
@@ -373,7 +409,10 @@ def _rate_distinct(rate: Callable[..., Any]) -> Callable[..., Any]:
     def rate_distinct(
         self: Judge, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
     ) -> list[Rating | Failure]:
-        return sound(_distinctly(self, questions, lambda distinct: rate(self, distinct, scale)))
+        def rate_these(distinct: Sequence[Question]) -> Sequence[Rating | Failure]:
+            return rate(self, distinct, scale)
+
+        return sound(_distinctly(self, questions, rate_these))
 
     return rate_distinct
 
@@ -385,7 +424,10 @@ def _write_distinct(write: Callable[..., Any]) -> Callable[..., Any]:
     def write_distinct(
         self: Judge, questions: Sequence[Question], max_tokens: int
     ) -> list[str | Failure]:
-        return _distinctly(self, questions, lambda distinct: write(self, distinct, max_tokens))
+        def write_these(distinct: Sequence[Question]) -> Sequence[str | Failure]:
+            return write(self, distinct, max_tokens)
+
+        return _distinctly(self, questions, write_these)
 
     return write_distinct
 
@@ -399,13 +441,17 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
         yield
 
 
-def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Failure]:
+def heard(
+    count: int,
+    ask: Callable[[], Sequence[T | Failure]],
+) -> list[T | Failure]:
     """Returns `count` answers of one judge of several, or as many Failures if it raises: the
     others' answers stay.
     """
+    if not count:
+        return []
     try:
-        answers = ask() if count else ()
-        numbered = zip(range(count), answers, strict=True)  # raises for another number of answers
+        numbered = zip(range(count), ask(), strict=True)  # raises for another number of answers
         return sound([answer for _, answer in numbered])
     except Exception as error:  # a judge of a user's own may raise anything
         log.exception("one judge of several raised")
@@ -424,7 +470,9 @@ class OuterJudge(Judge):
     def __init__(self, *judges: Judge) -> None:
         self.judges = judges
         self.questions = 0
-        self.deadline = sum(judge.deadline or 0 for judge in judges) or None
+        # They are asked one after another, so their times add up.
+        limits = [judge.deadline for judge in judges if judge.deadline]
+        self.deadline = sum(limits) if limits else None
         self.reads_source = any(judge.reads_source for judge in judges)
         self.remote = all(judge.remote for judge in judges)
         self._entered: list[ExitStack] = []  # one for each `with`
@@ -438,6 +486,7 @@ class OuterJudge(Judge):
         return all(judge.sees_pictures for judge in self.judges)
 
     def reads_text_only(self) -> bool:
+        """Returns whether one of them is known to see no pictures."""
         return any(judge.reads_text_only() for judge in self.judges)
 
     @property
@@ -460,13 +509,15 @@ class OuterJudge(Judge):
             judge.start()
 
     def close(self) -> None:
-        with closing(self.judges):
+        with closing(self.judges):  # each is closed, also after one that raises
             pass
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             for judge in self.judges:
                 stack.enter_context(judge)
+            # All are awake, and stay so. If one had raised, `stack` would have let the others
+            # sleep again.
             self._entered.append(stack.pop_all())
         return self
 

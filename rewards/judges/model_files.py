@@ -13,7 +13,11 @@ from spanreward.rewards.judges.smollm2 import smollm2_folder
 MODEL_FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 
 
-def model_folder(model: str, download: bool = True, files: Sequence[str] = MODEL_FILES) -> Path:
+def model_folder(
+    model: str,
+    download: bool = True,
+    files: Sequence[str] = MODEL_FILES,
+) -> Path:
     """Returns the folder with a model's files. Converts `smollm2`; downloads a hub id that is not
     in the cache.
 
@@ -23,6 +27,7 @@ def model_folder(model: str, download: bool = True, files: Sequence[str] = MODEL
     """
     if model == "smollm2":
         return smollm2_folder()
+    # A folder goes before the hub: one in the working directory may be named like a hub id.
     path = Path(model).expanduser()
     if path.is_dir():
         return path
@@ -35,12 +40,12 @@ def model_folder(model: str, download: bool = True, files: Sequence[str] = MODEL
         raise FileNotFoundError(
             f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'"
         )
+    # What is left is a hub id.
     try:
         if download:
             offline_without_hub()
-        return Path(
-            snapshot_download(model, allow_patterns=list(files), local_files_only=not download)
-        )
+        folder = snapshot_download(model, allow_patterns=list(files), local_files_only=not download)
+        return Path(folder)
     except (OSError, ValueError) as error:  # ValueError: a path that no hub id may be
         raise FileNotFoundError(
             f"the judge's model {model!r} is not on this machine, and the hub did not give it "
@@ -56,6 +61,7 @@ def files_hash(folder: Path) -> str:
     files: set[Path] = set()
     for pattern in MODEL_FILES:
         files.update(folder.glob(pattern))
+    # By name, so that the hash depends neither on the folder's place nor on its listing's order.
     listing = ""
     for path in sorted(files):
         listing += f"{path.name} {_file_hash(path)}\n"
@@ -65,6 +71,7 @@ def files_hash(folder: Path) -> str:
 def _file_hash(path: Path) -> str:
     """Returns the file's SHA-256, by which the hub's cache names large files: they are not read."""
     blob = path.resolve().name
+    # The cache names a small file by its git hash, which has 40 digits.
     if path.is_symlink() and re.fullmatch("[0-9a-f]{64}", blob):
         return blob
     with path.open("rb") as file:

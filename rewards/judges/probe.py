@@ -20,6 +20,9 @@ from spanreward.rewards.language.scene_graph import SceneGraph
 class Link:
     """A relation of a mention: (mention, relation, other), or (other, relation, mention) if
     `reverse`.
+
+    For "the dog on the sofa" the dog has Link("on", Mention("sofa")), and for "the sofa" of that
+    sentence it is Link("on", Mention("dog"), reverse=True).
     """
 
     relation: str
@@ -29,12 +32,15 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How the question refers to a thing: head noun, attributes before it, relations to other
-    things.
+    """How the question refers to a thing.
 
-    details, ties: what else the source text says of the thing, if the prompt shows that text (the
-    one from which the question was made). They need not hold in `text`; they only tell which of
-    several things with this head is meant.
+    Attributes:
+        head: its noun.
+        attributes: those before the noun, all of which must hold.
+        links: relations to other things, all of which must hold.
+        details, ties: what else the source text says of the thing, if the prompt shows that text
+            (the one from which the question was made). They need not hold in `text`; they only tell
+            which of several things with this head is meant.
     """
 
     head: str
@@ -49,10 +55,14 @@ class PresenceProbe:
     """Does `text` mention `mention` (entity), describe it as `words` (attribute), or relate it by
     `words` to `other` (relation)? Does it mention it although the source denies it (denied)?
 
-    graph: the scene graph of `text`, if the metric has parsed it. Probes that differ only in it are
-    equal. source, places: the text that the question was made from, and the
-    characters [start, end) of what is asked in it. They are given to a judge that asks for them
-    only (Judge.reads_source).
+    Attributes:
+        text: the text that is judged.
+        kind, mention, words, other: what is asked of it.
+        graph: the scene graph of `text`, if the metric has parsed it. Probes that differ only in it
+            are equal.
+        source, places: the text that the question was made from, and the characters [start, end) of
+            what is asked in it. They are given to a judge that asks for them only
+            (Judge.reads_source).
     """
 
     text: str
@@ -79,7 +89,12 @@ class PictureProbe:
 
 @dataclass(frozen=True, slots=True)
 class PhraseProbe:
-    """Write `words` as one noun phrase. by_rule: the phrase that the metric's own rule gives."""
+    """Write `words` as one noun phrase.
+
+    Attributes:
+        words: an entity's name with an attribute or a relation, one after another.
+        by_rule: the phrase that the metric's own rule gives.
+    """
 
     words: str
     by_rule: str

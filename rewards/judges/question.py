@@ -31,6 +31,10 @@ class SharedPrompt(Sequence[Mapping[str, str]]):
 
     It reads as [{"role": "user", "content": beginning + rest}], and joins the two at each reading:
     180 questions about a text of 1,600 words would otherwise keep 14 MB.
+
+    Attributes:
+        beginning: one string object, which all of these questions hold.
+        rest: of this question.
     """
 
     beginning: str
@@ -45,13 +49,16 @@ class SharedPrompt(Sequence[Mapping[str, str]]):
     @overload
     def __getitem__(self, index: slice) -> list[Mapping[str, str]]: ...
 
-    def __getitem__(self, index: int | slice) -> Mapping[str, str] | list[Mapping[str, str]]:
+    def __getitem__(
+        self,
+        index: int | slice,
+    ) -> Mapping[str, str] | list[Mapping[str, str]]:
         messages: list[Mapping[str, str]] = [
             {"role": "user", "content": self.beginning + self.rest}
         ]
         return messages[index]
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> bool:  # also to a list of the same messages
         return isinstance(other, Sequence) and list(self) == list(other)
 
 
@@ -84,7 +91,10 @@ class Question:
     _key: str | None = field(default=None, init=False, repr=False, compare=False)
 
 
-def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTHING) -> list[str]:
+def question_keys(
+    questions: Sequence[Question],
+    about: Mapping[str, Any] = NOTHING,
+) -> list[str]:
     """Returns a hash (32 hex digits) of each question and of `about` (plain data).
 
     Every field of a question counts. A probe counts by its repr, and a PresenceProbe also by its
@@ -94,6 +104,7 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
     hashes = _SharedHashes()
     for question in questions:
         if question._key is None:
+            # The order is part of each key, and so of every cache that people have.
             content = [
                 _messages_content(question, hashes),
                 [hashes.of_picture(image) for image in question.images],
@@ -102,16 +113,24 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
                 question.top,
                 question.again,
             ]
-            object.__setattr__(question, "_key", _sha256(exact_json(content))[:32])
+            key = _sha256(exact_json(content))[:32]
+            object.__setattr__(question, "_key", key)  # the way around a frozen class
     keys = [str(question._key) for question in questions]
     if not about:
         return keys
+    # not with the questions' content: their own keys stay the same under another `about`
     shared = exact_json(dict(about))
-    return [_sha256(shared + key.encode())[:32] for key in keys]
+    keys_about: list[str] = []
+    for key in keys:
+        content = shared + key.encode()
+        keys_about.append(_sha256(content)[:32])
+    return keys_about
 
 
 class _SharedHashes:
-    """Hashes each text, picture and graph once, of the questions of one call."""
+    """Hashes each text, picture and graph once, of the questions of one call. Texts go by what they
+    say, and pictures and graphs by which object they are.
+    """
 
     def __init__(self) -> None:
         self._by_text: dict[str, str] = {}
@@ -128,7 +147,11 @@ class _SharedHashes:
     def of_graph(self, graph: Any) -> str:
         return self._of_object(graph, _graph_content)
 
-    def _of_object(self, thing: Any, content: Callable[[Any], bytes]) -> str:
+    def _of_object(
+        self,
+        thing: Any,
+        content: Callable[[Any], bytes],
+    ) -> str:
         if id(thing) not in self._by_id:
             self._by_id[id(thing)] = _sha256(content(thing))
         return self._by_id[id(thing)]
@@ -141,24 +164,36 @@ def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
     end = question.description[1]
     messages = question.messages
     if isinstance(messages, SharedPrompt) and end <= len(messages.beginning):
+        # as below for the same messages in a list, but the two texts are not joined
+        shared = hashes.of_text(messages.beginning[:end])
         rest = messages.beginning[end:] + messages.rest
-        return [[["role", "user"]], hashes.of_text(messages.beginning[:end]), rest]
+        return [[["role", "user"]], shared, rest]
     if not messages:
         return []
-    *earlier, last = messages
-    content = last["content"]
-    fields = [sorted(message.items()) for message in earlier]
-    beside_content = {key: value for key, value in last.items() if key != "content"}
+    earlier = list(messages)
+    last = earlier.pop()
+    fields: list[Any] = []
+    for message in earlier:
+        fields.append(sorted(message.items()))
+    # Of the last message the content stands apart, because only its beginning is hashed.
+    beside_content = dict(last)
+    content = beside_content.pop("content")
     fields.append(sorted(beside_content.items()))
-    return [*fields, hashes.of_text(content[:end]), content[end:]]
+    shared = hashes.of_text(content[:end])
+    return [*fields, shared, content[end:]]
 
 
 def _probe_content(probe: Any, hashes: _SharedHashes) -> list[Any]:
+    """Returns a probe as plain data, with hashes in place of what many probes share."""
     if not isinstance(probe, PresenceProbe):
         return [repr(probe)]
-    graph = hashes.of_graph(probe.graph) if probe.graph is not None else None
+    graph = None
+    if probe.graph is not None:  # its repr leaves it out
+        graph = hashes.of_graph(probe.graph)
     without_texts = repr(replace(probe, text="", source=""))
-    return [without_texts, hashes.of_text(probe.text), hashes.of_text(probe.source), graph]
+    text = hashes.of_text(probe.text)
+    source = hashes.of_text(probe.source)
+    return [without_texts, text, source, graph]
 
 
 def numbered_repeats(questions: Sequence[Question]) -> list[Question]:
@@ -166,7 +201,10 @@ def numbered_repeats(questions: Sequence[Question]) -> list[Question]:
     counts: Counter[str] = Counter()
     numbered = []
     for key, question in zip(question_keys(questions), questions, strict=True):
-        numbered.append(replace(question, again=counts[key]) if counts[key] else question)
+        if counts[key]:
+            numbered.append(replace(question, again=counts[key]))
+        else:
+            numbered.append(question)
         counts[key] += 1
     return numbered
 
@@ -176,13 +214,13 @@ def _graph_content(graph: Any) -> bytes:
 
 
 def _picture_content(image: Any) -> bytes:
-    """Everything that decides how a PIL image looks.
+    """Returns everything that decides how a PIL image looks.
 
     What is no image, or cannot be decoded, equals nothing else: its judge says what is wrong.
     """
     if not isinstance(image, Image.Image):
         return uuid4().bytes
-    with PICTURE_LOCK:
+    with PICTURE_LOCK:  # PIL reads a file lazily, and not in two threads at once
         try:
             pixels = image.tobytes()  # first, because this reads the file
         except Exception:  # each format raises its own kind for a damaged file

@@ -26,6 +26,8 @@ def smollm2_folder() -> Path:
     if not folder.is_dir():
         packaged = _packaged_file()
         CACHE.mkdir(parents=True, exist_ok=True)
+        # Within CACHE, because a folder is renamed at once only on its own disk. So nobody sees a
+        # folder that is half written.
         with tempfile.TemporaryDirectory(prefix="smollm2-", dir=CACHE) as unfinished:
             _convert(packaged, Path(unfinished, "smollm2"))
             with suppress(OSError):  # another process was faster, and its folder is the same
@@ -61,12 +63,13 @@ def _convert(packaged: Path, folder: Path) -> None:
     dequantized = AutoModelForCausalLM.from_pretrained(
         **where, dtype=torch.float32, trust_remote_code=False
     )
+    # The loaded model still counts as quantized, so its weights go into one that never was.
     config = copy.deepcopy(dequantized.config)
     del config.quantization_config  # the tensors are plain numbers now
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32, trust_remote_code=False)
     model.load_state_dict(dequantized.state_dict())
     model.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(**where, trust_remote_code=False)
-    # transformers 5.17 reads another one from the GGUF
+    # the end of an answer; transformers 5.17 reads another token from the GGUF
     tokenizer.eos_token = tokenizer.pad_token = tokenizer.decode(config.eos_token_id)
     tokenizer.save_pretrained(folder)

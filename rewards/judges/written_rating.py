@@ -23,16 +23,20 @@ from spanreward.rewards.text.shown import blanked
 LOOK_BACK = 200  # characters of a sentence before its rating
 LONGEST_LINE = 100  # characters of a line that is only a rating
 
+# `++`, `*+` and `{1,9}+` are possessive: they take all that they can and give nothing back.
 # At most nine digits: what follows nine more is no number that ends there.
 _NUMBER = r"[-+\u2212]?\d{1,9}+(?:\.\d{1,9}+)?"
 # What may stand between a label and its number: no sign, no "<", no "~".
 _MARKUP = r"[\s*_`\"'“”\u2018\u2019«»()\[\]{}|]*+"
 # What may stand around a number that is alone: the same, and pictures such as stars.
 _ORNAMENT = r"(?:[^\w<>≤≥~≈%=/+\u2212\-?#$€£¥°@&^\u00d7]|_)*+"
+# "/5" or "out of 5", behind a rating: its denominator.
 _OUT_OF = re.compile(r"[\s*_`(]*+(?:/|out of)[\s*_`]*+(\d{1,9}+(?:\.\d{1,9}+)?)", re.IGNORECASE)
 _UNIT = re.compile(r"\s*+(?:stars?|points?)\b", re.IGNORECASE)
+# What stands between a rating and the next word of its line.
 _GAP = re.compile(r"(?:[^\w\n]|_)*+")
 _WORD = re.compile(r"\w++")
+# Behind a rating that ends the text: a remark in parentheses, and marks.
 _END = re.compile(r"(?:\s*+\([^()]{0,80}\))?(?:\W|_)*+\Z")
 
 _NOUNS = "rating|score|grade"
@@ -40,17 +44,20 @@ _SIGNED_NOUNS = "rated|overall|evaluation|assessment|judge?ment"  # only "overal
 _CHOICE_NOUNS = "answer|verdict|choice|winner|preference|vote|decision|option|better|best"
 _CHOSEN = "option|answer|response|description|caption|candidate|assistant"
 _ADVERBS = "a|an|the|therefore|thus|hence|then|still|just|now|also|about|around|clearly|definitely"
+# A noun that may announce a rating, as a whole word ("_" ends a word here).
 _LABEL = re.compile(
     rf"(?<![^\W_])(?:(?P<noun>{_NOUNS})|(?P<signed>{_SIGNED_NOUNS})|(?P<choice>{_CHOICE_NOUNS}))"
     r"(?![^\W_])",
     re.IGNORECASE,
 )
+# From the noun to the rating: "for the caption", then a sign (":", "->") or a verb ("should be").
 _LINK = rf"""
     (?:[\s*_]++(?:one|for|that\ I|I|we|{_CHOSEN})\b[^\d.!?;:,\n=]{{0,60}}?)?
     (?:(?P<sign>{_MARKUP}(?:[:=\uff1a→]|[-=]>|[-\u2013\u2014](?=\s)))(?:\s*+(?:is|a)\s)?
         |(?P<verb>\s++(?:is|was|of|at|as|be|would\ be|should\ be)\b)
             (?:\s++(?:{_ADVERBS})\b){{0,3}}:?)?
     {_MARKUP}(?:(?:{_CHOSEN})\s++)?{_MARKUP}"""
+# "give it a", "score the second caption as", "deserves a solid", "that's a", each before a number.
 _VERB = rf"""(?<!\w)(?:
     (?P<first_person>rate|rated|grade|graded|score|scored|give|gave|assign|assigned|award)
         (?:\s++(?:it|this|that|them
@@ -62,14 +69,17 @@ _VERB = rf"""(?<!\w)(?:
     )(?:\s++(?:solid|strong|high|low|good|perfect|full|clear|generous)\b)?{_MARKUP}"""
 _CHOICE_VERB = rf"""(?<!\w)(?P<first_person>choose|prefer|pick|select|vote\ for|go\ with)
     (?:\s++the)?(?:\s++(?:{_CHOSEN}))?{_MARKUP}"""
+# "[[4]]" of MT-Bench's prompts; "\boxed{4}" and "\boxed{\text{4}}" of models for mathematics.
 _BOX = re.compile(r"\[\[\s*+|\\(?:boxed|fbox)\s*+\{\s*+(?:\\text\w*+\{)?\s*+")
 _BOX_END = re.compile(r"\s*+(?:\]\]|\})")
+# A key of a JSON object, or of a Python dict, up to its value: `"overall_score": "`.
 _KEY = re.compile(
     r"[\"'](?:(?:overall|final|total)[ _-]?)?(?:(?P<noun>rating|score|grade|overall)"
     r"|(?P<choice>answer|verdict|choice|winner|preference|vote|decision))[\"']\s*+:\s*+[\"']?\s*+",
     re.IGNORECASE,
 )
 _VALUE_END = re.compile(r"\s*+[\"']?\s*+(?:[,}]|\n)")
+# What may stand before a rating that is alone in its line: "- ", "### ", "Final answer: ".
 _ALONE = re.compile(
     rf"(?:[-*•#]++\s)?{_ORNAMENT}(?:(?:final )?answer\s?[:=]{_ORNAMENT})?",
     re.IGNORECASE,
@@ -110,7 +120,9 @@ _GOES_ON = re.compile(
 )
 
 _QUOTATION = re.compile(r"\"[^\"\n]*+\"|“[^“”\n]*+”")
+# An XML tag, with its slash and name, or a control token such as "<|im_end|>".
 _TAG = re.compile(r"<(/?)([A-Za-z]\w{0,20})(?:\s[^<>\n]{0,80})?/?>|<\|\w{1,40}\|>")
+# "on a scale of 0 to 100": the judge rates by another scale than ours, which is blanked before.
 _FOREIGN_SCALE = re.compile(
     r"\bscale\b[^\d\n.]{0,40}?\d++\s*+(?:-|\u2013|\u2014|to|and|through)\s*+\d", re.IGNORECASE
 )
@@ -134,8 +146,12 @@ class WrittenRating:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is written in the place of a rating: `value` as in WrittenRating, the offset `end` of
-    the rating, and the offset `rest` behind its denominator and its unit.
+    """What is written in the place of a rating.
+
+    Attributes:
+        value: as `entry` of WrittenRating.
+        end: the offset behind the rating.
+        rest: the offset behind its denominator and its unit: behind "stars" of "4/5 stars".
     """
 
     value: float | str | None
@@ -154,15 +170,23 @@ def read_written_rating(text: str, scale: Sequence[str]) -> Rating | None:
         return None
     if isinstance(written.entry, float):
         return rating_of(written.entry, scale)
-    return Rating({entry: float(entry == written.entry) for entry in scale})
+    # a letter has all of the probability
+    probabilities = dict.fromkeys(scale, 0.0)
+    probabilities[written.entry] = 1.0
+    return Rating(probabilities)
 
 
 def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None:
-    """Returns the rating that counts, with its place in the text, or None."""
+    """Returns the rating that counts, with its place in the text, or None.
+
+    What is not to be read is overwritten with spaces and never cut out, so that all offsets are
+    those of the text.
+    """
     reader = _reader(tuple(scale))
     read = reader.without_scale(blanked(text))
     if reader.numbers and _FOREIGN_SCALE.search(read):
         return None
+    # JSON objects first. One with a rating is not read as prose too, which would find it again.
     ratings = []
     prose = list(read)
     for start, end in _objects(read):
@@ -170,16 +194,21 @@ def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None
         if rating is not None:
             ratings.append(rating)
             prose[start:end] = " " * (end - start)
-    read = _without_quotations(_TAG.sub(_without_tag, "".join(prose)))
+    # Tags before quotations: a text that is one quotation is read, also where it stands in tags.
+    without_tags = _TAG.sub(_without_tag, "".join(prose))
+    read = _without_quotations(without_tags)
     ratings += reader.labelled(read)
     ratings += reader.by_verbs(read)
     ratings += reader.boxed(read)
     ratings += reader.alone(read)
     if not ratings:
         return None
+    # Where they disagree, a last word counts: "Rating of the style: 3. ... Overall rating: 4"
     last = max(ratings, key=lambda rating: rating.end)
-    agreed = len({rating.entry for rating in ratings}) == 1
-    return last if agreed or last.ends_text else None
+    entries = {rating.entry for rating in ratings}
+    if len(entries) == 1 or last.ends_text:
+        return last
+    return None
 
 
 @lru_cache
@@ -188,18 +217,32 @@ def _reader(scale: tuple[str, ...]) -> "_Reader":
 
 
 class _Reader:
-    """The patterns of one scale."""
+    """The patterns of one scale.
+
+    Attributes:
+        numbers: whether its entries are numbers and not letters.
+        low, high: the least and the greatest number; only of a scale of numbers.
+        entry: the pattern of what may be a rating.
+        link: that of what stands between a noun and a rating.
+        verb: that of a verb up to its rating.
+        mention: that of the scale itself, "1-5", "from 1 to 5", "(1 = poor, 5 = good)", "(max. 5)".
+    """
 
     def __init__(self, scale: tuple[str, ...]) -> None:
         self.numbers = all(entry.isdecimal() for entry in scale)
         if self.numbers:
-            self.low, self.high = float(scale[0]), float(scale[-1])
-            entry, verb = _NUMBER, _VERB
+            self.low = float(scale[0])
+            self.high = float(scale[-1])
+            entry = _NUMBER
+            verb = _VERB
         else:
+            # the longest first, or "A" would be read of "A+"
             longest_first = sorted(scale, key=len, reverse=True)
             entries = "|".join(map(re.escape, longest_first))
-            entry, verb = rf"(?:{entries})(?!\w)", _CHOICE_VERB
-        low, high = re.escape(scale[0]), re.escape(scale[-1])
+            entry = rf"(?:{entries})(?!\w)"
+            verb = _CHOICE_VERB
+        low = re.escape(scale[0])
+        high = re.escape(scale[-1])
         self.entry = re.compile(entry)
         # The case of a letter matters, and that of a word does not.
         self.link = re.compile(rf"(?i:{_LINK})(?={entry})", re.VERBOSE)
@@ -214,23 +257,29 @@ class _Reader:
 
     def without_scale(self, text: str) -> str:
         """Returns the text with spaces in place of the scale itself ("from 1 to 5")."""
-        return self.mention.sub(_spaces, text) if self.numbers else text
+        if not self.numbers:
+            return text
+        return self.mention.sub(_spaces, text)
 
     def entry_at(self, text: str, start: int) -> Entry | None:
-        """Returns what is written at an offset, None if it is no number or no letter."""
+        """Returns what is written at an offset, None if it is no number or no letter.
+
+        "4 / 5 stars" is the value 4 whose rest begins behind "stars". "8/10" has the value None.
+        """
         match = self.entry.match(text, start)
         if match is None:
             return None
+        end = match.end()
         if not self.numbers:
-            return Entry(match.group(), match.end(), match.end())
-        value = float(match.group().replace("\u2212", "-"))
+            return Entry(match[0], end, end)
+        value = float(match[0].replace("\u2212", "-"))  # the sign of mathematics
         usable = self.low <= value <= self.high
-        rest = _skip(_UNIT, text, match.end())
+        rest = _skip(_UNIT, text, end)
         denominator = _OUT_OF.match(text, rest)
         if denominator:
             usable = usable and float(denominator[1]) == self.high
             rest = _skip(_UNIT, text, denominator.end())
-        return Entry(value if usable else None, match.end(), rest)
+        return Entry(value if usable else None, end, rest)
 
     def stands(self, text: str, end: int) -> bool:
         """Returns whether a rating that ends at this offset is all that is counted or said there:
@@ -238,25 +287,38 @@ class _Reader:
         """
         gap = _GAP.match(text, end)[0]  # type: ignore[index]  # it matches everywhere
         following = end + len(gap)
+        # "80%", "5?": another thing than a rating, or not sure of it
         if any(sign in gap for sign in "?%+=/<>~"):
             return False
+        # "4", "4." and the end of the line or of the sentence
         if following == len(text) or text[following] == "\n":
             return True
         if re.search(r"[.!;]\W", gap):
             return True
+        # "3rd", "3-4"
         if not gap or self.entry.match(text, following):
             return False
+        # "4, because", "4 (of 5)", "4 - a fair caption"
         if re.search(r"[.!;:,(]|\s[-\u2013\u2014]|[-\u2013\u2014]\s", gap):
             return True
+        # "3 people", "3 or 4"
         word = _WORD.match(text, following)
         if word is None or not _GOES_ON.fullmatch(word[0]):
             return False
         if word[0].lower() not in ("and", "to"):
             return True
+        # "4 and it is fair", but not "4 and 5", "4 to 5", "4 and a half"
         behind = word.end() + 1
-        return not self.entry.match(text, behind) and not text.startswith("a half", behind)
+        if self.entry.match(text, behind):
+            return False
+        return not text.startswith("a half", behind)
 
-    def rating_at(self, text: str, label: int, start: int) -> WrittenRating | None:
+    def rating_at(
+        self,
+        text: str,
+        label: int,
+        start: int,
+    ) -> WrittenRating | None:
         """Returns the rating that is written at `start`, if the label at `label` means it."""
         entry = self.entry_at(text, start)
         if entry is None or not self.stands(text, entry.rest):
@@ -265,31 +327,41 @@ class _Reader:
         below = "\n" in text[label:start]
         if below and text[gap_end : gap_end + 1] not in ("", "\n"):
             return None  # "Rating:\n1. The dog is brown." is a list
-        return WrittenRating(entry.value, label, entry.end, _ends(text, entry.rest))
+        ends_text = _ends(text, entry.rest)
+        return WrittenRating(entry.value, label, entry.end, ends_text)
 
     def labelled(self, text: str) -> Iterator[WrittenRating]:
         """Yields what a noun announces: "Rating: 4", "a score of 4", "The answer is B"."""
         for label in _LABEL.finditer(text):
+            # "answer: 4" counts something; on a scale of letters "answer: B" is a choice
             if label["choice"] and self.numbers:
                 continue
             link = self.link.match(text, label.end())
             if link is None:
                 continue
+            # "rating 4" needs neither sign nor verb, "answer B" one of them, "overall 4" the sign.
             has_sign = link["sign"] is not None
-            linked = has_sign or (link["verb"] is not None and not label["signed"])
+            has_verb = link["verb"] is not None
+            linked = has_sign or (has_verb and not label["signed"])
             if not linked and not label["noun"]:
                 continue
-            rating = self.rating_at(text, label.start(), link.end())
-            if rating and _asserted(text, label.start(), has_sign):
+            start = label.start()
+            rating = self.rating_at(text, start, link.end())
+            if rating and _asserted(text, start, has_sign):
                 yield rating
 
     def by_verbs(self, text: str) -> Iterator[WrittenRating]:
         """Yields what a verb announces: "I would give it a 4", "I prefer B"."""
         for verb in self.verb.finditer(text):
-            rating = self.rating_at(text, verb.start(), verb.end())
-            sentence = _sentence_before(text, verb.start())
-            spoken = _WORD.search(sentence) is None or _FIRST_PERSON.search(sentence)
-            if rating and (spoken or not verb["first_person"]) and not _denied(sentence):
+            start = verb.start()
+            rating = self.rating_at(text, start, verb.end())
+            sentence = _sentence_before(text, start)
+            # "They give it a 4" is not this judge's rating. "Give it a 4" is: nothing is before it.
+            begins_sentence = _WORD.search(sentence) is None
+            is_own = begins_sentence or _FIRST_PERSON.search(sentence) is not None
+            if verb["first_person"] and not is_own:
+                continue
+            if rating and not _denied(sentence):
                 yield rating
 
     def boxed(self, text: str) -> Iterator[WrittenRating]:
@@ -298,12 +370,13 @@ class _Reader:
             entry = self.entry_at(text, box.end())
             box_end = _BOX_END.match(text, entry.rest) if entry else None
             if entry and box_end and self.stands(text, box_end.end()):
-                yield WrittenRating(entry.value, box.start(), entry.end, _ends(text, entry.rest))
+                ends_text = _ends(text, entry.rest)
+                yield WrittenRating(entry.value, box.start(), entry.end, ends_text)
 
     def alone(self, text: str) -> list[WrittenRating]:
         """Returns the last line if it is a rating and no other line is."""
         ratings = []
-        last_start = 0
+        last_start = 0  # of the last line that is not blank
         for line in re.finditer(r"[^\n]+", text):
             content = line[0].strip()
             if content:
@@ -312,19 +385,29 @@ class _Reader:
                 continue
             entry = self.entry_at(content, _skip(_ALONE, content, 0))
             if entry and _skip(_REST, content, entry.rest) == len(content):
-                end = line.start() + line[0].index(content) + entry.end
+                content_start = line.start() + line[0].index(content)
+                end = content_start + entry.end
                 ratings.append(WrittenRating(entry.value, last_start, end, True))
+        # several such lines are a table or a list of ratings
         if len(ratings) != 1 or ratings[0].start < last_start:
             return []
-        return [] if _is_list_mark(text, last_start) else ratings
+        if _is_list_mark(text, last_start):
+            return []
+        return ratings
 
-    def in_object(self, text: str, start: int, end: int) -> WrittenRating | None:
+    def in_object(
+        self,
+        text: str,
+        start: int,
+        end: int,
+    ) -> WrittenRating | None:
         """Returns the rating of a JSON object, None if it has no key for one.
 
         Its entry is None where the value cannot be read or several keys disagree. An object may be
         cut behind the value.
         """
         values: set[float | str | None] = set()
+        # offsets of the first key, behind the last value, and behind that value's unit
         first, last, rest = end, start, end
         for key in _KEY.finditer(text, start, end):
             if key["choice"] and self.numbers:
@@ -336,38 +419,49 @@ class _Reader:
             last = rest = key.end()
             value: float | str | None = None
             if entry is not None:
-                last, rest = entry.end, entry.rest
-                if _VALUE_END.match(text, entry.rest):
+                last = entry.end
+                rest = entry.rest
+                if _VALUE_END.match(text, rest):  # not `"score": 4 of 10`
                     value = entry.value
             values.add(value)
         if not values:
             return None
-        closed = text[end - 1] == "}"
         value = values.pop() if len(values) == 1 else None
-        return WrittenRating(value, first, last, _ends(text, end if closed else rest))
+        if text[end - 1] == "}":
+            rest = end
+        return WrittenRating(value, first, last, _ends(text, rest))
 
 
-def _skip(pattern: re.Pattern[str], text: str, start: int) -> int:
+def _skip(
+    pattern: re.Pattern[str],
+    text: str,
+    start: int,
+) -> int:
     """Returns the end of the pattern at an offset, or the offset where it does not match."""
     match = pattern.match(text, start)
     return match.end() if match else start
 
 
 def _ends(text: str, start: int) -> bool:
+    """Returns whether nothing but a remark and marks follows behind an offset."""
     return _END.match(text, start) is not None
 
 
 def _spaces(match: re.Match[str]) -> str:
+    """Returns as many spaces as the match has characters."""
     return " " * len(match[0])
 
 
 def _without_tag(tag: re.Match[str]) -> str:
     """Returns as many characters: " rating:" for "<rating>", ";" for its end, else spaces."""
-    if not tag[2] or not _LABEL.fullmatch(tag[2]):
+    whole = tag[0]
+    slash = tag[1]
+    name = tag[2]
+    if not name or not _LABEL.fullmatch(name):
         return _spaces(tag)
-    if tag[1]:
-        return ";".ljust(len(tag[0]))
-    return f" {tag[2]}:".ljust(len(tag[0]))
+    if slash:
+        return ";".ljust(len(whole))
+    return f" {name}:".ljust(len(whole))
 
 
 def _without_quotations(text: str) -> str:
@@ -378,20 +472,25 @@ def _without_quotations(text: str) -> str:
 
 
 def _without_quotation(quotation: re.Match[str]) -> str:
+    """Returns spaces for a quotation of several words, and one of a single word as it is."""
     words = _WORD.findall(quotation[0])
-    return _spaces(quotation) if len(words) > 1 else quotation[0]
+    if len(words) > 1:
+        return _spaces(quotation)
+    return quotation[0]  # a rating in quotation marks: "4"
 
 
 def _objects(text: str) -> Iterator[tuple[int, int]]:
     """Yields the characters [start, end) of each outermost pair of braces; a last one may be
     open.
     """
-    depth, start = 0, 0
+    depth = 0
+    start = 0
     for brace in re.finditer(r"[{}]", text):
         if brace[0] == "{":
-            start = start if depth else brace.start()
+            if depth == 0:
+                start = brace.start()
             depth += 1
-        elif depth:
+        elif depth:  # a closing brace without an opening one is not counted
             depth -= 1
             if depth == 0:
                 yield start, brace.end()
@@ -420,13 +519,15 @@ def _asserted(text: str, label: int, has_sign: bool) -> bool:
 
     What has a sign ("rating=3") is denied only by the word before it.
     """
-    word_before = _LAST_WORD.search(text[max(label - 30, 0) : label])
+    before = text[max(label - 30, 0) : label]
+    word_before = _LAST_WORD.search(before)
     if word_before and not _BEFORE_LABEL.fullmatch(word_before[1]):
         return False
     sentence = _sentence_before(text, label)
     if has_sign:
         clause = _CLAUSE_END.split(sentence)[-1]
-        return not _DENIED.search(" ".join(clause.split()[-2:]))
+        last_words = " ".join(clause.split()[-2:])
+        return not _DENIED.search(last_words)
     return not _denied(sentence)
 
 
@@ -437,6 +538,10 @@ def _is_list_mark(text: str, start: int) -> bool:
     mark = _LIST_MARK.fullmatch(text, start)
     if mark is None:
         return False
-    if mark[1] == "1":
-        return text[:start].rstrip().endswith(":")
-    return re.search(rf"^[^\w\n]*+{int(mark[1]) - 1}[.)]\s", text[:start], re.MULTILINE) is not None
+    above = text[:start]
+    if mark[1] == "1":  # the first entry: a colon announces the list
+        return above.rstrip().endswith(":")
+    # a later one: a line above has the mark before
+    mark_before = int(mark[1]) - 1
+    pattern = rf"^[^\w\n]*+{mark_before}[.)]\s"
+    return re.search(pattern, above, re.MULTILINE) is not None

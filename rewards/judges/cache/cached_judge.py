@@ -51,16 +51,24 @@ class CachedJudge(OuterJudge):
     _takes_shared = True
 
     def __init__(
-        self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30
+        self,
+        judge: Judge,
+        path: str | Path | None = None,
+        max_bytes: int = 1 << 30,
     ) -> None:
         super().__init__(judge)
-        file = CACHE / "ratings.sqlite" if path is None else Path(path).expanduser()
+        file = CACHE / "ratings.sqlite"
+        if path is not None:
+            file = Path(path).expanduser()
         self.store = Store(file, max_bytes)
         self.misses = 0
-        self._awake = False
+        self._awake = False  # whether this judge has woken the inner one
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "misses": 0, "_awake": False}
+        state = super().__getstate__()
+        state["misses"] = 0
+        state["_awake"] = False
+        return state
 
     @property
     def hits(self) -> int:
@@ -70,9 +78,10 @@ class CachedJudge(OuterJudge):
     def usage(self) -> Usage:
         """The inner judge's usage, plus the questions that the file answered."""
         inner = self.judge.usage
-        return replace(inner, questions=self.questions, cached=self.hits + inner.cached)
+        cached = self.hits + inner.cached  # the inner judge may have a cache too
+        return replace(inner, questions=self.questions, cached=cached)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Self:  # wakes nobody: the file may have all answers
         self._depth += 1
         return self
 
@@ -93,31 +102,49 @@ class CachedJudge(OuterJudge):
         if unknown:
             with self:
                 self._wake_inner()
-                answers = self.judge.rate(list(unknown.values()), scale)
+                questions_left = list(unknown.values())
+                answers = self.judge.rate(questions_left, scale)
             new = dict(zip(unknown, answers, strict=True))
             self._keep(new)
             ratings |= new
         self.misses += len(unknown)
         return [ratings[key] for key in keys]
 
-    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> list[str | Failure]:
         keys = self._keys(questions, {"write": max_tokens})
-        texts: dict[str, str | Failure] = {**self._look_up(keys)}
+        texts: dict[str, str | Failure] = self._look_up(keys)
         unknown = _unanswered_questions(texts, keys, questions)
         if unknown:
             with self:
                 self._wake_inner()
-                answers = self.judge.write(list(unknown.values()), max_tokens)
+                questions_left = list(unknown.values())
+                answers = self.judge.write(questions_left, max_tokens)
             new = dict(zip(unknown, answers, strict=True))
             self._keep(new)
             texts |= new
         self.misses += len(unknown)
         return [texts[key] for key in keys]
 
-    def _keys(self, questions: Sequence[Question], request: Mapping[str, Any]) -> list[str]:
-        return question_keys(questions, {"reading": READING, "judge": self.name, **request})
+    def _keys(
+        self,
+        questions: Sequence[Question],
+        request: Mapping[str, Any],
+    ) -> list[str]:
+        """Returns a key of each question under everything that decides its answer.
 
-    def _look_up(self, keys: Sequence[str]) -> dict[str, Any]:
+        request: what is asked of all of them, the scale or the number of tokens.
+        """
+        about = {"reading": READING, "judge": self.name, **request}
+        return question_keys(questions, about)
+
+    def _look_up(
+        self,
+        keys: Sequence[str],
+    ) -> dict[str, Any]:
         """Returns the answers in the file, as `_keep` wrote them."""
         answers: dict[str, Any] = {}
         for key, value in self.store.read(keys).items():
@@ -127,10 +154,13 @@ class CachedJudge(OuterJudge):
     def _wake_inner(self) -> None:
         """Wakes the inner judge, until the outermost `with` of this one ends."""
         if not self._awake:
-            self.judge.__enter__()
+            self.judge.__enter__()  # `__exit__` of this judge ends it
             self._awake = True
 
-    def _keep(self, answers: Mapping[str, Rating | Failure] | Mapping[str, str | Failure]) -> None:
+    def _keep(
+        self,
+        answers: Mapping[str, Rating | Failure] | Mapping[str, str | Failure],
+    ) -> None:
         """Writes the answers to the file, but no Failure."""
         values: dict[str, bytes] = {}
         for key, answer in answers.items():
@@ -140,7 +170,9 @@ class CachedJudge(OuterJudge):
 
 
 def _unanswered_questions(
-    answers: Mapping[str, Any], keys: Sequence[str], questions: Sequence[Question]
+    answers: Mapping[str, Any],
+    keys: Sequence[str],
+    questions: Sequence[Question],
 ) -> dict[str, Question]:
     """Returns the questions without an answer, by key."""
     unanswered: dict[str, Question] = {}
@@ -151,9 +183,12 @@ def _unanswered_questions(
 
 
 def _as_json(answer: Rating | str) -> bytes:
-    """Returns an answer as JSON."""
-    data: Any = answer
-    if isinstance(answer, Rating):
-        probabilities = dict(answer.probabilities)
-        data = {"probabilities": probabilities, "mass": answer.mass, "cut": answer.cut}
-    return exact_json(data)
+    """Returns an answer as JSON: a text as it is, a rating by its fields."""
+    if isinstance(answer, str):
+        return exact_json(answer)
+    fields = {
+        "probabilities": dict(answer.probabilities),
+        "mass": answer.mass,
+        "cut": answer.cut,
+    }
+    return exact_json(fields)

@@ -20,7 +20,7 @@ import logging
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -37,20 +37,32 @@ MIN_BYTES = 1 << 16
 TABLE = (
     "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"
 )
+# An id says when a value was last used: a new value gets the largest, and so may one that is read.
+# The third column says whether the value is in the older half of the ids. A damaged value may be
+# NULL or a number, and is read as bytes all the same.
 READ_VALUES = """SELECT key, coalesce(CAST(value AS BLOB), x''),
     2 * id < (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers) FROM answers
     WHERE key IN (SELECT value FROM json_each(?))"""
 TO_THE_END = "UPDATE answers SET id = (SELECT max(id) + 1 FROM answers) WHERE key = ?"
 REMOVE = "DELETE FROM answers WHERE key = ?"
+# the oldest 64th of the ids: up to min + (max - min) / 64
 OLDEST = """DELETE FROM answers
     WHERE 64 * id <= 63 * (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers)"""
 
 
 class Store:
-    """max_bytes: the file's largest size, at least 64 KiB. One `write` may exceed it by what it
-    adds. damaged: how many values were not what had been written.
+    """A file of values by key.
 
-    Raises ValueError for a smaller max_bytes, and for a path to a file of another kind or version.
+    Args:
+        path: the file, which the first `write` makes.
+        max_bytes: the file's largest size, at least 64 KiB. One `write` may exceed it by what it
+            adds.
+
+    Attributes:
+        damaged: how many values were not what had been written.
+
+    Raises:
+        ValueError: for a smaller max_bytes, and for a path to a file of another kind or version.
     """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
@@ -58,7 +70,9 @@ class Store:
             raise ValueError(
                 f"max_bytes is {max_bytes}, and a cache needs at least {MIN_BYTES}: give it more."
             )
-        if path.is_file() and os.access(path, os.R_OK) and not _is_store(path):
+        # a file that cannot be read is no error: `_use` warns of it, and the judge is asked
+        is_readable = path.is_file() and os.access(path, os.R_OK)
+        if is_readable and not _is_store(path):
             raise ValueError(
                 f"{path} is not a cache of ratings, or of another version: remove it, or give "
                 "another path."
@@ -69,65 +83,98 @@ class Store:
         self._warned = False
         self._busy = False  # locked by another process for longer than PATIENCE
 
-    def read(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Returns the values of the keys that exist."""
+    def read(
+        self,
+        keys: Sequence[str],
+    ) -> dict[str, bytes]:
+        """Returns the values of the keys that exist. What is used thereby becomes the last to be
+        evicted.
+        """
         values: dict[str, bytes] = {}
 
         def read_rows(connection: sqlite3.Connection) -> None:
-            rows = connection.execute(READ_VALUES, (json.dumps(keys),)).fetchall()
+            # all keys in one parameter, because SQLite bounds how many a statement has
+            cursor = connection.execute(READ_VALUES, (json.dumps(keys),))
+            rows = cursor.fetchall()
             wished = set(keys)
+            damaged: set[str] = set()
             for key, sealed, _ in rows:
                 value = sealed[HASH_BYTES:]
                 # a damaged index may return other keys
                 if key in wished and sealed == _sealed(key, value):
                     values[key] = value
-            damaged = {key for key, *_ in rows} - values.keys()
+                else:
+                    damaged.add(key)
+            damaged -= values.keys()  # a damaged index may also return a key twice
             if damaged:
-                self.damaged += len(damaged)
-                log.warning(
-                    "%d answers in the cache %s are damaged: they are asked again.",
-                    len(damaged),
-                    self.path,
-                )
-                missing = wished - values.keys()  # a damaged index may hide their rows
-                with connection:
-                    connection.executemany(REMOVE, [(key,) for key in damaged | missing])
+                self._remove(connection, damaged, wished - values.keys())
             # in a smaller file the order does not matter yet
             if _used_bytes(connection) > self.max_bytes // 2:
-                old_keys = [(key,) for key, _, in_older_half in rows if in_older_half]
+                # the younger half stays in its place, which saves most of these writes
+                old_keys: list[tuple[str]] = []
+                for key, _, in_older_half in rows:
+                    if in_older_half:
+                        old_keys.append((key,))
                 with connection:
                     connection.executemany(TO_THE_END, old_keys)
 
         self._use(read_rows)
         return values
 
+    def _remove(
+        self,
+        connection: sqlite3.Connection,
+        damaged: set[str],
+        missing: set[str],
+    ) -> None:
+        """Removes and counts damaged values, and removes what is under the missing keys too: a
+        damaged index may hide their rows.
+        """
+        self.damaged += len(damaged)
+        log.warning(
+            "%d answers in the cache %s are damaged: they are asked again.",
+            len(damaged),
+            self.path,
+        )
+        with connection:
+            connection.executemany(REMOVE, [(key,) for key in damaged | missing])
+
     def write(self, values: Mapping[str, bytes]) -> None:
         """Keeps all values, or none if that fails. A key that exists keeps its value."""
 
         def keep(connection: sqlite3.Connection) -> None:
-            # one after another, so that many values are not in memory twice
-            sealed = ((key, _sealed(key, value)) for key, value in values.items())
             with connection:
                 connection.executemany(
-                    "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", sealed
+                    "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", _sealed_rows(values)
                 )
+                # more than is needed for now, so that not each `write` has to evict
                 if _used_bytes(connection) > self.max_bytes:
                     while _used_bytes(connection) > EVICTED_TO * self.max_bytes:
                         connection.execute(OLDEST)
 
         self._use(keep, create=True)
 
-    def _use(self, action: Callable[[sqlite3.Connection], None], create: bool = False) -> None:
-        """Runs the action on the file, if it exists."""
+    def _use(
+        self,
+        action: Callable[[sqlite3.Connection], None],
+        create: bool = False,
+    ) -> None:
+        """Runs the action on the file, if it exists. An error is a warning, once for this store.
+
+        create: makes the file where there is none.
+        """
         try:
             if create and not self.path.exists():
                 _create(self.path)
             if self.path.exists():
                 patience = IMPATIENCE if self._busy else PATIENCE
+                # mode=rw: a file that was removed just now is not made anew without its table.
+                # IMMEDIATE: a transaction waits for its lock at its beginning, where it can.
                 place = f"{self.path.absolute().as_uri()}?mode=rw"
                 with closing(
                     sqlite3.connect(place, patience, isolation_level="IMMEDIATE", uri=True)
                 ) as connection:
+                    # with a write-ahead log this loses no committed value to a killed process
                     connection.execute("PRAGMA synchronous = NORMAL")
                     # for damaged keys
                     connection.text_factory = lambda text: text.decode(errors="replace")
@@ -150,11 +197,18 @@ def _sealed(key: str, value: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=HASH_BYTES).digest() + value
 
 
+def _sealed_rows(values: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yields keys with sealed values, one after another, so that many are not in memory twice."""
+    for key, value in values.items():
+        yield key, _sealed(key, value)
+
+
 def _create(path: Path) -> None:
     """Makes an empty store elsewhere and moves it to its place: two processes that make one file
     fail in SQLite.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    # The folder is the lock: it is there before the file and needs no file of its own.
     lock = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -172,7 +226,7 @@ def _create(path: Path) -> None:
                 connection.execute(f"PRAGMA user_version = {MARKS[1]}")
             unfinished.rename(path)
     finally:
-        os.close(lock)
+        os.close(lock)  # which ends the lock too
 
 
 def _is_store(path: Path) -> bool:

@@ -33,18 +33,29 @@ SYSTEM_TURN = {"role": "system", "content": "You look closely."}
 LONG_TURN = {"role": "user", "content": "What is it? " * 400}
 PICTURE_TURN = {
     "role": "user",
-    "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}],
+    "content": [
+        {"type": "image"},
+        {"type": "text", "text": "What is it?"},
+    ],
 }
-BLOCKS_TURN = {"role": "assistant", "content": [{"type": "text", "text": "A red star."}]}
+BLOCKS_TURN = {
+    "role": "assistant",
+    "content": [{"type": "text", "text": "A red star."}],
+}
 TOOL_SCHEMA = {
     "type": "function",
     "function": {
         "name": "look",
         "description": "Looks.",
-        "parameters": {"type": "object", "properties": {"where": {"type": "string"}}},
+        "parameters": {
+            "type": "object",
+            "properties": {"where": {"type": "string"}},
+        },
     },
 }
 PROMPT_OPTIONS = {"add_generation_prompt": True, "enable_thinking": False}
+# Chats that end in a user's message, as prompts do, and chats that end in an answer, as samples of
+# a training do. Those of ten messages and the long one show a loop that grows with them.
 TRIAL_CHATS: tuple[tuple[Chat, Mapping[str, Any]], ...] = (
     ([USER_TURN], PROMPT_OPTIONS),
     ([SYSTEM_TURN, LONG_TURN], PROMPT_OPTIONS),
@@ -75,7 +86,11 @@ def check_template(
         templates.append(template)
     elif template is not None:
         templates += template.values()
-    with_tokens = [(chat, {**tokens, **variables}) for chat, variables in chats]
+    with_tokens = []
+    for chat, variables in chats:
+        with_tokens.append((chat, {**tokens, **variables}))
+    # As text, because that is hashed in the cache of `template_fault` and read by its process. A
+    # special token may be an object (AddedToken), whose text is what templates write.
     encoded = json.dumps(with_tokens, default=str)
     for text in templates:
         fault = template_fault(text, encoded)
@@ -88,9 +103,10 @@ def check_template(
 
 @lru_cache(maxsize=256)
 def template_fault(template: str, chats: str) -> str:
-    """Returns what is too much, or "". chats: as JSON.
+    """Returns what is too much, such as "writes more than 1,048,576 characters for a short chat",
+    or "".
 
-    Raises RuntimeError where no template can be tried.
+    chats: as JSON. Raises RuntimeError where no template can be tried.
     """
     if len(template) > LONGEST_TEMPLATE:
         return f"has more than {LONGEST_TEMPLATE:,} characters"
@@ -101,8 +117,9 @@ def template_fault(template: str, chats: str) -> str:
         "memory": MOST_MEMORY,
         "characters": MOST_WRITTEN,
     }
-    # what is imported here can be imported there
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # What is imported here can be imported there. Without "", which is the working directory.
+    import_path = os.pathsep.join(filter(None, sys.path))
+    environment = {**os.environ, "PYTHONPATH": import_path}
     try:
         process = subprocess.run(
             [sys.executable, "-P", str(RENDERING_FILE)],
@@ -117,8 +134,10 @@ def template_fault(template: str, chats: str) -> str:
         return f"does not end within {MOST_WAITING:g} s for a short chat"
     if process.returncode < 0:  # the system ended it
         return f"needs more than {MOST_SECONDS} s for a short chat"
+    # The program catches what a template raises, so this is Python's error: no jinja2, say.
     if process.returncode > 0:
-        reason = (process.stderr.strip().splitlines() or ["no reason"])[-1]
+        error_lines = process.stderr.strip().splitlines()
+        reason = error_lines[-1] if error_lines else "no reason"
         raise RuntimeError(f"chat templates cannot be tried with {sys.executable}: {reason}")
     fault = process.stdout.strip()
     if fault:

@@ -45,6 +45,8 @@ MAX_LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 
 # 128 kB
 MAX_BEGINNINGS = 512
 PLAIN = "plain"  # in place of a chat template
+# Stands for a message's content while the template is rendered. Where a template changes it,
+# `_layout` raises.
 _SLOT = "slot-{}-for-content"
 _SPACE_BEFORE = r"(?:(?<!\s)\s++)?"  # a run of white space is read once
 _SLOTS = re.compile(r"(slot-\d+-for-content)")
@@ -53,8 +55,11 @@ _SLOTS = re.compile(r"(slot-\d+-for-content)")
 class TextPiece(NamedTuple):
     """A text between two control tokens, or a part of one.
 
-    text: what is encoded. anchor_tokens: how many of its first tokens are those of the join place's
-    anchor, which is no part of the chat. is_shared: whether many chats have it.
+    Attributes:
+        text: what is encoded.
+        anchor_tokens: how many of its first tokens are those of the join place's anchor, which is
+            no part of the chat.
+        is_shared: whether many chats have it.
     """
 
     text: str
@@ -66,8 +71,12 @@ class ChatEncoder:
     """Encodes chats with a model's tokenizer and chat template. No text of a message becomes a
     control token.
 
-    Raises ValueError for a tokenizer that has no chat template, or one that does not end, is not of
-    the `tokenizers` library, or encodes plain text as control tokens.
+    Args:
+        tokenizer: transformers' fast tokenizer, or TokenizerFiles.
+
+    Raises:
+        ValueError: for a tokenizer that has no chat template, or one that does not end, is not of
+            the `tokenizers` library, or encodes plain text as control tokens.
     """
 
     thinking = False  # whether the template lets a model think first, if the model can
@@ -88,18 +97,24 @@ class ChatEncoder:
         )
         # Any, because its methods declare unions of all that they may return
         self.tokenizer: Any = tokenizer
+        # The template's own text has these as tokens, and the messages' contents have none of them.
         added = tokenizer.added_tokens_decoder
-        self.control_ids = frozenset(number for number, token in added.items() if token.special)
-        self._added: dict[str, int] = {}
+        control_ids: list[int] = []
+        self._added: dict[str, int] = {}  # ids by text, with those that are no control tokens
         for number, token in added.items():
+            if token.special:
+                control_ids.append(number)
             content = token.content.strip()
             if content:
                 self._added[content] = number
+        self.control_ids = frozenset(control_ids)
         self._split = _added_token_pattern(added.values())
         self._plain = _without_added_tokens(tokenizer)
         self._ahead: dict[str, list[int]] = {}  # texts that were encoded together, and their ids
         # least recently used first, in 4 bytes a token
         self._beginnings: OrderedDict[str, array[int]] = OrderedDict()
+        # What this class promises is tried once with each control token: as a plain text, it must
+        # not come out as itself nor as another one.
         for text, number in self._added.items():
             if number not in self.control_ids:
                 continue
@@ -107,7 +122,7 @@ class ChatEncoder:
                 raise ValueError(
                     f"{tokenizer.name_or_path} reads {text!r} in a plain text as its control token"
                 )
-        self._layouts: dict[tuple[str, ...], list[str | int]] = {}
+        self._layouts: dict[tuple[str, ...], list[str | int]] = {}  # by the messages' roles
         self._starts = lru_cache(maxsize=MAX_LONG_TEXTS)(self._token_starts)
 
     @cached_property
@@ -115,7 +130,11 @@ class ChatEncoder:
         """Where a chat can be parted behind its description. Found at the first such chat."""
         return find_join_place(self._plain)
 
-    def encode(self, messages: Sequence[Mapping[str, str]], description_end: int = 0) -> list[int]:
+    def encode(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        description_end: int = 0,
+    ) -> list[int]:
         """Returns the chat's ids, up to where the answer begins.
 
         description_end: many chats have the same text up to this offset of the last message; 0 for
@@ -128,26 +147,33 @@ class ChatEncoder:
             elif piece.is_shared:
                 ids += self._shared_ids(piece.text)
             else:
-                ids += self._plain_ids(piece.text)[piece.anchor_tokens :]
+                text_ids = self._plain_ids(piece.text)
+                ids += text_ids[piece.anchor_tokens :]
         return ids
 
-    def ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:
+    def ahead(
+        self,
+        questions: Sequence[Question],
+        budget: int,
+    ) -> Iterator[Question]:
         """Yields the questions. The texts of AHEAD of them, but of those that will hardly fit
         into `budget` tokens, are encoded together, which the tokenizer does on all cores.
         """
         for start in range(0, len(questions), AHEAD):
             batch = questions[start : start + AHEAD]
             self._ahead = {}
-            distinct: dict[str, None] = {}
+            distinct: dict[str, None] = {}  # a set that keeps the order
             for question in batch:
-                if self._may_fit(question, budget) and not question.images:
-                    distinct |= dict.fromkeys(self._new_texts(question))
-            encodings = self._plain.encode_batch_fast(
-                list(map(encodable, distinct)), add_special_tokens=False
-            )
-            self._ahead = {
-                text: encoding.ids for text, encoding in zip(distinct, encodings, strict=True)
-            }
+                # with pictures, the layout and so the texts are those of another encoder
+                if question.images or not self._may_fit(question, budget):
+                    continue
+                for text in self._new_texts(question):
+                    distinct[text] = None
+            texts = list(map(encodable, distinct))
+            encodings = self._plain.encode_batch_fast(texts, add_special_tokens=False)
+            for text, encoding in zip(distinct, encodings, strict=True):
+                self._ahead[text] = encoding.ids
+            # Whoever takes a question encodes it before the next, and finds its texts here.
             yield from batch
         self._ahead = {}
 
@@ -159,7 +185,8 @@ class ChatEncoder:
         start, end = question.description
         if end - start <= budget:
             return True
-        return self._cut(question.messages[-1]["content"], end) > 0
+        content = question.messages[-1]["content"]
+        return self._cut(content, end) > 0
 
     def _new_texts(self, question: Question) -> list[str]:
         """Returns the texts of the question that are to be encoded."""
@@ -178,30 +205,36 @@ class ChatEncoder:
     ) -> list[TextPiece | int]:
         """Returns the chat's control tokens as ids, and what stands between two of them as a text.
 
-        The text that holds the description is parted behind it, if it can be.
+        The text that holds the description is parted behind it, if it can be. Its second part then
+        begins with the join place's anchor.
         """
         contents = [message["content"] for message in messages]
         roles = tuple(message["role"] for message in messages)
-        slots = 0
+        slots = 0  # those filled so far
         pieces: list[TextPiece | int] = []
-        text = ""
-        anchor_tokens = 0
+        text = ""  # since the last control token, or since the description was parted from it
+        anchor_tokens = 0  # of that text's anchor
         for part in self._layout(roles):
             if isinstance(part, int):
+                # a control token ends the text before it
                 if text:
                     pieces.append(TextPiece(text, anchor_tokens))
                 pieces.append(part)
                 text = ""
                 anchor_tokens = 0
             elif not _SLOTS.fullmatch(part):
+                # the template's own text
                 text += part
             else:
                 content = contents[slots]
                 slots += 1
-                cut = self._cut(content, description_end) if slots == len(contents) else 0
+                cut = 0
+                if slots == len(contents):  # the description is in the last message
+                    cut = self._cut(content, description_end)
                 if cut:
                     assert self.join_place is not None
-                    pieces.append(TextPiece(text + content[:cut], anchor_tokens, is_shared=True))
+                    beginning = text + content[:cut]
+                    pieces.append(TextPiece(beginning, anchor_tokens, is_shared=True))
                     text = self.join_place.anchor + content[cut:]
                     anchor_tokens = self.join_place.anchor_tokens
                 else:
@@ -216,22 +249,35 @@ class ChatEncoder:
             return 0
         return self.join_place.cut(content, description_end)
 
-    def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
+    def prompt(
+        self,
+        question: Question,
+        budget: int,
+    ) -> tuple[Prompt, int]:
+        """Returns what `fit` does, as a Prompt without pictures."""
         ids, cut = self.fit(question, budget)
         return Prompt((), tuple(ids)), cut
 
-    def fit(self, question: Question, budget: int) -> tuple[list[int], int]:
+    def fit(
+        self,
+        question: Question,
+        budget: int,
+    ) -> tuple[list[int], int]:
         """Returns the question's chat in at most `budget` tokens, and how many characters of the
-        description were cut. A long description is encoded once for all questions that share it.
-        Each question is then encoded twice: without the description, and with the part that fits
-        (again if the tokens change at the cut). Raises ValueError if nothing of the description
-        fits, or the chat has none and does not fit.
+        description were cut.
+
+        A long description is encoded once for all questions that share it. Each question is then
+        encoded twice: without the description, and with the part that fits (again if the tokens
+        change at the cut). Raises ValueError if nothing of the description fits, or the chat has
+        none and does not fit.
         """
         start, end = question.description
+        # Most questions fit as they are.
         if self._may_fit(question, budget):
             ids = self.encode(question.messages, end)
             if len(ids) <= budget:
                 return ids, 0
+        # Without its description the question has `needed` tokens, so `left` of them are left.
         description = question.messages[-1]["content"][start:end]
         needed = len(self._encode_shortened(question, 0))
         starts = self._starts(description)
@@ -245,7 +291,10 @@ class ChatEncoder:
             ids = self._encode_shortened(question, length)
             if len(ids) <= budget:
                 return ids, len(description) - length
-            left = min(left, len(starts)) - (len(ids) - budget)
+            # The tokens at the cut are others within the chat, so it is still too long. Take away
+            # what it has too many.
+            excess = len(ids) - budget
+            left = min(left, len(starts)) - excess
         without = " without its description" if description else ""
         raise ValueError(
             f"the question is {needed} tokens long{without}, and {self.tokenizer.name_or_path} has "
@@ -255,9 +304,13 @@ class ChatEncoder:
     def _encode_shortened(self, question: Question, length: int) -> list[int]:
         """Returns the chat's ids with the first `length` characters of the description alone."""
         start, end = question.description
-        *earlier, last = question.messages
-        content = last["content"][: start + length] + last["content"][end:]
-        return self.encode([*earlier, {**last, "content": content}], start + length)
+        new_end = start + length
+        messages = list(question.messages)
+        last = messages.pop()
+        content = last["content"]
+        shortened = content[:new_end] + content[end:]
+        messages.append({**last, "content": shortened})
+        return self.encode(messages, new_end)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of the judge's answer, without control tokens."""
@@ -267,20 +320,26 @@ class ChatEncoder:
     def words(self) -> list[str]:
         """The text of each token id, decoded alone."""
         size = max(self.tokenizer.get_vocab().values()) + 1
-        return self.tokenizer.backend_tokenizer.decode_batch(
-            [[number] for number in range(size)], skip_special_tokens=False
-        )
+        alone = [[number] for number in range(size)]
+        return self.tokenizer.backend_tokenizer.decode_batch(alone, skip_special_tokens=False)
 
-    def scale(self, scale: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    def scale(
+        self,
+        scale: Sequence[str],
+    ) -> dict[str, tuple[int, ...]]:
         """Returns the token ids of each entry: those whose whole text is the entry, except for
         leading spaces.
 
-        Raises ValueError for an entry that is no single token, because a rating is one token.
+        Both "3" and " 3" count for "3", because a model may begin its answer with a space. Raises
+        ValueError for an entry that is no single token, because a rating is one token.
         """
-        ids: dict[str, list[int]] = {entry: [] for entry in scale}
+        ids: dict[str, list[int]] = {}
+        for entry in scale:
+            ids[entry] = []
         for number, word in enumerate(self.words):
-            if word.lstrip(" ") in ids:
-                ids[word.lstrip(" ")].append(number)
+            spelled = word.lstrip(" ")
+            if spelled in ids:
+                ids[spelled].append(number)
         for entry, numbers in ids.items():
             if not numbers:
                 raise ValueError(
@@ -290,13 +349,18 @@ class ChatEncoder:
                 )
         return {entry: tuple(numbers) for entry, numbers in ids.items()}
 
-    def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
+    def _layout(
+        self,
+        roles: tuple[str, ...],
+    ) -> list[str | int]:
         """Returns the template for these roles: its plain text, its control tokens as ids, and a
         slot for each content.
         """
         if roles not in self._layouts:
             slots = [_SLOT.format(number) for number in range(len(roles))]
-            text = self._render(roles, self._chat(roles, slots))
+            chat = self._chat(roles, slots)
+            text = self._render(roles, chat)
+            # A template that drops a message, or shows one twice, would hide or double a text.
             if _SLOTS.findall(text) != slots:
                 raise ValueError(
                     f"the chat template does not show the messages of {', '.join(roles)} once, in "
@@ -305,16 +369,23 @@ class ChatEncoder:
             layout: list[str | int] = []
             start = 0
             for match in self._split.finditer(text):
-                layout += filter(None, _SLOTS.split(text[start : match.start()]))
-                layout.append(self._added[match.group().strip()])
+                before = text[start : match.start()]
+                layout += _texts_and_slots(before)
+                token = match[0].strip()  # it may have taken white space beside it
+                layout.append(self._added[token])
                 start = match.end()
-            layout += filter(None, _SLOTS.split(text[start:]))
+            layout += _texts_and_slots(text[start:])
             self._layouts[roles] = layout
         return self._layouts[roles]
 
-    def _render(self, roles: tuple[str, ...], chat: list[dict[str, Any]]) -> str:
+    def _render(
+        self,
+        roles: tuple[str, ...],
+        chat: list[dict[str, Any]],
+    ) -> str:
         """Returns the chat as the template writes it. Raises ValueError where it does not."""
         options = {"add_generation_prompt": True, "enable_thinking": self.thinking}
+        # first in another process: with these roles the template may do what it did not do before
         check_template(
             self.tokenizer.name_or_path,
             self.tokenizer.chat_template,
@@ -329,7 +400,12 @@ class ChatEncoder:
             ) from error
         return text
 
-    def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
+    def _chat(
+        self,
+        roles: Sequence[str],
+        contents: Sequence[str],
+    ) -> list[dict[str, Any]]:
+        """Returns a chat of messages with these roles and contents, as the template gets it."""
         chat = []
         for role, content in zip(roles, contents, strict=True):
             chat.append({"role": role, "content": content})
@@ -346,6 +422,7 @@ class ChatEncoder:
         return self._beginnings[text]
 
     def _plain_ids(self, text: str) -> list[int]:
+        """Returns the ids of a text as plain characters, without control tokens."""
         if text in self._ahead:
             return self._ahead[text]
         return self._plain.encode(encodable(text), add_special_tokens=False).ids
@@ -370,10 +447,17 @@ def chat_template(setting: str, tokenizer: "PreTrainedTokenizerBase") -> str:
     # of any text, here "a": the special tokens before it and behind it
     tokens = tokenizer.convert_ids_to_tokens(tokenizer("a").input_ids)
     special = set(tokenizer.all_special_tokens)
-    before = takewhile(special.__contains__, tokens)
+    before = list(takewhile(special.__contains__, tokens))
     after = list(takewhile(special.__contains__, reversed(tokens)))
     after.reverse()
-    return "".join([*before, "{{ messages | map(attribute='content') | join('\n\n') }}", *after])
+    texts = "{{ messages | map(attribute='content') | join('\n\n') }}"
+    return "".join(before) + texts + "".join(after)
+
+
+def _texts_and_slots(text: str) -> list[str]:
+    """Returns a part of a rendered template in pieces: the slots, and the texts between them."""
+    pieces = _SLOTS.split(text)  # which keeps the slots, because they are a group of the pattern
+    return [piece for piece in pieces if piece]
 
 
 def encodable(text: str) -> str:
@@ -390,17 +474,23 @@ def cut_place(text: str, end: int) -> int:
     """
     if end >= len(text) or text[end].isspace():
         return end
-    for place in reversed(range(max(0, end - LONGEST_WORD), end)):
+    first = max(0, end - LONGEST_WORD)
+    for place in reversed(range(first, end)):
         if text[place].isspace():
             return place + 1
     return end
 
 
 def rating_from_top(
-    logprobs: Mapping[int, float], words: Sequence[str], scale: Sequence[str], cut: int = 0
+    logprobs: Mapping[int, float],
+    words: Sequence[str],
+    scale: Sequence[str],
+    cut: int = 0,
 ) -> Rating | Failure:
     """Reads a rating as PoSh's published code does: a softmax over those of the likeliest tokens
-    that contain an entry. logprobs: of the likeliest tokens, by id. words: the text of each id.
+    that contain an entry.
+
+    logprobs: of the likeliest tokens, by id. words: the text of each id. cut: as in Rating.
     UNPARSED if no token contains an entry, or as `rating_from_logprobs`.
     """
     # Models pad their vocabulary with ids that have no word.
@@ -424,7 +514,8 @@ def rating_from_logprobs(
     tokens have more than LARGEST_MASS together, or if less than min_mass of the probability is on
     the scale.
     """
-    wrong = [value for value in logprobs.values() if not value <= 1e-3]  # also NaN
+    # Above 0 only by rounding. "not <=" and not ">": NaN is neither.
+    wrong = [value for value in logprobs.values() if not value <= 1e-3]
     if wrong:
         return Failure(Status.UNPARSED, f"the judge gave {wrong[0]} as a log-probability")
     total = sum(map(math.exp, logprobs.values()))
@@ -434,7 +525,8 @@ def rating_from_logprobs(
         )
     masses: dict[str, float] = {}
     for entry, ids in scale.items():
-        masses[entry] = sum(math.exp(logprobs[number]) for number in ids if number in logprobs)
+        listed = [number for number in ids if number in logprobs]
+        masses[entry] = sum(math.exp(logprobs[number]) for number in listed)
     mass = sum(masses.values())
     if mass < min_mass or mass == 0.0:
         entries = ", ".join(scale)
@@ -448,7 +540,9 @@ def rating_from_logprobs(
 def _added_token_pattern(tokens: Iterable[AddedToken]) -> re.Pattern[str]:
     """Returns a pattern of the added tokens that are more than white space, the longest first."""
     patterns = []
-    for token in sorted(tokens, key=lambda token: -len(token.content)):
+    # The longest first: the pattern takes the first that matches, such as `<|im|>` before `<|im`.
+    longest_first = sorted(tokens, key=lambda token: -len(token.content))
+    for token in longest_first:
         if not token.content.strip():
             continue
         pattern = re.escape(token.content)
@@ -471,7 +565,8 @@ def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles")
     """
     state = json.loads(tokenizer.backend_tokenizer.to_str())
     if state["model"]["type"] == "Unigram":
-        control = {token["content"] for token in state["added_tokens"] if token["special"]}
+        special = [token for token in state["added_tokens"] if token["special"]]
+        control = {token["content"] for token in special}
         renamed = set()
         vocabulary = []
         for text, score in state["model"]["vocab"]:
@@ -481,12 +576,18 @@ def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles")
             else:
                 vocabulary.append([text, score])
         state["model"]["vocab"] = vocabulary
+        # The vocabulary no longer has their names, under which they would be looked up.
         state["added_tokens"] = [
             token for token in state["added_tokens"] if token["content"] not in renamed
         ]
+    # All others count as control tokens, which `encode_special_tokens` below encodes as characters.
+    # An added token of white space, such as Gemma's runs of newlines, is none and still applies.
     for token in state["added_tokens"]:
         token["special"] = bool(token["content"].strip())
-    state |= {"post_processor": None, "truncation": None, "padding": None}
+    # The template writes what a post-processor would add, and nothing is cut or filled up here.
+    state["post_processor"] = None
+    state["truncation"] = None
+    state["padding"] = None
     plain = Tokenizer.from_str(json.dumps(state))
     plain.encode_special_tokens = True  # as plain characters
     return plain

@@ -64,10 +64,11 @@ class JoinPlace:
         another such character must follow it.
         """
         line_end = description_end + len(EMPTY_LINE)
+        if content[description_end:line_end] != EMPTY_LINE:
+            return 0
         before = content[description_end - 1 : description_end]
         after = content[line_end : line_end + 1]
-        line = content[description_end:line_end]
-        if line != EMPTY_LINE or not _is_visible(before) or not _is_visible(after):
+        if not _is_visible(before) or not _is_visible(after):
             return 0
         return line_end if self.behind else description_end
 
@@ -82,16 +83,19 @@ def find_join_place(plain: Tokenizer) -> JoinPlace | None:
         return None
     for behind in (False, True):
         anchor = ANCHOR_WORD + EMPTY_LINE if behind else ANCHOR_WORD
-        anchor_tokens = len(plain.encode(anchor, add_special_tokens=False).ids)
-        place = JoinPlace(behind, anchor, anchor_tokens)
-        if not _crossed_by_a_token(plain, newline, behind) and _joins_hard_texts(plain, place):
+        encoding = plain.encode(anchor, add_special_tokens=False)
+        place = JoinPlace(behind, anchor, len(encoding.ids))
+        # the look through the vocabulary first, because it takes less time
+        if _crossed_by_a_token(plain, newline, behind):
+            continue
+        if _joins_hard_texts(plain, place):
             return place
     return None
 
 
 def _is_visible(character: str) -> bool:
     """Returns whether no normaliser of Unicode makes white space of it, or removes it."""
-    if character in ("", SPACE_SIGN):
+    if character in ("", SPACE_SIGN):  # "" at an end of the text
         return False
     normal = unicodedata.normalize("NFKC", character)
     return normal.isprintable() and not any(map(str.isspace, normal))
@@ -105,7 +109,9 @@ def _newline_sign(plain: Tokenizer) -> str:
     if plain.normalizer is not None:
         text = plain.normalizer.normalize_str(text)
     if plain.pre_tokenizer is not None:
-        text = "".join(piece for piece, _ in plain.pre_tokenizer.pre_tokenize_str(text))
+        pieces = plain.pre_tokenizer.pre_tokenize_str(text)
+        text = "".join(piece for piece, _ in pieces)
+    # by the end, because a tokenizer may put a space before the text
     for newline in SPACE_SIGNS:
         if text.endswith(ANCHOR_WORD + 2 * newline + ANCHOR_WORD):
             return newline
@@ -113,8 +119,8 @@ def _newline_sign(plain: Tokenizer) -> str:
 
 
 def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
-    """Returns whether a token has a character that is no white space next to a newline: before it,
-    or behind it.
+    """Returns whether a token has a character that is no white space next to a newline: behind it
+    if `behind`, else before it.
     """
     vocabulary = plain.get_vocab(with_added_tokens=False)
     spaces = SPACE_SIGNS[newline]
@@ -132,8 +138,9 @@ def _joins_hard_texts(plain: Tokenizer, place: JoinPlace) -> bool:
     """Returns whether both parts have the tokens of the whole, for hard characters beside the
     line.
     """
+    hard = hard_characters()
     tried = (
-        (hard_characters(), hard_characters()),
+        (hard, hard),
         (SIGNS, ACROSS_FROM_SIGNS),
         (ACROSS_FROM_SIGNS, SIGNS),
     )
@@ -141,7 +148,10 @@ def _joins_hard_texts(plain: Tokenizer, place: JoinPlace) -> bool:
 
 
 def _joins(
-    plain: Tokenizer, place: JoinPlace, before: Sequence[str], behind: Sequence[str]
+    plain: Tokenizer,
+    place: JoinPlace,
+    before: Sequence[str],
+    behind: Sequence[str],
 ) -> bool:
     """Returns whether both parts have the tokens of the whole. before, behind: the characters
     beside the line, each with each.
@@ -149,25 +159,38 @@ def _joins(
     Each part must also have the words of the pattern that it has in the whole: which tokens a
     wrong word has depends on the vocabulary.
     """
+    # An ending has its character alone or behind a letter. A beginning has it before a letter, or
+    # twice.
     endings = [f"cat {character}" for character in before]
     endings += [f"a{character}" for character in before]
     beginnings = [f"{character}s it" for character in behind]
     beginnings += [f"{character}{character} is it" for character in behind]
+    # The empty line belongs to the first part or to the second.
     line_of_first = EMPTY_LINE if place.behind else ""
     line_of_second = "" if place.behind else EMPTY_LINE
     firsts = _encode_all(plain, [ending + line_of_first for ending in endings])
+    # The second part without its anchor. Whether a word begins at the join itself is not compared:
+    # no token crosses it in either case.
     anchored = [place.anchor + line_of_second + beginning for beginning in beginnings]
     seconds = []
     for tokens in _encode_all(plain, anchored):
         seconds.append(_begin_word(tokens[place.anchor_tokens :], 0))
-    wholes = _encode_all(plain, list(map(EMPTY_LINE.join, product(endings, beginnings))))
-    for whole, (first, second) in zip(wholes, product(firsts, seconds), strict=True):
+    # Every pair, whole and as the two parts one after the other.
+    whole_texts = []
+    for ending, beginning in product(endings, beginnings):
+        whole_texts.append(ending + EMPTY_LINE + beginning)
+    wholes = _encode_all(plain, whole_texts)
+    pairs = product(firsts, seconds)
+    for whole, (first, second) in zip(wholes, pairs, strict=True):
         if _begin_word(whole, len(first)) != first + second:
             return False
     return True
 
 
-def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
+def _encode_all(
+    plain: Tokenizer,
+    texts: list[str],
+) -> list[list[Token]]:
     """Returns the tokens of each text."""
     tokens_of_texts = []
     for encoding in plain.encode_batch(texts, add_special_tokens=False):
@@ -181,10 +204,16 @@ def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
     return tokens_of_texts
 
 
-def _begin_word(tokens: list[Token], place: int) -> list[Token]:
-    """Returns the tokens. The one at this place now begins a word."""
-    beginning = [(number, True) for number, _ in tokens[place : place + 1]]
-    return [*tokens[:place], *beginning, *tokens[place + 1 :]]
+def _begin_word(
+    tokens: list[Token],
+    place: int,
+) -> list[Token]:
+    """Returns the tokens. The one at this place, if there is one, now begins a word."""
+    changed = list(tokens)
+    if place < len(changed):
+        number, _ = changed[place]
+        changed[place] = (number, True)
+    return changed
 
 
 @lru_cache(maxsize=1)
@@ -195,8 +224,9 @@ def hard_characters() -> tuple[str, ...]:
     by_category: dict[str, list[str]] = {}
     for number in range(sys.maxunicode + 1):
         character = chr(number)
-        of_category = by_category.setdefault(unicodedata.category(character), [])
+        category = unicodedata.category(character)
+        of_category = by_category.setdefault(category, [])
         if len(of_category) < TRIED_OF_A_CATEGORY and not character.isspace():
             of_category.append(character)
-    del by_category["Cs"]
+    del by_category["Cs"]  # the surrogates
     return tuple(chain.from_iterable(by_category.values()))

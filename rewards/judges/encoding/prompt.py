@@ -26,8 +26,10 @@ MIN_SHARED = 16  # tokens; a shorter beginning is not worth a forward pass of it
 class Picture:
     """A picture as a judge sees it (rows/pictures.py converts it).
 
-    key: 32 hex digits of the size and the pixels; "" if there is no image. trouble: says why there
-    is none.
+    Attributes:
+        key: 32 hex digits of the size and the pixels; "" if there is no image.
+        image: in RGB; None if it could not be decoded.
+        trouble: says why there is none.
     """
 
     key: str
@@ -37,11 +39,14 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Prompt:
-    """A model's input. Prompts sort by pictures, then ids.
+    """A model's input. Prompts sort by pictures, then ids, so that those with one beginning are
+    neighbours.
 
-    ids: with all placeholder tokens that the model needs for each picture. head: tokens up to the
-    end of the last picture. short: for vLLM, the ids with one placeholder per picture; None without
-    pictures.
+    Attributes:
+        pictures: in the order in which the ids have their placeholders.
+        ids: token ids, with all placeholder tokens that the model needs for each picture.
+        head: tokens up to the end of the last picture; 0 without pictures.
+        short: for vLLM, the ids with one placeholder per picture; None without pictures.
     """
 
     pictures: tuple[Picture, ...]
@@ -52,8 +57,11 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Prompts [start, stop) of a sorted sequence. shared: how many first tokens they have in
-    common.
+    """Prompts [start, stop) of a sorted sequence.
+
+    Attributes:
+        start, stop: numbers of prompts.
+        shared: how many first tokens they have in common.
     """
 
     start: int
@@ -67,7 +75,7 @@ def ready(questions: Sequence[Question]) -> list[Question]:
 
     Raises ValueError for an image that is not a PIL image.
     """
-    pictures: dict[int, Picture] = {}
+    pictures: dict[int, Picture] = {}  # by the image's id
     for question in questions:
         for image in question.images:
             if not isinstance(image, Image.Image):
@@ -91,7 +99,9 @@ def picture(image: Image.Image) -> Picture:
         converted = judges_picture(image)
     except PictureError as error:
         return Picture("", trouble=str(error))
-    digest = hashlib.sha256(repr(converted.size).encode() + converted.tobytes())
+    # with the size, because 2 x 3 pixels may have the bytes of 3 x 2
+    content = repr(converted.size).encode() + converted.tobytes()
+    digest = hashlib.sha256(content)
     return Picture(digest.hexdigest()[:32], converted)
 
 
@@ -104,12 +114,18 @@ def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
         same_head = list(block)
         ids = [prompt.ids for prompt in same_head]
         # Prompts with pictures share at least these, and are not parted.
-        has_pictures = bool(same_head[0].pictures)
-        ranges = [(0, len(ids))] if has_pictures else groups(ids)
+        ranges = [(0, len(ids))]
+        if not same_head[0].pictures:
+            ranges = groups(ids)
         for low, high in ranges:
-            shared = shared_length(ids[low:high]) if high - low > 1 else 0
-            worth_sharing = shared if shared >= MIN_SHARED else 0
-            yield Run(start + low, start + high, max(same_head[low].head, worth_sharing))
+            shared = 0
+            if high - low > 1:
+                shared = shared_length(ids[low:high])
+            if shared < MIN_SHARED:
+                shared = 0
+            # at least the head: pictures are computed with the beginning, also of one prompt alone
+            shared = max(same_head[low].head, shared)
+            yield Run(start + low, start + high, shared)
         start += len(ids)
 
 
@@ -122,7 +138,10 @@ def shared_length(prompts: Sequence[Sequence[int]]) -> int:
     """Returns how many first tokens these sorted prompts have in common; fewer than the shortest
     prompt has.
     """
-    first, last = prompts[0], prompts[-1]
+    # Of sorted prompts the first and the last differ most. One token is left to each prompt, after
+    # which the model is to answer.
+    first = prompts[0]
+    last = prompts[-1]
     limit = min(len(prompt) for prompt in prompts) - 1
     for place in range(limit):
         if first[place] != last[place]:
@@ -133,8 +152,11 @@ def shared_length(prompts: Sequence[Sequence[int]]) -> int:
 def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """Cuts sorted prompts into ranges [start, stop) where two share less than half of what one
     shares beside it.
+
+    Prompts A1, A2, B1, B2, of which those with one letter share 800 tokens and all of them 30, are
+    cut into (0, 2) and (2, 4).
     """
-    # shared[i]: prompts i - 1 and i
+    # shared[i] is of the prompts i - 1 and i; the two zeros at the ends are of no pair
     shared = [0, *map(shared_length, pairwise(prompts)), 0]
     cuts = [0]
     for place in range(1, len(prompts)):
@@ -160,15 +182,21 @@ class Batch:
     cuts: list[int]
     failures: dict[int, Failure]
 
-    def by_question(self, answers: Sequence[T | Failure]) -> list[T | Failure]:
+    def by_question(
+        self,
+        answers: Sequence[T | Failure],
+    ) -> list[T | Failure]:
         """Returns the answers to the inputs in the order of the questions, with the failures."""
-        answered: dict[int, T | Failure] = {**self.failures}
-        answered |= zip(self.numbers, answers, strict=True)
+        answered: dict[int, T | Failure] = dict(self.failures)
+        for number, answer in zip(self.numbers, answers, strict=True):
+            answered[number] = answer
         return [answered[number] for number in range(len(self.cuts))]
 
 
 def encoded(
-    questions: Iterable[Question], encode: Callable[[Question, int], tuple[Any, int]], budget: int
+    questions: Iterable[Question],
+    encode: Callable[[Question, int], tuple[Any, int]],
+    budget: int,
 ) -> Batch:
     """Encodes questions, each in at most `budget` tokens.
 
@@ -186,4 +214,5 @@ def encoded(
             failures[number] = Failure(Status.ERROR, str(error))
         cuts.append(cut)
     numbers = sorted(inputs, key=inputs.__getitem__)
-    return Batch([inputs[number] for number in numbers], numbers, cuts, failures)
+    sorted_inputs = [inputs[number] for number in numbers]
+    return Batch(sorted_inputs, numbers, cuts, failures)

@@ -25,7 +25,12 @@ Chat = Sequence[Mapping[str, Any]]
 class Trial(TypedDict):
     """A template, with the chats that it is to write and the variables of each.
 
-    seconds: of the processor. memory: bytes. characters: of the written text.
+    Attributes:
+        template: its Jinja text.
+        chats: each with its variables.
+        seconds: of the processor, for all of them.
+        memory: bytes of addresses.
+        characters: of one written chat, at most.
     """
 
     template: str
@@ -41,26 +46,34 @@ class Generation(Extension):
     tags = {"generation"}  # noqa: RUF012  # as jinja2 declares it
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
-        next(parser.stream)
+        next(parser.stream)  # the tag itself
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
 def compiled_template(template: str) -> Template:
-    """Raises jinja2's TemplateError for what is no template, RecursionError for what is nested too
+    """Returns the template, ready to be rendered, with the settings and names that transformers has
+    for chat templates.
+
+    Raises jinja2's TemplateError for what is no template, RecursionError for what is nested too
     deeply.
     """
     settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
     room = ImmutableSandboxedEnvironment(extensions=[Generation, loopcontrols], **settings)
+    # jinja2's own `tojson` writes "\u003c" for "<", as HTML needs it
     room.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
     room.globals |= {"raise_exception": refuse_chat, "strftime_now": time_now}
     return room.from_string(template)
 
 
-def render_chat(template: Template, chat: Chat, variables: Mapping[str, Any]) -> str:
+def render_chat(
+    template: Template,
+    chat: Chat,
+    variables: Mapping[str, Any],
+) -> str:
     """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses, and
     whatever else its expressions raise.
     """
-    options = {"tools": None, "documents": None, **variables}
+    options = {"tools": None, "documents": None, **variables}  # None, as transformers gives them
     return template.render(messages=chat, **options)
 
 
@@ -95,6 +108,7 @@ def trial_fault(trial: Trial) -> str:
 
 
 def excess_in(error: Exception) -> str:
+    """Returns what an error says that a template takes too much of, or "" for another error."""
     if isinstance(error, RecursionError):
         return "calls itself, or nests, too deeply"
     if isinstance(error, MemoryError):

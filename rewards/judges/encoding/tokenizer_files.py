@@ -16,9 +16,14 @@ FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
 
 class TokenizerFiles:
-    """What ChatEncoder needs of a tokenizer.
+    """What ChatEncoder needs of a tokenizer. Its attributes are named as transformers names them.
 
-    Raises FileNotFoundError without tokenizer.json, ValueError if broken.
+    Args:
+        folder: with tokenizer.json, and the two other FILES if it has them.
+
+    Raises:
+        FileNotFoundError: without tokenizer.json.
+        ValueError: if that file is broken.
     """
 
     is_fast = True
@@ -38,10 +43,13 @@ class TokenizerFiles:
         self.added_tokens_decoder = self.backend_tokenizer.get_added_tokens_decoder()
         self.get_vocab = self.backend_tokenizer.get_vocab
         self.decode = self.backend_tokenizer.decode
-        config, template = folder / FILES[1], folder / FILES[2]
+        config = folder / FILES[1]
+        template = folder / FILES[2]
         settings: dict[str, Any] = {}
         if config.is_file():
             settings = json.loads(config.read_text("utf-8"))
+        # A template in a file of its own goes before one in the settings, as in transformers. In
+        # older files the settings have several by name.
         self.chat_template: str | None = None
         in_settings = settings.get("chat_template")
         if template.is_file():
@@ -51,6 +59,7 @@ class TokenizerFiles:
             self.chat_template = templates.get("default")
         else:
             self.chat_template = in_settings
+        # `"eos_token": "</s>"`, or `"eos_token": {"content": "</s>", "lstrip": false, ...}`
         self.special_tokens_map: dict[str, str] = {}
         for name, token in settings.items():
             text = token.get("content") if isinstance(token, dict) else token
@@ -58,7 +67,10 @@ class TokenizerFiles:
                 self.special_tokens_map[name] = text
 
     def apply_chat_template(
-        self, chat: list[dict[str, Any]], tokenize: bool = False, **options: Any
+        self,
+        chat: list[dict[str, Any]],
+        tokenize: bool = False,
+        **options: Any,
     ) -> str:
         """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses."""
         variables = {**self.special_tokens_map, **options}

@@ -26,5 +26,5 @@ def cache_name(model: Any) -> str | None:
 
 
 def selects_positions(model: Any) -> bool:
-    """Says whether forward can be asked for the logits of some positions (`logits_to_keep`)."""
+    """Returns whether forward can be asked for the logits of some positions (`logits_to_keep`)."""
     return "logits_to_keep" in inspect.signature(model.forward).parameters

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from hashlib import sha256
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,14 @@ from spanreward.rewards.judges.encoding.chat import (
 )
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder, load_processor
 from spanreward.rewards.judges.encoding.prompt import Batch, Prompt, encoded, ready
-from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, T, count_unparsed
+from spanreward.rewards.judges.judge import (
+    Failure,
+    Judge,
+    Question,
+    Rating,
+    T,
+    count_unparsed,
+)
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 
 # Questions of the first of several parts, for which the model waits: as many as vLLM answers at
@@ -113,6 +121,7 @@ class LocalJudge(Judge):
         return type(self.config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
     def reads_text_only(self) -> bool:
+        # What is not here yet is not known, and is not downloaded to be known.
         try:
             model_folder(self.model, download=False)
         except (OSError, ImportError):  # ImportError: of smollm2's package
@@ -123,6 +132,9 @@ class LocalJudge(Judge):
     def encoder(self) -> ChatEncoder:
         """The model's chat template with its tokenizer, or with its processor if it sees
         pictures.
+
+        Raises ValueError for a template of bare text where the model sees pictures, and as
+        ChatEncoder does.
         """
         template = self.chat_template
         if not template and self.config.is_encoder_decoder:
@@ -160,32 +172,42 @@ class LocalJudge(Judge):
         ratings: dict[int, Rating | Failure] = {}
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.scale(scale)
-            ids = sorted(set[int]().union(*tokens.values()))
+            ids = sorted(set(chain.from_iterable(tokens.values())))
+            # One call of the model has one `top`. Nearly all questions of a metric have the same.
             numbers_by_top: dict[int, list[int]] = {}
             for number, question in enumerate(questions):
                 numbers_by_top.setdefault(question.top, []).append(number)
             for top, numbers in numbers_by_top.items():
                 alike = [questions[number] for number in numbers]
                 ask = partial(self._logprobs, ids=ids, top=top)
-                answers, cuts = self._in_parts(alike, 1, ask)
-                for number, answer, cut in zip(numbers, answers, cuts, strict=True):
+                answers, cuts = self._in_parts(alike, 1, ask)  # a rating is one token
+                with_cuts = zip(numbers, answers, cuts, strict=True)
+                for number, answer, cut in with_cuts:
                     if isinstance(answer, Failure):
                         ratings[number] = answer
                     elif top:
-                        ratings[number] = rating_from_top(answer, self.encoder.words, scale, cut)
+                        words = self.encoder.words
+                        ratings[number] = rating_from_top(answer, words, scale, cut)
                     else:
                         ratings[number] = rating_from_logprobs(answer, tokens, self.min_mass, cut)
         count_unparsed(self.usage, ratings.values())
         return [ratings[number] for number in range(len(questions))]
 
-    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> list[str | Failure]:
         """Answers `write` greedily.
 
         Raises as `rate_each` does.
         """
         texts: list[str | Failure] = []
         for answer in self.write_ids(questions, max_tokens):
-            texts.append(answer if isinstance(answer, Failure) else self.encoder.decode(answer))
+            if isinstance(answer, Failure):
+                texts.append(answer)
+            else:
+                texts.append(self.encoder.decode(answer))
         return texts
 
     def write_ids(
@@ -196,9 +218,8 @@ class LocalJudge(Judge):
         """
         questions = self._ready(questions)
         with self, self.usage.clock("seconds"):
-            answers, _ = self._in_parts(
-                questions, max_tokens, partial(self._texts, max_tokens=max_tokens)
-            )
+            ask = partial(self._texts, max_tokens=max_tokens)
+            answers, _ = self._in_parts(questions, max_tokens, ask)
         return answers
 
     @abstractmethod
@@ -210,7 +231,11 @@ class LocalJudge(Judge):
         """
 
     @abstractmethod
-    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+    def _texts(
+        self,
+        prompts: Sequence[Prompt],
+        max_tokens: int,
+    ) -> list[Sequence[int] | Failure]:
         """Returns the greedy continuation of each prompt, as token ids. The prompts are sorted."""
 
     def _wake(self) -> None:
@@ -240,23 +265,26 @@ class LocalJudge(Judge):
         """Returns an answer per question, in order, and how many characters of its description were
         cut. `answer` gets sorted prompts, first FIRST_PART and then `most_together` at a time, and
         the next ones are encoded meanwhile.
+
+        reserve: tokens that are left to the answer.
         """
         answers: list[T | Failure] = []
         cuts: list[int] = []
         parts = [questions]
         if len(questions) > self.most_together:
-            starts = [0, *range(FIRST_PART, len(questions), self.most_together)]
-            ends = [*starts[1:], len(questions)]
-            parts = []
-            for start, end in zip(starts, ends, strict=True):
-                parts.append(questions[start:end])
+            count = len(questions)
+            starts = [0, *range(FIRST_PART, count, self.most_together)]
+            bounds = pairwise([*starts, count])
+            parts = [questions[start:end] for start, end in bounds]
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
             encoding = encoding_thread.submit(self._encoded, parts[0], reserve)
-            for part_after in [*parts[1:], None]:
+            for number in range(len(parts)):
+                # the time in which the model waits; long only for the first part
                 with self.usage.clock("encode_seconds"):
                     batch = encoding.result()
-                if part_after is not None:
-                    encoding = encoding_thread.submit(self._encoded, part_after, reserve)
+                # before the model is asked, so that both work at once
+                if number + 1 < len(parts):
+                    encoding = encoding_thread.submit(self._encoded, parts[number + 1], reserve)
                 answers += batch.by_question(answer(batch.inputs))
                 cuts += batch.cuts
         return answers, cuts
@@ -264,13 +292,14 @@ class LocalJudge(Judge):
     def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
         """Encodes questions, and leaves space for `reserve` tokens of the answer."""
         budget = self.context - reserve
-        return encoded(self.encoder.ahead(questions, budget), self.encoder.prompt, budget)
+        questions_ahead = self.encoder.ahead(questions, budget)
+        return encoded(questions_ahead, self.encoder.prompt, budget)
 
 
 def rank_index() -> int:
-    """Index of this rank's GPU among those that the process sees: all of the machine, or only its
-    own, as SLURM and Kubernetes may give it. 0 without LOCAL_RANK, which torchrun and accelerate
-    set, and without a GPU.
+    """Returns the index of this rank's GPU among those that the process sees: all of the machine,
+    or only its own, as SLURM and Kubernetes may give it. 0 without LOCAL_RANK, which torchrun and
+    accelerate set, and without a GPU.
     """
     rank = int(os.environ.get("LOCAL_RANK", "0"))
     return rank % max(1, torch.cuda.device_count())

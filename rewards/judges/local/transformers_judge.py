@@ -15,7 +15,6 @@ import copy
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import takewhile
 from typing import Any
 
 import torch
@@ -63,7 +62,9 @@ class TransformersJudge(LocalJudge):
         super().__init__(model, max_length, min_mass, chat_template)
         self.batch_size = batch_size
         if not device:
-            device = f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu"
+            device = "cpu"
+            if torch.cuda.is_available():
+                device = f"cuda:{rank_index()}"
         self.device = device
         if dtype == "auto":
             dtype = "bfloat16" if self.device.startswith("cuda") else "float32"
@@ -74,7 +75,9 @@ class TransformersJudge(LocalJudge):
         self._selects_positions = False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_model": None}
+        state = super().__getstate__()
+        state["_model"] = None
+        return state
 
     def start(self) -> None:
         """Loads the model. Raises RuntimeError under ZeRO-3, which would partition the judge."""
@@ -92,7 +95,11 @@ class TransformersJudge(LocalJudge):
             kind = AutoModelForSeq2SeqLM
         else:
             kind = AutoModelForCausalLM
-        model = kind.from_pretrained(self.folder, dtype=self.dtype, trust_remote_code=False)
+        model = kind.from_pretrained(
+            self.folder,
+            dtype=self.dtype,
+            trust_remote_code=False,
+        )
         model = model.to(self.device)
         # A model's own settings may have a repetition penalty, which changes greedy texts.
         ends = model.generation_config.eos_token_id
@@ -106,38 +113,57 @@ class TransformersJudge(LocalJudge):
         self._model = model.eval()
 
     def close(self) -> None:
+        """Lets go of the model. Its memory is free once nobody else holds it."""
         self._model = None
 
     def _logprobs(
         self, prompts: Sequence[Prompt], ids: list[int], top: int
     ) -> list[Mapping[int, float] | Failure]:
+        """Returns log-probabilities as LocalJudge says, by one forward pass of each prompt."""
         if top:
             answers = self._in_runs(prompts, partial(self._likeliest, top))
         else:
             answers = self._in_runs(prompts, partial(self._of_ids, ids))
-        self.usage.generated_tokens += len(prompts)
+        self.usage.generated_tokens += len(prompts)  # the one token after each
         return answers
 
     def _of_ids(
-        self, ids: list[int], rows: list[Prompt], shared: int, cache: Any
+        self,
+        ids: list[int],
+        rows: list[Prompt],
+        shared: int,
+        cache: Any,
     ) -> list[Mapping[int, float]]:
-        table = self._after([row.ids[shared:] for row in rows], cache)
+        """Returns the log-probabilities of these ids after each row."""
+        suffixes = [row.ids[shared:] for row in rows]
+        table = self._after(suffixes, cache)
         logprobs: list[Mapping[int, float]] = []
         for values in table[:, ids].tolist():
             logprobs.append(dict(zip(ids, values, strict=True)))
         return logprobs
 
     def _likeliest(
-        self, top: int, rows: list[Prompt], shared: int, cache: Any
+        self,
+        top: int,
+        rows: list[Prompt],
+        shared: int,
+        cache: Any,
     ) -> list[Mapping[int, float]]:
-        table = self._after([row.ids[shared:] for row in rows], cache)
+        """Returns the log-probabilities of the likeliest `top` ids after each row."""
+        suffixes = [row.ids[shared:] for row in rows]
+        table = self._after(suffixes, cache)
         values, indices = table.topk(top)
         likeliest: list[Mapping[int, float]] = []
-        for numbers, row in zip(indices.tolist(), values.tolist(), strict=True):
-            likeliest.append(dict(zip(numbers, row, strict=True)))
+        pairs = zip(indices.tolist(), values.tolist(), strict=True)
+        for ids_of_row, values_of_row in pairs:
+            likeliest.append(dict(zip(ids_of_row, values_of_row, strict=True)))
         return likeliest
 
-    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+    def _texts(
+        self,
+        prompts: Sequence[Prompt],
+        max_tokens: int,
+    ) -> list[Sequence[int] | Failure]:
         answers = self._in_runs(prompts, partial(self._continued, max_tokens))
         for text in answers:
             if not isinstance(text, Failure):
@@ -145,37 +171,44 @@ class TransformersJudge(LocalJudge):
         return answers
 
     def _in_runs(
-        self, prompts: Sequence[Prompt], ask: Callable[[list[Prompt], int, Any], Sequence[T]]
+        self,
+        prompts: Sequence[Prompt],
+        ask: Callable[[list[Prompt], int, Any], Sequence[T]],
     ) -> list[T | Failure]:
         """Calls `ask(batch, shared, cache)` for batches of prompts whose first `shared` tokens are
-        in the cache.
+        in the cache, and returns an answer per prompt, in order.
         """
-        answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(prompts)
+        not_asked = Failure(Status.ERROR, "not asked")
+        answers: list[T | Failure] = [not_asked] * len(prompts)
+        lengths = [len(prompt.ids) for prompt in prompts]
         for run in self._runs(prompts):
+            # The common beginning, once. Where it does not fit, its prompts do not either.
+            numbers = range(run.start, run.stop)
+            cache = None
             try:
-                cache = self._prefilled(prompts[run.start], run.shared) if run.shared else None
+                if run.shared:
+                    cache = self._prefilled(prompts[run.start], run.shared)
             except RuntimeError as error:  # out of memory, above all
-                failure = self._failure(error, run.stop - run.start)
-                for number in range(run.start, run.stop):
+                failure = self._failure(error, len(numbers))
+                for number in numbers:
                     answers[number] = failure
                 continue
             # Prompts of like length stand in one batch, so that little of it is padding.
-            numbers = range(run.start, run.stop)
-            order = sorted(numbers, key=lambda number: len(prompts[number].ids))
+            order = sorted(numbers, key=lengths.__getitem__)
             for first in range(0, len(order), self.batch_size):
                 batch = order[first : first + self.batch_size]
                 rows = [prompts[number] for number in batch]
                 answers_of_batch = self._halving(rows, run.shared, cache, ask)
                 for number, answer in zip(batch, answers_of_batch, strict=True):
                     answers[number] = answer
-            self.usage.cached_tokens += run.shared * (run.stop - run.start - 1)
-        self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
+            self.usage.cached_tokens += run.shared * (len(numbers) - 1)  # all but the first
+        self.usage.prompt_tokens += sum(lengths)
         if self.device.startswith("cuda"):
             self.usage.peak_memory_bytes = torch.cuda.max_memory_allocated(self.device)
         return answers
 
     def _runs(self, prompts: Sequence[Prompt]) -> Iterable[Run]:
-        """Returns the prompts that share a beginning which is computed once.
+        """Cuts the sorted prompts into runs that share a beginning, which is computed once.
 
         An encoder reads a prompt as a whole, and a model without a cache reads it anew, so these
         share none.
@@ -193,7 +226,7 @@ class TransformersJudge(LocalJudge):
     ) -> Sequence[T | Failure]:
         """Calls `ask`; if memory runs out, once for each half of the rows.
 
-        A single row without room is a Failure.
+        A single row without room is a Failure. Another error is one for all rows.
         """
         try:
             return ask(rows, shared, cache)
@@ -216,6 +249,7 @@ class TransformersJudge(LocalJudge):
         ]
 
     def _failure(self, error: RuntimeError, questions: int) -> Failure:
+        """Logs the error with its traceback, and returns it as so many questions' answer."""
         log.error("the judge failed on %d questions", questions, exc_info=error)
         return Failure(Status.ERROR, f"{self.model}: {error}")
 
@@ -225,22 +259,29 @@ class TransformersJudge(LocalJudge):
         inputs: Mapping[str, Any] = {}
         if prompt.pictures:
             assert isinstance(self.encoder, PictureChatEncoder)
-            inputs = self.encoder.inputs(prompt, length).to(self._model.device, self._model.dtype)
+            tensors = self.encoder.inputs(prompt, length)
+            inputs = tensors.to(self._model.device, self._model.dtype)
         # Qwen's models keep here how far the last call's pictures moved the positions of the text
         # after them.
         self._model.base_model.rope_deltas = None
         ids = torch.tensor([prompt.ids[:length]], device=self.device)
+        # No logits are needed. One row of a vocabulary of 150,000 in place of thousands saves GBs.
         selection = {"logits_to_keep": 1} if self._selects_positions else {}
         output = self._model(input_ids=ids, **inputs, use_cache=True, **selection)
         return output[self._cache_name]
 
     @torch.inference_mode()
-    def _after(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
+    def _after(
+        self,
+        suffixes: list[tuple[int, ...]],
+        cache: Any,
+    ) -> torch.Tensor:
         """Returns log-probabilities (len(suffixes), vocabulary) of the token after each suffix of
         what is in the cache. The padding is on the right, where a causal model does not see it, so
         no mask is needed.
         """
         inputs = padded(suffixes, self.device)
+        # An encoder reads the prompt, and the decoder begins with the token that means "begin".
         if self.config.is_encoder_decoder:
             start = self._model.generation_config.decoder_start_token_id
             shape = len(suffixes), 1
@@ -254,6 +295,7 @@ class TransformersJudge(LocalJudge):
         arguments |= self._earlier(cache, len(suffixes))
         last_places = [len(suffix) - 1 for suffix in suffixes]
         last = torch.tensor(last_places, device=self.device)
+        # Logits are computed only where some row ends. `places` says where each row's are then.
         places = last
         if self._selects_positions:
             arguments["logits_to_keep"] = last.unique()  # sorted
@@ -262,7 +304,11 @@ class TransformersJudge(LocalJudge):
         logits = self._model(**arguments).logits[rows, places]
         return logits.float().log_softmax(-1)
 
-    def _earlier(self, cache: Any, rows: int) -> dict[str, Any]:
+    def _earlier(
+        self,
+        cache: Any,
+        rows: int,
+    ) -> dict[str, Any]:
         """Returns the argument that gives what is in the cache to each of these rows."""
         if cache is None:
             return {}
@@ -270,7 +316,11 @@ class TransformersJudge(LocalJudge):
 
     @torch.inference_mode()
     def _continued(
-        self, max_tokens: int, rows: list[Prompt], shared: int, cache: Any
+        self,
+        max_tokens: int,
+        rows: list[Prompt],
+        shared: int,
+        cache: Any,
     ) -> list[Sequence[int]]:
         """Returns the greedy continuations, without the end token, of prompts that begin with what
         is in the cache. The padding is between the shared beginning and the rest, because
@@ -291,23 +341,35 @@ class TransformersJudge(LocalJudge):
         stops = set(ends if isinstance(ends, list) else [ends])
         continuations: list[Sequence[int]] = []
         for text in texts[:, first:].tolist():
-            continuations.append(list(takewhile(lambda token: token not in stops, text)))
+            continuations.append(_before_first(stops, text))
         return continuations
 
 
+def _before_first(stops: set[int], tokens: list[int]) -> list[int]:
+    """Returns the tokens before the first of `stops`, all where there is none."""
+    for place, token in enumerate(tokens):
+        if token in stops:
+            return tokens[:place]
+    return tokens
+
+
 def padded(
-    rows: Sequence[Sequence[int]], device: str, start: int | None = None
+    rows: Sequence[Sequence[int]],
+    device: str,
+    start: int | None = None,
 ) -> dict[str, torch.Tensor]:
     """Returns ids (len(rows), width) and the mask of their padding, after each row's first `start`
     ids (None: all).
     """
     width = max(map(len, rows))
-    ids, mask = [], []
+    ids = []
+    mask = []
     for row in rows:
         place = len(row) if start is None else start
-        pad = [0] * (width - len(row))
+        pad = [0] * (width - len(row))  # of the ids and of the mask
         ids.append([*row[:place], *pad, *row[place:]])
-        before, after = [1] * place, [1] * (len(row) - place)
+        before = [1] * place
+        after = [1] * (len(row) - place)
         mask.append([*before, *pad, *after])
     return {
         "input_ids": torch.tensor(ids, device=device),

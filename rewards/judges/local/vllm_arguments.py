@@ -19,10 +19,14 @@ BLOCK_TOKENS = 256  # a multiple of the block sizes that vLLM chooses
 BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
 
 
-def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool) -> dict[str, Any]:
-    """The KV cache and the weights' dtype (see VllmJudge for `memory` and `dtype`), how much is
-    read at once, and sleep mode where the platform has it. No room for videos, which no metric
-    shows.
+def engine_arguments(
+    memory: float | int | None,
+    dtype: str,
+    sees_pictures: bool,
+) -> dict[str, Any]:
+    """Returns arguments of vLLM's LLM: the KV cache and the weights' dtype (see VllmJudge for
+    `memory` and `dtype`), how much is read at once, and sleep mode where the platform has it. There
+    is no room for videos, which no metric shows.
     """
     from vllm.platforms import current_platform
 
@@ -36,9 +40,11 @@ def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool
     if on_cpu:
         arguments["block_size"] = CPU_BLOCK_SIZE
     else:
-        arguments |= {"max_num_batched_tokens": BATCHED_TOKENS, "max_num_seqs": BATCHED_PROMPTS}
+        arguments["max_num_batched_tokens"] = BATCHED_TOKENS
+        arguments["max_num_seqs"] = BATCHED_PROMPTS
     if sees_pictures:
         arguments["limit_mm_per_prompt"] = {"video": 0}
+    # `memory` is the fraction of a GPU up to 1, and bytes of the KV cache above.
     if memory is None:
         if on_cpu and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
             arguments["kv_cache_memory_bytes"] = CPU_KV_CACHE_BYTES
@@ -53,22 +59,31 @@ def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool
     return arguments
 
 
-def bytes_per_token(config: Any, dtype: str, tensor_parallel: int = 1) -> int:
-    """Bytes of one token's keys and values on one device. config: the text model's. dtype: "auto"
-    is the config's.
+def bytes_per_token(
+    config: Any,
+    dtype: str,
+    tensor_parallel: int = 1,
+) -> int:
+    """Returns the bytes of one token's keys and values on one device.
+
+    config: the text model's. dtype: "auto" is the config's. tensor_parallel: devices, which share
+    the heads.
     """
+    # With grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) several heads share keys
+    # and values. A config that does not say so has them for each head.
     heads = config.num_attention_heads
     shared = getattr(config, "num_key_value_heads", None) or heads
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
     name = str(config.dtype if dtype == "auto" else dtype).removeprefix("torch.")
+    # with more devices than heads, each head is on several
     heads_of_device = max(shared // tensor_parallel, 1)
     numbers = 2 * config.num_hidden_layers * heads_of_device * size  # a key and a value in each
     return numbers * BYTES.get(name, 2)
 
 
 def tokens_that_fit(memory: int, token: int) -> int:
-    """Tokens of one request that fit into `memory` bytes: whole blocks, less one that vLLM keeps.
-    token: bytes of each.
+    """Returns how many tokens of one request fit into `memory` bytes: whole blocks, less one that
+    vLLM keeps. token: bytes of each (`bytes_per_token`).
 
     Raises ValueError if no block fits.
     """
@@ -87,7 +102,8 @@ def as_request(prompt: Prompt) -> dict[str, Any]:
 
     The ids have one placeholder per picture, which vLLM itself expands.
     """
-    request: dict[str, Any] = {"prompt_token_ids": list(prompt.short or prompt.ids)}
+    ids = list(prompt.short or prompt.ids)
+    request: dict[str, Any] = {"prompt_token_ids": ids}
     if prompt.pictures:
         images = [picture.image for picture in prompt.pictures]
         request["multi_modal_data"] = {"image": images}

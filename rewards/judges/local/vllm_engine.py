@@ -46,15 +46,24 @@ class Guard:
     """
 
     def __init__(self, pids: Iterable[int]) -> None:
-        command = ["sh", "-c", WAIT, "sh", *map(str, pids)]
-        self._shell = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+        command = ["sh", "-c", WAIT, "sh", *map(str, pids)]  # the second "sh" is its $0
+        self._shell = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
 
     def release(self) -> None:
-        self._shell.kill()
+        """Ends the shell, and so the guard. The processes live on."""
+        self._shell.kill()  # before its input is closed, which would make it kill them
         self._shell.communicate()
 
 
-def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
+def watched(
+    ask: Callable[[], T],
+    processes: Sequence[Any],
+    end: float,
+) -> T:
     """Calls the engine in a thread, and returns or raises what the call does. A daemon thread holds
     up no exit.
 
@@ -71,6 +80,7 @@ def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
 
     Thread(target=call, daemon=True).start()
     while not answer.done():
+        # Looked at before the wait and acted on after it: an answer that came meanwhile counts.
         dead = [process.name for process in processes if not process.is_alive()]
         late = time.monotonic() > end
         wait([answer], timeout=LOOK_SECONDS)
@@ -84,7 +94,7 @@ def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
 
 
 def free_memory() -> int:
-    """Free bytes on this rank's GPU; 0 without one."""
+    """Returns the free bytes on this rank's GPU; 0 without one."""
     if not torch.cuda.is_available():
         return 0
     free, _ = torch.cuda.mem_get_info(rank_index())
@@ -107,7 +117,10 @@ def environment(**values: str) -> Iterator[None]:
     """Sets environment variables, which the engine's processes inherit, and restores them at the
     end.
     """
-    before = {name: os.environ[name] for name in values if name in os.environ}
+    before: dict[str, str] = {}  # of those that are set
+    for name in values:
+        if name in os.environ:
+            before[name] = os.environ[name]
     os.environ.update(values)
     try:
         yield
@@ -164,7 +177,8 @@ def one_at_a_time(gpus: Iterable[int]) -> Iterator[None]:
     names.sort()  # in one order for all, so that no two processes wait for each other
     with ExitStack() as locks:
         for name in names or ["cpu"]:
-            lock = locks.enter_context((CACHE / f"vllm-start-{name}.lock").open("w"))
+            path = CACHE / f"vllm-start-{name}.lock"
+            lock = locks.enter_context(path.open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
             # Closing is not enough: a forked engine has the file open too.
             locks.callback(fcntl.flock, lock, fcntl.LOCK_UN)

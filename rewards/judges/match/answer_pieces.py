@@ -14,6 +14,8 @@ from spanreward.rewards.language.answer_text import NEGATED
 from spanreward.rewards.language.answer_tokens import Token, read_tokens
 from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 
+# Sets of words for an answer's pieces. DENYING: with one of them a piece is denied. TAKING_BACK: a
+# denied piece with no other words takes back what stands before it, as "no way, that is wrong".
 YES = word_set("yes yeah yep yup true")
 NO = NEGATED | word_set("no nope nah not false never cannot")
 EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
@@ -38,8 +40,13 @@ _PIECE_STARTS = word_set("rather instead unlike except because")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of an answer, [start, end) in it. items: the tokens between "and", "or" and the like.
-    words: all tokens, these with them. denied: an odd number of them denies.
+    """A piece of an answer.
+
+    Attributes:
+        start, end: the characters [start, end) of it in the answer.
+        words: its tokens without articles and marks, "and" and "or" among them.
+        items: the words between "and", "or" and the like, some of them maybe empty.
+        denied: whether an odd number of the words denies.
     """
 
     start: int
@@ -49,7 +56,10 @@ class Piece:
     denied: bool
 
 
-def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
+def pieces_of(
+    answer: str,
+    harmless: Collection[str],
+) -> list[Piece]:
     """Returns the pieces of a plain answer that have words. "Without doubt" affirms. harmless:
     words that deny nothing, as the question's and the references' are.
     """
@@ -59,14 +69,15 @@ def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
         words = _without_articles(unmarked)
         if not words:
             continue
-        starts = {word.start for word in words}
         # "and" and "or" begin an item. Articles and marks belong to none.
+        starts = {word.start for word in words}
         items: list[list[str]] = [[]]
         for token in tokens:
             if token.text in _LINKS:
                 items.append([])
             elif token.start in starts:
                 items[-1].append(token.text)
+        # "not without doubt" is three denials
         texts = [word.text for word in words]
         denials = 0
         for text in texts:
@@ -89,10 +100,11 @@ def asserted(pieces: Sequence[Piece]) -> list[Piece]:
     """
     statements: list[Piece] = []
     for piece in pieces:
+        # "red, because the lamp is blue" asserts "red" alone
         is_reason = bool(statements) and piece.words[0] == "because"
         if not piece.denied and not is_reason:
             statements.append(piece)
-        elif piece.denied and TAKING_BACK.issuperset(piece.words):
+        elif piece.denied and TAKING_BACK.issuperset(piece.words):  # "Red. No way."
             statements = []
     return statements
 
@@ -106,10 +118,11 @@ def _without_articles(tokens: Sequence[Token]) -> list[Token]:
         is_letter = token.text == "a" and behind is not None and behind.text in _BEING
         if is_letter or token.text not in ARTICLES:
             words.append(token)
-    return words or list(tokens)
+    return words or list(tokens)  # "A" alone is the letter
 
 
 def _denies(word: str) -> bool:
+    """Returns whether a word denies. In Chinese, Japanese and Korean a part of it may."""
     if word.isascii():
         return word in DENYING
     return _DENYING_CJK.search(word) is not None
@@ -117,7 +130,11 @@ def _denies(word: str) -> bool:
 
 def _with_plain_not(answer: str) -> str:
     """Returns the answer with "not" for "anything but" and the like, of the same length."""
-    return _ALL_BUT.sub(lambda match: "not".ljust(len(match[0])), answer)
+    return _ALL_BUT.sub(_padded_not, answer)
+
+
+def _padded_not(match: re.Match[str]) -> str:
+    return "not".ljust(len(match[0]))
 
 
 def _cut_into_pieces(answer: str) -> list[list[Token]]:
@@ -127,9 +144,11 @@ def _cut_into_pieces(answer: str) -> list[list[Token]]:
     for token in read_tokens(answer):
         on_new_line = "\n" in answer[end : token.start]
         end = token.end
+        # "because" and the like stand in the piece that they begin; "but" and marks in none
         if on_new_line or token.text in _PIECE_STARTS:
             pieces.append([])
-        if token.text == "but" or (token.kind == "mark" and _ends_piece(answer, token)):
+        is_end = token.kind == "mark" and _ends_piece(answer, token)
+        if is_end or token.text == "but":
             pieces.append([])
         else:
             pieces[-1].append(token)
@@ -137,6 +156,7 @@ def _cut_into_pieces(answer: str) -> list[list[Token]]:
 
 
 def _ends_piece(answer: str, mark: Token) -> bool:
+    """Returns whether a mark of the answer ends a piece."""
     before = answer[max(mark.start - 1, 0) : mark.start]
     behind = answer[mark.end : mark.end + 1]
     if mark.text[0] == ".":

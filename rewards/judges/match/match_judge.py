@@ -11,8 +11,7 @@ All probability is on one rating, but see 1:
     5  found
     4  found in other words of the same stem or place: "sits in" / "in", "next to" / "near", "with"
        / "wears", "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a group of men" /
-       "men", "left
-       corner" / "left"
+       "men", "left corner" / "left"
     3  the text has the words, but the parser tied them to nothing (for a relation: to neither of
        its two things)
     2  the text has a thing of that name, but describes it otherwise
@@ -57,14 +56,20 @@ class MatchJudge(Judge):
     sees_pictures = False
     _takes_shared = True
 
-    def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
+    def __init__(
+        self,
+        pipeline: Any = None,
+        coref: Any = "rules",
+    ) -> None:
         self.pipeline = pipeline
         self.coref = coref
         # By the id of a probe's graph. The index holds the graph, so that its id stays taken.
         self._index_by_graph_id: dict[int, TextIndex] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_index_by_graph_id": {}}
+        state = super().__getstate__()
+        state["_index_by_graph_id"] = {}  # an id means nothing in another process
+        return state
 
     def _sleep(self) -> None:
         self._index_by_graph_id = {}
@@ -81,6 +86,7 @@ class MatchJudge(Judge):
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         """Returns one rating per question, and NO_PROSE for all but presence and answers."""
+        # the probes of both kinds, by the question's number
         presence_probes: dict[int, PresenceProbe] = {}
         answer_probes: dict[int, AnswerProbe] = {}
         for number, question in enumerate(questions):
@@ -92,28 +98,38 @@ class MatchJudge(Judge):
         with self.usage.clock("seconds"):
             probes = list(presence_probes.values())
             levels = self.levels(probes, self._indexes_of(probes))
-            level_by_question |= zip(presence_probes, levels, strict=True)
+            for number, level in zip(presence_probes, levels, strict=True):
+                level_by_question[number] = level
         for number, probe in answer_probes.items():
             level_by_question[number], _ = rate_answer(probe)
-        rating_by_level = {
-            level: rating_of(level, scale) for level in set(level_by_question.values())
-        }
+        # There are few levels, and a Rating is never changed: thousands of questions share each.
+        distinct_levels = set(level_by_question.values())
+        rating_by_level = {level: rating_of(level, scale) for level in distinct_levels}
         ratings: list[Rating | Failure] = []
         for number in range(len(questions)):
             if number in level_by_question:
-                ratings.append(rating_by_level[level_by_question[number]])
+                level = level_by_question[number]
+                ratings.append(rating_by_level[level])
             else:
                 ratings.append(NO_PROSE)
         return ratings
 
-    def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
+    def levels(
+        self,
+        probes: Sequence[PresenceProbe],
+        indexes: Sequence[TextIndex],
+    ) -> list[float]:
         """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""
         levels = []
         for probe, index in zip(probes, indexes, strict=True):
             levels.append(index.rating(probe))
         return levels
 
-    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> list[str | Failure]:
         """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, and else
         NO_PROSE.
         """
@@ -121,19 +137,23 @@ class MatchJudge(Judge):
 
     def _indexes_of(self, probes: Sequence[PresenceProbe]) -> list[TextIndex]:
         """Returns per probe the index of its text. Texts without a graph are parsed together."""
+        # A graph that comes again after this only costs a new index.
         if len(self._index_by_graph_id) > REMEMBERED_GRAPHS:
             self._index_by_graph_id = {}
         unparsed: dict[str, None] = {}  # texts without a graph, each once
         for probe in probes:
             if probe.graph is None:
                 unparsed[probe.text] = None
-            elif id(probe.graph) not in self._index_by_graph_id:
-                self._index_by_graph_id[id(probe.graph)] = TextIndex(probe.graph)
+                continue
+            graph_id = id(probe.graph)
+            if graph_id not in self._index_by_graph_id:
+                self._index_by_graph_id[graph_id] = TextIndex(probe.graph)
         index_by_text: dict[str, TextIndex] = {}
         if unparsed:
             texts = list(unparsed)
             graphs = describe(texts, self.pipeline, self.coref)
-            index_by_text |= zip(texts, map(TextIndex, graphs), strict=True)
+            for text, graph in zip(texts, graphs, strict=True):
+                index_by_text[text] = TextIndex(graph)
         indexes = []
         for probe in probes:
             if probe.graph is None:
@@ -149,5 +169,6 @@ def write_answer(probe: Any) -> str | Failure:
         return probe.by_rule
     if isinstance(probe, AnswerProbe):
         rating, reason = rate_answer(probe)
+        # in the form that LAVE's prompt asks for, whose reader looks for "rating="
         return f"The candidate answer is rated so because {reason}. So rating={rating:.0f}"
     return NO_PROSE

@@ -30,9 +30,15 @@ count, with one explaining word free for each such word, and short pieces in a r
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set as AbstractSet
-from itertools import pairwise
+from itertools import chain, pairwise
 
-from spanreward.rewards.judges.match.answer_pieces import DENYING, NO, Piece, asserted, pieces_of
+from spanreward.rewards.judges.match.answer_pieces import (
+    DENYING,
+    NO,
+    Piece,
+    asserted,
+    pieces_of,
+)
 from spanreward.rewards.judges.match.binary_answer import binary_answer
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import normalise
@@ -66,45 +72,75 @@ MIN_ABBREVIATION_LETTERS = 3  # of a unit that may abbreviate a longer one
 
 
 def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
-    """Returns the rating, 1 to 3, and the reason, a clause about the answer."""
+    """Returns the rating, 1 to 3, and the reason, a clause about the answer.
+
+    The rules stand in the order of this file's beginning, and each is named there.
+    """
     candidate = plain_answer(probe.candidate)
     people = list(map(plain_answer, probe.references))
     words = tokens_of(candidate)
     references = list(map(tokens_of, people))
     if not words or not references:
         return 1.0, "there is nothing to compare"
+    # asked; "?" alone may be the answer, of what a sign shows
     if candidate.rstrip().endswith("?") and words != ["?"]:
         return 1.0, "it asks"
+    # yes/no
     question = set(tokens_of(probe.question))
-    counts = Counter(map(normalise, people))
-    reference_words = {word for reference in references for word in reference}
+    reference_words = set(chain.from_iterable(references))
     pieces = pieces_of(candidate, question | (reference_words - NO))
-    if counts.most_common(1)[0][0] in ("yes", "no"):
-        return _rate_binary(*binary_answer(probe.question, pieces), counts)
+    counts = Counter(map(normalise, people))
+    most_frequent = counts.most_common(1)[0][0]
+    if most_frequent in ("yes", "no"):
+        answer, reason = binary_answer(probe.question, pieces)
+        return _rate_binary(answer, reason, counts)
+    # letters
     is_new = words not in references
     rated = _rate_letters(candidate, people, is_new)
     if rated is not None:
         return rated
-    if is_new and len(letters_of(candidate)) > 1 and all(map(is_letter, reference_words)):
+    only_letters = all(map(is_letter, reference_words))
+    if is_new and only_letters and len(letters_of(candidate)) > 1:
         return 1.0, "it names several letters"
+    # equality, of the words' base forms
     frequencies = Counter(tuple(map(lemma, reference)) for reference in references)
     most = max(frequencies.values())
     frequency = frequencies[tuple(map(lemma, words))]
     if frequency:
         return _rate_by_frequency(3.0, frequency, most)
-    reference_lemmas = {word for reference in frequencies for word in reference}
+    # none
+    reference_lemmas = set(chain.from_iterable(frequencies))
     only_numbers = not any(map(has_letters, reference_lemmas))
     zeros = frequencies[("0",)]
     if only_numbers and zeros and denies_all(pieces, probe.question):
         return _rate_by_frequency(3.0, zeros, most)
+    # share
     question_lemmas = set(map(lemma, question - FREE)) - reference_lemmas
     items: list[list[str]] = []
     for piece in asserted(pieces):
         for item in filter(None, piece.items):
             items.append(_counting_lemmas(item, reference_lemmas, question_lemmas, only_numbers))
-    content = [word for item in items for word in item if word]
+    return _rate_by_share(words, items, frequencies, question_lemmas)
+
+
+def _rate_by_share(
+    words: Sequence[str],
+    items: Sequence[Sequence[str]],
+    frequencies: Counter[tuple[str, ...]],
+    question_lemmas: AbstractSet[str],
+) -> tuple[float, str]:
+    """Applies the rule "share".
+
+    words: the answer's. items: what `_counting_lemmas` returns of each item that it asserts.
+    frequencies: how often each reference is given, by its base forms. question_lemmas: those of the
+    question's words that count and that no reference has.
+    """
+    reference_lemmas = set(chain.from_iterable(frequencies))
+    content = [word for word in chain.from_iterable(items) if word]
+    # Of prose only a part is the answer.
+    has_question_word = not question_lemmas.isdisjoint(map(lemma, words))
     compared = content
-    if len(content) > MAX_LIST_WORDS or not question_lemmas.isdisjoint(map(lemma, words)):
+    if has_question_word or len(content) > MAX_LIST_WORDS:
         compared = answering_words(items, reference_lemmas)
     if not compared:
         return 1.0, "it says nothing that a reference answer says"
@@ -114,7 +150,9 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     share = min(precision, recall)
     if share >= 1 / 2:
         rating = 3.0 if share >= 2 / 3 else 2.0
+        most = max(frequencies.values())
         return _rate_by_frequency(rating, frequencies[best], most, share)
+    # The reason names the smaller share: a word that nobody says, or how much is missing.
     if precision < 1 / 2:
         unshared = set(compared).difference(reference_lemmas)
         example = next(word for word in words if lemma(word) in unshared)
@@ -122,17 +160,22 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     return 1.0, f"it has {recall:.0%} of a reference answer"
 
 
-def _rate_letters(candidate: str, people: Sequence[str], is_new: bool) -> tuple[float, str] | None:
+def _rate_letters(
+    candidate: str,
+    people: Sequence[str],
+    is_new: bool,
+) -> tuple[float, str] | None:
     """Applies the rule for lists of letters. None: it does not apply. is_new: no reference has
     the candidate's words.
     """
+    # "B, A" equals "A, B", unless people put the letters in an order
     read_list = letters_in_order if order_counts(people) else letters_listed
     lists: Counter[tuple[str, ...]] = Counter()
     for answer in people:
         letters = read_list(answer, joined=is_spelled(answer.split()))
         if letters:
             lists[letters] += 1
-    if 2 * lists.total() <= len(people):
+    if 2 * lists.total() <= len(people):  # not more than half are lists
         return None
     frequency = lists[read_list(candidate, joined=True)]
     if frequency:
@@ -166,7 +209,8 @@ def _counting_lemmas(
 
 
 def _best_reference(
-    content: Sequence[str], frequencies: Mapping[tuple[str, ...], int]
+    content: Sequence[str],
+    frequencies: Mapping[tuple[str, ...], int],
 ) -> tuple[tuple[str, ...], float]:
     """Returns the reference of whose words the answer has the largest share, and this share.
 
@@ -180,35 +224,46 @@ def _best_reference(
         if not contradicts(content, reference):
             common = Counter(content) & Counter(reference)
             recall = common.total() / max(len(reference), 1)
+        # otherwise one word of a rare reference could pay
         if recall == 1 or 2 * frequency >= most:
             recalls[reference] = recall
-    best = max(recalls, key=lambda reference: (recalls[reference], frequencies[reference]))
-    return best, recalls[best]
+    largest = max(recalls.values())
+    best_ones = [reference for reference in recalls if recalls[reference] == largest]
+    best = max(best_ones, key=frequencies.__getitem__)
+    return best, largest
 
 
 def is_letter(word: str) -> bool:
-    """Whether the word is one letter, of any script."""
+    """Returns whether the word is one letter, of any script."""
     return len(word) == 1 and word.isalpha()
 
 
 def letters_of(answer: str) -> set[str]:
     """Returns the letters that an answer says as words, "a" also where it may be an article."""
-    return {token.text for token in read_tokens(answer) if is_letter(token.text)}
+    texts = [token.text for token in read_tokens(answer)]
+    return set(filter(is_letter, texts))
 
 
-def contradicts(content: Sequence[str], reference: Sequence[str]) -> bool:
-    """Whether an answer gives other numbers, signs or formulas than a reference, or in another
-    order, or for another thing or unit ("5 m" for "5 km").
+def contradicts(
+    content: Sequence[str],
+    reference: Sequence[str],
+) -> bool:
+    """Returns whether an answer gives other numbers, signs or formulas than a reference, or in
+    another order, or for another thing or unit ("5 m" for "5 km").
     """
     exact = [word for word in reference if is_exact(word)]
     if not exact:
         return False
+    # The answer lacks a number. It contradicts if it has another one, and else it only says less.
     answer_words = set(content)
     if not answer_words.issuperset(exact):
-        return any(is_exact(word) and word not in exact for word in content)
+        remaining = [word for word in content if word not in exact]
+        return any(map(is_exact, remaining))
+    # The reference is nothing but numbers, whose order may be the answer: "2 1" for "1 2".
     if len(exact) == len(reference):
         order = [word for word in content if word in exact]
         return Counter(order) == Counter(exact) and order != list(reference)
+    # "5 km" and "5 m": the same number of another unit.
     compared = list(content)
     if answer_words.issuperset(reference):
         # The answer's further words do not part a number from its unit.
@@ -231,14 +286,18 @@ def _units_by_number(words: Sequence[str]) -> dict[str, str]:
 
 
 def _is_same_unit(unit: str, other: str) -> bool:
-    """Whether two units are one, or one of them abbreviates the other: "min" for "minutes"."""
+    """Returns whether two units are one, or one of them abbreviates the other: "min" for "minutes",
+    but not "m" for "minutes".
+    """
     short, long = sorted((unit, other), key=len)
-    return short == long or (len(short) >= MIN_ABBREVIATION_LETTERS and long.startswith(short))
+    if short == long:
+        return True
+    return len(short) >= MIN_ABBREVIATION_LETTERS and long.startswith(short)
 
 
 def denies_all(pieces: Sequence[Piece], question: str) -> bool:
-    """Whether the answer says of what the question asks for that there is none: its only statement
-    denies it, and names nothing else.
+    """Returns whether the answer says of what the question asks for that there is none: its only
+    statement denies it, and names nothing else. "There are no dogs" does for "How many dogs?".
     """
     question_lemmas = set(map(lemma, tokens_of(question)))
     named = set()
@@ -256,7 +315,7 @@ def answering_words(
     reference's words, but for one explaining word beside each, and those of short items in a row
     with them. items: the words of each, "" for those that do not count.
     """
-    rows: list[list[str]] = [[]]
+    rows: list[list[str]] = [[]]  # items that stand in a row; any other item begins a new one
     for words in items:
         shared = [word for word in words if word in reference_lemmas]
         unshared = [word for word in words if word and word not in reference_lemmas]
@@ -266,6 +325,7 @@ def answering_words(
             rows[-1] += shared + unshared[len(shared) :]
         elif unshared:
             rows.append([])
+    # A row without a word of a reference is not where the answer stands.
     answering: list[str] = []
     for row in rows:
         if not reference_lemmas.isdisjoint(row):
@@ -286,7 +346,11 @@ def _rate_by_frequency(
     return rating, f"it is {share:.0%} a reference answer"
 
 
-def _rate_binary(word: str, reason: str, counts: Counter[str]) -> tuple[float, str]:
+def _rate_binary(
+    word: str,
+    reason: str,
+    counts: Counter[str],
+) -> tuple[float, str]:
     """Applies the rule "yes/no". word: "yes", "no", or "" with the reason why it is neither."""
     if not word:
         return 1.0, reason

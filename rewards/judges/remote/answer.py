@@ -27,11 +27,14 @@ from pydantic_core import from_json
 from spanreward.rewards.files.http_client import legible
 
 V = TypeVar("V")
-PATIENT = (408, 425, 429, 502, 503, 504, 529)  # of the server's state, not of the question
+# statuses of the server's state, not of the question: it may be asked until the deadline
+PATIENT = (408, 425, 429, 502, 503, 504, 529)
+# words of a spent quota, whatever the status is
 SPENT = re.compile(
     r"(?i)insufficient.?(?:quota|credit|balance|fund)|exceeded.current.quota|payment.required"
     r"|billing.(?:hard|limit|not)|(?:\bno|out of|enough) credits"
 )
+# words of an error that passes, of which those of `fault` may also be the question's fault
 PASSES = re.compile(
     r"(?i)busy|overload|capacity|unavailable|rate.?limit|too.many|timed?.?out"
     r"|again (?:later|in)|loading"
@@ -86,9 +89,15 @@ class TopLogprob(BaseModel):
 
 
 class ServerAnswer(BaseModel):
-    """What judges read of a completion's or a chat's answer. likely: the first position's tokens in
-    completions. listed: those in chats. token, logprob: the one that was chosen, which some servers
-    leave out of that list. inner_error: of a provider behind the server.
+    """What judges read of a completion's or a chat's answer.
+
+    Attributes:
+        content: the text, of completions or of chats, or a list of parts.
+        likely: the first position's tokens and their log-probabilities, in completions.
+        listed: those in chats.
+        token, logprob: the one that was chosen, which some servers leave out of that list.
+        prompt_tokens, generated_tokens, cached_tokens: 0 where the server does not say.
+        inner_error: of a provider behind the server.
     """
 
     choices: list[dict[str, Any]] = Field(min_length=1)
@@ -124,7 +133,10 @@ class ServerAnswer(BaseModel):
     @property
     def first(self) -> list[tuple[str, float]]:
         """The first position's tokens and natural log-probabilities. null is minus infinity."""
-        listed = [(entry.token, entry.logprob) for entry in self.listed or []]
+        listed: list[tuple[str | None, float | None]] = []
+        for entry in self.listed or []:
+            listed.append((entry.token, entry.logprob))
+        # the one that was chosen, if the list leaves it out
         tokens = [token for token, _ in listed]
         if listed and self.logprob is not None and self.token not in tokens:
             listed.append((self.token, self.logprob))
@@ -133,24 +145,35 @@ class ServerAnswer(BaseModel):
             pairs = self.likely.items()
         first = []
         for token, logprob in pairs:
-            first.append((token or "", -math.inf if logprob is None else logprob))
+            if logprob is None:
+                logprob = -math.inf
+            first.append((token or "", logprob))
         return first
 
     @property
     def text(self) -> str | None:
-        """The text; of a content in parts, their texts together."""
-        parts = self.content if isinstance(self.content, list) else [{"text": self.content}]
+        """The text; of a content in parts, their texts together. None if there is no text."""
+        if isinstance(self.content, str):
+            return self.content
+        if not isinstance(self.content, list):
+            return None
         texts = []
-        for part in parts:
-            if isinstance(part, dict) and isinstance(part.get("text"), str):
-                texts.append(part["text"])
+        for part in self.content:
+            if not isinstance(part, dict):
+                continue
+            text = part.get("text")
+            if isinstance(text, str):
+                texts.append(text)
         return "".join(texts) if texts else None
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The server would answer alike again. status: HTTP's or the body's. words: the server's, fit
-    to be shown.
+    """The server would answer alike again.
+
+    Attributes:
+        status: HTTP's or the body's; 0 if the server was not asked at all.
+        words: the server's, fit to be shown.
     """
 
     status: int
@@ -159,8 +182,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Another attempt may be answered. patient: the server's state is to blame and not the
-    question, so it may be asked until the deadline.
+    """Another attempt may be answered.
+
+    Attributes:
+        why: in the server's words, fit to be shown.
+        patient: whether the server's state is to blame and not the question, so that it may be
+            asked until the deadline.
     """
 
     why: str
@@ -169,8 +196,13 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A model in a server's list. root: whose weights. max_model_len: tokens of a prompt and its
-    answer, or None. digest: of the weights, "" where the server tells none.
+    """A model in a server's list.
+
+    Attributes:
+        id: the server's name for it.
+        root: whose weights.
+        max_model_len: tokens of a prompt and its answer, or None.
+        digest: of the weights, "" where the server tells none.
     """
 
     id: str
@@ -195,12 +227,16 @@ def _json_part(content: bytes) -> bytes:
 
     Some servers write a byte order mark, or keep the connection with lines of comment.
     """
-    start = JSON_LINE.search(content, 0, MAX_COMMENT_BYTES)
-    return content[start.start(1) :] if start else content
+    match = JSON_LINE.search(content, 0, MAX_COMMENT_BYTES)
+    if match is None:
+        return content
+    return content[match.start(1) :]
 
 
 def _no_answer(content: bytes) -> Busy:
-    """Says with its own first words what is not of the OpenAI form."""
+    """Returns Busy for what is not of the OpenAI form, with its own first words: of a page to sign
+    in, say.
+    """
     text = content[:MAX_COMMENT_BYTES].decode(errors="replace").lstrip("\ufeff")
     if text.lstrip().startswith("<"):
         text = TAG.sub(" ", text)
@@ -214,27 +250,44 @@ def trouble(status: int, content: bytes) -> Refused | Busy | None:
     error.
     """
     good = 200 <= status < 300
-    layers = list(_error_layers(_parsed_json(_json_part(content))))
+    # What the body says, by all of its objects that may speak of an error.
+    body = _parsed_json(_json_part(content))
+    layers = list(_error_layers(body))
     text = _words_of(layers)
     if not text and not good:
         text = TAG.sub(" ", content.decode(errors="replace"))
     words = legible(text, MAX_REFUSAL_CHARACTERS)
-    codes = []
+    # The status, or under a success the body's own code: 0 where it has none.
+    codes: list[Any] = []
     for layer in layers:
         codes += [layer[key] for key in CODES if key in layer]
-    code = status
-    if good:
-        code = next(filter(None, map(_error_status, codes)), 0)
-    if not (words or code):
+    code = _first_error_status(codes) if good else status
+    if not words and not code:
         return None
+    # A spent quota may come as 429, so its words go before the status.
     about = f"{codes} {words}"
-    passes = None if code else PASSES.search(about)
     if SPENT.search(about):
         return Refused(402, words)
+    # Without a code the words say whether it passes.
+    passes = None
+    if not code:
+        passes = PASSES.search(about)
     if code in PATIENT or code == 409 or code >= 500 or passes:
-        patient = passes.lastgroup is None if passes else code in PATIENT
-        return Busy(legible(f"it answers {code or status}: {words}".removesuffix(": ")), patient)
+        patient = code in PATIENT
+        if passes:
+            patient = passes.lastgroup is None  # not `fault`
+        why = f"it answers {code or status}: {words}".removesuffix(": ")
+        return Busy(legible(why), patient)
     return Refused(code or status, words)
+
+
+def _first_error_status(codes: Iterable[Any]) -> int:
+    """Returns the first of these codes that is an error's status, 0 for none."""
+    for code in codes:
+        status = _error_status(code)
+        if status:
+            return status
+    return 0
 
 
 def read_models(content: bytes) -> dict[str, Served]:
@@ -256,20 +309,26 @@ def read_models(content: bytes) -> dict[str, Served]:
         name = _first_value(entry, ("id", "name", "model"), str)
         if not name:
             continue
+        # a value of another kind than it should be counts as not there
         root = entry.get("root")
         longest = entry.get("max_model_len")
+        has_length = isinstance(longest, int) and longest > 0
         digest = entry.get("digest")
         served = Served(
-            name,
-            legible(root) if isinstance(root, str) else None,
-            longest if isinstance(longest, int) and longest > 0 else None,
-            legible(digest) if isinstance(digest, str) else "",
+            id=name,
+            root=legible(root) if isinstance(root, str) else None,
+            max_model_len=longest if has_length else None,
+            digest=legible(digest) if isinstance(digest, str) else "",
         )
-        models.setdefault(name, served)
+        models.setdefault(name, served)  # the first of a name that comes twice
     return models
 
 
-def _first_value(entry: Mapping[str, Any], keys: Sequence[str], kind: type[V]) -> V | None:
+def _first_value(
+    entry: Mapping[str, Any],
+    keys: Sequence[str],
+    kind: type[V],
+) -> V | None:
     """Returns the value of the first of the keys that has one of this kind."""
     for key in keys:
         value = entry.get(key)
@@ -286,13 +345,17 @@ def _parsed_json(text: str | bytes) -> Any:
         return None
 
 
-def _error_layers(value: Any, depth: int = MAX_DEPTH) -> Iterator[dict[str, Any]]:
+def _error_layers(
+    value: Any,
+    depth: int = MAX_DEPTH,
+) -> Iterator[dict[str, Any]]:
     """Yields the objects that may speak of an error, the innermost first.
 
     Some servers write JSON into a string.
     """
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        value = _parsed_json(value)
+    if isinstance(value, str):
+        is_json = value.lstrip().startswith(("{", "["))
+        value = _parsed_json(value) if is_json else None
     if depth and isinstance(value, list):
         for entry in value[:MAX_ENTRIES]:
             yield from _error_layers(entry, depth - 1)
@@ -304,11 +367,13 @@ def _error_layers(value: Any, depth: int = MAX_DEPTH) -> Iterator[dict[str, Any]
 
 def _words_of(layers: Sequence[Mapping[str, Any]]) -> str:
     """Returns what the objects say, each sentence once, after the field that it is about."""
-    sentences: dict[str, None] = {}
+    sentences: dict[str, None] = {}  # a set that keeps the order
     for layer in layers:
+        # "loc" of pydantic's errors, whose last entry is the field: ["body", "temperature"]
         place = layer.get("loc") or layer.get("param") or ""
         if isinstance(place, list):
             place = place[-1]
+        # A sentence often leaves out its field, by which `better_form` knows what to change.
         field = str(place)
         for sentence in map(layer.get, WORDS):
             if not isinstance(sentence, str) or not sentence.strip():

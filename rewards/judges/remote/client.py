@@ -38,8 +38,16 @@ CONNECT = 5.0  # seconds to connect to the server
 # What is sent. The openai client also knows organisations, projects and headers from the
 # environment (OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS), which are not meant for this server.
 SENT_HEADERS = {
-    *("host", "connection", "user-agent", "authorization", "accept", "accept-encoding"),
-    *("content-type", "content-length", "transfer-encoding", "x-stainless-retry-count"),
+    "host",
+    "connection",
+    "user-agent",
+    "authorization",
+    "accept",
+    "accept-encoding",
+    "content-type",
+    "content-length",
+    "transfer-encoding",
+    "x-stainless-retry-count",
 }
 
 
@@ -50,12 +58,21 @@ class BadAnswer(Exception):
 class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
     """Bounds and reads each answer, as this file's beginning says.
 
+    Args:
+        network: sends the requests.
+        reading, largest: as for Client.
+
     Attributes:
         retries: how many requests were attempts beyond the first.
         trouble: what the last failed attempt met, "" if none failed.
     """
 
-    def __init__(self, network: httpx.AsyncClient, reading: Reading[T], largest: int) -> None:
+    def __init__(
+        self,
+        network: httpx.AsyncClient,
+        reading: Reading[T],
+        largest: int,
+    ) -> None:
         self.network = network
         self.reading = reading
         self.largest = largest
@@ -63,15 +80,22 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         self.trouble = ""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Sends a request, and returns a response that has no body: what was read is in its
+        extensions, and its status and headers tell the openai client whether to ask again.
+        """
         attempt = 1 + int(request.headers.get("x-stainless-retry-count", "0"))
         if attempt > 1:
             self.retries += 1
-        allowed = [
-            header for header in request.headers.items() if header[0].lower() in SENT_HEADERS
-        ]
+        # Only headers that this package knows are sent, and a key only to its own host.
+        allowed: list[tuple[str, str]] = []
+        for name, value in request.headers.items():
+            if name.lower() in SENT_HEADERS:
+                allowed.append((name, value))
         request.headers = httpx.Headers(allowed)
         if not api_key(request.url.host):
             del request.headers["authorization"]
+        # Whatever comes back is one of three outcomes, or an error of the network. The openai
+        # client repeats the latter by itself.
         headers: dict[str, str] = {}
         outcome: T | Refused | Busy
         try:
@@ -104,7 +128,10 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
             return httpx.Response(400, headers=headers, extensions=extensions)
         return httpx.Response(200, extensions=extensions)
 
-    async def _exchange(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
+    async def _exchange(
+        self,
+        request: httpx.Request,
+    ) -> tuple[httpx.Response, bytes]:
         """Returns a response and its body.
 
         Raises BadAnswer if it is compressed, which may expand to gigabytes, or has more than
@@ -131,6 +158,7 @@ class Client(Generic[T]):
     """Asks one server. An answer is what `reading` makes of it.
 
     Args:
+        server: its url, key and certificates.
         reading: reads a status and a body, whatever they are, and raises nothing.
         largest: the most bytes of a body that are read.
         read_timeout: seconds of an attempt without a byte.
@@ -158,19 +186,31 @@ class Client(Generic[T]):
     async def __aexit__(self, *error: object) -> None:
         await self._openai.close()
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> T | Refused | Busy:
+    async def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+    ) -> T | Refused | Busy:
         """Asks until the answer is none that another attempt may change."""
         # half a character of a completion is no UTF-8, and becomes "?"
-        content = json.dumps(body, ensure_ascii=False, default=str).encode("utf-8", "replace")
+        text = json.dumps(body, ensure_ascii=False, default=str)
+        content = text.encode("utf-8", "replace")
         response = self._openai.post(path, content=content, cast_to=httpx.Response)
         return await self._outcome(response)
 
     async def get(self, path: str) -> T | Refused | Busy:
         """Asks once."""
-        response = self._openai.get(path, options={"max_retries": 0}, cast_to=httpx.Response)
+        response = self._openai.get(
+            path,
+            options={"max_retries": 0},
+            cast_to=httpx.Response,
+        )
         return await self._outcome(response)
 
-    async def _outcome(self, response: Awaitable[httpx.Response]) -> T | Refused | Busy:
+    async def _outcome(
+        self,
+        response: Awaitable[httpx.Response],
+    ) -> T | Refused | Busy:
         """Returns what the transport read. The openai client raises for what is no answer."""
         from openai import APIConnectionError, APIStatusError
 
@@ -202,7 +242,9 @@ def openai_client(
 
 
 async def all_in_time(
-    asks: Sequence[Callable[[], Awaitable[T]]], concurrency: int, seconds: float
+    asks: Sequence[Callable[[], Awaitable[T]]],
+    concurrency: int,
+    seconds: float,
 ) -> list[T | None]:
     """Returns one answer per ask, in order; None for what had no answer after `seconds`.
 
@@ -216,6 +258,7 @@ async def all_in_time(
         async with places:
             answers[number] = await asks[number]()
 
+    # What is answered when the time is over stays answered.
     try:
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
             for number in range(len(asks)):
@@ -229,7 +272,7 @@ async def all_in_time(
 
 def untrusted_certificate(error: BaseException) -> str:
     """Returns what is wrong with the server's certificate, "" if the error is another."""
-    cause: BaseException | None = error
+    cause: BaseException | None = error  # httpx wraps the error of ssl, maybe several times
     while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
         cause = cause.__cause__ or cause.__context__
     if cause is None:
@@ -242,5 +285,6 @@ def untrusted_certificate(error: BaseException) -> str:
 
 def redirected(response: httpx.Response) -> str:
     """Returns where a redirect leads. It is not followed, since the key would go there."""
-    target = legible(re.split("[?#]", response.headers["Location"])[0])
+    address = re.split("[?#]", response.headers["Location"])[0]  # what follows may hold a secret
+    target = legible(address)
     return f"it sends to {target}, where no question and no key goes: give that url"

@@ -80,10 +80,22 @@ class Call:
 
 
 class Endpoint:
-    """One OpenAI-compatible server. RemoteJudge says what the arguments are, and what is raised."""
+    """One OpenAI-compatible server.
+
+    Args:
+        url, deadline, concurrency, read_timeout: as for RemoteJudge. The url may also end in an
+            endpoint's path.
+
+    Raises:
+        ValueError: for a url that is not http or https.
+    """
 
     def __init__(
-        self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0
+        self,
+        url: str,
+        deadline: float = 300.0,
+        concurrency: int = 32,
+        read_timeout: float = 60.0,
     ) -> None:
         server = Server.at(ENDPOINT.sub("", url), "the judge's url")
         version = VERSION_PATH.search(server.url)
@@ -93,10 +105,12 @@ class Endpoint:
         self.concurrency = concurrency
         self.read_timeout = read_timeout
         # what may stand between the url and an endpoint's path, the likeliest first
-        self._bases: tuple[str, ...] = ("",)
-        if version is None and httpx.URL(server.url).path.strip("/"):
-            self._bases = ("/v1", "")
-        elif version is None or version[0] == "/v1":
+        self._bases: tuple[str, ...] = ("",)  # as in ".../v3", which names its version
+        if version is None:
+            path = httpx.URL(server.url).path.strip("/")
+            # "http://host/proxy" may stand before "/v1", or be all
+            self._bases = ("/v1", "") if path else ("/v1",)
+        elif version[0] == "/v1":
             self._bases = ("/v1",)
         self._form = RequestForm(self._bases[0])
         # of the requests that were answered
@@ -115,6 +129,7 @@ class Endpoint:
                 asyncio.timeout(CONNECT),
                 Client(self.server, _read_list, MAX_LIST_BYTES) as client,
             ):
+                # The first list with an entry counts. A server without lists refuses at each path.
                 for base in self._bases:
                     entries = await client.get(f"{base}/models")
                     if isinstance(entries, Busy):
@@ -145,7 +160,9 @@ class Endpoint:
             self.server, read_server_answer, largest, self.read_timeout, self.concurrency
         ) as client:
             call = Call(path=path, client=client, extras=extras)
-            asks = [partial(self._take, call, requests, place) for place in range(len(requests))]
+            asks = []
+            for place in range(len(requests)):
+                asks.append(partial(self._take, call, requests, place))
             in_time = await all_in_time(asks, self.concurrency, seconds)
         late = too_late(self.url, self.deadline, client)
         answers: list[Answer] = []
@@ -153,13 +170,20 @@ class Endpoint:
             answers.append(late if answer is None else answer)
         return answers, client.transport.retries
 
-    async def _take(self, call: Call, requests: StreamedRequests, place: int) -> Answer:
+    async def _take(
+        self,
+        call: Call,
+        requests: StreamedRequests,
+        place: int,
+    ) -> Answer:
+        """Takes one request, which may encode a part of them, and asks it."""
         body = requests.take(place)
         if isinstance(body, Failure):
             return body
         return await self._answer(call, body)
 
     async def _answer(self, call: Call, body: Body) -> Answer:
+        """Returns the answer to a request, or why there is none."""
         if call.refusal is not None:
             return call.refusal
         answer = await self._post(call, body)
@@ -169,8 +193,16 @@ class Endpoint:
             return still_busy(self.url, answer)
         return answer
 
-    async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
-        """Asks, and again as long as the server says how to ask."""
+    async def _post(
+        self,
+        call: Call,
+        body: Body,
+    ) -> ServerAnswer | Refused | Busy:
+        """Asks, and again as long as the server says how to ask.
+
+        Many questions are refused at once. One of them learns the better form, and the others wait
+        for it and ask in that form.
+        """
         while True:
             form = self._form
             answer = await self._attempt(call, body, form)
@@ -206,23 +238,34 @@ class Endpoint:
     def _better_form(
         self, call: Call, body: Body, form: RequestForm, refused: Refused
     ) -> RequestForm | None:
+        """Returns the form that a refusal asks for, None if it asks for none."""
         request = fit_request({**body, **call.extras}, form)
         unproven = request.keys() - self._accepted_fields
         doubtful = [name for name in call.extras if name in unproven]
+        # Once anything was answered, the path is right.
         base = form.base if self._accepted_fields else self._bases[-1]
         return better_form(form, request, refused, doubtful, base)
 
     async def _attempt(
         self, call: Call, body: Body, form: RequestForm
     ) -> ServerAnswer | Refused | Busy:
+        """Sends one request in this form, and notes its fields if the server takes them."""
         request = fit_request({**body, **call.extras}, form)
         answer = await call.client.post(f"{form.base}/{call.path}", request)
         if isinstance(answer, ServerAnswer):
             self._accepted_fields |= request.keys()
         return answer
 
-    def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
-        """Says it in the server's words, with advice where these are few."""
+    def _refusal(
+        self,
+        call: Call,
+        body: Body,
+        refused: Refused,
+    ) -> Failure:
+        """Returns a refusal as a Failure, in the server's words, with advice where these are few.
+
+        One that every question would get is noted, so that no other question is sent.
+        """
         where = f"{self.url}{self._form.base}"
         status = refused.status
         words = refused.words[:SHOWN_SERVER_CHARACTERS]
@@ -231,10 +274,14 @@ class Endpoint:
             says = f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})"
             if words:
                 says += f": {words}"
-            if status == 401 or (status in ADVICE and len(words.split()) <= MAX_SILENT_WORDS):
+            is_silent = len(words.split()) <= MAX_SILENT_WORDS
+            if status == 401 or (status in ADVICE and is_silent):
                 says += f": {ADVICE[status].format(models=f'{where}/models')}"
             failure = Failure(Status.ERROR, says)
-        if status in (0, 401, 402) or (status in ADVICE and not self._accepted_fields):
+        # Of the certificate, the key, the quota; and of the path or the model, unless this server
+        # has answered before.
+        never_answered = not self._accepted_fields
+        if status in (0, 401, 402) or (status in ADVICE and never_answered):
             call.refusal = failure
         return failure
 
@@ -250,34 +297,51 @@ def refusal(url: str, refused: Refused) -> Failure:
 
 
 def still_busy(url: str, busy: Busy) -> Failure:
-    """What stays busy after ATTEMPTS, or asks to be left alone for longer than the client waits."""
+    """Returns the Failure of what stays busy after ATTEMPTS, or asks to be left alone for longer
+    than the client waits.
+    """
     if busy.patient:
         return Failure(Status.ERROR, f"{url} asks to wait for minutes or longer: {busy.why}")
     return Failure(Status.ERROR, f"{url} failed, the last of {ATTEMPTS} times: {busy.why}")
 
 
-def too_late(url: str, deadline: float, client: Client[Any]) -> Failure:
-    """What has no answer at the end of the whole call's `deadline` seconds."""
+def too_late(
+    url: str,
+    deadline: float,
+    client: Client[Any],
+) -> Failure:
+    """Returns the Failure of what has no answer at the end of the call's `deadline` seconds."""
     words = f"no answer from {url} within {deadline:g} s"
     if client.transport.trouble:
         words += f"; the last trouble: {client.transport.trouble}"
     return Failure(Status.TIMEOUT, words)
 
 
-def _read_list(status: int, content: bytes) -> dict[str, Served] | Refused | Busy:
+def _read_list(
+    status: int,
+    content: bytes,
+) -> dict[str, Served] | Refused | Busy:
     """Reads a list of models. A server without one refuses, or answers something else."""
     if not 200 <= status < 300:
         return trouble(status, content) or Refused(status, "")
     return read_models(content)
 
 
-def _entry_of(model: str, entries: Mapping[str, Served], models: str) -> Served | Failure:
+def _entry_of(
+    model: str,
+    entries: Mapping[str, Served],
+    models: str,
+) -> Served | Failure:
     """Returns a model's entry in a server's list. models: the list's url."""
-    # "model:provider" of routers
-    entry = entries.get(model) or entries.get(model.rpartition(":")[0])
+    entry = entries.get(model)
+    if entry is None:
+        # "model:provider" of routers
+        name = model.rpartition(":")[0]
+        entry = entries.get(name)
     if entry is not None:
         return entry
-    nearest = legible(get_close_matches(model, entries, n=1, cutoff=0)[0])
+    nearest_names = get_close_matches(model, entries, n=1, cutoff=0)
+    nearest = legible(nearest_names[0])
     return Failure(
         Status.ERROR,
         f"{models} does not list the judge's model {model!r}: name it as the server does, such as "

@@ -23,7 +23,11 @@ from PIL import Image
 from spanreward.rewards.base.checks import check_choice
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.http_client import legible, run
-from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
+from spanreward.rewards.judges.encoding.chat import (
+    MIN_MASS,
+    rating_from_logprobs,
+    rating_from_top,
+)
 from spanreward.rewards.judges.encoding.prompt import Batch
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, count_unparsed
 from spanreward.rewards.judges.remote.answer import Served, ServerAnswer
@@ -46,7 +50,8 @@ TRIAL_SECONDS = 20.0
 CALIBRATION = Question(
     [{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}]
 )
-SEEING_TRIAL = Question(CALIBRATION.messages, images=(Image.new("RGB", (64, 64), "white"),))
+WHITE_SQUARE = Image.new("RGB", (64, 64), "white")
+SEEING_TRIAL = Question(CALIBRATION.messages, images=(WHITE_SQUARE,))
 
 
 class RemoteJudge(Judge):
@@ -130,6 +135,7 @@ class RemoteJudge(Judge):
         """
         served = self.served
         if served is None:
+            # equal to no other name, so that a cache answers nothing for an unknown model
             source = f"unseen-{uuid.uuid4().hex}"
         else:
             facts = [self.endpoint.url, served.root or served.id]
@@ -154,6 +160,9 @@ class RemoteJudge(Judge):
         return entry if isinstance(entry, Served) else None
 
     def _look_up(self) -> Served | Failure:
+        """Returns the model's entry in the server's list, or why there is none. Only an entry is
+        remembered.
+        """
         if not isinstance(self._served, Served):
             self._served = run(self.endpoint.look_up(self.model))
         return self._served
@@ -175,6 +184,7 @@ class RemoteJudge(Judge):
                 self._sees = True
             elif answer.status is Status.TIMEOUT:
                 return True  # a busy server has not said that it sees nothing
+            # It refuses. If it answers the same without the picture, the picture is to blame.
             elif isinstance(self._try(CALIBRATION), ServerAnswer):
                 log.warning("the model %s reads text only: %s", self.model, answer.message)
                 self._sees = False
@@ -182,12 +192,15 @@ class RemoteJudge(Judge):
 
     def _try(self, question: Question) -> Answer:
         """Asks a trial question as a chat, within a step's deadline. It is not counted."""
-        seconds = min(TRIAL_SECONDS, self.left()) if self._depth else TRIAL_SECONDS
+        seconds = TRIAL_SECONDS
+        if self._depth:
+            seconds = min(TRIAL_SECONDS, self.left())
         fields = {"model": self.model, "max_tokens": 1}
         encode = partial(self.chat_form.encoded, budget=UNBOUNDED)
         requests = StreamedRequests([question], encode, fields)
-        (answer,), _ = run(self.endpoint.ask(CHAT, requests, {}, seconds))
-        return answer
+        asking = self.endpoint.ask(CHAT, requests, {}, seconds)
+        answers, _ = run(asking)
+        return answers[0]
 
     def start(self) -> None:
         """Asks a trial question.
@@ -215,11 +228,21 @@ class RemoteJudge(Judge):
         """Returns the server's endpoint for the question, below /v1/."""
         return CHAT
 
-    def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
+    def _budget(
+        self,
+        path: str,
+        questions: Sequence[Question],
+        reserve: int,
+    ) -> int:
         """Returns how many tokens a question may have, with `reserve` left for its answer."""
         return UNBOUNDED
 
-    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
+    def _encoded(
+        self,
+        path: str,
+        questions: Sequence[Question],
+        budget: int,
+    ) -> Batch:
         """Encodes each question's part of a request."""
         return self.chat_form.encoded(questions, budget)
 
@@ -231,7 +254,11 @@ class RemoteJudge(Judge):
         Raises ValueError for a scale that cannot be read from one token.
         """
         for entry in scale:
-            longer = [other for other in scale if other != entry and other.startswith(entry)]
+            # "1" of a scale to 10: the token "1" may begin "10"
+            longer = []
+            for other in scale:
+                if other != entry and other.startswith(entry):
+                    longer.append(other)
             if longer:
                 raise ValueError(
                     f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: "
@@ -249,16 +276,25 @@ class RemoteJudge(Judge):
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         """Answers `rate`. Raises ValueError for entries of several tokens."""
-        forms = [(self._path(question), question.top) for question in questions]
+        forms: list[tuple[str, int]] = []
+        for question in questions:
+            forms.append((self._path(question), question.top))
+        # Questions of one form go out together, and their ratings come back in the order of all.
         ratings: dict[int, Rating | Failure] = {}
         for (path, top), numbers in numbers_by_kind(forms).items():
             alike = [questions[number] for number in numbers]
-            ratings |= zip(numbers, self._rate_alike(path, top, alike, scale), strict=True)
+            rated = self._rate_alike(path, top, alike, scale)
+            for number, rating in zip(numbers, rated, strict=True):
+                ratings[number] = rating
         count_unparsed(self.usage, ratings.values())
         return [ratings[number] for number in range(len(questions))]
 
     def _rate_alike(
-        self, path: str, top: int, questions: Sequence[Question], scale: Sequence[str]
+        self,
+        path: str,
+        top: int,
+        questions: Sequence[Question],
+        scale: Sequence[str],
     ) -> list[Rating | Failure]:
         """Rates questions of one form, by log-probabilities where there are any.
 
@@ -268,13 +304,15 @@ class RemoteJudge(Judge):
         if may_write and (self.samples or not self._gives_logprobs):
             return self._rate_in_writing(path, questions, scale)
         fields, extras = self._rating_fields(path, scale, top)
-        answers, cuts = self._ask(path, questions, {**fields, "max_tokens": 1}, extras)
+        fields["max_tokens"] = 1
+        answers, cuts = self._ask(path, questions, fields, extras)
         ratings: list[Rating | Failure] = []
         for answer, cut in zip(answers, cuts, strict=True):
             if isinstance(answer, Failure):
                 ratings.append(answer)
             else:
                 ratings.append(self._rating(answer, scale, top, cut))
+        # Answers without log-probabilities: these questions are asked again for a rating in words.
         silent: list[int] = []
         answered = 0
         for number, answer in enumerate(answers):
@@ -284,7 +322,7 @@ class RemoteJudge(Judge):
                     silent.append(number)
         if may_write and silent:
             if len(silent) == answered:
-                self._gives_logprobs = False
+                self._gives_logprobs = False  # so that the next calls ask for words at once
             log.warning(
                 "%s gives no log-probabilities for %s: %d ratings are read from one written answer "
                 "each, which is one sample and no distribution (samples=N asks for N)",
@@ -299,7 +337,11 @@ class RemoteJudge(Judge):
         return ratings
 
     def _rating(
-        self, answer: ServerAnswer, scale: Sequence[str], top: int, cut: int
+        self,
+        answer: ServerAnswer,
+        scale: Sequence[str],
+        top: int,
+        cut: int,
     ) -> Rating | Failure:
         """Reads a rating from log-probabilities, as `Question.top` says.
 
@@ -313,8 +355,10 @@ class RemoteJudge(Judge):
                 "them, and see that nothing filters it",
             )
         # vLLM answers so in a batch with exact ids of another question.
-        real = [value for _, value in first if value > SPOILT]
-        if len(first) > 1 and len(real) == 1 and real[0] < math.log(NEARLY_ALL):
+        logprobs = [value for _, value in first]
+        real = [value for value in logprobs if value > SPOILT]
+        is_one_of_several = len(first) > 1 and len(real) == 1
+        if is_one_of_several and real[0] < math.log(NEARLY_ALL):
             return Failure(
                 Status.UNPARSED,
                 "all but one log-probability are those of no token: let nobody else ask it",
@@ -326,12 +370,15 @@ class RemoteJudge(Judge):
                 Status.UNPARSED,
                 f"the judge gave the token {repeated!r} twice, which is no distribution",
             )
-        values = {place: value for place, (_, value) in enumerate(first)}
+        # The tokens have no ids here, so each goes by its place in the list.
+        values = dict(enumerate(logprobs))
         rating: Rating | Failure
         if top:
             rating = rating_from_top(values, words, scale, cut)
         else:
-            places: dict[str, list[int]] = {entry: [] for entry in scale}
+            places: dict[str, list[int]] = {}
+            for entry in scale:
+                places[entry] = []
             for place, word in enumerate(words):
                 entry = word.lstrip(" \u0120\u2581")
                 if entry in places:
@@ -347,20 +394,25 @@ class RemoteJudge(Judge):
         """Reads ratings from one greedy answer each, or from `samples` of them."""
         times = max(self.samples, 1)
         temperature = 1.0 if times > 1 else 0.0
+        # each question `times` in a row, so that its answers are neighbours
         repeated: list[Question] = []
         for question in questions:
             repeated += [question] * times
         texts, cuts = self._write_texts(path, repeated, WRITTEN_TOKENS, temperature)
         ratings: list[Rating | Failure] = []
         for start in range(0, len(repeated), times):
-            ratings.append(self._pooled(texts[start : start + times], scale, cuts[start]))
+            of_question = texts[start : start + times]
+            ratings.append(self._pooled(of_question, scale, cuts[start]))
         for rating in ratings:
             if isinstance(rating, Rating):
                 self.usage.written += 1
         return ratings
 
     def _pooled(
-        self, texts: Sequence[str | Failure], scale: Sequence[str], cut: int
+        self,
+        texts: Sequence[str | Failure],
+        scale: Sequence[str],
+        cut: int,
     ) -> Rating | Failure:
         """Returns the distribution over the scale of one question's answers.
 
@@ -381,23 +433,35 @@ class RemoteJudge(Judge):
                 read.append(rating)
         if not read or 2 * len(read) < len(texts):
             return failures[0]
+        # the mean distribution of those that can be read
         probabilities = dict.fromkeys(scale, 0.0)
         for rating in read:
             for entry, share in rating.probabilities.items():
                 probabilities[entry] += share / len(read)
-        return Rating(probabilities, len(read) / len(texts), cut, samples=len(read))
+        readable_share = len(read) / len(texts)
+        return Rating(probabilities, readable_share, cut, samples=len(read))
 
-    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(
+        self,
+        questions: Sequence[Question],
+        max_tokens: int,
+    ) -> list[str | Failure]:
         """Answers `write` greedily."""
         texts: dict[int, str | Failure] = {}
-        for path, numbers in numbers_by_kind(map(self._path, questions)).items():
+        paths = map(self._path, questions)
+        for path, numbers in numbers_by_kind(paths).items():
             alike = [questions[number] for number in numbers]
             written, _ = self._write_texts(path, alike, max_tokens, temperature=0.0)
-            texts |= zip(numbers, written, strict=True)
+            for number, text in zip(numbers, written, strict=True):
+                texts[number] = text
         return [texts[number] for number in range(len(questions))]
 
     def _write_texts(
-        self, path: str, questions: Sequence[Question], max_tokens: int, temperature: float
+        self,
+        path: str,
+        questions: Sequence[Question],
+        max_tokens: int,
+        temperature: float,
     ) -> tuple[list[str | Failure], list[int]]:
         """Returns a text per question, and how many characters of its description were cut.
 
@@ -405,14 +469,15 @@ class RemoteJudge(Judge):
         and has no text, it is asked once with THINKING_TOKENS more, and so is this model from then
         on.
         """
-        fields: dict[str, Any] = {"temperature": temperature}
-        extras = {"repetition_penalty": 1.0}
+        extras = {"repetition_penalty": 1.0}  # none, whatever the model's own settings say
         tokens = max_tokens + self._more_tokens
-        answers, cuts = self._ask(path, questions, {**fields, "max_tokens": tokens}, extras)
+        fields: dict[str, Any] = {"temperature": temperature, "max_tokens": tokens}
+        answers, cuts = self._ask(path, questions, fields, extras)
         tried = f"{tokens:,}"
-        thinking = [
-            number for number, answer in enumerate(answers) if ended_before_its_text(answer)
-        ]
+        thinking: list[int] = []
+        for number, answer in enumerate(answers):
+            if ended_before_its_text(answer):
+                thinking.append(number)
         if thinking and not self._more_tokens:
             self._more_tokens = THINKING_TOKENS
             tokens = max_tokens + THINKING_TOKENS
@@ -425,7 +490,8 @@ class RemoteJudge(Judge):
                 THINKING_TOKENS,
             )
             unanswered = [questions[number] for number in thinking]
-            again, _ = self._ask(path, unanswered, {**fields, "max_tokens": tokens}, extras)
+            fields = {"temperature": temperature, "max_tokens": tokens}
+            again, _ = self._ask(path, unanswered, fields, extras)
             for number, answer in zip(thinking, again, strict=True):
                 answers[number] = answer
         texts: list[str | Failure] = []
@@ -440,7 +506,11 @@ class RemoteJudge(Judge):
         return texts, cuts
 
     def _ask(
-        self, path: str, questions: Sequence[Question], fields: Body, extras: Body
+        self,
+        path: str,
+        questions: Sequence[Question],
+        fields: Body,
+        extras: Body,
     ) -> tuple[list[Answer], list[int]]:
         """Asks with these fields in every request, and returns an answer per question and how many
         characters of its description were cut. extras: fields that not every server takes.
@@ -452,15 +522,17 @@ class RemoteJudge(Judge):
             budget = self._budget(path, questions, fields["max_tokens"])
             encode = partial(self._encoded, path, budget=budget)
             requests = StreamedRequests(questions, encode, fields)
-            answers, retries = run(self.endpoint.ask(path, requests, extras, self.left()))
+            asking = self.endpoint.ask(path, requests, extras, self.left())
+            answers, retries = run(asking)
         self._count(answers, retries)
         return requests.by_question(answers)
 
     def left(self) -> float:
-        """Seconds of the deadline that are left within `with judge:`."""
+        """Returns the seconds of the deadline that are left within `with judge:`."""
         return max(self._end - time.monotonic(), 0.0)
 
     def _count(self, answers: Sequence[Answer], retries: int) -> None:
+        """Adds the answers of one call to the judge's usage."""
         usage = self.usage
         usage.retries += retries
         for answer in answers:
@@ -482,14 +554,14 @@ def numbers_by_kind(kinds: Iterable[K]) -> dict[K, list[int]]:
 
 
 def ended_before_its_text(answer: Answer) -> bool:
-    """Whether the tokens were used up before the answer had any text."""
+    """Returns whether the tokens were used up before the answer had any text."""
     if isinstance(answer, Failure):
         return False
     return answer.finish_reason == "length" and not (answer.text or "").strip()
 
 
 def what_came(answer: ServerAnswer) -> str:
-    """Says what a server answered in place of what was wanted."""
+    """Returns a clause that says what a server answered in place of what was wanted."""
     words = legible(answer.text or "", SHOWN_ANSWER)
     came = f"it answered {words!r}" if words else "it answered no text"
     came += f", finish_reason {legible(str(answer.finish_reason), SHOWN_ANSWER)!r}"
@@ -499,7 +571,9 @@ def what_came(answer: ServerAnswer) -> str:
 
 
 def repeated_word(
-    first: Sequence[tuple[str, float]], words: Sequence[str], scale: Sequence[str]
+    first: Sequence[tuple[str, float]],
+    words: Sequence[str],
+    scale: Sequence[str],
 ) -> str:
     """Returns an entry's word that is listed twice with one probability, "" for none.
 
@@ -507,7 +581,9 @@ def repeated_word(
     """
     counts: Mapping[tuple[str, float], int] = Counter(first)
     for word, pair in zip(words, first, strict=True):
-        likely = pair[1] >= math.log(MIN_MASS)
-        if counts[pair] > 1 and likely and any(entry in word for entry in scale):
+        _, logprob = pair
+        # what is unlikely may be rounded to one probability
+        is_twice = counts[pair] > 1 and logprob >= math.log(MIN_MASS)
+        if is_twice and any(entry in word for entry in scale):
             return word
     return ""

@@ -20,7 +20,7 @@ from typing import Any
 
 from spanreward.rewards.judges.remote.answer import Refused
 
-NEEDED = ("model", "prompt", "messages")
+NEEDED = ("model", "prompt", "messages")  # fields that are never left out
 LOGPROBS = ("top_logprobs", "logprobs")
 # the last is the name at OpenAI's other endpoint
 LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -33,21 +33,26 @@ LEAST = re.compile(
     r"\s*([0-9]{1,4})\b|\b([0-9]{1,4}) (?:or more|at least)"
 )
 LARGEST_SHORTEST = 1024  # tokens; a server that wants more is not asked to rate
+# says that a field is the wrong one, and not that its value is
 UNKNOWN = re.compile(r"(?i)instead|support|recogni|deprecat|permitted|unknown|unexpected|allowed")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestForm:
-    """base: between the server's url and an endpoint's path. fields: a request's fields that
-    change: None leaves one out, a text is its other name, a number the most log-probabilities that
-    the server takes. shortest: the fewest tokens that it lets a question ask for.
+    """How a request is changed for one server.
+
+    Attributes:
+        base: between the server's url and an endpoint's path.
+        fields: a request's fields that change: None leaves one out, a text is its other name, a
+            number the most log-probabilities that the server takes.
+        shortest: the fewest tokens that it lets a question ask for.
     """
 
     base: str
     fields: Mapping[str, str | int | None] = field(default_factory=dict)
     shortest: int = 0
 
-    def __str__(self) -> str:
+    def __str__(self) -> str:  # "temperature left out, the path begins with /v1"
         changes = []
         for name, change in self.fields.items():
             if change is None:
@@ -59,13 +64,17 @@ class RequestForm:
         return ", ".join([*changes, f"the path begins with {self.base or '/'}"])
 
 
-def fit_request(request: Mapping[str, Any], form: RequestForm) -> dict[str, Any]:
+def fit_request(
+    request: Mapping[str, Any],
+    form: RequestForm,
+) -> dict[str, Any]:
     """Returns the request as the server wants it."""
     fields = dict(request)
     if "max_tokens" in fields:
         fields["max_tokens"] = max(fields["max_tokens"], form.shortest)
     for name in form.fields.keys() & request.keys():
-        value, change = fields.pop(name), form.fields[name]
+        value = fields.pop(name)
+        change = form.fields[name]
         if isinstance(change, str):
             fields[change] = value
         elif change is not None:
@@ -81,10 +90,14 @@ def better_form(
     base: str,
 ) -> RequestForm | None:
     """Returns the form that a refusal of the fitted request asks for, None if it asks for none.
-    base: another.
+
+    doubtful: fields of the request that this server has never taken. base: another than the form's,
+    or the same where there is no other.
     """
+    # The log-probabilities first: their fields are not simply left out.
     if ABOUT_LOGPROBS.search(refused.words):
         return _with_fewer_logprobs(form, request, refused)
+    # a field that the refusal names
     names = {*LENGTHS, *request} - {*NEEDED}
     alternatives = "|".join(map(re.escape, names))
     match = re.search(rf"(?<!\w)(?:{alternatives})(?!\w)", refused.words)
@@ -95,14 +108,18 @@ def better_form(
         return _with_other_length(form, request, refused)
     if name:
         if name in form.fields.values():
-            return None
+            return None  # it was renamed to this, so no name is right
         return replace(form, fields={**form.fields, name: None})
+    # No field is named.
     if refused.status in (400, 422) and doubtful:
-        return replace(form, fields={**form.fields, **dict.fromkeys(doubtful)})
+        left_out = dict.fromkeys(doubtful)
+        return replace(form, fields={**form.fields, **left_out})
     if re.search(r"(?i)\bparameters?\b", refused.words):
         return _with_fewer_logprobs(form, request, refused)
+    # A 404 that names the model is of a model that is not there. Any other may be of the path.
     about_model = re.search(rf"\b{re.escape(request['model'])}\b", refused.words)
-    if refused.status in (404, 405) and base != form.base and not about_model:
+    has_other_base = base != form.base
+    if refused.status in (404, 405) and has_other_base and not about_model:
         return replace(form, base=base)
     return None
 
@@ -110,13 +127,17 @@ def better_form(
 def _with_fewer_logprobs(
     form: RequestForm, request: Mapping[str, Any], refused: Refused
 ) -> RequestForm | None:
-    """Asks for as many as the refusal names, or for none."""
-    name = next((name for name in LOGPROBS if name in request), "")
-    if not name:
+    """Asks for as many log-probabilities as the refusal names, or for none.
+
+    None: the request has asked for none already.
+    """
+    present = [name for name in LOGPROBS if name in request]
+    if not present:
         return None
+    name = present[0]  # in a chat `logprobs` is only True, and `top_logprobs` the number
     current = request[name]
     numbers = map(int, re.findall(r"\b[0-9]{1,3}\b", refused.words))
-    fewer = [number for number in numbers if 0 < number < current]
+    fewer = [number for number in numbers if 0 < number < current]  # not the one that is too large
     changes: dict[str, int | None] = dict.fromkeys(LOGPROBS)
     if fewer:
         changes = {name: max(fewer)}
@@ -127,7 +148,9 @@ def _with_other_length(
     form: RequestForm, request: Mapping[str, Any], refused: Refused
 ) -> RequestForm | None:
     """Calls the answer's length by its other name, or asks for a longer answer."""
-    if "max_tokens" in request and RENAMED in refused.words and UNKNOWN.search(refused.words):
+    # "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    speaks_of_name = RENAMED in refused.words and UNKNOWN.search(refused.words)
+    if "max_tokens" in request and speaks_of_name:
         return replace(form, fields={**form.fields, "max_tokens": RENAMED})
     current = request.get("max_tokens", request.get(RENAMED, 0))
     match = LEAST.search(refused.words)

@@ -34,7 +34,9 @@ TOKEN_ID_TEXT = re.compile(f"{TOKEN_ID}(0|[1-9][0-9]{{0,8}})")
 
 @dataclass(frozen=True, slots=True, order=True)
 class TokenIds:
-    """A question's part of a request."""
+    """A question's part of a request. These sort by their ids, so that prompts with one beginning
+    go out together.
+    """
 
     ids: list[int]
 
@@ -54,7 +56,13 @@ class ServerJudge(RemoteJudge):
         url, model, settings: the arguments of RemoteJudge.
     """
 
-    def __init__(self, url: str, model: str, tokenizer: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        tokenizer: str | None = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(url, model, **settings)
         self.tokenizer = tokenizer or model
 
@@ -62,7 +70,8 @@ class ServerJudge(RemoteJudge):
     def encoder(self) -> ChatEncoder:
         """The model's tokenizer and chat template. Raises ValueError if there is no tokenizer."""
         try:
-            return ChatEncoder(TokenizerFiles(model_folder(self.tokenizer, files=FILES)))
+            folder = model_folder(self.tokenizer, files=FILES)  # and not the weights
+            return ChatEncoder(TokenizerFiles(folder))
         except OSError as error:
             raise ValueError(
                 f"no tokenizer is found for {self.tokenizer!r}: give tokenizer=, a folder or hub "
@@ -76,23 +85,33 @@ class ServerJudge(RemoteJudge):
 
     @cached_property
     def _encoding(self) -> str:
+        """12 hex digits of everything that decides the ids of a chat."""
         tokenizer = self.encoder.tokenizer
         state = f"{tokenizer.backend_tokenizer.to_str()}\n{tokenizer.chat_template}"
         return hashlib.sha256(state.encode()).hexdigest()[:12]
 
-    def _path(self, question: Question) -> str:
+    def _path(self, question: Question) -> str:  # ids carry no pictures
         return CHAT if question.images else COMPLETIONS
 
     def _rating_fields(
         self, path: str, scale: Sequence[str], top: int
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        ids = sorted(chain.from_iterable(self.encoder.scale(scale).values()))
+        """Returns the fields that ask for log-probabilities, and those that not every server takes.
+
+        Raises ValueError for an entry of several tokens.
+        """
+        ids_by_entry = self.encoder.scale(scale)
+        ids = sorted(chain.from_iterable(ids_by_entry.values()))
+        # Ids in place of texts, because two tokens may have one text. And exactly the scale's, as
+        # vLLM can give them; other servers give the likeliest ones.
         extras: dict[str, Any] = {"return_tokens_as_token_ids": True}
         if len(ids) <= MAX_LOGPROBS and not top:
             extras["logprob_token_ids"] = ids
-        fields: dict[str, Any] = {"logprobs": top or MAX_LOGPROBS}
+        # completions and chats name the number of log-probabilities otherwise
+        count = top or MAX_LOGPROBS
+        fields: dict[str, Any] = {"logprobs": count}
         if path == CHAT:
-            fields = {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}
+            fields = {"logprobs": True, "top_logprobs": count}
         return fields, extras
 
     def _word(self, token: str) -> str:
@@ -105,9 +124,19 @@ class ServerJudge(RemoteJudge):
         if match is None:
             return ""
         number = int(match[1])
-        return self.encoder.words[number] if number < len(self.encoder.words) else ""
+        words = self.encoder.words
+        if number < len(words):
+            return words[number]
+        return ""
 
-    def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
+    def _budget(
+        self,
+        path: str,
+        questions: Sequence[Question],
+        reserve: int,
+    ) -> int:
+        """Returns how many tokens a question may have: as the server says, if it does."""
+        # Only a description can be cut. Without one the server need not be asked for its length.
         if path == CHAT or not any(map(has_description, questions)):
             return UNBOUNDED
         served = self.served
@@ -115,16 +144,28 @@ class ServerJudge(RemoteJudge):
             return UNBOUNDED
         return served.max_model_len - reserve
 
-    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
+    def _encoded(
+        self,
+        path: str,
+        questions: Sequence[Question],
+        budget: int,
+    ) -> Batch:
         if path == CHAT:
             return super()._encoded(path, questions, budget)
-        return encoded(self.encoder.ahead(questions, budget), self._ids, budget)
+        questions_ahead = self.encoder.ahead(questions, budget)
+        return encoded(questions_ahead, self._ids, budget)
 
-    def _ids(self, question: Question, budget: int) -> tuple[TokenIds, int]:
+    def _ids(
+        self,
+        question: Question,
+        budget: int,
+    ) -> tuple[TokenIds, int]:
+        """Returns what `ChatEncoder.fit` does, as a part of a request."""
         ids, cut = self.encoder.fit(question, budget)
         return TokenIds(ids), cut
 
 
 def has_description(question: Question) -> bool:
+    """Returns whether a part of the question may be cut."""
     start, end = question.description
     return start < end

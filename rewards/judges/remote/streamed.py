@@ -48,10 +48,14 @@ class StreamedRequests:
         return self._bodies.pop(place)
 
     def _encode_part(self) -> None:
+        """Encodes the next AHEAD questions, and gives each of them a place: first those that have a
+        request, sorted, and then those that have none.
+        """
         start = self._encoded_parts * AHEAD
         batch = self.encode(self.questions[start : start + AHEAD])
         place = start
-        for part, number in zip(batch.inputs, batch.numbers, strict=True):
+        numbered = zip(batch.inputs, batch.numbers, strict=True)
+        for part, number in numbered:
             self._bodies[place] = {**part.fields, **self.fields}
             self._numbers[place] = start + number
             place += 1
@@ -63,14 +67,19 @@ class StreamedRequests:
             self._cuts[start + number] = cut
         self._encoded_parts += 1
 
-    def by_question(self, answers: Sequence[T]) -> tuple[list[T], list[int]]:
+    def by_question(
+        self,
+        answers: Sequence[T],
+    ) -> tuple[list[T], list[int]]:
         """Returns the answers, which are by place, in the order of the questions, and how many
         characters of each question's description were cut.
         """
         answered: dict[int, T] = {}
         for place, answer in enumerate(answers):
-            # the deadline may have come before a request was read, and then it has no place yet
-            answered[self._numbers.get(place, place)] = answer
+            # The deadline may have come before a request was read, and then it has no place yet.
+            # All in its part are such, so that any order is right for them.
+            number = self._numbers.get(place, place)
+            answered[number] = answer
         numbers = range(len(self.questions))
         cuts = [self._cuts.get(number, 0) for number in numbers]
         return [answered[number] for number in numbers], cuts
