@@ -1,7 +1,7 @@
 """Loads HarmonicEval's prompts, in our own wording (prompts.yaml), and criteria of your own, and
 builds the questions.
 
-    prompts = load_prompts()
+    prompts = load_harmonic_prompts()
     shown = show(sample, "ic", prompts.tasks["ic"], "picture")
     # what correctness and completeness see
     ask_rating(prompts.layout, criterion, shown, text)

@@ -1,7 +1,7 @@
 """Builds LAVE's prompt: instructions, eight demonstrations, then the question, people's answers and
 the candidate.
 
-    prompts = load_prompts()
+    prompts = load_lave_prompts()
     example = LaveExample("What color is it?", ("red", "red"), "crimson")
     prompts.text(example, binary=False, rationale=True)
 

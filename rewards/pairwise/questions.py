@@ -1,8 +1,8 @@
 """Builds the question about one text, or about two texts in the given order.
 
-shown = show(sample, "picture")                       # what the judge sees beside the texts
-ask(prompts, shown, "first text", "second text")      # a Question, to be answered with A, B or C
-ask_score(prompts, shown, "a text")                   # a Question, to be answered with 1 to 5
+evidence = show(sample, "picture")                    # what the judge sees beside the texts
+ask_pair(prompts, evidence, "one text", "another")    # a Question, to be answered with A, B or C
+ask_score(prompts, evidence, "a text")                # a Question, to be answered with 1 to 5
 """
 
 from collections.abc import Mapping

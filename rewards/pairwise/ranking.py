@@ -1,7 +1,7 @@
 """Batch ranking (MLLM-as-a-Judge, section 2): one question shows all texts of a group, and the
 answer is their order.
 
-    written = judge.write(ask_rankings(prompts, [(shown, texts)]), RANKING_TOKENS)
+    written = judge.write(ask_rankings(prompts, [(evidence, texts)]), RANKING_TOKENS)
     forward, backward = read_rankings(written, [len(texts)])[0]
     # [2, 0, 1]: places in `texts`, best first
     votes_of((forward, backward), 0, 2).outcome  # -1: the third text is better than the first
