@@ -132,9 +132,9 @@ def score_rows(
         earlier = Earlier(lines, FAILED)
         strangers = earlier.strangers(marks, ids)
         if strangers:
-            taken = f"the {len(rows)} rows taken of {source}"
+            input_rows = f"the {len(rows)} rows taken of {source}"
             first_id = lines[strangers[0]]["id"]
-            raise _other_rows(output, len(strangers), first_id, taken)
+            raise _other_rows(output, len(strangers), first_id, input_rows)
         places = earlier.places_of(marks)
         in_order = _drop_others(places, rows, lines)
         if reward.by_batch and (places < 0).any():
@@ -147,8 +147,8 @@ def score_rows(
         failed = np.zeros(len(waiting), dtype=bool)
         if not reward.by_batch:
             failed = np.isin(marks[waiting], earlier.failed)
-        kept = len(rows) - len(waiting)
-        done = kept
+        scored_before = len(rows) - len(waiting)
+        done = scored_before
         progress(done, len(rows))
         for chunk in _in_chunks(reward, rows, waiting[~failed], waiting[failed]):
             texts: list[str] = []
@@ -175,7 +175,7 @@ def score_rows(
     again = int(earlier.knows(marks[waiting], ids[waiting]).sum())
     return Summary(
         rows=len(rows),
-        kept=kept,
+        kept=scored_before,
         asked_again=again,
         new=len(waiting) - again,
         scored=tally.scored,
@@ -254,12 +254,13 @@ def _known_by(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers
     return as_numbers(marks), as_numbers(ids)
 
 
-def _other_rows(output: Path, count: int, name: str, taken: str) -> ValueError:
-    """Returns the error for an output with scores of rows that the input has not. count: of them.
-    name: the id of the first.
+def _other_rows(output: Path, count: int, name: str, input_rows: str) -> ValueError:
+    """Returns the error for an output with scores of rows that the input has not.
+
+    count: of them. name: the id of the first. input_rows: the input in words.
     """
-    others = f"{count}, such as {name!r}, are not among {taken}"
-    return ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
+    reason = f"{count}, such as {name!r}, are not among {input_rows}"
+    return ValueError(f"{output} holds the verdicts of other rows ({reason}): {REMEDY}")
 
 
 def _drop_others(places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]) -> bool:

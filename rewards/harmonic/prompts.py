@@ -2,9 +2,9 @@
 builds the questions.
 
     prompts = load_harmonic_prompts()
-    shown = show(sample, "ic", prompts.tasks["ic"], "picture")
+    evidence = show(sample, "ic", prompts.tasks["ic"], "picture")
     # what correctness and completeness see
-    ask_rating(prompts.layout, criterion, shown, text)
+    ask_rating(prompts.layout, criterion, evidence, text)
     # a Question, or with sentence=(0, 14) on one sentence
     chosen_criteria(prompts, None)                              # the paper's five
     chosen_criteria(prompts, ["correctness", "safety.yaml"])  # one of them, and those of your file
@@ -274,15 +274,18 @@ def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
 def ask_rating(
     layout: Layout,
     criterion: Criterion,
-    shown: Shown,
+    evidence: Shown,
     text: str,
     sentence: tuple[int, int] | None = None,
 ) -> Question:
     """Returns the rating question about the text, or about the sentence at its characters [start,
     end).
+
+    evidence: what a criterion that sees gets beside the text; the others get its task's words. The
+    text may be cut at its end.
     """
     marks = layout.marks
-    words = shown.task
+    words = evidence.task
     # what is asked: about the whole text, or about one sentence, which is repeated in one line
     sentence_text = ""
     asking = fill(layout.whole, **words)
@@ -293,13 +296,13 @@ def ask_rating(
         asking = fill(layout.sentence, sentence=line, **words)
     parts = {
         "instructions": fill(layout.instructions, **words),
-        "evidence": _evidence_part(layout, criterion, shown),
+        "evidence": _evidence_part(layout, criterion, evidence),
         "criterion": scale_of(criterion, layout, words),
         "ask": asking,
     }
     before, after = _around_the_text(layout, parts)
-    images = shown.images if criterion.sees else ()
-    context = shown.context if criterion.sees else ""
+    images = evidence.images if criterion.sees else ()
+    context = evidence.context if criterion.sees else ""
     content = before + mask(text, marks) + after
     # the mask keeps the text's length, so the text ends where it would without stars
     text_end = len(before) + len(text)
@@ -331,21 +334,21 @@ def _around_the_text(layout: Layout, parts: dict[str, str]) -> tuple[str, str]:
     return before, after
 
 
-def _evidence_part(layout: Layout, criterion: Criterion, shown: Shown) -> str:
+def _evidence_part(layout: Layout, criterion: Criterion, evidence: Shown) -> str:
     """Returns the part of the prompt on the picture, or the context, and the task's question.
 
     It may be "" with a prompts file of your own, in which `picture` is empty.
     """
-    words = shown.task
+    words = evidence.task
     if not criterion.sees:
         return fill(layout.alone, **words)
-    if shown.context:
-        evidence = fill_masked(layout.context, layout.marks, context=shown.context, **words)
+    if evidence.context:
+        part = fill_masked(layout.context, layout.marks, context=evidence.context, **words)
     else:
-        evidence = fill(layout.picture, **words)
-    if not shown.question:
-        return evidence
-    question = fill_masked(layout.question, layout.marks, question=shown.question, **words)
-    if not evidence:
+        part = fill(layout.picture, **words)
+    if not evidence.question:
+        return part
+    question = fill_masked(layout.question, layout.marks, question=evidence.question, **words)
+    if not part:
         return question
-    return f"{evidence}\n\n{question}"
+    return f"{part}\n\n{question}"

@@ -145,10 +145,10 @@ class HarmonicReward(JudgedReward):
         """Returns the cost of one completion: a question and one written token per criterion."""
         layout = self.prompts.layout
         text = " ".join(["word"] * round(words))
-        shown = Shown(self.prompts.tasks[self.task])
+        evidence = Shown(self.prompts.tasks[self.task])
         read = 0.0
         for criterion in self.criteria:
-            question = ask_rating(layout, criterion, shown, text)
+            question = ask_rating(layout, criterion, evidence, text)
             read += tokens_in(question.messages[0]["content"])
         count = len(self.criteria)
         how = "the criteria" if self.spans == "none" else f"{count} criteria"

@@ -195,11 +195,11 @@ class PairwiseReward(RowReward):
         processes = int(os.environ.get("WORLD_SIZE", "1"))
         if not self.by_batch or processes == 1:
             return
-        shown: dict[int, Shown] = {}
+        evidence: dict[int, Shown] = {}
         for number, sample in enumerate(samples):
             with suppress(NotApplicable):
-                shown[number] = self.show(sample)
-        sizes = sorted({len(group) for group in self._groups(shown)})
+                evidence[number] = self.show(sample)
+        sizes = sorted({len(group) for group in self._groups(evidence)})
         # a completion alone cannot be compared; different sizes come from a cut through a group
         if sizes and (sizes[0] == 1 or len(sizes) > 1):
             in_words = " or ".join(map(str, sizes))
@@ -217,14 +217,14 @@ class PairwiseReward(RowReward):
             return self._score(rows, shown)
         return self._compare(rows, shown)
 
-    def _score(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
+    def _score(self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]) -> list[Raw]:
         """Returns the raw verdicts of form "score"."""
         questions = []
         for number, sample, _ in rows:
-            questions.append(ask_score(self.prompts, shown[number], judged(sample)))
+            questions.append(ask_score(self.prompts, evidence_of_rows[number], judged(sample)))
         return [_scored(rating) for rating in self.judge.rate(questions)]
 
-    def _compare(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
+    def _compare(self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]) -> list[Raw]:
         """Returns the raw verdicts after the contests.
 
         An empty text, which is no row, loses to every other one.
@@ -234,11 +234,11 @@ class PairwiseReward(RowReward):
         if self.anchor:
             # contests count the rows by their place: with ablation a number has several
             for place, (number, sample, _) in enumerate(rows):
-                evidence[place] = shown[number]
+                evidence[place] = evidence_of_rows[number]
                 texts[place] = judged(sample)
             groups = self._anchor_contests(rows, self.anchor)
         else:
-            evidence = shown  # of the samples with an empty text, too
+            evidence = evidence_of_rows  # of the samples with an empty text, too
             for number, sample, _ in rows:
                 texts[number] = judged(sample)
             groups = [_group_contests(group, texts) for group in self._groups(evidence)]
@@ -275,37 +275,43 @@ class PairwiseReward(RowReward):
             groups.append(contests)
         return groups
 
-    def _groups(self, shown: dict[int, Shown]) -> list[list[int]]:
+    def _groups(self, evidence: dict[int, Shown]) -> list[list[int]]:
         """Returns the samples' numbers by group: those of the same request and picture.
 
-        shown: what the judge sees, by the sample's number.
+        evidence: what the judge sees, by the sample's number.
         """
         # A key counts a picture by how it looks, so a picture that was loaded twice is the same.
-        questions = [ask_pair(self.prompts, evidence, "", "") for evidence in shown.values()]
+        questions = []
+        for evidence_of_sample in evidence.values():
+            questions.append(ask_pair(self.prompts, evidence_of_sample, "", ""))
         keys = question_keys(questions)
         groups: dict[str, list[int]] = {}
-        for number, key in zip(shown, keys, strict=True):
+        for number, key in zip(evidence, keys, strict=True):
             groups.setdefault(key, []).append(number)
         return list(groups.values())
 
-    def _vote(self, groups: Sequence[Sequence[Contest]], shown: dict[int, Shown]) -> list[Contest]:
-        """Returns all contests with the votes on their pairs. shown: by the contests' sample."""
+    def _vote(
+        self, groups: Sequence[Sequence[Contest]], evidence: dict[int, Shown]
+    ) -> list[Contest]:
+        """Returns all contests with the votes on their pairs. evidence: by the contests' sample."""
         contests = [contest for group in groups for contest in group]
         questions = []
         for contest in contests:
             first, second = contest.texts
-            evidence = shown[contest.sample]
-            questions.append(ask_pair(self.prompts, evidence, first, second))
-            questions.append(ask_pair(self.prompts, evidence, second, first))
+            evidence_of_pair = evidence[contest.sample]
+            questions.append(ask_pair(self.prompts, evidence_of_pair, first, second))
+            questions.append(ask_pair(self.prompts, evidence_of_pair, second, first))
         votes = cast(self.judge, questions)
         decided = []
         for contest, votes_on_pair in zip(contests, votes, strict=True):
             decided.append(replace(contest, votes=votes_on_pair))
         return decided
 
-    def _rank(self, groups: Sequence[Sequence[Contest]], shown: dict[int, Shown]) -> list[Contest]:
+    def _rank(
+        self, groups: Sequence[Sequence[Contest]], evidence: dict[int, Shown]
+    ) -> list[Contest]:
         """Returns all contests with the votes of the two rankings of their group's distinct
-        texts. shown: by the contests' sample.
+        texts. evidence: by the contests' sample.
         """
         # What each group's question shows. Equal texts are shown once: there is no ranking of them.
         evidence_and_texts: list[tuple[Shown, list[str]]] = []
@@ -313,8 +319,8 @@ class PairwiseReward(RowReward):
             distinct: dict[str, None] = {}  # in the order of their first contest
             for contest in group:
                 distinct.update(dict.fromkeys(contest.texts))
-            evidence = shown[group[0].sample]  # the same in the whole group
-            evidence_and_texts.append((evidence, list(distinct)))
+            first_sample = group[0].sample  # the whole group has the same evidence
+            evidence_and_texts.append((evidence[first_sample], list(distinct)))
         questions = ask_rankings(self.prompts, evidence_and_texts)
         written = self.judge.write(questions, RANKING_TOKENS)
         counts = [len(texts) for _, texts in evidence_and_texts]

@@ -105,8 +105,8 @@ def cast(
     shown_first = answers[::2]
     shown_second = answers[1::2]
     votes = []
-    for one, two in zip(shown_first, shown_second, strict=True):
-        votes.append(PairVotes(one, two))
+    for first, second in zip(shown_first, shown_second, strict=True):
+        votes.append(PairVotes(first, second))
     return votes
 
 

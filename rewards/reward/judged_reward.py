@@ -224,7 +224,10 @@ class JudgedReward(RowReward):
         """
         answers: dict[int, Answer] = {}
         for judge in self.judges:
-            numbers = [number for number, asked_judge in enumerate(judges) if asked_judge is judge]
+            numbers = []  # of the judge's questions
+            for number, judge_of_question in enumerate(judges):
+                if judge_of_question is judge:
+                    numbers.append(number)
             if not numbers and judge in self.judges_to_wake:
                 continue
             with judge:
