@@ -190,7 +190,10 @@ def score_rows(
 
 
 def score(
-    reward: Reward, rows: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
+    reward: Reward,
+    rows: Rows,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> list[dict[str, Any]]:
     """Returns each row with its verdict beside its own keys: `posh/score`, `posh/status`,
     `posh/spans` and so on, as in `Verdict.to_dict`, and each part by name, such as
@@ -254,7 +257,12 @@ def _known_by(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers
     return as_numbers(marks), as_numbers(ids)
 
 
-def _other_rows(output: Path, count: int, name: str, input_rows: str) -> ValueError:
+def _other_rows(
+    output: Path,
+    count: int,
+    name: str,
+    input_rows: str,
+) -> ValueError:
     """Returns the error for an output with scores of rows that the input has not.
 
     count: of them. name: the id of the first. input_rows: the input in words.
@@ -263,7 +271,11 @@ def _other_rows(output: Path, count: int, name: str, input_rows: str) -> ValueEr
     return ValueError(f"{output} holds the verdicts of other rows ({reason}): {REMEDY}")
 
 
-def _drop_others(places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]) -> bool:
+def _drop_others(
+    places: PlaceNumbers,
+    rows: Sequence[InputRow],
+    lines: Sequence[Line],
+) -> bool:
     """Writes -1 for the place of a line that is no verdict on its row. Returns whether all others
     have their rows' ids.
     """
@@ -363,7 +375,11 @@ def _is_verdict_on(sample: Sample | str, line: Line) -> bool:
     return max(ends, default=0) <= len(sample.completion)
 
 
-def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:
+def _check_columns(
+    reward: Reward,
+    rows: Sequence[InputRow],
+    source: object,
+) -> None:
     """Raises ValueError if the reward needs a column that no row has."""
     held = set[str]()
     for row in rows:
@@ -411,7 +427,11 @@ def _in_chunks(
         yield chunk
 
 
-def _judged(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> Judged:
+def _judged(
+    reward: Reward,
+    rows: Sequence[InputRow],
+    numbers: PlaceNumbers,
+) -> Judged:
     """Returns the rows of these numbers with their verdicts."""
     places = numbers.tolist()
     chunk = [rows[place] for place in places]

@@ -117,7 +117,9 @@ class Sample:
 
 
 def _as_texts(
-    read: Callable[[Any, str], tuple[str, ...]], value: Any, name: str
+    read: Callable[[Any, str], tuple[str, ...]],
+    value: Any,
+    name: str,
 ) -> tuple[str, ...]:
     """Returns the texts as a row's are read, unless they are texts already."""
     # most samples come from rows that were read: reading again would cost time, and drop blank ones

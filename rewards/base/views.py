@@ -42,7 +42,10 @@ class View(LazySequence[T]):
     """
 
     def __init__(
-        self, entries: Sequence[Any], numbers: Sequence[int], read: Callable[[Any], T]
+        self,
+        entries: Sequence[Any],
+        numbers: Sequence[int],
+        read: Callable[[Any], T],
     ) -> None:
         self._entries = entries
         self._numbers = numbers

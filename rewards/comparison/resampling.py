@@ -34,7 +34,11 @@ class Interval:
     high: float
 
 
-def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDArray[np.int64]]:
+def drawn_places(
+    count: int,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Iterator[NDArray[np.int64]]:
     """Yields `draws` rows of bootstrap indices into `count` units, in arrays of shape (at most
     CHUNK, count). The same seed gives the same rows.
     """
@@ -45,7 +49,10 @@ def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDAr
 
 
 def ratio_interval(
-    numerators: ArrayLike, denominators: ArrayLike | None = None, draws: int = DRAWS, seed: int = 0
+    numerators: ArrayLike,
+    denominators: ArrayLike | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
 ) -> Interval | None:
     """Returns the bootstrap interval of sum(numerators) / sum(denominators), one of each per
     prompt.
@@ -92,7 +99,9 @@ def quantiles(values: Array, prompts: int) -> Interval | None:
 
 
 def bootstrap(
-    units: Sequence[T], statistic: Callable[[Sequence[T]], float], draws: int = 500
+    units: Sequence[T],
+    statistic: Callable[[Sequence[T]], float],
+    draws: int = 500,
 ) -> Interval:
     """Returns the 95 % percentile interval of a statistic over independent units, such as the
     ratings of each picture.

@@ -40,7 +40,12 @@ class CascadeJudge(OuterJudge):
     """
 
     def __init__(
-        self, student: Judge, teacher: Judge, sure: float = 0.9, audit: float = 0.02, seed: int = 0
+        self,
+        student: Judge,
+        teacher: Judge,
+        sure: float = 0.9,
+        audit: float = 0.02,
+        seed: int = 0,
     ) -> None:
         for name, value, most in (("sure", sure, math.inf), ("audit", audit, 1)):
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -131,7 +136,11 @@ class CascadeJudge(OuterJudge):
         self._counted = self._counted.plus(Usage(**counts))
 
 
-def agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
+def agree(
+    first: Rating,
+    second: Rating,
+    scale: Sequence[str],
+) -> bool:
     """Whether both means, or neither, lie above a scale of numbers' middle; else whether the
     likeliest are equal.
     """

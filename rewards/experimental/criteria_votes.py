@@ -21,7 +21,12 @@ SCALE = ("A", "B", "C", "D")
 OUTCOMES = {"won": 1, "undecided": 0, "lost": -1}  # by the part of the verdict that counts it
 
 
-def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ...]) -> Cost:
+def cost_of_vote(
+    prompts: Texts,
+    pair: Texts,
+    text: str,
+    criteria: tuple[str, ...],
+) -> Cost:
     """Returns the cost of one completion: two questions, which differ in the order of the texts."""
     question = ask_vote(prompts, pair, Shown(""), text, text, criteria)
     read = 2 * tokens_in(question.messages[0]["content"])
@@ -29,7 +34,11 @@ def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ..
 
 
 def vote(
-    judge: Judge, prompts: Texts, pair: Texts, rows: Sequence[JudgedRow], evidence: dict[int, Shown]
+    judge: Judge,
+    prompts: Texts,
+    pair: Texts,
+    rows: Sequence[JudgedRow],
+    evidence: dict[int, Shown],
 ) -> list[Raw]:
     """Returns the raw verdict of each row.
 
@@ -59,7 +68,12 @@ def vote(
 
 
 def ask_vote(
-    prompts: Texts, pair: Texts, evidence: Shown, first: str, second: str, criteria: tuple[str, ...]
+    prompts: Texts,
+    pair: Texts,
+    evidence: Shown,
+    first: str,
+    second: str,
+    criteria: tuple[str, ...],
 ) -> Question:
     """Returns the question which of two texts is better by all criteria, to be answered with A, B,
     C or D.

@@ -82,7 +82,9 @@ def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str,
 
 
 def sentence_credit(
-    whole: Aggregate, ratings: Sequence[Mapping[str, float]], adds: Set[str]
+    whole: Aggregate,
+    ratings: Sequence[Mapping[str, float]],
+    adds: Set[str],
 ) -> list[dict[str, float]]:
     """Returns each sentence's credit by criterion, see the top of this file.
 

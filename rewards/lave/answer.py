@@ -158,7 +158,11 @@ def _value_of_equation(text: str, start: int, end: int) -> int:
     return equation.start("value")
 
 
-def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
+def _with_braces(
+    text: str,
+    start: int,
+    end: int,
+) -> tuple[int, int]:
     r"""Returns the characters with the command that they begin in and the braces that end it:
     "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
     """
@@ -224,7 +228,10 @@ def _spaces(match: re.Match[str]) -> str:
 
 
 def _answer_in_plain(
-    text: str, place: tuple[int, int] | None, answers: Sequence[str], rules: AnswerRules
+    text: str,
+    place: tuple[int, int] | None,
+    answers: Sequence[str],
+    rules: AnswerRules,
 ) -> tuple[int, int]:
     """Returns the answer's characters in a text. place: of what the text announces, if it does."""
     edges = rules.edges
@@ -287,7 +294,11 @@ def _comparable(answer: str) -> str:
     return comparable_form(plain) or plain.lower()
 
 
-def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
+def _of_kind(
+    answer: str,
+    kind: str,
+    rules: AnswerRules,
+) -> tuple[int, int] | None:
     """Returns the characters of the one letter, number, yes or no that an answer says. None where
     it says none or several, denies or doubts.
     """
@@ -317,7 +328,12 @@ def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | No
     return None
 
 
-def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
+def _predicate(
+    text: str,
+    start: int,
+    end: int,
+    sure: bool,
+) -> tuple[int, int]:
     """Returns the characters of the predicate of the first sentence, or of the sentence.
 
     All stays where what follows adds an answer: it is too short for a sentence, denies or doubts,
@@ -343,7 +359,11 @@ def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
     return answer_start, first_end
 
 
-def _start_of_predicate(text: str, start: int, end: int) -> int | None:
+def _start_of_predicate(
+    text: str,
+    start: int,
+    end: int,
+) -> int | None:
     """Returns where the predicate of a sentence such as "It is a dog" begins, None if it is none or
     a denial.
     """

@@ -33,7 +33,10 @@ from spanreward.rewards.text.shown import blanked
 
 
 def answer_in(
-    text: str, answers: Sequence[str], question: str = "", columns: Mapping[str, Any] | None = None
+    text: str,
+    answers: Sequence[str],
+    question: str = "",
+    columns: Mapping[str, Any] | None = None,
 ) -> str:
     """Returns the answer in the text in the form in which `comparable_answers` has people's, "" if
     it holds none.
@@ -54,14 +57,22 @@ def answer_in(
     return _claimed(answer, answers, question) or comparable(answer)
 
 
-def _labels_named(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
+def _labels_named(
+    answer: str,
+    options: Mapping[str, str],
+    question: str = "",
+) -> tuple[str, ...]:
     """Returns what `named_options` does, and () where there are no options."""
     if not options:
         return ()
     return named_options(answer, options, question)
 
 
-def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) -> tuple[int, int]:
+def found_answer(
+    text: str,
+    answers: Sequence[str],
+    options: Mapping[str, str],
+) -> tuple[int, int]:
     """Returns the characters [start, end) that `find_answer` finds, with the text behind a letter
     that is another option's, and with the lines behind it that list more letters.
     """
@@ -78,7 +89,9 @@ def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) 
 
 
 def comparable_answers(
-    answers: Sequence[str], question: str = "", columns: Mapping[str, Any] | None = None
+    answers: Sequence[str],
+    question: str = "",
+    columns: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Returns people's answers in the form of `answer_in`."""
     options = options_for(answers, question, columns or {})
@@ -109,7 +122,11 @@ def options_for(
     return options
 
 
-def with_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
+def with_option(
+    answer: str,
+    options: Mapping[str, str],
+    question: str = "",
+) -> str:
     """Returns "A (a kettle), B (a lamp)" for an answer that names them, else the answer."""
     labels = _labels_named(answer, options, question)
     if not labels:
@@ -117,7 +134,11 @@ def with_option(answer: str, options: Mapping[str, str], question: str = "") -> 
     return ", ".join(f"{label} ({options[label]})" for label in labels)
 
 
-def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str:
+def label_of(
+    answer: str,
+    options: Mapping[str, str],
+    question: str = "",
+) -> str:
     """Returns the labels of the options that an answer names, as "A, B", else the answer. Letters
     stand for numbers, as a part of several options is no answer, and a part of a number is.
     """
@@ -130,7 +151,11 @@ def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str
     return ", ".join(labels)
 
 
-def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
+def _claimed(
+    answer: str,
+    answers: Sequence[str],
+    question: str,
+) -> str:
     """Returns "yes", "no" or "0" where a sentence says so, "" where none does."""
     kind = kind_of(answers)
     if kind not in (BINARY, COUNTED) or not answers:

@@ -78,7 +78,11 @@ def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(repr(columns.get(name)) for name in COLUMNS)
 
 
-def named_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
+def named_option(
+    answer: str,
+    options: Mapping[str, str],
+    question: str = "",
+) -> str:
     """Returns the label of the one option that an answer names, "" where it names none or several,
     doubts, or says more.
 
@@ -114,7 +118,11 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     return label
 
 
-def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
+def named_options(
+    answer: str,
+    options: Mapping[str, str],
+    question: str = "",
+) -> tuple[str, ...]:
     """Returns the labels of the options that an answer names, in the options' order. () where it
     doubts, says more, or puts another option's text behind a label.
     """
@@ -226,7 +234,11 @@ def _are_numbered(options: Mapping[str, str]) -> bool:
     return next(iter(options), "").isdigit()
 
 
-def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bool:
+def is_mislabelled(
+    following: str,
+    label: str,
+    options: Mapping[str, str],
+) -> bool:
     """Whether the text behind a label is that of another option: "B. a kettle"."""
     line, _, _ = following[:MOST_OPTION_CHARACTERS].strip().partition("\n")
     words = _lemmas(tokens_of(line))
@@ -367,7 +379,9 @@ def _name_of(label: re.Match[str]) -> str:
 
 
 def _options_in_list(
-    text: str, labels: Sequence[re.Match[str]], style: Sequence[str]
+    text: str,
+    labels: Sequence[re.Match[str]],
+    style: Sequence[str],
 ) -> dict[str, str]:
     """Returns the options of the last list whose labels follow each other from the first on, {}
     where one of them has no text.

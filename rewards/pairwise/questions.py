@@ -133,7 +133,13 @@ def ask_score(prompts: Texts, evidence: Shown, text: str) -> Question:
 
 
 def question_of(
-    evidence: Shown, probe: Any, before: str, template: str, after: str, longest: str, **texts: str
+    evidence: Shown,
+    probe: Any,
+    before: str,
+    template: str,
+    after: str,
+    longest: str,
+    **texts: str,
 ) -> Question:
     """Returns the question with the filled template between `before` and `after`.
 

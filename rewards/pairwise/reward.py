@@ -166,7 +166,12 @@ class PairwiseReward(RowReward):
         read = tokens_in(question.messages[0]["content"])
         return Cost(count, read * count, written * count, exact, how)
 
-    def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
+    def lacks(
+        self,
+        missing: str,
+        where: str,
+        present: Sequence[str],
+    ) -> ValueError:
         """Returns the error for missing columns. Where evidence is missing it names the option of
         rows of plain text.
         """
@@ -338,7 +343,10 @@ class PairwiseReward(RowReward):
         return contests
 
     def _verdict(
-        self, number: int, contests: Sequence[Contest], strengths: dict[str, float]
+        self,
+        number: int,
+        contests: Sequence[Contest],
+        strengths: dict[str, float],
     ) -> Verdict:
         """Returns the verdict from the sample's own contests, in which it may be on either side.
 

@@ -93,7 +93,9 @@ class PairVotes:
 
 
 def cast(
-    judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = VOTE_SCALE
+    judge: Judge,
+    questions: Sequence[Question | Failure],
+    scale: Sequence[str] = VOTE_SCALE,
 ) -> list[PairVotes]:
     """Returns the votes on every pair, in order, from one call in which equal questions are asked
     once.

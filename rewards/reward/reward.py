@@ -124,7 +124,12 @@ class Reward:
         reason = first.note or first.status.value
         return f"{self.__name__}, which reads {reads}, says {reason!r}"
 
-    def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
+    def lacks(
+        self,
+        missing: str,
+        where: str,
+        present: Sequence[str],
+    ) -> ValueError:
         """Returns the error for a missing column.
 
         missing: as `missing_column` quotes it. where: what the message calls the data. present: its
@@ -172,7 +177,11 @@ class Reward:
         return [verdict.score for verdict in verdicts]
 
     def compute(
-        self, *, predictions: Sequence[Any], references: Any = None, **columns: Any
+        self,
+        *,
+        predictions: Sequence[Any],
+        references: Any = None,
+        **columns: Any,
     ) -> dict[str, Any]:
         """Returns what `compute` of a metric of Hugging Face's `evaluate` does: `{"score": 0.84,
         "parts": {"f1": 0.84}, "statuses": {"ok": 2}}`, with the means of the scores and parts.
@@ -262,7 +271,10 @@ class Reward:
             )
 
     def read_samples(
-        self, prompts: Sequence[Any] | None, completions: Sequence[Any] | None, **columns: Any
+        self,
+        prompts: Sequence[Any] | None,
+        completions: Sequence[Any] | None,
+        **columns: Any,
     ) -> list[Sample]:
         """Returns a Sample per completion.
 

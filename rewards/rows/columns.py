@@ -64,7 +64,9 @@ def picture_key(names: Mapping[Any, str], present: Container[str]) -> str:
 
 
 def without_missing(
-    row: dict[str, Any], missing: Counter[str], names: Mapping[Any, str] = OWN_NAMES
+    row: dict[str, Any],
+    missing: Counter[str],
+    names: Mapping[Any, str] = OWN_NAMES,
 ) -> dict[str, Any]:
     """Returns the row with None for a text in MISSING or MARKED, in the columns that are read, and
     counts them by key.

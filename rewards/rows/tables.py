@@ -56,7 +56,9 @@ def is_table(source: str | Path) -> bool:
 
 
 def read_table(
-    source: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None
+    source: str | Path,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields each row with the name of its place.
 
@@ -70,7 +72,9 @@ def read_table(
 
 
 def table_rows(
-    source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
+    source: Rows,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> Iterator[TableRow]:
     """Yields the first `limit` rows. columns: our names, and the source's names for them.
 
@@ -135,7 +139,11 @@ def row_id(row: Mapping[str, Any], number: int) -> str:
     return str(name)
 
 
-def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any] | str:
+def _renamed(
+    row: dict[str, Any],
+    columns: Mapping[str, str],
+    where: str,
+) -> dict[str, Any] | str:
     """Returns the row with our names too, or why it has none of them."""
     ours = {}
     for name, key in columns.items():

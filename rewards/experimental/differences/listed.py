@@ -122,7 +122,10 @@ def _plain(text: str) -> tuple[str, Sequence[int]]:
 
 
 def find_words(
-    words: Sequence[str], plain: str, origin: Sequence[int], used: Collection[Any] = ()
+    words: Sequence[str],
+    plain: str,
+    origin: Sequence[int],
+    used: Collection[Any] = (),
 ) -> Place | None:
     """Returns where the words first stand in a row outside the `used` places, or None. plain,
     origin: of `_plain`.
