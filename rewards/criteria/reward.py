@@ -39,6 +39,7 @@ from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 CRITERION_WORDS = 12  # of a criterion, as `cost` assumes
+MIDDLE_RATING = 3  # of 1 to 5; a text meets a criterion that is rated above it
 CRITERIA_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^[^\S\n]*+\d++[.)]\s++", re.MULTILINE)
 
@@ -79,11 +80,17 @@ class CriteriaReward(JudgedReward):
         judged_part: str | None = None,
     ) -> None:
         super().__init__(
-            judge, evidence=evidence, mode=mode, spans=spans, name=name, judged_part=judged_part
+            judge,
+            evidence=evidence,
+            mode=mode,
+            spans=spans,
+            name=name,
+            judged_part=judged_part,
         )
         check_choice("form", form, ("pointwise", "pairwise"))
         self.form = form
         self.prompts = read_texts(prompts, CRITERIA_PROMPTS_FILE)
+        # the pairwise metric's texts on the picture, the context and the request are used here too
         self.pair = load_pairwise_prompts()
         texts = repr((self.prompts, self.pair))
         self.wording = sha256(texts.encode()).hexdigest()[:16]
@@ -96,6 +103,7 @@ class CriteriaReward(JudgedReward):
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns the cost of one completion of a row with CRITERIA criteria."""
+        # the prompt of such a row, with as many words in place of its texts
         text = " ".join(["word"] * round(words))
         criterion = " ".join(["word"] * CRITERION_WORDS)
         if self.form == "pairwise":
@@ -125,7 +133,8 @@ class CriteriaReward(JudgedReward):
         number.
         """
         if self.form == "pairwise":
-            verdicts: list[Raw] = _votes().vote(self.judge, self.prompts, self.pair, rows, shown)
+            votes = _votes()
+            verdicts: list[Raw] = votes.vote(self.judge, self.prompts, self.pair, rows, shown)
             return verdicts
         return super().rate(rows, shown)
 
@@ -135,14 +144,15 @@ class CriteriaReward(JudgedReward):
         text = judged(sample)
         questions = []
         for criterion in read_criteria(sample.criteria):
-            questions.append(ask_criterion(self.prompts, self.pair, shown, text, criterion))
+            question = ask_criterion(self.prompts, self.pair, shown, text, criterion)
+            questions.append(question)
         return questions
 
     def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> Raw:
         """Returns the verdict of the criteria's mean rating, and how many characters at the end of
         the text the judge did not read. One failure fails it.
 
-        `met` is the share of criteria rated above 3.
+        `met` is the share of criteria rated above MIDDLE_RATING.
         """
         ratings: list[Rating] = []
         for number, answer in enumerate(answers, start=1):
@@ -150,6 +160,7 @@ class CriteriaReward(JudgedReward):
                 note = f"criterion {number}: {answer.message}"
                 return Verdict(None, answer.status, note=note), 0
             ratings.append(answer)
+        # the parts are in the judge's unit, 1 to 5, and the scores in that of a verdict, 0 to 1
         steps = len(RATING_SCALE) - 1
         parts: dict[str, float] = {}
         scores = []
@@ -157,7 +168,7 @@ class CriteriaReward(JudgedReward):
             parts[f"criterion_{number}"] = rating.mean
             score = (rating.mean - 1) / steps
             scores.append(min(max(score, 0.0), 1.0))  # the mean of shares can round beyond 1 to 5
-        met = [rating for rating in ratings if rating.mean > 3]
+        met = [rating for rating in ratings if rating.mean > MIDDLE_RATING]
         parts["met"] = len(met) / len(ratings)
         mean_score = sum(scores) / len(scores)
         # only what was read for every criterion counts as read
@@ -195,6 +206,7 @@ def ask_criterion(
     prompts: of prompts.yaml in this folder. pair: of the pairwise one, which has the texts on the
     picture, the context and the request.
     """
+    # neither the text nor the criterion may spell a line of any part of the prompt
     marks = marks_in(*pair.values(), *prompts.values())
     both = {**pair, **prompts}
     before = head(prompts["instructions"], both, evidence)

@@ -234,7 +234,8 @@ def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
     lines = []
     for level, text in zip(LEVEL_NAMES, criterion.levels, strict=True):
         meaning = fill(text, **task)
-        lines.append(fill(layout.level, level=level, text=meaning, **task))
+        line = fill(layout.level, level=level, text=meaning, **task)
+        lines.append(line)
     # `fill` does not look into values, so texts with {noun} are filled before they go into others
     question = fill(criterion.question, **task)
     levels = "\n".join(lines)
@@ -271,9 +272,11 @@ def show(
 
     Raises NotApplicable for a row that lacks it.
     """
+    # in the other tasks a box would point at something that the text need not be about
     box = sample.bbox if name == "reg" else None
     images, context = seen(sample, evidence, box)
-    return Shown(task, images, context, (sample.question or "").strip())
+    question = (sample.question or "").strip()
+    return Shown(task, images, context, question)
 
 
 def ask_rating(
@@ -325,8 +328,10 @@ def _around_the_text(layout: Layout, parts: dict[str, str]) -> tuple[str, str]:
     parts: the filled part of each name in the layout's order but the text. Empty ones leave no gap.
     """
     place = layout.order.index("text")
-    above = [parts[name] for name in layout.order[:place] if parts[name]]
-    below = [parts[name] for name in layout.order[place + 1 :] if parts[name]]
+    names_above = layout.order[:place]
+    names_below = layout.order[place + 1 :]
+    above = [parts[name] for name in names_above if parts[name]]
+    below = [parts[name] for name in names_below if parts[name]]
     # Without such a line the empty string still sets the text off by a blank line.
     begin = ""
     if layout.begin:
@@ -345,15 +350,17 @@ def _evidence_part(layout: Layout, criterion: Criterion, evidence: Shown) -> str
     It may be "" with a prompts file of your own, in which `picture` is empty.
     """
     words = evidence.task
+    marks = layout.marks
     if not criterion.sees:
         return fill(layout.alone, **words)
+    # rows write the context and the question, so these are masked
     if evidence.context:
-        part = fill_masked(layout.context, layout.marks, context=evidence.context, **words)
+        part = fill_masked(layout.context, marks, context=evidence.context, **words)
     else:
         part = fill(layout.picture, **words)
     if not evidence.question:
         return part
-    question = fill_masked(layout.question, layout.marks, question=evidence.question, **words)
+    question = fill_masked(layout.question, marks, question=evidence.question, **words)
     if not part:
         return question
     return f"{part}\n\n{question}"

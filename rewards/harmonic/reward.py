@@ -100,8 +100,14 @@ class HarmonicReward(JudgedReward):
         judged_part: str | None = None,
     ) -> None:
         super().__init__(
-            judge, evidence=evidence, mode=mode, spans=spans, name=name, judged_part=judged_part
+            judge,
+            evidence=evidence,
+            mode=mode,
+            spans=spans,
+            name=name,
+            judged_part=judged_part,
         )
+        # an invalid option is refused before the second judge is made
         self.prompts = load_harmonic_prompts(prompts)
         check_known("task", [task], self.prompts.tasks)
         check_weighting(gamma)
@@ -123,6 +129,7 @@ class HarmonicReward(JudgedReward):
         names_of_parts = [name for name in names if name != "overall"]
         self.main_parts = ("overall", *names_of_parts)
         self.lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
+        # criteria of a user's own file are no part of the prompts
         texts = repr((self.prompts, self.criteria))
         self.wording = sha256(texts.encode()).hexdigest()[:16]
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
@@ -144,6 +151,7 @@ class HarmonicReward(JudgedReward):
     def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns the cost of one completion: a question and one written token per criterion."""
         layout = self.prompts.layout
+        # the prompts of such a row, with as many words in place of its text
         text = " ".join(["word"] * round(words))
         evidence = Shown(self.prompts.tasks[self.task])
         read = 0.0
@@ -173,6 +181,7 @@ class HarmonicReward(JudgedReward):
         """Returns a span per sentence. verdicts: on the text, then on each sentence or on the text
         without it.
         """
+        # a verdict's parts hold all that its aggregate held
         names = [criterion.name for criterion in self.criteria]
         aggregates = [read_parts(verdict.parts, names) for verdict in verdicts]
         whole = aggregates[0]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 LEVELS = (1, 2, 3, 4, 5)
 # the std of a probability of 1e-6 on the neighbouring level; smaller ones are rounding errors
 SIGMA_FLOOR = 1e-3
+SUM_TOLERANCE = 1e-3  # by which the sum of a rating's probabilities may differ from 1
 
 Distribution = Mapping[str, float] | Mapping[int, float] | Sequence[float]
 
@@ -85,9 +86,13 @@ def parts_of_aggregate(aggregate: Aggregate) -> dict[str, float]:
 
 def read_parts(parts: Mapping[str, float], names: Sequence[str]) -> Aggregate:
     """Returns the aggregate whose parts `parts_of_aggregate` gave. names: of the criteria."""
-    weights = {name: parts[f"weight_{name}"] for name in names}
-    means = {name: parts[name] for name in names}
-    stds = {name: parts[f"{name}_std"] for name in names}
+    weights = {}
+    means = {}
+    stds = {}
+    for name in names:
+        weights[name] = parts[f"weight_{name}"]
+        means[name] = parts[name]
+        stds[name] = parts[f"{name}_std"]
     return Aggregate(parts["overall"], weights, means, stds)
 
 
@@ -112,8 +117,11 @@ def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ..
         listed = ", ".join(sorted(strange))
         raise ValueError(f"{criterion}: a rating has the levels 1 to 5, got {listed}")
     total = math.fsum(values)
-    if not (min(values) >= 0 and abs(total - 1) < 1e-3):  # also fails for NaN
+    # written so that NaN, for which every comparison is false, is refused too
+    is_distribution = min(values) >= 0 and abs(total - 1) < SUM_TOLERANCE
+    if not is_distribution:
         raise ValueError(f"{criterion}: probabilities are at least 0 and sum to 1, got {values}")
+    # a judge's logprobs are rounded, and the formulas need a sum of 1
     return tuple(p / total for p in values)
 
 
@@ -179,4 +187,6 @@ def overall(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
 
 def unit(rating: float) -> float:
     """Returns a rating of 1 to 5 as a score of 0 to 1: 3 gives 0.5."""
-    return (rating - LEVELS[0]) / (LEVELS[-1] - LEVELS[0])
+    lowest = LEVELS[0]
+    highest = LEVELS[-1]
+    return (rating - lowest) / (highest - lowest)

@@ -69,6 +69,7 @@ def parts_of_contests(outcomes: Sequence[int], contests: Sequence[Contest]) -> d
     for name, outcome in OUTCOMES.items():
         parts[name] = outcomes.count(outcome) / len(outcomes)
     parts["failed_pairs"] = 1 - len(outcomes) / len(contests)
+    # contests that were decided without a judge have no votes
     votes = [contest.votes for contest in contests if contest.votes]
     parts["orders_disagree"] = 0.0
     if votes:

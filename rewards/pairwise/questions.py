@@ -89,13 +89,15 @@ def head(instructions: str, prompts: Texts, evidence: Shown) -> str:
     marks = marks_in(*prompts.values())
     pieces = [instructions]
     if evidence.context:
-        pieces.append(fill_masked(prompts["context"], marks, context=evidence.context))
+        context = fill_masked(prompts["context"], marks, context=evidence.context)
+        pieces.append(context)
     elif evidence.images:
         pieces.append(prompts["picture"])
     elif not evidence.only_request:
         pieces.append(prompts["unseen"])
     if evidence.request:
-        pieces.append(fill_masked(prompts["request"], marks, request=evidence.request))
+        request = fill_masked(prompts["request"], marks, request=evidence.request)
+        pieces.append(request)
     return "\n\n".join(pieces) + "\n\n"
 
 
@@ -117,6 +119,7 @@ def ask_pair(
     if ending:
         after = f"\n\n{ending}{after}"
     longer = "first" if len(first) >= len(second) else "second"
+    # a judge that does not read prose compares the texts as they are, and the prompt masks them
     probe = PairProbe(evidence.request, first, second, evidence.context, criteria)
     marks = marks_in(*prompts.values())
     texts = {"first": mask(first, marks), "second": mask(second, marks)}

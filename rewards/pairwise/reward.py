@@ -135,6 +135,7 @@ class PairwiseReward(RowReward):
 
         The completions of a group of GROUP share their questions.
         """
+        # the prompt of such a row, with as many words in place of its texts
         text = " ".join(["word"] * round(words))
         nothing = Shown("", only_request=self.evidence == "prompt")
         question = ask_pair(self.prompts, nothing, text, text)
@@ -176,6 +177,7 @@ class PairwiseReward(RowReward):
         rows of plain text.
         """
         error = super().lacks(missing, where, present)
+        # where evidence is missing, `missing` names all columns that could hold it
         if self.evidence == "picture" and "'context'" in missing:
             message = str(error).removesuffix(".")
             return ValueError(f"{message}; evidence=prompt compares texts by the prompt alone.")
@@ -202,7 +204,7 @@ class PairwiseReward(RowReward):
             return
         evidence: dict[int, Shown] = {}
         for number, sample in enumerate(samples):
-            with suppress(NotApplicable):
+            with suppress(NotApplicable):  # such a row is compared with none
                 evidence[number] = self.show(sample)
         sizes = sorted({len(group) for group in self._groups(evidence)})
         # a completion alone cannot be compared; different sizes come from a cut through a group
@@ -367,6 +369,7 @@ class PairwiseReward(RowReward):
                 outcome = -outcome
             outcomes.append(outcome)
         if not outcomes:
+            # the first failure stands for all
             votes = [contest.votes for contest in contests if contest.votes]
             failure = next(pair.failure for pair in votes if pair.failure)
             note = f"no pair could be judged: {failure.message}"

@@ -107,6 +107,7 @@ class JudgedReward(RowReward):
                     f"the scale of {name} is {list(scale)}: give two tokens or more, the worst "
                     "first."
                 )
+            # all that decides an answer beside the judge
             wording = repr((prompt, tuple(scale), max_tokens))
             self.wording = sha256(wording.encode()).hexdigest()[:16]
             self.marks = marks_in(prompt, CONTEXT)
@@ -130,6 +131,7 @@ class JudgedReward(RowReward):
         assert self.prompt is not None
         _, sample, _ = row
         images, context, values = shown
+        # the texts of the placeholders, such that none of them can end the prompt's own parts
         texts = {}
         for name, text in {**values, "completion": judged(sample)}.items():
             text = mask(text, self.marks)

@@ -141,6 +141,7 @@ def outside(
     within = text[start:end].strip()
     if not within:
         return []
+    # its first character that is no white space
     start = text.index(within[0], start)
     return [Unread(start, start + len(within), kind)]
 
@@ -227,7 +228,7 @@ def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
     """
     spans = _as_written(verdict.spans, reading, sample.completion)
     missed = verdict.missed
-    if missed:
+    if missed:  # a reference is read anew only where there is something to move
         reference = sample.references[verdict.reference]
         missed = _as_written(missed, read_text(reference), reference)
     note = verdict.note

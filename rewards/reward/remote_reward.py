@@ -90,7 +90,7 @@ class RemoteReward(Reward):
         super().__init__(name)
         self.server = http.Server.at(url, "the reward's url")
         self.deadline: float = deadline
-        self.decided_by = ""
+        self.decided_by = ""  # "" until the server was asked
 
     def reader(self) -> str:
         """Returns the metric, judge and parser there, asked once.
@@ -189,6 +189,7 @@ class RemoteReward(Reward):
         async with Client(
             self.server, read_verdicts, MOST_ANSWER_BYTES, self.deadline, UNDER_WAY
         ) as client:
+            # once, and again for the halves of requests that were refused for one of their rows
             while parts:
                 asks = [partial(client.post, "/score", {"rows": part}) for _, part in parts]
                 seconds_left = end - time.monotonic()
@@ -221,7 +222,7 @@ class RemoteReward(Reward):
         client: Client[list[Verdict]],
     ) -> list[Verdict]:
         """Returns the verdicts of an answer on `count` rows."""
-        if answer is None:
+        if answer is None:  # the deadline has passed
             failure = too_late(self.server.url, self.deadline, client)
         elif isinstance(answer, Busy):
             failure = still_busy(self.server.url, answer)
@@ -240,6 +241,7 @@ def read_description(status: int, content: bytes) -> Description | Refused | Bus
     try:
         return Description.model_validate_json(content)
     except ValueError as error:
+        # an error of the server or of a proxy, or something else that answers there
         return trouble(status, content) or Refused(status, http.legible(str(error)))
 
 

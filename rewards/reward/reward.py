@@ -216,9 +216,11 @@ class Reward:
         **columns: Any,
     ) -> tuple[list[Sample], list[Verdict]]:
         """Does what `__call__` does, and returns the samples and their verdicts."""
+        # only these two raise: what a judge does is a verdict
         samples = self.read_samples(prompts, completions, **columns)
         self.check_groups(samples)
         verdicts = self.judge_samples(samples)
+        # the log says what TRL, which gets numbers alone, cannot
         self.name_unread(samples, verdicts)
         self.name_failure(verdicts)
         if log_metric is not None:
@@ -287,7 +289,6 @@ class Reward:
             )
         if prompts is None:
             prompts = [""] * len(completions)
-
         lists = _value_lists(columns, len(completions))
         missing = self.missing_column(columns)
         if missing:
@@ -341,7 +342,9 @@ class Reward:
             if len(samples) == 1:
                 return [_failed(error)]
         else:
+            # outside of the `try`: a list of a wrong shape is no row's fault
             return _checked(verdicts, samples)
+        # one of several samples may be to blame
         until = time_for_more(begun)
         if self.by_batch:
             return self._without_raising(samples, until)
@@ -387,6 +390,7 @@ def _value_lists(columns: Mapping[str, Any], count: int) -> dict[str, list[Any]]
     """
     lists: dict[str, list[Any]] = {}
     for name, values in columns.items():
+        # a text and a mapping are iterable, and one value each
         if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
             lists[name] = list(values)
     for name in READ - lists.keys():
@@ -475,16 +479,18 @@ def summarise(verdicts: Sequence[Verdict], samples: Sequence[Sample] = ()) -> di
     """
     if not verdicts:
         return {}
+    count = len(verdicts)
     summary = mean_parts(verdicts)
     if samples:
         summary["not_read"] = _not_read(samples, verdicts).share
     counts = Counter(verdict.status for verdict in verdicts)
     failed = sum(counts[status] for status in Status if status.failed)
-    summary["failed_fraction"] = failed / len(verdicts)
-    summary["empty_fraction"] = counts[Status.EMPTY] / len(verdicts)
+    summary["failed_fraction"] = failed / count
+    summary["empty_fraction"] = counts[Status.EMPTY] / count
+    # a status that no verdict has is 0, so that every step of a run has the same keys
     for status in Status:
         if status not in (Status.OK, Status.EMPTY):
-            summary[f"unscored_fraction/{status}"] = counts[status] / len(verdicts)
+            summary[f"unscored_fraction/{status}"] = counts[status] / count
     return summary
 
 
@@ -502,7 +508,10 @@ def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
     for verdict in verdicts:
         for part, value in verdict.parts.items():
             values.setdefault(part, []).append(value)
-    return {part: sum(column) / len(column) for part, column in sorted(values.items())}
+    means = {}
+    for part, values_of_part in sorted(values.items()):
+        means[part] = sum(values_of_part) / len(values_of_part)
+    return means
 
 
 def feedback(sample: Sample, verdict: Verdict) -> str:

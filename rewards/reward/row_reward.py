@@ -92,6 +92,7 @@ class RowReward(PlainTextReward):
         """
         if not super().shows_pictures(sample):
             return False
+        # `check` and not `show`, which would open the pictures
         try:
             self.check(sample)
         except NotApplicable:
@@ -245,7 +246,7 @@ def at_most(places: Sequence[Place]) -> list[Place]:
     count = min(len(places), MOST_SENTENCES)
     if not count:
         return []
-    # where each of `count` runs of sentences begins, all as long as can be
+    # where each of `count` runs of sentences begins; their lengths differ by one at most
     cuts = [number * len(places) // count for number in range(count + 1)]
     joined = []
     for first, behind in pairwise(cuts):
