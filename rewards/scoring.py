@@ -132,9 +132,7 @@ def score_rows(
         earlier = Earlier(lines, FAILED)
         strangers = earlier.strangers(marks, ids)
         if strangers:
-            input_rows = f"the {len(rows)} rows taken of {source}"
-            first_id = lines[strangers[0]]["id"]
-            raise _other_rows(output, len(strangers), first_id, input_rows)
+            raise _other_rows(output, strangers, lines, f"the {len(rows)} rows taken of {source}")
         places = earlier.places_of(marks)
         in_order = _drop_others(places, rows, lines)
         if reward.by_batch and (places < 0).any():
@@ -147,8 +145,7 @@ def score_rows(
         failed = np.zeros(len(waiting), dtype=bool)
         if not reward.by_batch:
             failed = np.isin(marks[waiting], earlier.failed)
-        scored_before = len(rows) - len(waiting)
-        done = scored_before
+        done = len(rows) - len(waiting)
         progress(done, len(rows))
         for chunk in _in_chunks(reward, rows, waiting[~failed], waiting[failed]):
             texts: list[str] = []
@@ -175,7 +172,7 @@ def score_rows(
     again = int(earlier.knows(marks[waiting], ids[waiting]).sum())
     return Summary(
         rows=len(rows),
-        kept=scored_before,
+        kept=len(rows) - len(waiting),
         asked_again=again,
         new=len(waiting) - again,
         scored=tally.scored,
@@ -259,15 +256,16 @@ def _known_by(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers
 
 def _other_rows(
     output: Path,
-    count: int,
-    name: str,
+    strangers: Sequence[int],
+    lines: Sequence[Line],
     input_rows: str,
 ) -> ValueError:
     """Returns the error for an output with scores of rows that the input has not.
 
-    count: of them. name: the id of the first. input_rows: the input in words.
+    strangers: the places of their lines. input_rows: the input in words.
     """
-    reason = f"{count}, such as {name!r}, are not among {input_rows}"
+    first_id = lines[strangers[0]]["id"]
+    reason = f"{len(strangers)}, such as {first_id!r}, are not among {input_rows}"
     return ValueError(f"{output} holds the verdicts of other rows ({reason}): {REMEDY}")
 
 
