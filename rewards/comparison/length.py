@@ -85,7 +85,7 @@ def control_length(
     # 1 where ours is the longer, 0 where it is the shorter, 0.5 for equal lengths
     longer = 0.5 * (1 + np.sign(difference))
     shorter = 1 - longer
-    groups = _numbered(names)
+    groups = _numbers_of_names(names)
     wins = per_prompt(won, groups)
     counts = per_prompt(np.ones_like(won), groups)
     raw_interval = share_interval(wins, counts)
@@ -115,7 +115,7 @@ def control_length(
     )
 
 
-def _numbered(names: Sequence[Hashable]) -> NDArray[np.int64]:
+def _numbers_of_names(names: Sequence[Hashable]) -> NDArray[np.int64]:
     """Returns each name's number from 0, in the order in which names come first."""
     numbers: dict[Hashable, int] = {}
     for name in names:

@@ -90,7 +90,7 @@ def named_option(
     """
     plain = plain_answer(answer)
     claims = asserted(pieces_of(plain, _option_words(options)))
-    words = _words_of(claims)
+    words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ""
     # what it says by labels, and what by the options' texts
@@ -139,7 +139,7 @@ def named_options(
         return tuple(named)
     # labels and texts in sentences: "Both A (a kettle) and B."
     claims = asserted(pieces_of(plain, _option_words(options)))
-    words = _words_of(claims)
+    words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ()
     labels = _labels_of(only(plain, claims), options)
@@ -162,7 +162,7 @@ def named_options(
     return tuple(label for label in options if label in chosen)
 
 
-def _words_of(pieces: Sequence[Piece]) -> list[str]:
+def _words_of_pieces(pieces: Sequence[Piece]) -> list[str]:
     """Returns the words of all pieces."""
     words: list[str] = []
     for piece in pieces:
@@ -366,14 +366,14 @@ def _in_question(question: str) -> dict[str, str]:
     text = unicodedata.normalize("NFKC", spaced).replace("**", "")
     labels = list(_LABEL.finditer(text))
     for style in _STYLES:
-        in_style = [label for label in labels if _name_of(label) in style]
+        in_style = [label for label in labels if _name_of_label(label) in style]
         options = _options_in_list(text, in_style, style)
         if len(options) > 1:
             return options
     return {}
 
 
-def _name_of(label: re.Match[str]) -> str:
+def _name_of_label(label: re.Match[str]) -> str:
     """Returns the letter or number of a match of _LABEL: "A" of "(A)" and of "A."."""
     return label[1] or label[2]
 
@@ -390,7 +390,7 @@ def _options_in_list(
     """
     run: list[re.Match[str]] = []
     for label in labels:
-        name = _name_of(label)
+        name = _name_of_label(label)
         if run and len(run) < len(style) and name == style[len(run)]:
             run.append(label)
         elif name == style[0] and len(run) < 2:
@@ -407,7 +407,7 @@ def _options_in_list(
             end = ending.start()
         option = text[label.end() : end].strip()
         # without the comma, "and" or "or" that joins it to the next one
-        options[_name_of(label)] = _JOINT_AT_END.sub("", option)
+        options[_name_of_label(label)] = _JOINT_AT_END.sub("", option)
     if not all(options.values()):
         return {}
     return options
