@@ -14,4 +14,5 @@ NAMES = ("criteria", "differences", "harmonic", "lave", "pairwise", "posh", "rem
 def check_metric(name: str) -> None:
     """Raises ValueError for what is neither one of NAMES nor FILE.py:NAME."""
     if not is_custom(name) and name not in NAMES:
-        raise ValueError(f"{unknown('metric', name, NAMES)} A metric of your own is FILE.py:NAME.")
+        message = unknown("metric", name, NAMES)
+        raise ValueError(f"{message} A metric of your own is FILE.py:NAME.")

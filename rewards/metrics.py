@@ -31,7 +31,11 @@ METRICS: dict[str, type[Reward]] = {
 }
 
 
-def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> Reward:
+def build_reward(
+    metric: str,
+    judge: Judge | None,
+    options: dict[str, Any],
+) -> Reward:
     """Returns the metric with this judge and these options.
 
     metric: one of METRICS, `remote`, or FILE.py:NAME (custom_file.py). NAME is a class, which gets
@@ -42,23 +46,33 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
     judge.
     """
     check_metric(metric)
-    known = {**METRICS, "remote": RemoteReward}  # by `spanreward serve` elsewhere
-    kind = custom_part(metric, Reward, options) if is_custom(metric) else known[metric]
-    if isinstance(kind, Reward):
+    kind: Any
+    if is_custom(metric):
+        kind = custom_part(metric, Reward, options)
+    elif metric == "remote":  # by `spanreward serve` elsewhere
+        kind = RemoteReward
+    else:
+        kind = METRICS[metric]
+    if isinstance(kind, Reward):  # a reward that `@reward` made
         return kind
     parameters = inspect.signature(kind).parameters
     valid = [name for name in parameters if name != "judge"]
     check_known(f"option of {metric}", options, valid)
-    given: dict[str, Any] = {"judge": judge} if "judge" in parameters else {}
-    if judge is None and given:
-        raise ValueError(
-            f"{metric} asks a judge, and none is named: --judge match needs no model "
-            "(docs/judges.md)."
-        )
+    arguments: dict[str, Any] = {}
+    if "judge" in parameters:
+        if judge is None:
+            raise ValueError(
+                f"{metric} asks a judge, and none is named: --judge match needs no model "
+                "(docs/judges.md)."
+            )
+        arguments["judge"] = judge
+    # a class of one's own may need a name, as Reward does: that of the class
     if "name" in parameters and parameters["name"].default is inspect.Parameter.empty:
-        given["name"] = kind.__name__.removesuffix("Reward").lower()
+        arguments["name"] = kind.__name__.removesuffix("Reward").lower()
+    arguments.update(options)
     try:
-        return kind(**{**given, **options})
+        reward: Reward = kind(**arguments)
+        return reward
     except (OSError, ImportError, TypeError, KeyError, yaml.YAMLError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ValueError(f"{metric} cannot be made with {options}: {reason}") from error

@@ -39,22 +39,30 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
     if name not in METRICS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     file = os.environ.get("SPANREWARD_FILE")
-    given: dict[str, Any] = (read_yaml_file(Path(file)) or {}) if file else {}
-    check_known(f"key in {file}:", given, KEYS)
-    judge = os.environ.get("SPANREWARD_JUDGE") or given.get("judge", "match")
-    reward = build_reward(
-        name, _judge(judge, json.dumps(given.get("judge_options", {}))), given.get("options", {})
-    )
-    columns: dict[str, str] = given.get("columns", {})
+    settings: dict[str, Any] = {}
+    if file:
+        settings = read_yaml_file(Path(file)) or {}  # an empty file is None
+    check_known(f"key in {file}:", settings, KEYS)
+    judge_name = os.environ.get("SPANREWARD_JUDGE") or settings.get("judge", "match")
+    judge_options = json.dumps(settings.get("judge_options", {}))
+    judge = _judge(judge_name, judge_options)
+    reward = build_reward(name, judge, settings.get("options", {}))
+    columns: dict[str, str] = settings.get("columns", {})
 
     def call(
         prompts: Sequence[Any] | None = None,
         completions: Sequence[Any] | None = None,
         **named: Any,
     ) -> list[float | None]:
-        instead = {"reference": named["solution"]} if "solution" in named else {}
-        read = {ours: named[theirs] for ours, theirs in columns.items() if theirs in named}
-        return reward(prompts, completions, **{**instead, **named, **read})
+        # `solution` stands for a missing `reference`, and the file's own columns for both
+        values: dict[str, Any] = {}
+        if "solution" in named:
+            values["reference"] = named["solution"]
+        values.update(named)
+        for ours, theirs in columns.items():
+            if theirs in named:
+                values[ours] = named[theirs]
+        return reward(prompts, completions, **values)
 
     call.__name__ = reward.__name__
     call.__doc__ = f"{inspect.getdoc(type(reward))}\n\n{SET_UP}"

@@ -51,12 +51,20 @@ Line = dict[str, Any]  # of the output: a verdict with the row's id and fingerpr
 class Summary:
     """What a run of `score_file` did.
 
-    kept: the rows whose score was there. asked_again: those whose id or text was there, without a
-    score or with another text. new: the others. mean_score: over the scored rows of the whole
-    output, None if there are none. statuses: counts of every row of the output. bad_lines: (line
-    number, reason) of the rows that this run could not score. no_answers: completions that look
-    like a failure of whoever was asked, and are scored like any other. not_read: characters of the
-    completions that no judge was shown.
+    Args:
+        rows: how many rows the input has.
+        kept: the rows whose score was there.
+        asked_again: those whose id or text was there, without a score or with another text.
+        new: the others.
+        scored: the rows of the whole output that have a score.
+        statuses: counts of every row of the output.
+        bad_lines: (line number, reason) of the rows that this run could not score.
+        mean_score: over the scored rows of the whole output, None if there are none.
+        seconds: how long the run took.
+        pairs_per_second: rows that were judged in a second.
+        no_answers: completions that look like a failure of whoever was asked, and are scored like
+            any other.
+        not_read: characters of the completions that no judge was shown.
     """
 
     rows: int
@@ -115,51 +123,56 @@ def score_rows(
     """
     _check_columns(reward, rows, source)
     check_seen(reward, _samples(rows))
-    marks, ids = _known_by(rows, type(reward) not in METRICS.values())
+    reads_all_columns = type(reward) not in METRICS.values()  # a metric of one's own may
+    marks, ids = _known_by(rows, reads_all_columns)
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
     with resumed_lines(output, settings, KEYS, overwrite) as (file, lines):
+        # which line of the output is each row's, -1 for none
         earlier = Earlier(lines, FAILED)
-        others = earlier.strangers(marks, ids)
-        if others:
-            taken = f"the {len(rows)} rows taken of {source}"
-            raise _other_rows(output, len(others), lines[others[0]]["id"], taken)
+        strangers = earlier.strangers(marks, ids)
+        if strangers:
+            raise _other_rows(output, strangers, lines, f"the {len(rows)} rows taken of {source}")
         places = earlier.places_of(marks)
         in_order = _drop_others(places, rows, lines)
         if reward.by_batch and (places < 0).any():
+            # its scores depend on all rows: with one that is new they are all out of date
             places[:] = -1
             file.truncate(0)
             lines.forget()
+        # the rows without a line are judged, and a line is appended for each
         waiting = np.flatnonzero(places < 0)
         failed = np.zeros(len(waiting), dtype=bool)
         if not reward.by_batch:
             failed = np.isin(marks[waiting], earlier.failed)
-        kept = done = len(rows) - len(waiting)
+        done = len(rows) - len(waiting)
         progress(done, len(rows))
         for chunk in _in_chunks(reward, rows, waiting[~failed], waiting[failed]):
-            texts = list[str]()
+            texts: list[str] = []
             for number, row, verdict in chunk:
                 if verdict.score is None:
                     bad.append((row.number, verdict.note))
                 places[number] = len(lines) + len(texts)
-                texts.append(_text(_line(row, verdict, int(marks[number]))))
+                line = _line(row, verdict, int(marks[number]))
+                texts.append(_text(line))
             file.write("".join(texts))
             file.flush()
             lines.grow()
             done += len(texts)
             progress(done, len(rows))
         bad.sort()
+        # at the end all lines are counted, and written anew unless they are in the rows' order
         tally = _Tally()
-        written = tally.over(_in_rows_order(rows, lines, places))
+        counted = tally.over(_in_rows_order(rows, lines, places))
         if in_order and np.array_equal(places, np.arange(len(lines))):
-            deque(written, maxlen=0)
+            deque(counted, maxlen=0)  # takes them all, and holds none
         else:
-            write_texts(output, map(_text, written))
+            write_texts(output, map(_text, counted))
     seconds = time.perf_counter() - start
     again = int(earlier.knows(marks[waiting], ids[waiting]).sum())
     return Summary(
         rows=len(rows),
-        kept=kept,
+        kept=len(rows) - len(waiting),
         asked_again=again,
         new=len(waiting) - again,
         scored=tally.scored,
@@ -174,7 +187,10 @@ def score_rows(
 
 
 def score(
-    reward: Reward, rows: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
+    reward: Reward,
+    rows: Rows,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> list[dict[str, Any]]:
     """Returns each row with its verdict beside its own keys: `posh/score`, `posh/status`,
     `posh/spans` and so on, as in `Verdict.to_dict`, and each part by name, such as
@@ -189,6 +205,7 @@ def score(
             f"score takes a reward, such as PoshReward('match'), and then rows; got {reward!r:.80}."
         )
     read = read_rows(rows, columns, limit)
+    # iterating over a frame gives the names of its columns, and no rows
     if not any(row.held for row in read):
         raise ValueError(
             f"no row can be read ({read[0].sample}): of a pandas frame, give "
@@ -196,18 +213,27 @@ def score(
         )
     _check_columns(reward, read, rows if isinstance(rows, str | Path) else "the table")
     check_seen(reward, _samples(read))
-    found = []
+    scored_rows = []
     for start in range(0, len(read), CHUNK):
         chunk = read[start : start + CHUNK]
         for row, verdict in zip(chunk, _judge_rows(reward, chunk), strict=True):
-            said = verdict.to_dict()
-            said |= said.pop("parts")
-            named = {f"{reward.__name__}/{key}": value for key, value in said.items()}
-            found.append({**row.held, **named})
-    return found
+            scored_row = dict(row.held)
+            for key, value in _flat(verdict).items():
+                scored_row[f"{reward.__name__}/{key}"] = value
+            scored_rows.append(scored_row)
+    return scored_rows
+
+
+def _flat(verdict: Verdict) -> dict[str, Any]:
+    """Returns the verdict as plain data, with its parts beside its other fields."""
+    data = verdict.to_dict()
+    parts = data.pop("parts")
+    data.update(parts)
+    return data
 
 
 def _samples(rows: Iterable[InputRow]) -> Iterator[Sample]:
+    """Yields the samples of the rows that can be read."""
     for row in rows:
         if isinstance(row.sample, Sample):
             yield row.sample
@@ -217,52 +243,69 @@ def _known_by(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers
     """Returns the rows' fingerprints and ids as numbers, 16 bytes a row. A row that cannot be read
     has the fingerprint "". columns: see `fingerprint`.
     """
-    marks, ids = array("Q"), array("Q")
+    marks = array("Q")
+    ids = array("Q")
     for row in rows:
-        mark = fingerprint(row.sample, columns) if isinstance(row.sample, Sample) else ""
+        mark = ""
+        if isinstance(row.sample, Sample):
+            mark = fingerprint(row.sample, columns)
         marks.append(mark_number(mark))
         ids.append(mark_number(row.id))
     return as_numbers(marks), as_numbers(ids)
 
 
-def _other_rows(output: Path, count: int, name: str, taken: str) -> ValueError:
-    """Returns the error for an output with scores of rows that the input has not. count: of them.
-    name: the id of the first.
+def _other_rows(
+    output: Path,
+    strangers: Sequence[int],
+    lines: Sequence[Line],
+    input_rows: str,
+) -> ValueError:
+    """Returns the error for an output with scores of rows that the input has not.
+
+    strangers: the places of their lines. input_rows: the input in words.
     """
-    others = f"{count}, such as {name!r}, are not among {taken}"
-    return ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
+    first_id = lines[strangers[0]]["id"]
+    reason = f"{len(strangers)}, such as {first_id!r}, are not among {input_rows}"
+    return ValueError(f"{output} holds the verdicts of other rows ({reason}): {REMEDY}")
 
 
-def _drop_others(places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]) -> bool:
+def _drop_others(
+    places: PlaceNumbers,
+    rows: Sequence[InputRow],
+    lines: Sequence[Line],
+) -> bool:
     """Writes -1 for the place of a line that is no verdict on its row. Returns whether all others
     have their rows' ids.
     """
-    named = True
+    have_ids = True
     for number in np.flatnonzero(places >= 0):
         row = rows[number]
         line = lines[int(places[number])]
         if not _is_verdict_on(row.sample, line):
             places[number] = -1
-        elif line["id"] != row.id:
-            named = False
-    return named
+        elif line["id"] != row.id:  # a row that was moved, or renamed
+            have_ids = False
+    return have_ids
 
 
 def _line(row: InputRow, verdict: Verdict, mark: int) -> Line:
-    """mark: the number of the row's fingerprint."""
-    written = f"{mark:016x}" if isinstance(row.sample, Sample) else ""
+    """Returns the output's line of a row. mark: the number of the row's fingerprint."""
+    written = ""
+    if isinstance(row.sample, Sample):
+        written = f"{mark:016x}"
     return {"id": row.id, **verdict.to_dict(), "fingerprint": written}
 
 
 def _in_rows_order(
     rows: Sequence[InputRow], lines: Sequence[Line], places: PlaceNumbers
 ) -> Iterator[tuple[InputRow, Line]]:
+    """Yields each row with its line, which gets the row's id. places: of each row's line."""
     for row, place in zip(rows, places, strict=True):
         yield row, {**lines[int(place)], "id": row.id}
 
 
 class _Tally:
-    """What the lines of an output say together."""
+    """What the lines of an output say together, as far as they were counted."""
 
     def __init__(self) -> None:
         self.scored = 0
@@ -286,15 +329,18 @@ class _Tally:
 
 
 def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
-    readable = array("Q")
+    """Returns the completions that look like a failure of whoever was asked."""
+    readable = array("Q")  # numbers of rows, 8 bytes each
     for number, row in enumerate(rows):
         if isinstance(row.sample, Sample):
             readable.append(number)
     samples = View(rows, readable, lambda row: row.sample)
-    return no_answers(samples, View(rows, readable, lambda row: row.id))
+    ids = View(rows, readable, lambda row: row.id)
+    return no_answers(samples, ids)
 
 
 def _text(line: Line) -> str:
+    """Returns the line as it is written, with its end."""
     return json.dumps(line) + "\n"
 
 
@@ -327,7 +373,11 @@ def _is_verdict_on(sample: Sample | str, line: Line) -> bool:
     return max(ends, default=0) <= len(sample.completion)
 
 
-def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:
+def _check_columns(
+    reward: Reward,
+    rows: Sequence[InputRow],
+    source: object,
+) -> None:
     """Raises ValueError if the reward needs a column that no row has."""
     held = set[str]()
     for row in rows:
@@ -335,11 +385,9 @@ def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> 
     keys = sorted(held)
     missing = reward.missing_column(keys)
     if keys and missing:
-        needed = (
-            f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}"
-        )
         raise ValueError(
-            f"{needed}: rename the key that holds it to {missing} (on a command line --columns "
+            f"{reward.__name__} needs the key {missing} in the rows of {source}, which have "
+            f"{keys}: rename the key that holds it to {missing} (on a command line --columns "
             "OURS=THEIRS)."
         )
 
@@ -355,6 +403,8 @@ def _in_chunks(
     """
     for begin in range(0, len(fresh), CHUNK):
         yield _judged(reward, rows, fresh[begin : begin + CHUNK])
+    # The others begin with one row a chunk. A chunk that was judged doubles the next one, and of
+    # one that failed as a whole a half is asked again.
     size = 1
     alone = 0  # rows in succession that failed by themselves
     begin = 0
@@ -366,6 +416,7 @@ def _in_chunks(
             if len(chunk) > 1 and alone < DOWN:
                 size = len(chunk) // 2
                 continue
+            # where the judge is down, the rest fails in few calls
             size = 1 if alone < DOWN else CHUNK
         else:
             alone = 0
@@ -374,16 +425,22 @@ def _in_chunks(
         yield chunk
 
 
-def _judged(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> Judged:
-    chunk = [rows[number] for number in numbers.tolist()]
-    return list(zip(numbers.tolist(), chunk, _judge_rows(reward, chunk), strict=True))
+def _judged(
+    reward: Reward,
+    rows: Sequence[InputRow],
+    numbers: PlaceNumbers,
+) -> Judged:
+    """Returns the rows of these numbers with their verdicts."""
+    places = numbers.tolist()
+    chunk = [rows[place] for place in places]
+    verdicts = _judge_rows(reward, chunk)
+    return list(zip(places, chunk, verdicts, strict=True))
 
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
     """Yields each row's verdict, in order. All readable rows are judged in one batch."""
-    verdicts = iter(
-        reward.judge_samples([row.sample for row in rows if isinstance(row.sample, Sample)])
-    )
+    samples = list(_samples(rows))
+    verdicts = iter(reward.judge_samples(samples))
     for row in rows:
         if isinstance(row.sample, str):
             yield Verdict(None, Status.NOT_APPLICABLE, note=row.sample)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-Given = TypeVar("Given")
+Answer = TypeVar("Answer")
 Thing = TypeVar("Thing")
 # Asking again ends so many seconds, and so many times the seconds of the first try, after that one:
 # a judge that is gone raises for each half, maybe only after a long wait.
@@ -29,40 +29,45 @@ def time_for_more(begun: float) -> float:
     begun: when it began.
     """
     now = time.monotonic()
-    return now + AGAIN_SECONDS + TIMES_FIRST_TRY * (now - begun)
+    first_try = now - begun
+    return now + AGAIN_SECONDS + TIMES_FIRST_TRY * first_try
 
 
 def by_halves(
     things: Sequence[Thing],
-    ask: Callable[[Sequence[Thing]], Sequence[Given]],
-    failed: Callable[[Exception], Given],
+    ask: Callable[[Sequence[Thing]], Sequence[Answer]],
+    failed: Callable[[Exception], Answer],
     until: float,
-) -> list[Given]:
+) -> list[Answer]:
     """Returns an answer for each of the things, in order, after `ask` raised for all of them.
 
     Each half is asked, and of one that raises each half again. failed: returns the answer for what
-    raises alone; its error is NotAsked for what was not asked alone by `until`. For one among n
-    things that raises there are about 2 log2(n) calls more.
+    raises alone; its error is NotAsked for what was not asked alone by `until`, a time of the
+    monotonic clock. For one among n things that raises there are about 2 log2(n) calls more.
     """
-    answers: list[Given] = []
+    answers: list[Answer] = []
+    # A stack whose top is the next part in order, so that answers are appended in order.
     waiting = _halves(things)
     while waiting:
         part = waiting.pop()
         if time.monotonic() > until:
-            late = failed(NotAsked("what was asked with it failed, and there was no time for more"))
+            no_time = NotAsked("what was asked with it failed, and there was no time for more")
+            late = failed(no_time)
             answers += [late] * len(part)
             continue
         try:
-            of_part = ask(part)
-            if len(of_part) != len(part):
-                raise ValueError(f"there are {len(of_part)} answers for {len(part)} questions")
+            answers_of_part = ask(part)
+            if len(answers_of_part) != len(part):
+                raise ValueError(
+                    f"there are {len(answers_of_part)} answers for {len(part)} questions"
+                )
         except Exception as error:  # a judge or a metric of a user's own may raise anything
             if len(part) == 1:
                 answers.append(failed(error))
             else:
                 waiting += _halves(part)
         else:
-            answers += of_part
+            answers += answers_of_part
     return answers
 
 

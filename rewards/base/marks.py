@@ -20,14 +20,18 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 
 
 def mark_number(text: str) -> int:
-    """Returns what 16 hexadecimal digits say, and a hash of any other text."""
+    """Returns the number that 16 hexadecimal digits write, and a hash of any other text. It is from
+    0 to 2 ** 64 - 1.
+    """
     if _FINGERPRINT.fullmatch(text):
         return int(text, 16)
-    content = text.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big")
+    content = text.encode("utf-8", "surrogatepass")  # texts of the web hold lone surrogates
+    digest = hashlib.blake2b(content, digest_size=8).digest()
+    return int.from_bytes(digest, "big")
 
 
 def mark_numbers(texts: Iterable[str]) -> Numbers:
+    """Returns the number of each text, in order."""
     return as_numbers(array("Q", map(mark_number, texts)))
 
 
@@ -39,14 +43,19 @@ def as_numbers(values: "array[int]") -> Numbers:
 def matched(marks: Numbers, sought: Numbers) -> PlaceNumbers:
     """Returns the place in `marks` of each number sought, -1 for none. Equal numbers have a place
     each, in order.
+
+    Both are sorted and searched, so no Python object is made per number.
     """
-    of_there = np.argsort(marks, kind="stable")
-    of_wanted = np.argsort(sought, kind="stable")
-    values = sought[of_wanted]
+    marks_order = np.argsort(marks, kind="stable")
+    sought_order = np.argsort(sought, kind="stable")
+    values = sought[sought_order]
+    # the how-manieth of its equals each number sought is: 0 for the first
     ranks = np.arange(len(values)) - np.searchsorted(values, values)
-    places = np.searchsorted(marks, values, sorter=of_there) + ranks
-    ends = np.searchsorted(marks, values, side="right", sorter=of_there)
-    met = places < ends
+    # The first of a value takes the first mark with it, the second the second, until there are no
+    # more marks with it.
+    places = np.searchsorted(marks, values, sorter=marks_order) + ranks
+    ends = np.searchsorted(marks, values, side="right", sorter=marks_order)
+    has_mark = places < ends
     result = np.full(len(sought), -1, dtype=np.int64)
-    result[of_wanted[met]] = of_there[places[met]]
+    result[sought_order[has_mark]] = marks_order[places[has_mark]]
     return result

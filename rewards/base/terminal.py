@@ -29,8 +29,9 @@ class Terminal(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
+        """Yields the segments of what is printed, with their texts printable."""
         for segment in super().render(renderable, options):
-            if segment.control:
+            if segment.control:  # rich's own, such as a moved cursor, and no row's text
                 yield segment
             else:
                 yield Segment(printable(segment.text), segment.style)
@@ -40,6 +41,7 @@ class PrintableFormatter(logging.Formatter):
     """Formats a record as one that a terminal shows as it is."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Returns the record's line, with its traceback if it has one."""
         return printable(super().format(record))
 
 
@@ -62,7 +64,10 @@ def leave_interrupted(message: str) -> NoReturn:
 
 
 def guard_logs() -> None:
-    """Makes the log printable, unless somebody has set handlers."""
+    """Makes the log printable, unless somebody has set handlers.
+
+    Without a handler Python's logging writes warnings with `lastResort`.
+    """
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(PrintableFormatter())
 

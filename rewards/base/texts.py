@@ -65,9 +65,11 @@ def people(value: Any, column: str) -> tuple[str, ...]:
             answers += _in_words(entries(entry["answer"], column))
         else:
             answers.append(entry)
+    # a single number as the whole column is no list of answers, and is refused
     if isinstance(written, list | tuple):
         answers = _in_words(answers)
-    return texts_of(answers, column, 'a text, a list of texts or of {"answer": text}', value)
+    kind = 'a text, a list of texts or of {"answer": text}'
+    return texts_of(answers, column, kind, value)
 
 
 def _written_people(value: Any) -> Any:
@@ -92,10 +94,18 @@ def _in_words(answers: list[Any]) -> list[Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not is_nan(value)
+    """Whether the value is an int or a float, but not True, False or NaN."""
+    if isinstance(value, bool):  # which Python counts among the ints
+        return False
+    return isinstance(value, int | float) and not is_nan(value)
 
 
-def texts_of(listed: list[Any], column: str, kind: str, value: Any) -> tuple[str, ...]:
+def texts_of(
+    listed: list[Any],
+    column: str,
+    kind: str,
+    value: Any,
+) -> tuple[str, ...]:
     """Returns the texts that are not blank. kind: what the column holds, for the error. value: the
     column's, as it is written. Raises ValueError where an entry is no text.
     """
@@ -104,9 +114,16 @@ def texts_of(listed: list[Any], column: str, kind: str, value: Any) -> tuple[str
     return tuple(text for text in listed if text.strip())
 
 
-def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[Any]:
+def entries(
+    value: Any,
+    column: str,
+    kinds: tuple[type, ...] = (str,),
+) -> list[Any]:
     """Returns a list's entries, those of a list of such kinds within a string, or the one value; []
-    for None. Raises ValueError for a string that begins as a list and cannot be read as one.
+    for None and NaN.
+
+    `"['surfing', 'surf']"` gives `["surfing", "surf"]`, and `"[A dog]"` gives `["[A dog]"]`. Raises
+    ValueError for a string that begins as a list of texts and cannot be read as one.
     """
     if isinstance(value, np.ndarray):
         value = value.tolist()
@@ -118,11 +135,11 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
         listed = list_in(value.strip())
         if isinstance(listed, list | tuple) and all(isinstance(entry, kinds) for entry in listed):
             return list(listed)
+        # read as one text, a list that was cut off would be a reference that nothing matches
         if _LIST_TEXT.match(value) or _GAPS.match(value):
-            cure = "give the list itself, or write it as JSON"
             raise ValueError(
                 f"the column {column!r} holds a list in a string that cannot be read, "
-                f"{value!r:.80}: {cure}"
+                f"{value!r:.80}: give the list itself, or write it as JSON"
             )
     return [value]
 
@@ -136,7 +153,8 @@ def list_in(text: str) -> Any:
     """Returns the value that is the whole text, in JSON, Python or as numpy shows it; None where
     there is none.
     """
-    text = _NUMPY.sub(r"\1", text)
+    text = _NUMPY.sub(r"\1", text)  # "array([np.str_('a')])" becomes "['a']"
+    # JSON first, whose null, true and escapes Python reads otherwise or not at all
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -152,7 +170,10 @@ def list_in(text: str) -> Any:
 
 def _strings_in(text: str) -> list[str]:
     """Returns each string of a Python list: numpy writes no commas between them, and Python joins
-    such strings.
+    such strings. `"['a' 'b']"` gives `["a", "b"]`.
     """
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
+    strings = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING:
+            strings.append(ast.literal_eval(token.string))
+    return strings

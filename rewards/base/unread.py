@@ -17,8 +17,11 @@ MUCH = 0.05  # a larger share of the characters is named
 
 @dataclass(frozen=True, slots=True)
 class NotRead:
-    """characters: of all completions. unread: how many of them were not read, by kind, the most
-    first.
+    """How much of some completions was not read.
+
+    Args:
+        characters: of all completions.
+        unread: how many of them were not read, by kind, the most first.
     """
 
     characters: int
@@ -26,17 +29,21 @@ class NotRead:
 
     @classmethod
     def of(cls, characters: int, counts: Mapping[str, int]) -> Self:
-        """counts: of the characters by kind, in any order."""
-        return cls(characters, dict(sorted(counts.items(), key=lambda part: -part[1])))
+        """Returns it from the characters not read by kind, in any order."""
+        most_first = sorted(counts.items(), key=lambda part: -part[1])
+        return cls(characters, dict(most_first))
 
     @property
     def share(self) -> float:
+        """The share of the characters that was not read, 0 to 1. 0 without any characters."""
         return sum(self.unread.values()) / max(self.characters, 1)
 
     def __str__(self) -> str:
         text = f"{sum(self.unread.values()):,} of {self.characters:,} characters"
+        if not self.unread:
+            return text
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in self.unread.items())
-        return f"{text}: {kinds}" if kinds else text
+        return f"{text}: {kinds}"
 
 
 def not_read(completions: Iterable[tuple[str, Sequence[Unread]]]) -> NotRead:
@@ -46,5 +53,6 @@ def not_read(completions: Iterable[tuple[str, Sequence[Unread]]]) -> NotRead:
     for text, unread in completions:
         characters += len(text)
         for part in unread:
-            counts[part.kind] = counts.get(part.kind, 0) + part.end - part.start
+            length = part.end - part.start
+            counts[part.kind] = counts.get(part.kind, 0) + length
     return NotRead.of(characters, counts)

@@ -56,13 +56,17 @@ class NotApplicable(ValueError):
 
 def is_sound(value: Any) -> bool:
     """Whether the value is a finite number of at most LARGEST_NUMBER in absolute value."""
-    return isinstance(value, (float, int, Real)) and abs(float(value)) <= LARGEST_NUMBER
+    if not isinstance(value, (float, int, Real)):
+        return False
+    return abs(float(value)) <= LARGEST_NUMBER  # also False for NaN
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One completion with everything that a metric may read. A text, or a picture, where several
-    belong is the one.
+    """One completion with everything that a metric may read.
+
+    A single text, or a single picture, may stand where several belong: `references="A circle."` is
+    `references=("A circle.",)`.
 
     Attributes:
         prompt: the prompt's text.
@@ -79,6 +83,9 @@ class Sample:
         id: the row's id.
         columns: the row's other columns by name, for metrics of your own. They do not count when
             samples are compared.
+
+    Raises:
+        ValueError: references, answers or criteria that are no texts.
     """
 
     prompt: str
@@ -96,20 +103,29 @@ class Sample:
     columns: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        images = self.images if isinstance(self.images, (list, tuple)) else (self.images,)
+        images = self.images
+        if not isinstance(images, (list, tuple)):
+            images = (images,)
+        references = _as_texts(texts, self.references, "references")
+        answers = _as_texts(people, self.answers, "answers")
+        criteria = _as_texts(texts, self.criteria, "criteria")
+        # a frozen dataclass refuses `self.images = ...`
         object.__setattr__(self, "images", tuple(images))
-        object.__setattr__(self, "references", _several(texts, self.references, "references"))
-        object.__setattr__(self, "answers", _several(people, self.answers, "answers"))
-        object.__setattr__(self, "criteria", _several(texts, self.criteria, "criteria"))
+        object.__setattr__(self, "references", references)
+        object.__setattr__(self, "answers", answers)
+        object.__setattr__(self, "criteria", criteria)
 
 
-def _several(read: Callable[[Any, str], tuple[str, ...]], value: Any, name: str) -> tuple[str, ...]:
+def _as_texts(
+    read: Callable[[Any, str], tuple[str, ...]],
+    value: Any,
+    name: str,
+) -> tuple[str, ...]:
     """Returns the texts as a row's are read, unless they are texts already."""
-    return (
-        value
-        if isinstance(value, tuple) and all(isinstance(text, str) for text in value)
-        else read(value, name)
-    )
+    # most samples come from rows that were read: reading again would cost time, and drop blank ones
+    if isinstance(value, tuple) and all(isinstance(text, str) for text in value):
+        return value
+    return read(value, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +133,8 @@ class Span:
     """Characters [start, end) of one text, with their score and credit.
 
     Attributes:
+        start: the first character's offset, from 0.
+        end: the offset behind the last character.
         score: from 0 (wrong) to 1 (right).
         credit: what these words add to the verdict's score, negative where they cost; PoSh gives
             words rated 1 of 5 none above 0. Every span of a `component` carries its whole credit:
@@ -127,6 +145,10 @@ class Span:
         asked: False if the judge was not asked about these words because the thing they describe is
             absent ("red" in "a red hat" where there is no hat). Such a span has a score and no
             credit.
+
+    Raises:
+        ValueError: an empty range or one that starts below 0, a score outside [0, 1], and a credit
+            that is NaN, infinite or above LARGEST_NUMBER.
     """
 
     __pydantic_config__ = FORBID
@@ -145,7 +167,8 @@ class Span:
             raise ValueError(
                 f"a span needs 0 <= start < end, got start {self.start} and end {self.end}"
             )
-        if not (is_sound(self.score) and -ROUNDING <= self.score <= 1 + ROUNDING):
+        in_scale = is_sound(self.score) and -ROUNDING <= self.score <= 1 + ROUNDING
+        if not in_scale:
             raise ValueError(f"a span's score is a number from 0 to 1, got {self.score!r}")
         if not is_sound(self.credit):
             raise ValueError(
@@ -163,7 +186,14 @@ class Unread:
     """Characters [start, end) of the completion that no judge was shown, as markup goes before a
     text is judged.
 
-    kind: what they are, in words for people, such as "reasoning" (rewards/text/pieces.py has all).
+    Attributes:
+        start: the first character's offset, from 0.
+        end: the offset behind the last character.
+        kind: what they are, in words for people, such as "reasoning" (rewards/text/pieces.py has
+            all).
+
+    Raises:
+        ValueError: an empty range, or one that starts below 0.
     """
 
     __pydantic_config__ = FORBID
@@ -196,6 +226,10 @@ class Verdict:
             Scores of different parsers do not compare.
         unread: what of the completion was not read, sorted and disjoint. Empty in published modes,
             which read texts as they are.
+
+    Raises:
+        ValueError: a score that its status does not have, or lacks; a score outside [0, 1]; and a
+            part that is NaN, infinite or above LARGEST_NUMBER.
     """
 
     __pydantic_config__ = FORBID
@@ -211,15 +245,19 @@ class Verdict:
     unread: tuple[Unread, ...] = ()
 
     def __post_init__(self) -> None:
-        scored = self.status in (Status.OK, Status.EMPTY)
-        if scored != (self.score is not None):
+        has_score = self.score is not None
+        needs_score = self.status in (Status.OK, Status.EMPTY)
+        if needs_score != has_score:
             raise ValueError(
                 f"status {self.status!s} with score {self.score}: only ok and empty verdicts have "
                 "a score"
             )
-        if self.score is not None and not (is_sound(self.score) and 0.0 <= self.score <= 1.0):
-            raise ValueError(f"a score is a number in [0, 1], got {self.score!r}")
-        if wrong := {name: value for name, value in self.parts.items() if not is_sound(value)}:
+        if self.score is not None:
+            in_scale = is_sound(self.score) and 0.0 <= self.score <= 1.0
+            if not in_scale:
+                raise ValueError(f"a score is a number in [0, 1], got {self.score!r}")
+        wrong = {name: value for name, value in self.parts.items() if not is_sound(value)}
+        if wrong:
             raise ValueError(
                 f"a verdict's parts must be finite numbers of at most {LARGEST_NUMBER:g}, got "
                 f"{wrong}"
@@ -261,8 +299,11 @@ class Verdict:
 
         Raises ValueError for any other key or value.
         """
+        # As JSON, in which pydantic's strict mode takes a list for a tuple and a text for a Status.
+        # `float` writes numpy's numbers.
+        text = json.dumps(data, default=float)
         try:
-            return READER.validate_json(json.dumps(data, default=float), strict=True)
+            return READER.validate_json(text, strict=True)
         except ValidationError as error:
             raise ValueError(explained(error, "a verdict")) from None
 

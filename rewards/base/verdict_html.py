@@ -24,8 +24,15 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Characters [start, end) under the same spans. score: the lowest of these, None without.
-    notes: theirs. unread: of what kind they are where no judge was shown them, else "".
+    """Characters [start, end) of a text under the same spans.
+
+    Args:
+        start: the first character's offset.
+        end: the offset behind the last character.
+        text: the characters.
+        score: the lowest of the spans' scores, None without a span.
+        notes: those of the spans.
+        unread: of what kind the characters are where no judge was shown them, else "".
     """
 
     start: int
@@ -38,8 +45,17 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How one of five steps of score looks, on white and on black. line: a CSS border style. dash:
-    the SVG's.
+    """How one of five steps of score looks.
+
+    Args:
+        name: the step in words.
+        fill: the colour behind the words, on white.
+        edge: the colour of the line under them, on white.
+        dark_fill: the colour behind the words, on black.
+        dark_edge: the colour of the line, on black.
+        line: the line's style, as in a CSS border.
+        width: the line's width in pixels.
+        dash: the line's SVG stroke-dasharray, "" for a solid one.
     """
 
     name: str
@@ -68,30 +84,43 @@ def level(score: float) -> int:
     return int(score * (len(SHADES) - 1) + 0.5)
 
 
-def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> list[Segment]:
+def segments(
+    text: str,
+    spans: Sequence[Any],
+    unread: Sequence[Any] = (),
+) -> list[Segment]:
     """Cuts `text` wherever a Span or what was not read begins or ends; the joined pieces are `text`
-    again. Spans may overlap; on each character the lowest score counts. unread: sorted and
-    disjoint, as in a verdict. Raises ValueError for a span outside the text.
+    again.
+
+    Spans may overlap; on each character the lowest score counts. unread: sorted and disjoint, as in
+    a verdict. Raises ValueError for a span outside the text.
     """
-    ranges = [(span.start, span.end) for span in (*spans, *unread)]
-    for start, end in ranges:
-        if not 0 <= start < end <= len(text):
-            raise ValueError(f"got a span from {start} to {end}, text has {len(text)} characters")
-    borders = sorted({0, len(text), *(border for pair in ranges for border in pair)})
-    kinds = {part.start: part for part in unread}
-    hidden = None
+    borders = {0, len(text)}
+    for part in (*spans, *unread):
+        if not 0 <= part.start < part.end <= len(text):
+            raise ValueError(
+                f"got a span from {part.start} to {part.end}, text has {len(text)} characters"
+            )
+        borders.update((part.start, part.end))
+    unread_by_start = {part.start: part for part in unread}
+    hidden = None  # the last unread part that began at or before the piece
     pieces = []
-    for start, end in pairwise(borders):
-        hidden = kinds.get(start, hidden)
+    for start, end in pairwise(sorted(borders)):
+        hidden = unread_by_start.get(start, hidden)
+        kind = ""
+        if hidden and start < hidden.end:
+            kind = hidden.kind
+        # no span begins or ends within the piece, so it covers all of it or nothing
         covering = [span for span in spans if span.start <= start and end <= span.end]
+        scores = [span.score for span in covering]
         pieces.append(
             Segment(
                 start=start,
                 end=end,
                 text=text[start:end],
-                score=min((span.score for span in covering), default=None),
+                score=min(scores, default=None),
                 notes=tuple(span.note for span in covering if span.note),
-                unread=hidden.kind if hidden and start < hidden.end else "",
+                unread=kind,
             )
         )
     return pieces
@@ -111,7 +140,15 @@ class Html(str):
 
 
 def render(template: str, **values: Any) -> Html:
+    """Returns one of our templates, filled with the values, which are escaped."""
     return Html(templates().get_template(template).render(values))
+
+
+def _legible_value(value: Any) -> Any:
+    """Returns what a template writes for a value. Html, a subclass of str, stays as it is."""
+    if type(value) is str:
+        return legible(value)
+    return value
 
 
 @cache
@@ -126,7 +163,7 @@ def templates(folder: Path = TEMPLATES) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: legible(value) if type(value) is str else value,
+        finalize=_legible_value,
     )
     environment.globals.update(levels=SHADES, level=level, segments=segments)
     return environment

@@ -11,26 +11,41 @@ T = TypeVar("T")
 
 
 class LazySequence(Sequence[T], Generic[T]):
-    """A subclass defines `__len__`, and `_entry` for a number from 0 on."""
+    """A sequence that makes an entry when it is asked for it.
+
+    A subclass defines `__len__`, and `_entry` for a number from 0 on.
+    """
 
     @overload
     def __getitem__(self, number: int) -> T: ...
     @overload
     def __getitem__(self, number: slice) -> list[T]: ...
     def __getitem__(self, number: int | slice) -> T | list[T]:
+        # a range knows negative numbers and slices, and raises IndexError past its ends
+        places = range(len(self))
         if isinstance(number, slice):
-            return [self._entry(place) for place in range(len(self))[number]]
-        return self._entry(range(len(self))[number])
+            return [self._entry(place) for place in places[number]]
+        return self._entry(places[number])
 
     def _entry(self, number: int) -> T:
+        """Returns the entry of this number, which is from 0 to the length less 1."""
         raise NotImplementedError
 
 
 class View(LazySequence[T]):
-    """Some entries of a sequence. numbers: which, in what order. read: what is seen of an entry."""
+    """Some entries of a sequence.
+
+    Args:
+        entries: the whole sequence.
+        numbers: which of its entries, in what order.
+        read: returns what is seen of an entry.
+    """
 
     def __init__(
-        self, entries: Sequence[Any], numbers: Sequence[int], read: Callable[[Any], T]
+        self,
+        entries: Sequence[Any],
+        numbers: Sequence[int],
+        read: Callable[[Any], T],
     ) -> None:
         self._entries = entries
         self._numbers = numbers

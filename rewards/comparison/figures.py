@@ -13,22 +13,33 @@ MINUS = "\N{MINUS SIGN}"
 
 def typeset(text: str) -> str:
     """Returns the text for pages and sentences: with a true minus sign, and an en dash for NONE."""
-    return "\N{EN DASH}" if text == NONE else text.replace("-", MINUS)
+    if text == NONE:
+        return "\N{EN DASH}"
+    return text.replace("-", MINUS)
 
 
-def number(value: float | None, digits: int = 3, sign: str = "") -> str:
+def number(
+    value: float | None,
+    digits: int = 3,
+    sign: str = "",
+) -> str:
     """Returns the value with so many decimals. sign: "+" writes the sign of positive values too."""
     if value is None or math.isnan(value):
         return NONE
     return f"{value:{sign}.{digits}f}"
 
 
-def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+def interval(
+    low: float | None,
+    high: float | None,
+    digits: int = 3,
+) -> str:
     """Returns both bounds in brackets; NONE where one of them is missing."""
-    bounds = number(low, digits), number(high, digits)
-    if NONE in bounds:
+    lower = number(low, digits)
+    upper = number(high, digits)
+    if NONE in (lower, upper):
         return NONE
-    return f"[{bounds[0]}, {bounds[1]}]"
+    return f"[{lower}, {upper}]"
 
 
 def estimate(

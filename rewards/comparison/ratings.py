@@ -24,7 +24,16 @@ PRIOR = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two players that met. outcome: 1 where `one` won, -1 where `other` did, 0 for a draw."""
+    """Two players that met.
+
+    Args:
+        one: the name of a player.
+        other: the name of another player.
+        outcome: 1 where `one` won, -1 where `other` did, 0 for a draw.
+
+    Raises:
+        ValueError: another outcome, or a player that met itself.
+    """
 
     one: str
     other: str
@@ -42,15 +51,18 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
     Strength is s = chance / (1 - chance): one player beats another with s / (s + t). Raises
     RuntimeError where no solution was found.
     """
-    players: dict[str, int] = {}
+    players: dict[str, int] = {}  # each player's place in the arrays
     for pair in pairs:
         for name in (pair.one, pair.other):
             players.setdefault(name, len(players))
-    average = len(players)
+    average = len(players)  # the place of the imaginary player, behind all others
+    # won[i, j]: how often player i won against j
     won = np.zeros((average + 1, average + 1))
-    won[average, :average] = won[:average, average] = PRIOR / 2
+    won[average, :average] = PRIOR / 2
+    won[:average, average] = PRIOR / 2
     for pair in pairs:
-        first, second = players[pair.one], players[pair.other]
+        first = players[pair.one]
+        second = players[pair.other]
         won[first, second] += (1 + pair.outcome) / 2
         won[second, first] += (1 - pair.outcome) / 2
     met = won + won.T
@@ -60,11 +72,16 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
         curvature = met * chances * (1 - chances)
         hessian = np.diag(curvature.sum(axis=1)) - curvature
         gradient = (won - met * chances).sum(axis=1)
+        # without the average player: only differences matter, and its strength stays 0
         step = np.linalg.solve(hessian[:-1, :-1], gradient[:-1])
         size = np.abs(step).max(initial=0.0)
-        strengths[:-1] += step * min(1.0, LONGEST_STRENGTH_STEP / max(size, LONGEST_STRENGTH_STEP))
+        shortened = LONGEST_STRENGTH_STEP / max(size, LONGEST_STRENGTH_STEP)
+        strengths[:-1] += step * min(1.0, shortened)
         if size < SMALLEST_STRENGTH_STEP:
-            return {name: float(expit(strengths[place])) for name, place in players.items()}
+            chances_by_name = {}
+            for name, place in players.items():
+                chances_by_name[name] = float(expit(strengths[place]))
+            return chances_by_name
     raise RuntimeError(
         f"Bradley-Terry found no strengths for {len(players)} players in {MAX_STRENGTH_STEPS} steps"
     )

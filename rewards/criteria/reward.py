@@ -38,6 +38,8 @@ from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
+CRITERION_WORDS = 12  # of a criterion, as `cost` assumes
+MIDDLE_RATING = 3  # of 1 to 5; a text meets a criterion that is rated above it
 CRITERIA_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^[^\S\n]*+\d++[.)]\s++", re.MULTILINE)
 
@@ -57,6 +59,10 @@ class CriteriaReward(JudgedReward):
         name: the reward's name in logs.
         spans: "ablation" also judges the text without each sentence, "none" only the text.
         judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
+
+    Raises:
+        ValueError: an unknown form or another invalid option, or an invalid file of prompts.
+        OSError: a file that cannot be read.
     """
 
     evidences = EVIDENCE
@@ -74,53 +80,79 @@ class CriteriaReward(JudgedReward):
         judged_part: str | None = None,
     ) -> None:
         super().__init__(
-            judge, evidence=evidence, mode=mode, spans=spans, name=name, judged_part=judged_part
+            judge,
+            evidence=evidence,
+            mode=mode,
+            spans=spans,
+            name=name,
+            judged_part=judged_part,
         )
         check_choice("form", form, ("pointwise", "pairwise"))
         self.form = form
         self.prompts = read_texts(prompts, CRITERIA_PROMPTS_FILE)
+        # the pairwise metric's texts on the picture, the context and the request are used here too
         self.pair = load_pairwise_prompts()
-        self.wording = sha256(repr((self.prompts, self.pair)).encode()).hexdigest()[:16]
-        self.columns = ("criteria", "anchor") if form == "pairwise" else ("criteria",)
-        self.main_parts = ("won", "undecided") if form == "pairwise" else ("met",)
+        texts = repr((self.prompts, self.pair))
+        self.wording = sha256(texts.encode()).hexdigest()[:16]
+        if form == "pairwise":
+            self.columns = ("criteria", "anchor")
+            self.main_parts = ("won", "undecided")
+        else:
+            self.columns = ("criteria",)
+            self.main_parts = ("met",)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
-        text, criterion = " ".join(["word"] * round(words)), " ".join(["word"] * 12)
+        """Returns the cost of one completion of a row with CRITERIA criteria."""
+        # the prompt of such a row, with as many words in place of its texts
+        text = " ".join(["word"] * round(words))
+        criterion = " ".join(["word"] * CRITERION_WORDS)
         if self.form == "pairwise":
-            return _votes().cost_of_vote(self.prompts, self.pair, text, (criterion,) * CRITERIA)
+            criteria = (criterion,) * CRITERIA
+            return _votes().cost_of_vote(self.prompts, self.pair, text, criteria)
         question = ask_criterion(self.prompts, self.pair, Shown(""), text, criterion)
         read = tokens_in(question.messages[0]["content"])
         how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
         return Cost(CRITERIA, CRITERIA * read, CRITERIA, exact=False, how=how)
 
     def check(self, sample: Sample) -> None:
+        """Raises NotApplicable for a row without criteria, or without the anchor of form
+        "pairwise".
+        """
         if not sample.criteria:
             raise NotApplicable("this row has no criteria")
         if self.form == "pairwise":
             opponents(sample, "anchor")
 
     def show(self, sample: Sample) -> Shown:
+        """Returns what the judge sees beside a row's text. Raises NotApplicable as `check`."""
         self.check(sample)
         return show(sample, self.evidence)
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
+        """Returns a raw verdict per row, in order. shown: what the judge sees, by the row's
+        number.
+        """
         if self.form == "pairwise":
-            verdicts: list[Raw] = _votes().vote(self.judge, self.prompts, self.pair, rows, shown)
+            votes = _votes()
+            verdicts: list[Raw] = votes.vote(self.judge, self.prompts, self.pair, rows, shown)
             return verdicts
         return super().rate(rows, shown)
 
     def questions_on(self, row: JudgedRow, shown: Shown) -> list[Question]:
+        """Returns one question per criterion of the row, in their order."""
         _, sample, _ = row
         text = judged(sample)
-        return [
-            ask_criterion(self.prompts, self.pair, shown, text, criterion)
-            for criterion in read_criteria(sample.criteria)
-        ]
+        questions = []
+        for criterion in read_criteria(sample.criteria):
+            question = ask_criterion(self.prompts, self.pair, shown, text, criterion)
+            questions.append(question)
+        return questions
 
     def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> Raw:
-        """Returns the verdict of the criteria's mean rating. One failure fails it.
+        """Returns the verdict of the criteria's mean rating, and how many characters at the end of
+        the text the judge did not read. One failure fails it.
 
-        `met` is the share of criteria rated above 3.
+        `met` is the share of criteria rated above MIDDLE_RATING.
         """
         ratings: list[Rating] = []
         for number, answer in enumerate(answers, start=1):
@@ -128,16 +160,20 @@ class CriteriaReward(JudgedReward):
                 note = f"criterion {number}: {answer.message}"
                 return Verdict(None, answer.status, note=note), 0
             ratings.append(answer)
+        # the parts are in the judge's unit, 1 to 5, and the scores in that of a verdict, 0 to 1
         steps = len(RATING_SCALE) - 1
         parts: dict[str, float] = {}
         scores = []
         for number, rating in enumerate(ratings, start=1):
             parts[f"criterion_{number}"] = rating.mean
-            scores.append(min(max((rating.mean - 1) / steps, 0.0), 1.0))
-        met = [rating for rating in ratings if rating.mean > 3]
+            score = (rating.mean - 1) / steps
+            scores.append(min(max(score, 0.0), 1.0))  # the mean of shares can round beyond 1 to 5
+        met = [rating for rating in ratings if rating.mean > MIDDLE_RATING]
         parts["met"] = len(met) / len(ratings)
-        score = sum(scores) / len(scores)
-        return Verdict(score, parts=parts), max(rating.cut for rating in ratings)
+        mean_score = sum(scores) / len(scores)
+        # only what was read for every criterion counts as read
+        cut = max(rating.cut for rating in ratings)
+        return Verdict(mean_score, parts=parts), cut
 
 
 def _votes() -> Any:
@@ -152,17 +188,30 @@ def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
     read_criteria(("1. Names it.\\n2. Says how old it is.",))
     # ("Names it.", "Says how old it is.")
     """
-    if len(column) != 1 or len(NUMBERED.findall(column[0])) < 2:
+    if len(column) != 1:
         return column
-    return tuple(part.strip() for part in NUMBERED.split(column[0]) if part.strip())
+    text = column[0]
+    # one number makes no list: a single criterion may begin with "3. "
+    if len(NUMBERED.findall(text)) < 2:
+        return column
+    parts = [part.strip() for part in NUMBERED.split(text)]
+    return tuple(part for part in parts if part)
 
 
-def ask_criterion(prompts: Texts, pair: Texts, shown: Shown, text: str, criterion: str) -> Question:
-    """Returns the question how far a text meets one criterion, to be rated from 1 to 5."""
+def ask_criterion(
+    prompts: Texts, pair: Texts, evidence: Shown, text: str, criterion: str
+) -> Question:
+    """Returns the question how far a text meets one criterion, to be rated from 1 to 5.
+
+    prompts: of prompts.yaml in this folder. pair: of the pairwise one, which has the texts on the
+    picture, the context and the request.
+    """
+    # neither the text nor the criterion may spell a line of any part of the prompt
     marks = marks_in(*pair.values(), *prompts.values())
-    before = head(prompts["instructions"], {**pair, **prompts}, shown)
+    both = {**pair, **prompts}
+    before = head(prompts["instructions"], both, evidence)
     question = fill_masked(prompts["criterion"], marks, criterion=criterion)
     after = f"\n\n{question}\n\n{prompts['rating']}"
-    probe = MeetsProbe(criterion, text, shown.request, shown.context)
+    probe = MeetsProbe(criterion, text, evidence.request, evidence.context)
     masked = mask(text, marks)
-    return question_of(shown, probe, before, prompts["text"], after, "text", text=masked)
+    return question_of(evidence, probe, before, prompts["text"], after, "text", text=masked)

@@ -33,26 +33,40 @@ class CascadeJudge(OuterJudge):
             never does.
         audit: share, in [0, 1], of the questions that the student is sure of and the teacher
             answers all the same.
-        seed: chooses the audited questions. Raises ValueError for another `sure` or `audit`.
+        seed: chooses the audited questions.
+
+    Raises:
+        ValueError: a `sure` below 0, an `audit` outside [0, 1], and what is no number.
     """
 
     def __init__(
-        self, student: Judge, teacher: Judge, sure: float = 0.9, audit: float = 0.02, seed: int = 0
+        self,
+        student: Judge,
+        teacher: Judge,
+        sure: float = 0.9,
+        audit: float = 0.02,
+        seed: int = 0,
     ) -> None:
         for name, value, most in (("sure", sure, math.inf), ("audit", audit, 1)):
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if not is_number or not 0 <= value <= most:
                 raise ValueError(f"a cascade's {name} is {value!r}: give a number from 0 to 1.")
         super().__init__(student, teacher)
-        self.student, self.teacher = student, teacher
-        self.sure, self.audit, self.seed = sure, audit, seed
+        self.student = student
+        self.teacher = teacher
+        self.sure = sure
+        self.audit = audit
+        self.seed = seed
         self._counted = Usage()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.student, self.teacher, self.sure, self.audit, self.seed)
+        """Returns what pickle needs to make the judge again: its arguments, without its counts."""
+        arguments = (self.student, self.teacher, self.sure, self.audit, self.seed)
+        return type(self), arguments
 
     @property
     def name(self) -> str:
+        """What decides the answers: the settings and both judges."""
         settings = f"sure={self.sure} audit={self.audit} seed={self.seed}"
         return f"cascade {settings} student=({self.student.name}) teacher=({self.teacher.name})"
 
@@ -62,10 +76,14 @@ class CascadeJudge(OuterJudge):
 
         `questions` are the cascade's; what only the student left open is not unparsed or timed out.
         """
-        teacher = self.teacher.usage
-        both = self._counted.plus(self.student.usage).plus(teacher)
+        of_student = self.student.usage
+        of_teacher = self.teacher.usage
+        total = self._counted.plus(of_student).plus(of_teacher)
         return replace(
-            both, questions=self.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts
+            total,
+            questions=self.questions,
+            unparsed=of_teacher.unparsed,
+            timeouts=of_teacher.timeouts,
         )
 
     def rate_each(
@@ -75,8 +93,11 @@ class CascadeJudge(OuterJudge):
         student's.
         """
         with self:
+            # the student answers all questions
             answers = heard(len(questions), partial(self.student.rate, questions, scale))
-            sure = list(map(self._is_sure, answers))
+            sure = [self._is_sure(answer) for answer in answers]
+            # Keys are hashes of 32 hexadecimal digits, evenly spread: a share `audit` of them lies
+            # below this share of 16 ** 32.
             keys = question_keys(questions, {"audit": self.seed})
             numbers: list[int] = []  # of the teacher's questions
             for number, key in enumerate(keys):
@@ -86,6 +107,7 @@ class CascadeJudge(OuterJudge):
             for_teacher = [questions[number] for number in numbers]
             taught = heard(len(numbers), partial(self.teacher.rate, for_teacher, scale))
         self._count(student=len(answers) - len(numbers))
+        # the teacher's answers take the place of the student's, but for failed audits
         for number, by_teacher in zip(numbers, taught, strict=True):
             by_student = answers[number]
             if sure[number] and isinstance(by_teacher, Failure):
@@ -105,21 +127,31 @@ class CascadeJudge(OuterJudge):
 
     def _is_sure(self, answer: Rating | Failure) -> bool:
         """Whether the student's answer counts without the teacher's."""
-        return isinstance(answer, Rating) and max(answer.probabilities.values()) >= self.sure
+        if isinstance(answer, Failure):
+            return False
+        return max(answer.probabilities.values()) >= self.sure
 
     def _count(self, **counts: int) -> None:
+        """Adds to the cascade's own counts. counts: by the fields of Usage."""
         self._counted = self._counted.plus(Usage(**counts))
 
 
-def agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
+def agree(
+    first: Rating,
+    second: Rating,
+    scale: Sequence[str],
+) -> bool:
     """Whether both means, or neither, lie above a scale of numbers' middle; else whether the
     likeliest are equal.
     """
     if all(entry.isdecimal() for entry in scale):
         middle = (float(scale[0]) + float(scale[-1])) / 2
-        return (first.mean > middle) == (second.mean > middle)
+        first_is_high = first.mean > middle
+        second_is_high = second.mean > middle
+        return first_is_high == second_is_high
     return _likeliest_entry(first, scale) == _likeliest_entry(second, scale)
 
 
 def _likeliest_entry(rating: Rating, scale: Sequence[str]) -> str:
+    """Returns the scale's likeliest entry, of equals the first."""
     return max(scale, key=lambda entry: rating.probabilities.get(entry, 0.0))

@@ -21,7 +21,12 @@ SCALE = ("A", "B", "C", "D")
 OUTCOMES = {"won": 1, "undecided": 0, "lost": -1}  # by the part of the verdict that counts it
 
 
-def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ...]) -> Cost:
+def cost_of_vote(
+    prompts: Texts,
+    pair: Texts,
+    text: str,
+    criteria: tuple[str, ...],
+) -> Cost:
     """Returns the cost of one completion: two questions, which differ in the order of the texts."""
     question = ask_vote(prompts, pair, Shown(""), text, text, criteria)
     read = 2 * tokens_in(question.messages[0]["content"])
@@ -29,7 +34,11 @@ def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ..
 
 
 def vote(
-    judge: Judge, prompts: Texts, pair: Texts, rows: Sequence[JudgedRow], evidence: dict[int, Shown]
+    judge: Judge,
+    prompts: Texts,
+    pair: Texts,
+    rows: Sequence[JudgedRow],
+    evidence: dict[int, Shown],
 ) -> list[Raw]:
     """Returns the raw verdict of each row.
 
@@ -37,10 +46,11 @@ def vote(
     the judge sees beside the texts.
     """
     questions: list[Question] = []
-    equal: list[bool] = []
+    are_tied: list[bool] = []  # per row
     for number, sample, _ in rows:
-        text, anchor = judged(sample), sample.anchor or ""
-        equal.append(text == anchor)
+        text = judged(sample)
+        anchor = sample.anchor or ""
+        are_tied.append(text == anchor)
         if text == anchor:
             continue
         criteria = read_criteria(sample.criteria)
@@ -48,23 +58,32 @@ def vote(
             questions.append(ask_vote(prompts, pair, evidence[number], first, second, criteria))
     votes = iter(cast(judge, questions, SCALE))
     verdicts: list[Raw] = []
-    for tied in equal:
-        verdict = _tied_verdict() if tied else _verdict_of_votes(next(votes))
+    for is_tied in are_tied:
+        if is_tied:
+            verdict = Verdict(0.5, parts=_outcome_parts(0))
+        else:
+            verdict = _verdict_of_votes(next(votes))
         verdicts.append((verdict, 0))
     return verdicts
 
 
 def ask_vote(
-    prompts: Texts, pair: Texts, evidence: Shown, first: str, second: str, criteria: tuple[str, ...]
+    prompts: Texts,
+    pair: Texts,
+    evidence: Shown,
+    first: str,
+    second: str,
+    criteria: tuple[str, ...],
 ) -> Question:
     """Returns the question which of two texts is better by all criteria, to be answered with A, B,
     C or D.
     """
     numbered = [f"{number}. {text}" for number, text in enumerate(criteria, start=1)]
+    # the pairwise prompt, with its own answer's place taken
     pieces = {**pair, "vote": prompts["vote"], "answer": prompts["answer"]}
     marks = marks_in(*pieces.values())
     instruction = fill_masked(prompts["vote"], marks, criteria="\n".join(numbered))
-    return ask_pair(pieces, evidence, first, second, criteria, instruction)
+    return ask_pair(pieces, evidence, first, second, criteria, ending=instruction)
 
 
 def _verdict_of_votes(votes: PairVotes) -> Verdict:
@@ -78,14 +97,12 @@ def _verdict_of_votes(votes: PairVotes) -> Verdict:
     parts["orders_disagree"] = float(votes.disagree)
     letters = "/".join(letter or "-" for letter in votes.letters)
     note = f"votes, shown first / second: {letters}"
-    return Verdict((1 + outcome) / 2, parts=parts, note=note)
-
-
-def _tied_verdict() -> Verdict:
-    return Verdict(0.5, parts=_outcome_parts(0))
+    score = (1 + outcome) / 2  # 1 for a win, 0.5 for a tie, 0 for a loss
+    return Verdict(score, parts=parts, note=note)
 
 
 def _outcome_parts(outcome: int) -> dict[str, float]:
+    """Returns 1 for the outcome's own part, and 0 for the other two."""
     return {name: float(outcome == value) for name, value in OUTCOMES.items()}
 
 
@@ -95,5 +112,8 @@ def _first_that_decides(votes: PairVotes) -> int:
 
     Two orders that decide differently are a tie. If only one order decides, it counts.
     """
+    # C and D are 0, and decide nothing
     choices = {choice for choice in votes.choices if choice}
-    return choices.pop() if len(choices) == 1 else 0
+    if len(choices) != 1:
+        return 0
+    return choices.pop()

@@ -41,6 +41,7 @@ def write_criteria(
 
 
 def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
+    """Returns the question for a row's criteria; a Failure for a row without evidence."""
     try:
         evidence = show(sample, reward.evidence)
     except NotApplicable as reason:
@@ -50,9 +51,11 @@ def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
     for reference in sample.references:
         pieces.append(fill_masked(PROMPTS["reference"], marks, reference=unlisted(reference)))
     pieces.append(PROMPTS["ask"])
-    before = head(PROMPTS["instructions"], {**reward.pair, **PROMPTS}, evidence)
+    prompts = {**reward.pair, **PROMPTS}
+    before = head(PROMPTS["instructions"], prompts, evidence)
     content = before + "\n\n".join(pieces)
-    return Question([{"role": "user", "content": content}], evidence.images)
+    message = {"role": "user", "content": content}
+    return Question([message], evidence.images)
 
 
 def _sift_criteria(
@@ -70,11 +73,14 @@ def _sift_criteria(
     for text in texts:
         if not isinstance(text, str) or not WORD_BEHIND.search(text):
             return unparsed
+    # those that differ in their marks and capitals alone are one
     first_by_words: dict[str, str] = {}
     for text in texts:
-        first_by_words.setdefault(" ".join(WORD_BEHIND.findall(text.casefold())), text)
+        words = " ".join(WORD_BEHIND.findall(text.casefold()))
+        first_by_words.setdefault(words, text)
     criteria = list(first_by_words.values())
     refused = {text: "it is there already" for text in texts if text not in criteria}
+    # the texts by which criteria are tried: the row's references first, then the other row's
     references = list(dict.fromkeys(sample.references))
     tried = list(references)
     if references and other and other not in references:
@@ -90,9 +96,12 @@ def _sift_criteria(
             return rating
         met.append(rating.mean > MET)
     for number, criterion in enumerate(criteria):
-        meets = met[number * len(tried) : (number + 1) * len(tried)]
-        if tried and not any(meets[: len(references)]):
+        start = number * len(tried)
+        met_by_tried = met[start : start + len(tried)]
+        met_by_references = met_by_tried[: len(references)]
+        if tried and not any(met_by_references):
             refused[criterion] = "no reference meets it"
-        elif len(tried) > 1 and all(meets):
+        elif len(tried) > 1 and all(met_by_tried):
             refused[criterion] = "every text that was tried meets it"
-    return [criterion for criterion in criteria if criterion not in refused], refused
+    good = [criterion for criterion in criteria if criterion not in refused]
+    return good, refused

@@ -24,7 +24,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +48,14 @@ Tokens = dict[tuple[int, int], float]
 
 @dataclass(slots=True)
 class Window:
-    """One input of the encoder. places: each token's characters in the text, or None. right: the
-    answer.
+    """One input of the encoder.
+
+    Args:
+        piece: the number of the target's piece in it.
+        inputs: the encoder's inputs by name, a value per token.
+        places: each token's characters [start, end) in the text, None for one of the target and for
+            a special one.
+        right: the answer: of each token the probability that the target supports it.
     """
 
     piece: int
@@ -68,7 +73,7 @@ class EncoderJudge(Judge):
 
     Args:
         model: a hub id or a folder with a token classifier of two labels, as safetensors, and a
-            fast tokenizer.
+            fast tokenizer. It is loaded at the first question, see `start`.
     """
 
     reads_source = True
@@ -81,11 +86,14 @@ class EncoderJudge(Judge):
         self._read: dict[tuple[str, str], Tokens] = {}  # until the outermost `with` ends
 
     def __getstate__(self) -> dict[str, Any]:
+        """Returns what is pickled: the model's name, and not the model."""
         return {**super().__getstate__(), "_loaded": None, "_read": {}}
 
     @cached_property
     def name(self) -> str:
-        return f"encoder:{self.model}@{files_hash(model_folder(self.model))}"
+        """The model with a hash of its files, as another training has the same folder's name."""
+        folder = model_folder(self.model)
+        return f"encoder:{self.model}@{files_hash(folder)}"
 
     def start(self) -> None:
         """Loads the model.
@@ -116,17 +124,22 @@ class EncoderJudge(Judge):
             self._loaded = padding_tokenizer(folder), model, is_decoder(model)
 
     def close(self) -> None:
+        """Frees the model, which the next question loads again."""
         self._loaded = None
 
     def _wake(self) -> None:
+        """Moves the model to the GPU, if there is one."""
         if torch.cuda.is_available():
             self.start()
-            self._loaded[1].to(f"cuda:{rank_index()}", torch.bfloat16)  # type: ignore[index]  # started
+            _, model, _ = self._loaded  # type: ignore[misc]  # started
+            model.to(f"cuda:{rank_index()}", torch.bfloat16)
 
     def _sleep(self) -> None:
+        """Moves the model to main memory, and forgets what it read."""
         self._read = {}
         if torch.cuda.is_available() and self._loaded is not None:
-            self._loaded[1].to("cpu")
+            _, model, _ = self._loaded
+            model.to("cpu")
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
@@ -141,7 +154,8 @@ class EncoderJudge(Judge):
                 pairs[probe.source, probe.text] = None
         with self, self.usage.clock("seconds"):
             new = [pair for pair in pairs if pair not in self._read]
-            self._read |= zip(new, self.read(new), strict=True)
+            for pair, tokens_read in zip(new, self.read(new), strict=True):
+                self._read[pair] = tokens_read
             tokens_by_pair = self._read  # the end of the `with` forgets it
         ratings: list[Rating | Failure] = []
         for question in questions:
@@ -166,23 +180,34 @@ class EncoderJudge(Judge):
         self.start()
         tokenizer, model, twice = self._loaded  # type: ignore[misc]  # started
         longest = min(readable(model), tokenizer.model_max_length)
-        by_pair = [windows(tokenizer, text, target, longest, twice) for text, target in pairs]
+        windows_by_pair: list[list[Window]] = []
+        all_windows: list[Window] = []
+        for text, target in pairs:
+            windows_of_pair = windows(tokenizer, text, target, longest, twice)
+            windows_by_pair.append(windows_of_pair)
+            all_windows.extend(windows_of_pair)
         # Windows of like length stand in one batch, so that little of it is padding.
-        order = sorted(chain.from_iterable(by_pair), key=lambda window: len(window.places))
+        all_windows.sort(key=lambda window: len(window.places))
         batch = BATCH_WINDOWS[model.device.type]
-        for start in range(0, len(order), batch):
-            self._classify(tokenizer, model, order[start : start + batch])
-        return list(map(supports, by_pair))
+        for start in range(0, len(all_windows), batch):
+            self._classify(tokenizer, model, all_windows[start : start + batch])
+        return [supports(windows_of_pair) for windows_of_pair in windows_by_pair]
 
     @torch.inference_mode()
-    def _classify(self, tokenizer: Any, model: Any, batch: Sequence[Window]) -> None:
+    def _classify(
+        self,
+        tokenizer: Any,
+        model: Any,
+        batch: Sequence[Window],
+    ) -> None:
+        """Sets `right` of the windows, from one call of the model."""
         inputs = [window.inputs for window in batch]
         padded = tokenizer.pad(inputs, return_tensors="pt").to(model.device)
-        logits = model(**padded).logits.float()
+        logits = model(**padded).logits.float()  # (windows, tokens, labels)
         right = 1 - logits.softmax(-1)[..., UNSUPPORTED_LABEL]
         self.usage.prompt_tokens += sum(len(window.places) for window in batch)
         for row, window in zip(right.tolist(), batch, strict=True):
-            window.right = row[: len(window.places)]
+            window.right = row[: len(window.places)]  # without the padding, on the right
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a PhraseProbe's noun phrase, and a Failure (UNPARSED) for all else."""
@@ -190,21 +215,31 @@ class EncoderJudge(Judge):
         texts: list[str | Failure] = []
         for question in questions:
             probe = question.probe
-            texts.append(probe.by_rule if isinstance(probe, PhraseProbe) else refused)
+            if isinstance(probe, PhraseProbe):
+                texts.append(probe.by_rule)
+            else:
+                texts.append(refused)
         return texts
 
 
-def _rate_phrase(probe: PresenceProbe, tokens: Tokens, scale: Sequence[str]) -> Rating:
+def _rate_phrase(
+    probe: PresenceProbe,
+    tokens: Tokens,
+    scale: Sequence[str],
+) -> Rating:
     """Returns a rating with the mean probability of the phrase's tokens on the scale's last entry,
     and the rest on its first. A phrase without a place is rated as its whole text.
     """
     chosen: list[float] = []
     for (start, end), probability in tokens.items():
+        # a token may reach over an edge of the phrase
         if any(start < place_end and place < end for place, place_end in probe.places):
             chosen.append(probability)
     if not chosen:
         chosen = list(tokens.values())
-    support = sum(chosen) / len(chosen) if chosen else 0.0
+    support = 0.0
+    if chosen:
+        support = sum(chosen) / len(chosen)
     if probe.kind == "denied":
         # a denial that is supported: the thing is not there
         support = 1 - support
@@ -234,6 +269,7 @@ def readable(model: Any) -> int:
     for part in model.modules():
         if not isinstance(part, torch.nn.Embedding) or part is words:
             continue
+        # the table of positions, known by its size
         if part.num_embeddings == positions and part.padding_idx is not None:
             first_position = max(first_position, part.padding_idx + 1)
     return positions - first_position
@@ -250,40 +286,52 @@ def is_decoder(model: Any) -> bool:
 
 
 def windows(
-    tokenizer: Any, text: str, target: str, longest: int, twice: bool = False
+    tokenizer: Any,
+    text: str,
+    target: str,
+    longest: int,
+    twice: bool = False,
 ) -> list[Window]:
     """Returns a pair's windows, of at most `longest` tokens, with the text `twice` if it fits.
 
-    No token is special.
+    No token of a text is special, whatever it spells.
     """
-    text, target = encodable(text), encodable(target)
-    # special tokens around a pair, and around a single text
-    of_pair = tokenizer.num_special_tokens_to_add(True)
-    of_single = tokenizer.num_special_tokens_to_add(False)
-    end = "" if of_pair > of_single else BREAK
+    text = encodable(text)
+    target = encodable(target)
+    # A tokenizer that puts no token between the two texts of a pair gets a line break there.
+    specials_of_pair = tokenizer.num_special_tokens_to_add(True)
+    specials_of_single = tokenizer.num_special_tokens_to_add(False)
+    end = "" if specials_of_pair > specials_of_single else BREAK
+    # for a decoder, the text first as a part of the target
     if twice:
         doubled = f"{target}{BREAK}{text}"
         ids = tokenizer(doubled + end, text, split_special_tokens=True)["input_ids"]
         if len(ids) + SLACK_TOKENS <= longest:
             target = doubled
+    # how long both are: a token's side is 0 in the target, 1 in the text, None if it is special
     both = tokenizer(target + end, text, return_offsets_mapping=True, split_special_tokens=True)
     sides = both.sequence_ids()
     target_places = []
     for place, side in zip(both["offset_mapping"], sides, strict=True):
         if side == 0:
             target_places.append(place)
+    text_tokens = sides.count(1)
     beside = sides.count(None) + SLACK_TOKENS
     overlap = min(OVERLAP_TOKENS, longest // 8)
     text_length, target_length = fewest_tokens(
-        sides.count(1), len(target_places), longest - beside, overlap
+        text_tokens, len(target_places), longest - beside, overlap
     )
+    # The target is cut here, and the text by the tokenizer, beside each piece of the target.
+    pieces = _pieces(target, target_places, target_length, overlap)
+    # a short pair fits, and needs more than its overlap
+    window_tokens = max(text_length + target_length, 2 * overlap) + beside
     cut = []
-    for number, piece in enumerate(_pieces(target, target_places, target_length, overlap)):
+    for number, piece in enumerate(pieces):
         encoding = tokenizer(
-            *(piece + end, text),
+            piece + end,
+            text,
             truncation="only_second",
-            # a short pair fits, and needs more than its overlap
-            max_length=max(text_length + target_length, 2 * overlap) + beside,
+            max_length=window_tokens,
             stride=overlap,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
@@ -299,7 +347,12 @@ def windows(
     return cut
 
 
-def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int) -> list[str]:
+def _pieces(
+    target: str,
+    tokens: Sequence[tuple[int, int]],
+    length: int,
+    overlap: int,
+) -> list[str]:
     """Returns the target in pieces of `length` tokens that overlap. tokens: the characters of
     each.
     """
@@ -310,12 +363,18 @@ def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap
     pieces = []
     for start in range(0, last_start, step):
         places = tokens[start : start + length]
-        first_start, last_end = places[0][0], places[-1][1]
-        pieces.append(target[first_start:last_end])
+        piece_start, _ = places[0]
+        _, piece_end = places[-1]
+        pieces.append(target[piece_start:piece_end])
     return pieces
 
 
-def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tuple[int, int]:
+def fewest_tokens(
+    text: int,
+    target: int,
+    token_budget: int,
+    overlap: int,
+) -> tuple[int, int]:
     """Returns the lengths of the parts of a text and of a target whose windows have the fewest
     tokens in all.
 
@@ -323,19 +382,24 @@ def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tu
     Neighbouring parts share `overlap` tokens. Of equals the one with the longest part of the target
     is taken.
     """
-    fewest, best = math.inf, (0, 0)
-    for target_parts in range(1, math.ceil(target / overlap) + 2):
+    fewest = math.inf
+    best = (0, 0)
+    most_parts = math.ceil(target / overlap) + 1
+    for target_parts in range(1, most_parts + 1):
         target_length = _length_of_part(target, target_parts, overlap)
         left = token_budget - target_length
+        # so short a part of the text would be nearly all overlap
         if left < min(text, 2 * overlap):
             continue
         text_parts = 1
         if text > left:
             text_parts = math.ceil((text - overlap) / (left - overlap))
         text_length = _length_of_part(text, text_parts, overlap)
-        tokens = target_parts * text_parts * (text_length + target_length)
+        window_count = target_parts * text_parts
+        tokens = window_count * (text_length + target_length)
         if tokens < fewest:
-            fewest, best = tokens, (text_length, target_length)
+            fewest = tokens
+            best = (text_length, target_length)
     return best
 
 
@@ -352,9 +416,13 @@ def supports(read: Sequence[Window]) -> Tokens:
     answers: dict[tuple[int, int], dict[int, list[float]]] = {}
     for window in read:
         for place, right in zip(window.places, window.right, strict=True):
-            if place is not None and place[0] < place[1]:
+            if place is None:
+                continue
+            start, end = place
+            if start < end:  # some tokenizers have tokens of no characters
                 by_piece = answers.setdefault(place, defaultdict(list))
                 by_piece[window.piece].append(right)
+    # the mean over a piece's windows, and the highest over the pieces (see the top of this file)
     tokens: Tokens = {}
     for place, by_piece in answers.items():
         means = [sum(rights) / len(rights) for rights in by_piece.values()]

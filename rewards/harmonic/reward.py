@@ -71,6 +71,11 @@ class HarmonicReward(JudgedReward):
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
         judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
+
+    Raises:
+        ValueError: an unknown task or criterion, a gamma outside (0, 1], another invalid option, or
+            an invalid file of prompts or criteria.
+        OSError: a file that cannot be read.
     """
 
     scale = (1.0, 5.0)
@@ -95,69 +100,106 @@ class HarmonicReward(JudgedReward):
         judged_part: str | None = None,
     ) -> None:
         super().__init__(
-            judge, evidence=evidence, mode=mode, spans=spans, name=name, judged_part=judged_part
+            judge,
+            evidence=evidence,
+            mode=mode,
+            spans=spans,
+            name=name,
+            judged_part=judged_part,
         )
+        # an invalid option is refused before the second judge is made
         self.prompts = load_harmonic_prompts(prompts)
         check_known("task", [task], self.prompts.tasks)
         check_weighting(gamma)
         self.criteria = chosen_criteria(self.prompts, criteria)
         self.text_judge = as_judge(text_judge or self.judge)
-        needed = [self._judge_of(criterion) for criterion in self.criteria]
-        self.judges = tuple({id(judge_needed): judge_needed for judge_needed in needed}.values())
+        # Each judge once, in the order of the criteria. Judges are told apart by identity, because
+        # they need not be hashable.
+        judges_by_id: dict[int, Judge] = {}
+        for criterion in self.criteria:
+            judge_needed = self._judge_of(criterion)
+            judges_by_id[id(judge_needed)] = judge_needed
+        self.judges = tuple(judges_by_id.values())
         self.task = task
         self.gamma = gamma
         self.likeliest = likeliest
         self.pipeline = pipeline
-        self.main_parts = ("overall", *(c.name for c in self.criteria if c.name != "overall"))
+        names = [criterion.name for criterion in self.criteria]
+        # a criterion "overall" has the same part as the weighted mean
+        names_of_parts = [name for name in names if name != "overall"]
+        self.main_parts = ("overall", *names_of_parts)
         self.lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
-        self.wording = sha256(repr((self.prompts, self.criteria)).encode()).hexdigest()[:16]
+        # criteria of a user's own file are no part of the prompts
+        texts = repr((self.prompts, self.criteria))
+        self.wording = sha256(texts.encode()).hexdigest()[:16]
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
         self.sees = any(criterion.sees for criterion in self.criteria)
+        self._set_columns(task)
+
+    def _set_columns(self, task: str) -> None:
+        """Sets which columns of a dataset the reward needs for its task."""
         needed_columns = {"reg": ("bbox",), "vqa": ("question",), "vdu": ("question",)}
         self.columns = needed_columns.get(task, ())
         if task == "reg":  # no words tell which object is meant
             self.one_of = ("image", "images")
             self.in_words = ""
-        if not self.sees:
+        if not self.sees:  # every criterion gets the text alone
             self.columns = ()
             self.one_of = ()
             self.viewers = ()
 
     def cost_of_text(self, words: float, references: int) -> Cost:
+        """Returns the cost of one completion: a question and one written token per criterion."""
+        layout = self.prompts.layout
+        # the prompts of such a row, with as many words in place of its text
         text = " ".join(["word"] * round(words))
-        shown, count = Shown(self.prompts.tasks[self.task]), len(self.criteria)
-        questions = [
-            ask_rating(self.prompts.layout, criterion, shown, text) for criterion in self.criteria
-        ]
-        read = sum(tokens_in(question.messages[0]["content"]) for question in questions)
+        evidence = Shown(self.prompts.tasks[self.task])
+        read = 0.0
+        for criterion in self.criteria:
+            question = ask_rating(layout, criterion, evidence, text)
+            read += tokens_in(question.messages[0]["content"])
+        count = len(self.criteria)
         how = "the criteria" if self.spans == "none" else f"{count} criteria"
-        return Cost(
-            count, read, count, exact=True, how=how, computed_tokens=COMPUTED[self.spans] * read
-        )
+        computed = COMPUTED[self.spans] * read
+        return Cost(count, read, count, exact=True, how=how, computed_tokens=computed)
 
     def questions_on(self, row: JudgedRow, shown: Shown) -> list[Question]:
+        """Returns one question per criterion, in their order."""
         _, sample, sentence = row
         text = judged(sample)
-        return [
-            ask_rating(self.prompts.layout, criterion, shown, text, sentence)
-            for criterion in self.criteria
-        ]
+        layout = self.prompts.layout
+        questions = []
+        for criterion in self.criteria:
+            questions.append(ask_rating(layout, criterion, shown, text, sentence))
+        return questions
 
     def judge_of(self, number: int) -> Judge:
+        """Returns the judge of a row's question of this number, which is its criterion's."""
         return self._judge_of(self.criteria[number])
 
     def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
+        """Returns a span per sentence. verdicts: on the text, then on each sentence or on the text
+        without it.
+        """
+        # a verdict's parts hold all that its aggregate held
         names = [criterion.name for criterion in self.criteria]
-        whole, *details = [read_parts(verdict.parts, names) for verdict in verdicts]
+        aggregates = [read_parts(verdict.parts, names) for verdict in verdicts]
+        whole = aggregates[0]
+        details = aggregates[1:]
         if details and self.spans == "sentences":
-            return sentence_spans(places, whole, [detail.means for detail in details], self.adds)
+            ratings = [detail.means for detail in details]
+            return sentence_spans(places, whole, ratings, self.adds)
+        # an ablation, or a text of one sentence, about which no further question was asked
         return named_spans(super().spans_of(verdicts, places), whole, details)
 
     def _judge_of(self, criterion: Criterion) -> Judge:
+        """Returns the judge that rates by this criterion."""
         return self.judge if criterion.sees else self.text_judge
 
     def check(self, sample: Sample) -> None:
-        """Also raises NotApplicable for an unknown task."""
+        """Raises NotApplicable for a row of an unknown task, and as `check_row` where a criterion
+        sees the picture.
+        """
         name = sample.task or self.task
         if name not in self.prompts.tasks:
             raise NotApplicable(unknown("task", name, self.prompts.tasks))
@@ -165,21 +207,29 @@ class HarmonicReward(JudgedReward):
             check_row(sample, name, self.evidence)
 
     def show(self, sample: Sample) -> Shown:
+        """Returns what the judge sees of a row. Raises NotApplicable as `check`."""
         self.check(sample)
         name = sample.task or self.task
         task = self.prompts.tasks[name]
+        # without a criterion that sees, no picture is decoded
         if not self.sees:
             return Shown(task)
         return show(sample, name, task, self.evidence)
 
     def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> Raw:
-        """Returns the verdict of a text's answers, one per criterion. One failure fails it."""
+        """Returns the verdict of a text's answers, one per criterion, and how many characters at
+        the end of the text the judge did not read. One failure fails it.
+        """
         ratings: dict[str, Rating] = {}
         for criterion, answer in zip(self.criteria, answers, strict=True):
             if isinstance(answer, Failure):
-                return Verdict(None, answer.status, note=f"{criterion.name}: {answer.message}"), 0
+                note = f"{criterion.name}: {answer.message}"
+                return Verdict(None, answer.status, note=note), 0
             ratings[criterion.name] = answer
         distributions = {name: rating.probabilities for name, rating in ratings.items()}
         aggregated = aggregate(distributions, self.gamma, smooth=not self.likeliest)
+        # Prompts differ in length, so one criterion's text may be cut more than another's. Only
+        # what was read for every criterion counts as read.
         cut = max(rating.cut for rating in ratings.values())
-        return Verdict(unit(aggregated.overall), parts=parts_of_aggregate(aggregated)), cut
+        score = unit(aggregated.overall)
+        return Verdict(score, parts=parts_of_aggregate(aggregated)), cut

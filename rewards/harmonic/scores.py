@@ -16,15 +16,21 @@ from dataclasses import dataclass
 LEVELS = (1, 2, 3, 4, 5)
 # the std of a probability of 1e-6 on the neighbouring level; smaller ones are rounding errors
 SIGMA_FLOOR = 1e-3
+SUM_TOLERANCE = 1e-3  # by which the sum of a rating's probabilities may differ from 1
 
 Distribution = Mapping[str, float] | Mapping[int, float] | Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """overall, means: 1 to 5. weights: 0 to 1, with sum 1. stds: before the floor.
+    """What the ratings by several criteria come to.
 
-    All by criterion.
+    Args:
+        overall: the weighted mean of the criteria, 1 to 5 (equation 2).
+        weights: the weight of each criterion, 0 to 1, with sum 1 (equation 3).
+        means: the mean rating by each criterion, 1 to 5 (equation 1).
+        stds: the standard deviation of each criterion's rating, 0 to 2, before the floor
+            (equation 4).
     """
 
     overall: float
@@ -56,14 +62,20 @@ def aggregate(
     for criterion, ratings in probabilities.items():
         p = distribution(ratings, criterion)
         centre = mean(p)
-        stds[criterion] = std(p, centre)
-        means[criterion] = centre if smooth else float(LEVELS[p.index(max(p))])
+        stds[criterion] = std(p, centre)  # about the mean, whichever rating counts
+        if smooth:
+            means[criterion] = centre
+        else:
+            likeliest = p.index(max(p))
+            means[criterion] = float(LEVELS[likeliest])
     weights = harmonic_weights(stds, gamma, sigma_floor)
     return Aggregate(overall(means, weights), weights, means, stds)
 
 
 def parts_of_aggregate(aggregate: Aggregate) -> dict[str, float]:
-    """Returns the parts of a verdict."""
+    """Returns the parts of a verdict: `overall`, and per criterion its mean, its standard deviation
+    and its weight, as in `clarity`, `clarity_std` and `weight_clarity`.
+    """
     parts = {"overall": aggregate.overall}
     for name, mean in aggregate.means.items():
         parts[name] = mean
@@ -73,56 +85,77 @@ def parts_of_aggregate(aggregate: Aggregate) -> dict[str, float]:
 
 
 def read_parts(parts: Mapping[str, float], names: Sequence[str]) -> Aggregate:
-    """Returns the aggregate of `parts_of_aggregate`. names: of the criteria."""
-    weights = {name: parts[f"weight_{name}"] for name in names}
-    means = {name: parts[name] for name in names}
-    stds = {name: parts[f"{name}_std"] for name in names}
+    """Returns the aggregate whose parts `parts_of_aggregate` gave. names: of the criteria."""
+    weights = {}
+    means = {}
+    stds = {}
+    for name in names:
+        weights[name] = parts[f"weight_{name}"]
+        means[name] = parts[name]
+        stds[name] = parts[f"{name}_std"]
     return Aggregate(parts["overall"], weights, means, stds)
 
 
 def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ...]:
-    """Returns the probabilities of 1 to 5, with sum 1. Raises ValueError naming the criterion."""
-    strange: set[str] = set()
+    """Returns the probabilities of 1 to 5, with sum 1.
+
+    `{"4": 0.25, "5": 0.75}` gives `(0, 0, 0, 0.25, 0.75)`. Raises ValueError naming the criterion
+    for other levels, another number of probabilities, one below 0, and a sum further from 1 than
+    0.001.
+    """
+    strange: set[str] = set()  # what is no level from 1 to 5
     if isinstance(probabilities, Mapping):
         levels = [str(level) for level in LEVELS]
         table = {str(level): float(p) for level, p in probabilities.items()}
-        strange |= table.keys() - set(levels)
+        strange.update(table.keys() - set(levels))
         values = tuple(table.get(level, 0.0) for level in levels)
     else:
         values = tuple(map(float, probabilities))
         if len(values) != len(LEVELS):
             strange.add(f"{len(values)} numbers")
     if strange:
-        raise ValueError(
-            f"{criterion}: a rating has the levels 1 to 5, got {', '.join(sorted(strange))}"
-        )
+        listed = ", ".join(sorted(strange))
+        raise ValueError(f"{criterion}: a rating has the levels 1 to 5, got {listed}")
     total = math.fsum(values)
-    if not (min(values) >= 0 and abs(total - 1) < 1e-3):  # also fails for NaN
+    # written so that NaN, for which every comparison is false, is refused too
+    is_distribution = min(values) >= 0 and abs(total - 1) < SUM_TOLERANCE
+    if not is_distribution:
         raise ValueError(f"{criterion}: probabilities are at least 0 and sum to 1, got {values}")
+    # a judge's logprobs are rounded, and the formulas need a sum of 1
     return tuple(p / total for p in values)
 
 
 def mean(p: Sequence[float]) -> float:
     """Returns the smoothed score, 1 to 5 (equation 1)."""
-    return math.fsum(level * share for level, share in zip(LEVELS, p, strict=True))
+    products = [level * share for level, share in zip(LEVELS, p, strict=True)]
+    return math.fsum(products)
 
 
 def std(p: Sequence[float], centre: float) -> float:
     """Returns the standard deviation about the smoothed score, 0 to 2 (equation 4)."""
-    return math.sqrt(
-        math.fsum((level - centre) ** 2 * share for level, share in zip(LEVELS, p, strict=True))
-    )
+    products = []
+    for level, share in zip(LEVELS, p, strict=True):
+        squared_distance = (level - centre) ** 2
+        products.append(squared_distance * share)
+    return math.sqrt(math.fsum(products))
 
 
 def harmonic_weights(
     stds: Mapping[str, float], gamma: float, sigma_floor: float = SIGMA_FLOOR
 ) -> dict[str, float]:
-    """Returns w = sigma^(-2 (1 - gamma) / gamma) / H with their sum H (equation 3)."""
+    """Returns w = sigma^(-2 (1 - gamma) / gamma) / H with their sum H (equation 3).
+
+    stds: the standard deviation of each criterion's rating, 0 to 2. Raises ValueError as
+    `check_weighting`.
+    """
     check_weighting(gamma, sigma_floor)
-    exponent = -2 * (1 - gamma) / gamma  # in logarithms, because gamma = 0.01 means sigma^-198
-    logs = {
-        criterion: exponent * math.log(max(sigma, sigma_floor)) for criterion, sigma in stds.items()
-    }
+    exponent = -2 * (1 - gamma) / gamma
+    # in logarithms, because gamma = 0.01 means sigma^-198
+    logs = {}
+    for criterion, sigma in stds.items():
+        floored = max(sigma, sigma_floor)  # a rating without any doubt has no logarithm
+        logs[criterion] = exponent * math.log(floored)
+    # The largest becomes exp(0) = 1, so that nothing overflows. The factor cancels in the division.
     largest = max(logs.values())
     raw = {criterion: math.exp(log - largest) for criterion, log in logs.items()}
     total = math.fsum(raw.values())
@@ -140,11 +173,20 @@ def check_weighting(gamma: float, sigma_floor: float = SIGMA_FLOOR) -> None:
 
 
 def overall(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Returns the weighted mean of the criteria, 1 to 5 (equation 2)."""
-    total = math.fsum(weights[criterion] * value for criterion, value in means.items())
-    return min(max(total, float(LEVELS[0])), float(LEVELS[-1]))
+    """Returns the weighted mean of the criteria, 1 to 5 (equation 2).
+
+    means, weights: by criterion. The weights have the sum 1.
+    """
+    products = [weights[criterion] * value for criterion, value in means.items()]
+    total = math.fsum(products)
+    # rounding can put a mean of fives a little above 5
+    lowest = float(LEVELS[0])
+    highest = float(LEVELS[-1])
+    return min(max(total, lowest), highest)
 
 
 def unit(rating: float) -> float:
-    """Returns a rating of 1 to 5 as 0 to 1."""
-    return (rating - LEVELS[0]) / (LEVELS[-1] - LEVELS[0])
+    """Returns a rating of 1 to 5 as a score of 0 to 1: 3 gives 0.5."""
+    lowest = LEVELS[0]
+    highest = LEVELS[-1]
+    return (rating - lowest) / (highest - lowest)

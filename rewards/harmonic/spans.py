@@ -40,32 +40,56 @@ def sentence_spans(
     credits = sentence_credit(whole, ratings, adds)
     weights = _weights_in_score(whole.weights, adds)
     spans = []
-    for number, (place, means, credit) in enumerate(zip(places, ratings, credits, strict=True)):
+    sentences = zip(places, ratings, credits, strict=True)
+    for number, (place, means, credit) in enumerate(sentences):
         rating = 1.0
         if weights:
             scoring = {criterion: means[criterion] for criterion in weights}
             rating = overall(scoring, weights)
         score = min(max(unit(rating), 0.0), 1.0)
-        gained = sum(credit.values())
-        spans.append(Span(*place, score, gained, _largest(credit), _rated(means), number))
+        start, end = place
+        span = Span(
+            start,
+            end,
+            score=score,
+            credit=sum(credit.values()),
+            kind=_largest(credit),
+            note=_ratings_in_words(means),
+            component=number,
+        )
+        spans.append(span)
     return tuple(spans)
 
 
 def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str, float]:
     """Returns the weights of the criteria in a sentence's score, with sum 1, or {} if they are all
     0.
+
+    weights: of the criteria in the text's score. adds: see `sentence_spans`.
     """
-    scoring = {name: weight for name, weight in weights.items() if name not in adds} or weights
+    # One sentence of a good list is far from complete, and is not bad for that: such criteria count
+    # only where there are no others.
+    scoring: Mapping[str, float] = {
+        name: weight for name, weight in weights.items() if name not in adds
+    }
+    if not scoring:
+        scoring = weights
     total = sum(scoring.values())
+    # the weight of a criterion can round to 0 where another is far surer
     if not total:
         return {}
     return {name: weight / total for name, weight in scoring.items()}
 
 
 def sentence_credit(
-    whole: Aggregate, ratings: Sequence[Mapping[str, float]], adds: Set[str]
+    whole: Aggregate,
+    ratings: Sequence[Mapping[str, float]],
+    adds: Set[str],
 ) -> list[dict[str, float]]:
-    """Returns each sentence's credit by criterion, see the top of this file."""
+    """Returns each sentence's credit by criterion, see the top of this file.
+
+    ratings: per sentence the mean rating of each criterion, 1 to 5, for at least two sentences.
+    """
     count = len(ratings)
     credits: list[dict[str, float]] = [{} for _ in ratings]
     for criterion, weight in whole.weights.items():
@@ -77,8 +101,9 @@ def sentence_credit(
                 share = (rating - average) / (count - 1)
             elif achieved:
                 share = (whole.means[criterion] - 1) * (rating - 1) / achieved
-            else:
+            else:  # every sentence is rated 1, so none of them achieves anything
                 share = 0.0
+            # a rating spans 4 levels, a score 1
             credit[criterion] = weight * share / 4
     return credits
 
@@ -94,19 +119,29 @@ def named_spans(
     """
     named = []
     for number, span in enumerate(spans):
-        less = sentences[number].means if sentences else dict.fromkeys(whole.means, 1.0)
-        moved = {c: w * (whole.means[c] - less[c]) for c, w in whole.weights.items()}
-        note = f"without it {_rated(less)}" if sentences else _rated(whole.means)
-        named.append(replace(span, kind=_largest(moved), note=note))
+        if sentences:
+            means_without = sentences[number].means
+            note = f"without it {_ratings_in_words(means_without)}"
+        else:
+            means_without = dict.fromkeys(whole.means, 1.0)
+            note = _ratings_in_words(whole.means)
+        changes = {}
+        for criterion, weight in whole.weights.items():
+            change = whole.means[criterion] - means_without[criterion]
+            changes[criterion] = weight * change
+        named.append(replace(span, kind=_largest(changes), note=note))
     return tuple(named)
 
 
-def _largest(moved: Mapping[str, float]) -> str:
-    """Returns the criterion with the largest part, of equals the first. moved: the credit by
-    criterion.
+def _largest(changes: Mapping[str, float]) -> str:
+    """Returns the criterion with the largest part, of equals the first.
+
+    changes: the credit by criterion. A loss counts like a gain of its size.
     """
-    return max(moved, key=lambda criterion: abs(moved[criterion]))
+    return max(changes, key=lambda criterion: abs(changes[criterion]))
 
 
-def _rated(means: Mapping[str, float]) -> str:
-    return ", ".join(f"{criterion} {rating:.1f}" for criterion, rating in means.items()) + " of 5"
+def _ratings_in_words(means: Mapping[str, float]) -> str:
+    """Returns ratings for a note, as in "correctness 4.5, fluency 3.0 of 5"."""
+    ratings = [f"{criterion} {rating:.1f}" for criterion, rating in means.items()]
+    return f"{', '.join(ratings)} of 5"

@@ -33,6 +33,7 @@ _ANNOUNCING = tuple(
     )
 )
 _DENIED = re.compile(r"\b(?:wrong|incorrect|false|bad|no|not (?:the|my|an))[\W_]*\Z", re.IGNORECASE)
+DENYING_CHARACTERS = 20  # characters before a sign in which a denial is searched
 # to the closing brace, with two levels within
 _BRACED = re.compile(r"(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+")
 _CLOSING_SIGN = re.compile(
@@ -50,10 +51,12 @@ def announced(text: str) -> tuple[int, int] | None:
     """Returns the characters [start, end) that the text announces last, None if it announces
     nothing.
     """
-    for pattern in _ANNOUNCING:
+    for pattern in _ANNOUNCING:  # the surest signs first
         last = None
         for sign in pattern.finditer(text):
-            if not _DENIED.search(text, max(sign.start() - 20, 0), sign.start()):
+            # "The wrong answer: a dog" announces nothing
+            words_before = max(sign.start() - DENYING_CHARACTERS, 0)
+            if not _DENIED.search(text, words_before, sign.start()):
                 last = sign
         if last is not None:
             return last.end(), _end_of_announced(text, last.lastgroup or "", last.end())
@@ -63,9 +66,17 @@ def announced(text: str) -> tuple[int, int] | None:
 def _end_of_announced(text: str, sign: str, start: int) -> int:
     """Returns the end of what begins at `start`: before the closing tag or brace, or behind the
     value or the line.
+
+    sign: the name of the group that announced it. "" is none of them: all to the text's end.
     """
-    closed = _CLOSING_SIGN.search(text, start) if sign in ("tag", "line") else None
-    end = closed.start() if closed else len(text)
-    piece = {"brace": _BRACED, "value": _VALUE, "line": _REST_OF_LINE}.get(sign)
-    match = piece.match(text, start, end) if piece else None
+    end = len(text)
+    if sign in ("tag", "line"):
+        # a line may stand within tags: "<answer>Answer: a dog</answer>"
+        closing = _CLOSING_SIGN.search(text, start)
+        if closing:
+            end = closing.start()
+    pattern = {"brace": _BRACED, "value": _VALUE, "line": _REST_OF_LINE}.get(sign)
+    if pattern is None:  # a tag's text has any number of lines
+        return end
+    match = pattern.match(text, start, end)
     return match.end() if match else end

@@ -95,8 +95,14 @@ _WHY = word_set("explanation reason reasoning rationale because since as note")
 
 @dataclass(frozen=True, slots=True)
 class AnswerRules:
-    """How answers are found. weighs: whether a sentence of claims stays whole where people say yes
-    or no, and letters count that the text does not deny.
+    """How answers are found.
+
+    Args:
+        edges: what is cut around an answer.
+        kinds: the kinds of people's answers, as patterns, with the patterns by which a text says
+            one, the surest first.
+        weighs: whether a sentence of claims stays whole where people say yes or no, and letters
+            count that the text does not deny.
     """
 
     edges: trimming.Edges
@@ -118,21 +124,27 @@ def find_answer(
     answers: people's, of which only the kind counts: letters, numbers, or yes and no. Time is
     linear in the length.
     """
+    # What is hidden becomes spaces, so that places in `visible` are places in the text.
     if not rules.weighs:
         visible = _HIDDEN.sub(_spaces, blanked(text, calls=False))
         return _answer_in_plain(visible, announced(visible), answers, rules)
     visible = _COMMENT.sub(_spaces, blanked(text))
     place = announced(visible)
-    begin, finish = place or (0, len(text))
-    plain, written = without_marks(visible[begin:finish])
+    begin, finish = 0, len(text)
+    if place:
+        begin, finish = place
+    # the answer is searched in the text as it is read, without markup
+    plain, places = without_marks(visible[begin:finish])
     whole = (0, len(plain)) if place else None
     start, end = _answer_in_plain(plain, whole, answers, rules)
-    if not any("=" in answer for answer in answers):
+    people_write_equations = any("=" in answer for answer in answers)
+    if not people_write_equations:
         start = _value_of_equation(plain, start, end)
     if start == end:
         return begin, begin
-    first, _ = written[start]
-    _, last = written[end - 1]
+    # back to the text as it is written
+    first, _ = places[start]
+    _, last = places[end - 1]
     return _with_braces(text, begin + first, begin + last)
 
 
@@ -141,10 +153,16 @@ def _value_of_equation(text: str, start: int, end: int) -> int:
     answer with no equation, what stands before the last sign says how the value was found.
     """
     equation = _EQUATION.fullmatch(text, start, end)
-    return equation.start("value") if equation else start
+    if equation is None:
+        return start
+    return equation.start("value")
 
 
-def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
+def _with_braces(
+    text: str,
+    start: int,
+    end: int,
+) -> tuple[int, int]:
     r"""Returns the characters with the command that they begin in and the braces that end it:
     "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
     """
@@ -157,6 +175,7 @@ def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
     braces = _BRACES.match(text, end)
     if unclosed > 0 and braces:
         end += min(unclosed, len(braces[0]))
+    # "4$" of "$x = 4$": the sign ends a formula that began before the value
     if within.count("$") == 1 and within.endswith("$") and within != "$":
         end -= 1
     return start, end
@@ -166,7 +185,10 @@ def _closes_another(text: str) -> bool:
     """Whether a brace ends that was opened before the text."""
     depth = 0
     for brace in re.finditer(r"[{}]", text):
-        depth += 1 if brace[0] == "{" else -1
+        if brace[0] == "{":
+            depth += 1
+        else:
+            depth -= 1
         if depth < 0:
             return True
     return False
@@ -183,45 +205,56 @@ def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
             literal.update(range(start, end))
         elif text[start - 1 : end] in ("\\'", '\\"'):  # a mark within quotation marks
             literal.update((start - 1, start))
+    # all characters that are read, with their places, in the order of the text
     characters = [(place, text[place]) for place in literal]
     for place, character in zip(reading.origin, reading.plain, strict=True):
         if place not in literal:
             characters.append((place, character))
     characters.sort(key=itemgetter(0))
     ends = {start: end for start, end, _ in reading.unread}
-    written = []
+    places = []
     for place, character in characters:
         end = place + 1
         if character != text[place]:  # one sign for several, such as "7" for "&#x37;"
             end = ends.get(end, end)
-        written.append((place, end))
-    return "".join(character for _, character in characters), written
+        places.append((place, end))
+    plain = "".join(character for _, character in characters)
+    return plain, places
 
 
 def _spaces(match: re.Match[str]) -> str:
+    """Returns as many spaces as the match has characters."""
     return " " * len(match[0])
 
 
 def _answer_in_plain(
-    text: str, place: tuple[int, int] | None, answers: Sequence[str], rules: AnswerRules
+    text: str,
+    place: tuple[int, int] | None,
+    answers: Sequence[str],
+    rules: AnswerRules,
 ) -> tuple[int, int]:
     """Returns the answer's characters in a text. place: of what the text announces, if it does."""
     edges = rules.edges
-    begin, finish = place or (0, len(text))
+    is_announced = place is not None
+    begin, finish = 0, len(text)
+    if place:
+        begin, finish = place
     start, end = trimmed(text, begin, finish, edges)
-    if (
-        place is None
-        and end - start > SHORT_CHARACTERS
-        and (sentence := _SENTENCE_END.search(text, start, end))
-    ):
-        end = sentence.end()
+    # a long text that announces nothing answers in its first sentence
+    if not is_announced and end - start > SHORT_CHARACTERS:
+        sentence = _SENTENCE_END.search(text, start, end)
+        if sentence:
+            end = sentence.end()
     kind = kind_of(answers, rules)
-    begin, finish = _predicate(text, start, end, place is not None)
+    begin, finish = _predicate(text, start, end, is_announced)
     predicate = trimmed(text, begin, finish, edges)
+    # a letter, a number, yes or no: in the predicate or, if it says none, in all of the answer
     for begin, finish in (predicate, (start, end)):
         span = _of_kind(text[begin:finish], kind, rules)
         if span:
-            return begin + span[0], begin + span[1]
+            span_start, span_end = span
+            return begin + span_start, begin + span_end
+    # "There is a dog." says yes without the word, so it stays whole
     if rules.weighs and kind == BINARY and answers:
         return trimmed(text, start, end, edges)
     return predicate
@@ -231,7 +264,9 @@ def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT_RULES) -> str:
     """Returns the kind of most of people's answers, "" if they have none, and BINARY without
     answers.
     """
-    forms = [comparable(answer, rules) for answer in answers] or ["yes"]
+    if not answers:
+        return BINARY
+    forms = [comparable(answer, rules) for answer in answers]
     for kind in rules.kinds:
         of_kind = [form for form in forms if re.fullmatch(kind, form)]
         if 2 * len(of_kind) > len(forms):
@@ -252,17 +287,27 @@ def comparable(answer: str, rules: AnswerRules = DEFAULT_RULES) -> str:
 
 @lru_cache(maxsize=4096)  # people's answers are compared with each completion of a group
 def _comparable(answer: str) -> str:
-    answer, _ = without_marks(answer)
-    start, end = trimmed(answer, 0, len(answer))
-    plain = plain_answer(answer[start:end])
+    """Returns what `comparable` does by the default rules."""
+    unmarked, _ = without_marks(answer)
+    start, end = trimmed(unmarked, 0, len(unmarked))
+    plain = plain_answer(unmarked[start:end])
     return comparable_form(plain) or plain.lower()
 
 
-def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
-    """Returns the characters of the one letter, number, yes or no that an answer says."""
-    text, against = answer, DENYING
-    if rules.weighs and kind in (LETTER, SEVERAL_LETTERS):  # "D. A is wrong." says D alone
-        text, against = only(answer, asserted(pieces_of(answer, ()))), frozenset()
+def _of_kind(
+    answer: str,
+    kind: str,
+    rules: AnswerRules,
+) -> tuple[int, int] | None:
+    """Returns the characters of the one letter, number, yes or no that an answer says. None where
+    it says none or several, denies or doubts.
+    """
+    text = answer
+    against = DENYING  # words that turn what they stand beside
+    if rules.weighs and kind in (LETTER, SEVERAL_LETTERS):
+        # "D. A is wrong." says D alone: what is denied is taken out, of the same length
+        text = only(answer, asserted(pieces_of(answer, ())))
+        against = frozenset()
         if kind == LETTER and lists_several(text):
             return None
     for sign in rules.kinds.get(kind, ()):
@@ -275,34 +320,50 @@ def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | No
         word = matches[0][0].lower()
         if word == "no":
             against = YES
-        around = {*_words_of_text(text)} - {word}
-        is_doubted = not DOUBTING.union(against).isdisjoint(around)
-        return None if is_doubted else matches[0].span()
+        around = set(_words_of_text(text)) - {word}
+        turning = DOUBTING.union(against)
+        if not turning.isdisjoint(around):
+            return None
+        return matches[0].span()
     return None
 
 
-def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
-    """Returns the predicate of the first sentence, or the sentence. All stays where what follows
-    adds an answer: it is too short for a sentence, denies or doubts, or says "It is" again and
-    nothing is announced (`sure`).
+def _predicate(
+    text: str,
+    start: int,
+    end: int,
+    sure: bool,
+) -> tuple[int, int]:
+    """Returns the characters of the predicate of the first sentence, or of the sentence.
+
+    All stays where what follows adds an answer: it is too short for a sentence, denies or doubts,
+    or says "It is" again and nothing is announced. sure: whether the text announces its answer.
     """
     stop = _SENTENCE_END.search(text, start, end)
-    first = stop.end() if stop else end
-    predicate = _start_of_predicate(text, start, first)
-    following = _words_of_text(text[first:end])
+    first_end = stop.end() if stop else end
+    predicate = _start_of_predicate(text, start, first_end)
+    answer_start = predicate or start
+    following = _words_of_text(text[first_end:end])
     if not following:
-        return predicate or start, first
-    is_alone = sure or following[0] in _WHY
-    if not is_alone and predicate:
-        points_out = _words_of_text(text[start:predicate])[0] != "there"
-        is_alone = points_out and not _start_of_predicate(text, first + 1, end)
+        return answer_start, first_end
+    # whether what follows explains the answer and adds none
+    explains = sure or following[0] in _WHY
+    if not explains and predicate:
+        # "There is a dog. There is a cat." lists, and "It is a dog. The fur is long." does not
+        frame = _words_of_text(text[start:predicate])
+        says_it_again = _start_of_predicate(text, first_end + 1, end)
+        explains = frame[0] != "there" and not says_it_again
     denies = not DOUBTING.union(DENYING).isdisjoint(following)
-    if len(following) < LISTED_WORDS or not is_alone or denies:
+    if len(following) < LISTED_WORDS or not explains or denies:
         return start, end
-    return predicate or start, first
+    return answer_start, first_end
 
 
-def _start_of_predicate(text: str, start: int, end: int) -> int | None:
+def _start_of_predicate(
+    text: str,
+    start: int,
+    end: int,
+) -> int | None:
     """Returns where the predicate of a sentence such as "It is a dog" begins, None if it is none or
     a denial.
     """
@@ -312,8 +373,13 @@ def _start_of_predicate(text: str, start: int, end: int) -> int | None:
     predicate = _words_of_text(text[frame.end() : end])
     if not predicate or predicate[0] in NO:
         return None
-    return frame.end() if _SUBJECT.issuperset(_words_of_text(frame[1])) else None
+    # "The man is a doctor" answers with more than its predicate
+    subject = _words_of_text(frame[1])
+    if not _SUBJECT.issuperset(subject):
+        return None
+    return frame.end()
 
 
 def _words_of_text(text: str) -> list[str]:
+    """Returns the words in lower case, "isn't" as one."""
     return _ANSWER_WORD.findall(text.lower())

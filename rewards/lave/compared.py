@@ -33,79 +33,129 @@ from spanreward.rewards.text.shown import blanked
 
 
 def answer_in(
-    text: str, answers: Sequence[str], question: str = "", columns: Mapping[str, Any] | None = None
+    text: str,
+    answers: Sequence[str],
+    question: str = "",
+    columns: Mapping[str, Any] | None = None,
 ) -> str:
-    """Returns the answer in the text as `comparable` has it, "" if it holds none."""
+    """Returns the answer in the text in the form in which `comparable_answers` has people's, "" if
+    it holds none.
+
+    answers: people's. columns: the row's other columns, which may list options.
+    """
     options = options_for(answers, question, columns or {})
     start, end = found_answer(text, answers, options)
     answer = text[start:end]
-    labels = named_options(answer, options, question) if options else ()
+    labels = _labels_named(answer, options, question)
     if labels:
         return _form(labels)
-    letters = letters_listed(answer, joined=any(map(letters_listed, answers)))
+    # "AC" is a list of letters only where people answer with lists
+    people_list_letters = any(map(letters_listed, answers))
+    letters = letters_listed(answer, joined=people_list_letters)
     if letters and kind_of(answers) == SEVERAL_LETTERS and not order_counts(answers):
         return " ".join(letters).lower()
     return _claimed(answer, answers, question) or comparable(answer)
 
 
-def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) -> tuple[int, int]:
-    """Returns what `find_answer` finds, with the text behind a letter that is another option's, and
-    with the lines behind it that list more letters.
+def _labels_named(
+    answer: str,
+    options: Mapping[str, str],
+    question: str = "",
+) -> tuple[str, ...]:
+    """Returns what `named_options` does, and () where there are no options."""
+    if not options:
+        return ()
+    return named_options(answer, options, question)
+
+
+def found_answer(
+    text: str,
+    answers: Sequence[str],
+    options: Mapping[str, str],
+) -> tuple[int, int]:
+    """Returns the characters [start, end) that `find_answer` finds, with the text behind a letter
+    that is another option's, and with the lines behind it that list more letters.
     """
     start, end = find_answer(text, answers)
     if start < end and letters_listed(blanked(text)[start:]):
         start, end = trimmed(text, start, len(text))
+    # "B. a kettle", where A is the kettle: the letter alone would count as B
     if options and is_mislabelled(text[end:], text[start:end], options):
-        line = text.find("\n", end)
-        end = len(text) if line < 0 else line
+        line_end = text.find("\n", end)
+        if line_end < 0:
+            line_end = len(text)
+        end = line_end
     return start, end
 
 
 def comparable_answers(
-    answers: Sequence[str], question: str = "", columns: Mapping[str, Any] | None = None
+    answers: Sequence[str],
+    question: str = "",
+    columns: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Returns people's answers in the form of `answer_in`."""
     options = options_for(answers, question, columns or {})
     forms = []
     for answer in answers:
-        labels = named_options(answer, options) if options else ()
-        forms.append(_form(labels) if labels else comparable(answer))
+        labels = _labels_named(answer, options)
+        if labels:
+            forms.append(_form(labels))
+        else:
+            forms.append(comparable(answer))
     return forms
 
 
 def options_for(
     answers: Sequence[str], question: str, columns: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Returns the options of the question, empty where most of people's answers name none, or put
-    them in order.
+    """Returns the texts of the question's options by label, {} where most of people's answers name
+    none, or put them in order.
     """
     if order_counts(answers):
         return {}
     options = options_of(question, columns)
     if not options:
         return {}
-    named = [answer for answer in answers if named_options(answer, options)]
-    return options if 2 * len(named) > len(answers) else {}
+    naming = [answer for answer in answers if named_options(answer, options)]
+    if 2 * len(naming) <= len(answers):
+        return {}
+    return options
 
 
-def with_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
+def with_option(
+    answer: str,
+    options: Mapping[str, str],
+    question: str = "",
+) -> str:
     """Returns "A (a kettle), B (a lamp)" for an answer that names them, else the answer."""
-    labels = named_options(answer, options, question) if options else ()
-    return ", ".join(f"{label} ({options[label]})" for label in labels) or answer
+    labels = _labels_named(answer, options, question)
+    if not labels:
+        return answer
+    return ", ".join(f"{label} ({options[label]})" for label in labels)
 
 
-def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str:
+def label_of(
+    answer: str,
+    options: Mapping[str, str],
+    question: str = "",
+) -> str:
     """Returns the labels of the options that an answer names, as "A, B", else the answer. Letters
     stand for numbers, as a part of several options is no answer, and a part of a number is.
     """
-    labels = named_options(answer, options, question) if options else ()
-    if labels and labels[0].isdigit():
+    labels = _labels_named(answer, options, question)
+    if not labels:
+        return answer
+    if labels[0].isdigit():
         letters = dict(zip(options, ascii_uppercase, strict=False))
         labels = tuple(letters[label] for label in labels)
-    return ", ".join(labels) or answer
+    return ", ".join(labels)
 
 
-def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
+def _claimed(
+    answer: str,
+    answers: Sequence[str],
+    question: str,
+) -> str:
     """Returns "yes", "no" or "0" where a sentence says so, "" where none does."""
     kind = kind_of(answers)
     if kind not in (BINARY, COUNTED) or not answers:
@@ -113,15 +163,19 @@ def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
     words = tokens_of(answer)
     pieces = pieces_of(plain_answer(answer), tokens_of(question))
     if kind == COUNTED:
+        # "There are no boats." counts none
         return "0" if denies_all(pieces, question) else ""
     if not HEDGES.isdisjoint(words):
         return ""
-    begins = any(re.search(sign, answer) for sign in KINDS[BINARY])
-    if not begins and not question and not YES.union(NO).isdisjoint(words):
+    begins_with_it = any(re.search(sign, answer) for sign in KINDS[BINARY])
+    has_such_a_word = not YES.union(NO).isdisjoint(words)
+    # without the question, a "no" within a sentence may deny anything
+    if not begins_with_it and not question and has_such_a_word:
         return ""
     claim, _ = binary_answer(question, pieces)
     return claim
 
 
 def _form(labels: Sequence[str]) -> str:
+    """Returns labels as no other answer is written: "(a) (b)"."""
     return " ".join(f"({label.lower()})" for label in labels)

@@ -78,49 +78,68 @@ def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(repr(columns.get(name)) for name in COLUMNS)
 
 
-def named_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
+def named_option(
+    answer: str,
+    options: Mapping[str, str],
+    question: str = "",
+) -> str:
     """Returns the label of the one option that an answer names, "" where it names none or several,
     doubts, or says more.
+
+    options: their texts by label. question: the words of which add nothing to an option's text.
     """
     plain = plain_answer(answer)
     claims = asserted(pieces_of(plain, _option_words(options)))
-    words = [word for piece in claims for word in piece.words]
+    words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ""
+    # what it says by labels, and what by the options' texts
     texts = _option_lemmas(options)
     text = _without_texts(only(plain, claims), options)
     labels = labels_in(text, options)
     named = _texts_in([_lemmas(piece.words) for piece in claims], texts)
+    # the whole answer is an option's text, also one such as "both A and B"
     whole = _lemmas(tokens_of(plain))
     exact = [label for label, text_lemmas in texts.items() if text_lemmas == whole]
-    if len(exact) == 1 and labels <= {*exact}:
+    if len(exact) == 1 and labels.issubset(exact):
         return exact[0]
     if lists_several(text):
         return ""
+    # one label, with its own text or without one
     if len(labels) == 1 and named <= labels:
         return next(iter(labels))
     if labels or len(named) != 1:
         return ""
+    # one text without a label, and nothing more
     label = next(iter(named))
-    # words that add nothing to the option's text
     spare = _SILENT.union(_lemmas(tokens_of(question)), texts[label])
-    return label if spare.issuperset(_lemmas(words)) else ""
+    if not spare.issuperset(_lemmas(words)):
+        return ""
+    return label
 
 
-def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
+def named_options(
+    answer: str,
+    options: Mapping[str, str],
+    question: str = "",
+) -> tuple[str, ...]:
     """Returns the labels of the options that an answer names, in the options' order. () where it
     doubts, says more, or puts another option's text behind a label.
     """
-    label = named_option(answer, options, question)
-    if label:
-        return (label,)
+    one_label = named_option(answer, options, question)
+    if one_label:
+        return (one_label,)
+    # nothing but letters: "A, C", "AC", "acd"
     plain = plain_answer(answer)
     together = letters_listed(plain, joined=True) or _letters_in_order(plain)
     if together:
         named = [label for label in options if label.upper() in together]
-        return tuple(named) if len(named) == len(together) else ()
+        if len(named) != len(together):  # one of the letters is no option's
+            return ()
+        return tuple(named)
+    # labels and texts in sentences: "Both A (a kettle) and B."
     claims = asserted(pieces_of(plain, _option_words(options)))
-    words = [word for piece in claims for word in piece.words]
+    words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ()
     labels = _labels_of(only(plain, claims), options)
@@ -130,15 +149,25 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     chosen = _texts_in([_lemmas(piece.words) for piece in claims], texts)
     if labels and not chosen <= labels:
         return ()
-    chosen |= labels
-    spare = set(_SILENT | _JOINED)  # words that add nothing to what is chosen
+    chosen.update(labels)
+    # words that add nothing to what is chosen; another option's label does add something
+    spare = set(_SILENT | _JOINED)
     spare.update(_lemmas(tokens_of(question)))
-    spare -= set(map(str.lower, options))
+    spare.difference_update(label.lower() for label in options)
     for label in chosen:
-        spare.update((label.lower(), *texts[label]))
+        spare.add(label.lower())
+        spare.update(texts[label])
     if not spare.issuperset(_lemmas(words)):
         return ()
     return tuple(label for label in options if label in chosen)
+
+
+def _words_of_pieces(pieces: Sequence[Piece]) -> list[str]:
+    """Returns the words of all pieces."""
+    words: list[str] = []
+    for piece in pieces:
+        words.extend(piece.words)
+    return words
 
 
 def _lemmas(words: Iterable[str]) -> list[str]:
@@ -165,10 +194,12 @@ def lists_several(text: str) -> bool:
 
 def _letters_in_order(answer: str) -> tuple[str, ...]:
     """Returns the letters of a word in small ones that follow each other as in "acd", else ()."""
-    letters = tuple(answer.strip().upper())
-    if len(letters) < 2 or not answer.islower() or list(letters) != sorted(set(letters)):
+    letters = list(answer.strip().upper())
+    if len(letters) < 2 or not answer.islower():
         return ()
-    return letters
+    if letters != sorted(set(letters)):  # "dca" and "abba" are no choice of options
+        return ()
+    return tuple(letters)
 
 
 def _without_texts(answer: str, options: Mapping[str, str]) -> str:
@@ -183,32 +214,46 @@ def _labels_of(text: str, options: Mapping[str, str]) -> set[str] | None:
     """Returns all labels that a text says, None where one has another option's text behind it."""
     labels: set[str] = set()
     sign = "|".join(LETTERS)
-    if next(iter(options), "").isdigit():
+    if _are_numbered(options):
         sign = r"(?<![\w.])\d{1,2}(?![\w%]|\.\d)"
     for match in re.finditer(sign, text):
-        label = match[0] if match[0] in options else match[0].swapcase()
+        label = match[0]
+        if label not in options:
+            label = label.swapcase()
         if label not in options or label in labels:
             continue
-        if is_mislabelled(text[match.end() : match.end() + MOST_OPTION_CHARACTERS], label, options):
+        following = text[match.end() : match.end() + MOST_OPTION_CHARACTERS]
+        if is_mislabelled(following, label, options):
             return None
         labels.add(label)
     return labels
 
 
-def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bool:
+def _are_numbered(options: Mapping[str, str]) -> bool:
+    """Whether the options' labels are numbers and no letters."""
+    return next(iter(options), "").isdigit()
+
+
+def is_mislabelled(
+    following: str,
+    label: str,
+    options: Mapping[str, str],
+) -> bool:
     """Whether the text behind a label is that of another option: "B. a kettle"."""
-    line = following[:MOST_OPTION_CHARACTERS].strip().partition("\n")[0]
+    line, _, _ = following[:MOST_OPTION_CHARACTERS].strip().partition("\n")
     words = _lemmas(tokens_of(line))
-    begun = []  # the labels of the options with whose text the line begins
+    # the labels of the options with whose text the line begins
+    begun: set[str] = set()
     for name, text in _option_lemmas(options).items():
         if text and words[: len(text)] == text:
-            begun.append(name)
-    return bool(begun) and label.casefold() not in map(str.casefold, begun)
+            begun.add(name.casefold())
+    return bool(begun) and label.casefold() not in begun
 
 
 def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
     """Returns the options' labels that a text says, by the surest of signs."""
-    if next(iter(options), "").isdigit():
+    if _are_numbered(options):
+        # A number alone may be anything: it counts where the text begins with it, or calls it so.
         begun = re.match(r"\s*[(\[]?(\d{1,2})(?:[)\].:]\s|\W*\Z)", text)
         named = re.search(r"(?i)\b(?:option|choice|answer is)\W{0,3}(\d{1,2})\b(?!\.\d)", text)
         numbers = {match[1] for match in (begun, named) if match}
@@ -217,7 +262,8 @@ def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
         letters_written = {match[0] for match in re.finditer(sign, text)}
         labels: set[str] = set()
         for label in options:
-            if not letters_written.isdisjoint((label, label.swapcase())):
+            # people write "b" for the option B
+            if label in letters_written or label.swapcase() in letters_written:
                 labels.add(label)
         if labels:
             return labels
@@ -225,13 +271,16 @@ def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
 
 
 def only(text: str, pieces: Sequence[Piece]) -> str:
-    """Returns a text with spaces in place of all but these pieces and the marks behind each."""
+    """Returns a text, of the same length, with spaces in place of all but these pieces and the
+    marks behind each.
+    """
     characters = [" "] * len(text)
     for piece in pieces:
         end = piece.end
         while end < len(text) and not text[end].isalnum():
             end += 1
         begin = piece.start
+        # the bracket of "(A)" tells the letter from the article
         while begin > 0 and text[begin - 1] in "([":
             begin -= 1
         characters[begin:end] = text[begin:end]
@@ -239,43 +288,62 @@ def only(text: str, pieces: Sequence[Piece]) -> str:
 
 
 def _texts_in(pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]]) -> set[str]:
-    """Returns the options whose text stands in a piece, but for one within a longer one's."""
+    """Returns the labels of the options whose text stands in a piece, but for one within a longer
+    one's.
+
+    pieces: the lemmas of each piece. texts: the lemmas of each option, by its label.
+    """
     labels = set()
     for label, text in texts.items():
         if text and any(_holds(piece, text) for piece in pieces):
             labels.add(label)
+    # "red" of an answer "dark red", where both are options
     inner = set()
     for label in labels:
-        for other in labels:
-            if len(texts[other]) > len(texts[label]) and _holds(texts[other], texts[label]):
+        text = texts[label]
+        for other_label in labels:
+            other_text = texts[other_label]
+            if len(other_text) > len(text) and _holds(other_text, text):
                 inner.add(label)
     return labels - inner
 
 
 def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
     """Whether the words hold a part of them in a row."""
-    length = len(part)
+    sought = list(part)
+    length = len(sought)
     for start, word in enumerate(words):
-        if word == part[0] and list(words[start : start + length]) == list(part):
+        # the first word is compared before a slice is made: this runs for each word and option
+        if word == sought[0] and list(words[start : start + length]) == sought:
             return True
     return False
 
 
 def _in_column(value: Any) -> dict[str, str]:
-    """Returns the options of a row's column: texts in order, by label, or both written out."""
+    """Returns the options of a row's column: texts in order, by label, or both written out.
+
+    All of these give the same: `["a kettle", "a lamp"]`, `["A. a kettle", "B. a lamp"]`, `{"A": "a
+    kettle", "B": "a lamp"}`, `{"label": ["A", "B"], "text": ["a kettle", "a lamp"]}`, and each of
+    them as a string.
+    """
     if isinstance(value, str):
         value = _parsed(value)
     if isinstance(value, Mapping):
-        labels, texts = value.get("label"), value.get("text")
+        labels = value.get("label")
+        texts = value.get("text")
         if isinstance(labels, (list, tuple)) and isinstance(texts, (list, tuple)):
             return {str(label): str(text) for label, text in zip(labels, texts, strict=False)}
+        # Arrow gives every row all keys of its column, with None for the options that it lacks
         return {str(label): str(text) for label, text in value.items() if text is not None}
     if not isinstance(value, (list, tuple)) or not 2 <= len(value) <= MOST_OPTIONS:
         return {}
     options = {}
     for letter, text in zip(string.ascii_uppercase, map(str, value), strict=False):
         label = _LABELLED.match(text)
-        options[letter] = text[label.end() :] if label and label[1] == letter else text
+        if label and label[1] == letter:
+            options[letter] = text[label.end() :]
+        else:
+            options[letter] = text
     return options
 
 
@@ -290,34 +358,56 @@ def _parsed(text: str) -> Any:
 
 
 def _in_question(question: str) -> dict[str, str]:
-    """Returns the options that a question lists under labels in order."""
+    """Returns the options that a question lists under labels in order, {} where there are not
+    two.
+    """
+    # wide stops and colons, which have no space behind them, become narrow ones with a space
     spaced = question.replace("\uff0e", ". ").replace("\uff1a", ": ")
     text = unicodedata.normalize("NFKC", spaced).replace("**", "")
     labels = list(_LABEL.finditer(text))
     for style in _STYLES:
-        in_style = [label for label in labels if (label[1] or label[2]) in style]
+        in_style = [label for label in labels if _name_of_label(label) in style]
         options = _options_in_list(text, in_style, style)
         if len(options) > 1:
             return options
     return {}
 
 
+def _name_of_label(label: re.Match[str]) -> str:
+    """Returns the letter or number of a match of _LABEL: "A" of "(A)" and of "A."."""
+    return label[1] or label[2]
+
+
 def _options_in_list(
-    text: str, labels: Sequence[re.Match[str]], style: Sequence[str]
+    text: str,
+    labels: Sequence[re.Match[str]],
+    style: Sequence[str],
 ) -> dict[str, str]:
-    """Returns the options of the last list whose labels follow each other from the first on."""
+    """Returns the options of the last list whose labels follow each other from the first on, {}
+    where one of them has no text.
+
+    labels: matches of _LABEL in the text. style: the labels of such a list, in order.
+    """
     run: list[re.Match[str]] = []
     for label in labels:
-        name = label[1] or label[2]
+        name = _name_of_label(label)
         if run and len(run) < len(style) and name == style[len(run)]:
             run.append(label)
         elif name == style[0] and len(run) < 2:
+            # one label alone was no list: "Vitamin A. Is it ... A. a kettle B. a lamp"
             run = [label]
-    ends = [label.start() for label in run[1:]] + [len(text)]
+    # an option ends where the next label begins
+    ends = [label.start() for label in run[1:]]
+    ends.append(len(text))
     options = {}
     for label, end in zip(run, ends, strict=False):
+        # or at the end of its sentence or line, as more of the question may follow
         ending = _ENDING.search(text, label.end(), end)
-        if ending and ending.start() > label.end() and text[label.end() : ending.start()].strip():
+        if ending and text[label.end() : ending.start()].strip():
             end = ending.start()
-        options[label[1] or label[2]] = _JOINT_AT_END.sub("", text[label.end() : end].strip())
-    return options if all(options.values()) else {}
+        option = text[label.end() : end].strip()
+        # without the comma, "and" or "or" that joins it to the next one
+        options[_name_of_label(label)] = _JOINT_AT_END.sub("", option)
+    if not all(options.values()):
+        return {}
+    return options

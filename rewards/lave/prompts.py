@@ -1,7 +1,7 @@
 """Builds LAVE's prompt: instructions, eight demonstrations, then the question, people's answers and
 the candidate.
 
-    prompts = load_prompts()
+    prompts = load_lave_prompts()
     example = LaveExample("What color is it?", ("red", "red"), "crimson")
     prompts.text(example, binary=False, rationale=True)
 
@@ -28,7 +28,14 @@ _RATING_SIGN = re.compile(r"(rating)\W*[=:]", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class LaveExample:
-    """An answer to rate. references: with repeats. context: a description of the picture, or ""."""
+    """An answer to rate.
+
+    Args:
+        question: the row's question.
+        references: people's answers, with repeats.
+        candidate: the answer to rate.
+        context: a description of the picture, or "".
+    """
 
     question: str
     references: tuple[str, ...]
@@ -37,7 +44,16 @@ class LaveExample:
 
 
 class Demonstration(Wording):
-    """An example with its rating, and the reason."""
+    """An example with its rating, and the reason.
+
+    Args:
+        question: the example's question.
+        references: people's answers, with repeats.
+        candidate: the answer that is rated.
+        rationale: the reason, in a sentence.
+        rating: from 1 (wrong) to 3 (right).
+        context: a description of the picture, or "".
+    """
 
     question: str
     references: tuple[str, ...]
@@ -52,7 +68,12 @@ class Demonstration(Wording):
 
 
 class Demonstrations(Wording):
-    """Those shown where people answered yes or no, and those shown elsewhere."""
+    """A file of demonstrations.
+
+    Args:
+        general: those shown where people did not answer yes or no.
+        binary: those shown where they did.
+    """
 
     general: tuple[Demonstration, ...]
     binary: tuple[Demonstration, ...]
@@ -60,26 +81,50 @@ class Demonstrations(Wording):
 
 @dataclass(frozen=True, slots=True)
 class LavePrompts:
-    """The instructions of prompts.yaml and both sets of demonstrations."""
+    """The instructions and the demonstrations of the prompts.
+
+    Args:
+        instructions: the texts of prompts.yaml, by name.
+        general: see `Demonstrations`.
+        binary: see `Demonstrations`.
+    """
 
     instructions: Mapping[str, str]
     general: tuple[Demonstration, ...]
     binary: tuple[Demonstration, ...]
 
-    def text(self, example: LaveExample, binary: bool, rationale: bool) -> str:
-        """Returns the whole prompt."""
+    def text(
+        self,
+        example: LaveExample,
+        binary: bool,
+        rationale: bool,
+    ) -> str:
+        """Returns the whole prompt, which ends where the judge's answer begins.
+
+        binary: whether people answered yes or no. rationale: whether the judge writes a reason
+        before the rating.
+        """
         shows_context = bool(example.context)
-        head = [self.instructions["context_task" if shows_context else "task"]]
+        # the instructions
+        task = "context_task" if shows_context else "task"
+        head = [self.instructions[task]]
         if binary and self.instructions["binary"]:
             head.append(self.instructions["binary"])
-        head.append(self.instructions["rationale" if rationale else "rating"])
+        asked_for = "rationale" if rationale else "rating"
+        head.append(self.instructions[asked_for])
         parts = ["\n".join(head)]
-        answer = "Output: {0.rationale} So rating={0.rating}" if rationale else "Rating: {0.rating}"
-        for demonstration in self.binary if binary else self.general:
+        # the demonstrations, with their answers
+        demonstrations = self.binary if binary else self.general
+        for demonstration in demonstrations:
             lines = _question_lines(demonstration.example, shows_context)
-            parts.append(f"{lines}\n{answer.format(demonstration)}")
-        begun = "Output:" if rationale else "Rating:"
-        parts.append(f"{_question_lines(example, shows_context)}\n{begun}")
+            answer = f"Rating: {demonstration.rating}"
+            if rationale:
+                answer = f"Output: {demonstration.rationale} So rating={demonstration.rating}"
+            parts.append(f"{lines}\n{answer}")
+        # the example, without one
+        lines = _question_lines(example, shows_context)
+        beginning = "Output:" if rationale else "Rating:"
+        parts.append(f"{lines}\n{beginning}")
         return "\n\n".join(parts)
 
 
@@ -88,7 +133,8 @@ def candidate_in(prompt: str) -> tuple[int, int]:
     `LavePrompts.text` has the candidate. `quote` leaves it no double quotes of its own.
     """
     end = prompt.rindex('"')
-    return prompt.rindex('"', 0, end) + 1, end
+    opening = prompt.rindex('"', 0, end)
+    return opening + 1, end
 
 
 def quote(text: str) -> str:
@@ -126,9 +172,13 @@ def load_lave_prompts(
     references, candidate, rationale, rating and optionally context. Raises ValueError, naming the
     demonstration or the instruction, for a missing value or one of the wrong type.
     """
-    data, where = demonstrations, "demonstrations"
-    if not isinstance(data, Mapping):
-        path = DEMONSTRATIONS if data is None else Path(data)
-        data, where = read_yaml_file(path), str(path)
-    read = read_as(Demonstrations, data, where)
-    return LavePrompts(read_texts(instructions, PROMPTS), read.general, read.binary)
+    data: Any
+    if isinstance(demonstrations, Mapping):
+        data = demonstrations
+        where = "demonstrations"
+    else:
+        path = DEMONSTRATIONS if demonstrations is None else Path(demonstrations)
+        data = read_yaml_file(path)
+        where = str(path)
+    sets = read_as(Demonstrations, data, where)
+    return LavePrompts(read_texts(instructions, PROMPTS), sets.general, sets.binary)

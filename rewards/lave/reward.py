@@ -71,8 +71,12 @@ _NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
 class CandidateQuestion:
     """A question to ask, and the candidate's characters [start, end) in the completion.
 
-    read: the offset where the part that the judge is shown ends, start <= read <= end. quoted: that
-    part as the judge sees it.
+    Args:
+        question: the question for the judge.
+        start: where the candidate starts.
+        read: where the part that the judge is shown ends, start <= read <= end.
+        end: where the candidate ends.
+        quoted: that part as the judge sees it (`quote`).
     """
 
     question: Question
@@ -86,9 +90,12 @@ class CandidateQuestion:
 class People:
     """What people answered to the question of a row.
 
-    answers: all of them. references: those that count, with repeats. options: the question's, by
-    label, {} where the answers name none. texts: the references as a judge that reads sees them.
-    labels: as `match` compares them.
+    Args:
+        answers: all answers but blank ones.
+        references: those that count, with repeats (`keep_references`).
+        options: the question's options, by label, {} where the answers name none.
+        texts: the references as a judge that reads sees them, such as "A (a kettle)".
+        labels: the references as `match` compares them, such as "A".
     """
 
     answers: list[str]
@@ -124,6 +131,11 @@ class LaveReward(PlainTextReward):
         name: the reward's name in logs.
         judged_part: a tag, a JSON key or /a regular expression/ (rewards/text/judged_part.py): only
             the answer in this part of a completion is judged.
+
+    Raises:
+        ValueError: smooth with a rationale, a filter_references outside [0, 1], another invalid
+            option, or an invalid file of prompts or demonstrations.
+        OSError: a file that cannot be read.
     """
 
     columns = ("question", "answers")
@@ -158,17 +170,22 @@ class LaveReward(PlainTextReward):
         check_choice("mode", mode, MODES)
         self.mode = mode
         self.candidate = candidate
-        self.evidence = evidence or ("context" if mode == "default" else "none")
+        if evidence is None:
+            self.evidence = "context" if mode == "default" else "none"
+        else:
+            self.evidence = evidence
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.rationale = rationale
         self.smooth = smooth
         self.filter_references = filter_references
         self.prompts = load_lave_prompts(demonstrations, prompts)
-        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
+        texts = repr(self.prompts)
+        self.wording = sha256(texts.encode()).hexdigest()[:16]
         self._answers = AnswerCache()
 
     def __getstate__(self) -> dict[str, Any]:
+        """Returns what is pickled. The judge's answers in memory stay behind."""
         return {**self.__dict__, "_answers": AnswerCache()}
 
     def cost(self, words: float, references: int) -> Cost:
@@ -176,11 +193,13 @@ class LaveReward(PlainTextReward):
 
         The answer in a completion is short, however long the completion is.
         """
-        example = LaveExample("What is it that is seen?", ("answer",) * PEOPLE_OF_ROW, "answer", "")
+        answers = ("answer",) * PEOPLE_OF_ROW
+        example = LaveExample("What is it that is seen?", answers, "answer", "")
         text = self.prompts.text(example, False, self.rationale)
         read = tokens_in(text)
         # an engine computes what is before the question once, as it is always the same
-        computed = tokens_in(text[text.index(example.question) :])
+        question_start = text.index(example.question)
+        computed = tokens_in(text[question_start:])
         if not self.rationale:
             return Cost(1, read, 1, True, "one rating", computed)
         how = "a rationale with its rating, written"
@@ -191,16 +210,17 @@ class LaveReward(PlainTextReward):
 
         Equal questions are asked once, also later.
         """
-        rows: dict[tuple[Any, ...], People] = {}  # completions of a group share their row
+        people_of_rows: dict[tuple[Any, ...], People] = {}  # completions of a group share their row
         prepared: list[CandidateQuestion | Verdict] = []
         for sample in samples:
             row = (sample.question, sample.answers, *options_written(sample.columns))
-            if row not in rows:
-                rows[row] = self._people(sample)
-            prepared.append(self._prepare(sample, rows[row]))
+            if row not in people_of_rows:
+                people_of_rows[row] = self._people(sample)
+            prepared.append(self._prepare(sample, people_of_rows[row]))
         questions = [entry.question for entry in prepared if isinstance(entry, CandidateQuestion)]
         self._answers.begin()
         answers = iter(self._answers.complete(questions, self._ask))
+        # an answer is there for each prepared question, and none for a verdict
         verdicts = []
         for sample, entry in zip(samples, prepared, strict=True):
             if isinstance(entry, Verdict):
@@ -217,14 +237,17 @@ class LaveReward(PlainTextReward):
         if self.mode == "default" and references:
             options = options_for(references, sample.question or "", sample.columns)
         # each distinct answer is compared with the options once
-        texts = {answer: with_option(answer, options) for answer in set(references)}
-        labels = {answer: label_of(answer, options) for answer in set(references)}
+        text_of_answer: dict[str, str] = {}
+        label_of_answer: dict[str, str] = {}
+        for answer in set(references):
+            text_of_answer[answer] = with_option(answer, options)
+            label_of_answer[answer] = label_of(answer, options)
         return People(
             answers,
             references,
             options,
-            tuple(texts[answer] for answer in references),
-            tuple(labels[answer] for answer in references),
+            texts=tuple(text_of_answer[answer] for answer in references),
+            labels=tuple(label_of_answer[answer] for answer in references),
         )
 
     def _prepare(self, sample: Sample, people: People) -> CandidateQuestion | Verdict:
@@ -239,12 +262,18 @@ class LaveReward(PlainTextReward):
         candidate = sample.completion[start:read]
         if self.mode == "default":
             candidate = shown_answer(candidate)
+        # also for a candidate of white space or invisible characters, which the judge would not see
         if quote(candidate) == quote(""):
-            return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note="the completion holds no answer")
-        context = sample.context or "" if self.evidence == "context" else ""
+            note = "the completion holds no answer"
+            return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note=note)
+        context = ""
+        if self.evidence == "context":
+            context = sample.context or ""
         text = with_option(candidate, people.options, question)
         example = LaveExample(question, people.texts, text, context)
-        prompt = self.prompts.text(example, is_binary(people.references), self.rationale)
+        binary = is_binary(people.references)
+        prompt = self.prompts.text(example, binary, self.rationale)
+        # judges that read get the prompt, and `match` gets the labels
         label = label_of(candidate, people.options, question)
         to_judge = Question(
             [{"role": "user", "content": prompt}],
@@ -260,15 +289,19 @@ class LaveReward(PlainTextReward):
         if self.candidate == "whole":
             start = len(completion) - len(completion.lstrip())
             end = len(completion.rstrip())
-            return start, min(end, max(start, judged_length(completion))), end
+            longest = max(start, judged_length(completion))
+            return start, min(end, longest), end
         if self.mode == "published":
             start, end = find_answer(completion, people.answers, PUBLISHED_RULES)
         else:
             start, end = found_answer(completion, people.answers, people.options)
-        return start, min(end, start + CANDIDATE_CHARACTERS), end
+        longest = start + CANDIDATE_CHARACTERS
+        return start, min(end, longest), end
 
     def _ask(self, questions: list[Question]) -> Sequence[Any]:
-        """Returns the judge's texts, or Rated values, or a Failure."""
+        """Returns an answer per question: the judge's text with a rationale, otherwise Rated. A
+        Failure where the judge failed.
+        """
         if self.rationale:
             return self.judge.write(questions, max_tokens=RATIONALE_TOKENS[self.mode])
         answers: list[Rated | Failure] = []
@@ -283,18 +316,21 @@ class LaveReward(PlainTextReward):
         """Returns the expectation, or the likeliest rating, which is the lowest of equals."""
         if self.smooth:
             return rating.mean
-        return float(
-            max(RATING_ENTRIES, key=lambda entry: (rating.probabilities[entry], -int(entry)))
-        )
+        # the entries ascend, and `max` returns the first of equals
+        likeliest = max(RATING_ENTRIES, key=lambda entry: rating.probabilities[entry])
+        return float(likeliest)
 
     def _verdict(
         self, sample: Sample, candidate: CandidateQuestion, answer: str | Rated | Failure
     ) -> Verdict:
+        """Returns the verdict on a sample. answer: see `_ask`."""
         if isinstance(answer, Failure):
             return Verdict(None, answer.status, note=answer.message)
         if isinstance(answer, Rated):
-            read = replace(candidate, read=candidate.read - answer.cut)
-            verdict = _verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
+            # what did not fit into the judge's context counts as not shown
+            shortened = replace(candidate, read=candidate.read - answer.cut)
+            note = f"rated {answer.value:.2f} of 3"
+            verdict = _verdict_of(answer.value, note, shortened)
         else:
             if self.mode == "published":
                 rating = read_published_rating(answer, candidate.quoted)
@@ -313,7 +349,9 @@ class LaveReward(PlainTextReward):
 def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
     """Returns the verdict less the filler of what is read of the completion, and less padding."""
     text = sample.completion
+    lowest = {"score": 0.0}
     reading = read_text(text, answers=True)
+    # filler is searched in the text as it is read, and spans lie on the text as it is written
     filler = find_filler(reading.plain, beside(sample), ends=False)
     pieces = []
     characters = 0  # of filler, as written
@@ -321,40 +359,55 @@ def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
         start, end = reading.written(plain_start, plain_end)
         pieces.append((start, end, kind))
         characters += end - start
-    length = characters / filler.share if pieces else 1.0
+    # the length of which these characters are the share that filler has of the plain text
+    length = 1.0
+    if pieces:
+        length = characters / filler.share
     as_written = Filler(filler.share, tuple(pieces))
-    verdict = penalise_filler(verdict, length, as_written, {"score": 0.0})
+    verdict = penalise_filler(verdict, length, as_written, lowest)
     padding = find_padding(text, reading.unread)
     if not padding.pieces:
         return verdict
-    return penalise_filler(verdict, len(text), padding, {"score": 0.0})
+    return penalise_filler(verdict, len(text), padding, lowest)
 
 
 def unread_parts(completion: str, candidate: CandidateQuestion) -> list[Unread]:
     """Returns what of a completion the judge was not shown: the markup in the answer, and what
     stands around the answer.
     """
-    parts = outside(completion, 0, candidate.start, OUTSIDE_ANSWER)
-    for start, end, kind in read_text(completion[candidate.start : candidate.read]).unread:
-        parts.append(Unread(candidate.start + start, candidate.start + end, kind))
-    return parts + outside(completion, candidate.end, len(completion), OUTSIDE_ANSWER)
+    before = outside(completion, 0, candidate.start, OUTSIDE_ANSWER)
+    markup = []
+    answer = completion[candidate.start : candidate.read]
+    for start, end, kind in read_text(answer).unread:
+        markup.append(Unread(candidate.start + start, candidate.start + end, kind))
+    # What lies between `read` and `end` is a span of the verdict, so it is not listed here.
+    behind = outside(completion, candidate.end, len(completion), OUTSIDE_ANSWER)
+    return before + markup + behind
 
 
 def _verdict_of(rating: float, note: str, candidate: CandidateQuestion) -> Verdict:
-    """Returns the verdict for a rating.
+    """Returns the verdict for a rating from 1 to 3.
 
     The unread part of a candidate counts as wrong, so it lowers the score.
     """
-    score = min(max((rating - 1) / 2, 0.0), 1.0)
+    score = (rating - 1) / 2
+    score = min(max(score, 0.0), 1.0)
     spans = [Span(candidate.start, candidate.read, score, score, "answer", note, 0)]
-    total = score * (candidate.read - candidate.start) / (candidate.end - candidate.start)
+    characters_read = candidate.read - candidate.start
+    total = score * characters_read / (candidate.end - candidate.start)
     if candidate.read < candidate.end:
-        unread = f"not judged: past {candidate.read - candidate.start} characters"
-        spans.append(Span(candidate.read, candidate.end, 0.0, total - score, "unread", unread, 1))
-    return Verdict(total, parts={"score": total, "rating": rating}, spans=tuple(spans))
+        reason = f"not judged: past {characters_read} characters"
+        loss = total - score  # so that the credits sum to the verdict's score
+        spans.append(Span(candidate.read, candidate.end, 0.0, loss, "unread", reason, 1))
+    parts = {"score": total, "rating": rating}
+    return Verdict(total, parts=parts, spans=tuple(spans))
 
 
-def keep_references(answers: Sequence[str], share: float, mode: Mode = "default") -> list[str]:
+def keep_references(
+    answers: Sequence[str],
+    share: float,
+    mode: Mode = "default",
+) -> list[str]:
     """Returns the answers, sorted, that people gave at least `share` times as often as the most
     frequent one.
 
@@ -368,20 +421,25 @@ def keep_references(answers: Sequence[str], share: float, mode: Mode = "default"
     counts = Counter(forms)
     most = max(counts.values(), default=0)
     floor = share * most
-    also = floor if mode == "default" else most
+    # a count that passes although it is not above the floor; with share 1 the floor is the most
+    # itself
+    passing = floor if mode == "default" else most
     frequent = []
     for answer, form in zip(answers, forms, strict=True):
-        if counts[form] > floor or counts[form] == also:
+        count = counts[form]
+        if count > floor or count == passing:
             frequent.append(answer)
+    # sorted: rows whose answers differ in their order alone have one prompt, which is asked once
     return sorted(frequent)
 
 
 def is_binary(references: Sequence[str]) -> bool:
-    """Returns whether yes or no is a most frequent reference."""
+    """Returns whether yes or no is a most frequent reference. False without references."""
     counts = Counter(map(normalise, references))
     if not counts:
         return False
-    return max(counts["yes"], counts["no"]) == max(counts.values())
+    binary_count = max(counts["yes"], counts["no"])
+    return binary_count == max(counts.values())
 
 
 def read_rating(output: str, candidate: str = "") -> int | None:
@@ -399,9 +457,8 @@ def read_rating(output: str, candidate: str = "") -> int | None:
     if written is None or not written.ends_text or written.entry not in RATINGS:
         return None
     words = answer[written.start : written.end]
-    if not _BEGINS_SIGNED.match(words.lstrip("\"'")) and words_in_lower_case(
-        words
-    ) in words_in_lower_case(candidate):
+    is_signed = _BEGINS_SIGNED.match(words.lstrip("\"'")) is not None
+    if not is_signed and words_in_lower_case(words) in words_in_lower_case(candidate):
         return None
     return int(written.entry)
 
@@ -417,7 +474,10 @@ def read_published_rating(output: str, candidate: str = "") -> int | None:
     if signed:
         return int(signed[1])
     unsigned = _UNSIGNED_RATING.search(answer) or _RATING_ALONE.search(answer)
-    if unsigned is None or words_in_lower_case(unsigned[1]) in words_in_lower_case(candidate):
+    if unsigned is None:
+        return None
+    # the judge may have repeated what the candidate says of its own rating
+    if words_in_lower_case(unsigned[1]) in words_in_lower_case(candidate):
         return None
     return int(unsigned[2])
 

@@ -32,8 +32,12 @@ _WRAPPED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """What is cut before an answer, and after it (of the text backwards). keeps_signs: whether
-    signs that are the whole answer stay, and the star of a name.
+    """What is cut around an answer.
+
+    Args:
+        lead: matches what is cut before it.
+        tail: matches what is cut after it, in the text backwards.
+        keeps_signs: whether signs that are the whole answer stay, and the star of a name.
     """
 
     lead: re.Pattern[str]
@@ -61,22 +65,32 @@ PUBLISHED_EDGES = Edges(
 )
 
 
-def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tuple[int, int]:
+def trimmed(
+    text: str,
+    start: int,
+    end: int,
+    edges: Edges = DEFAULT_EDGES,
+) -> tuple[int, int]:
     """Returns the characters without what stands around them; start == end if nothing is left."""
     whole = text[start:end]
-    before = start, end
+    whole_start = start
+    # "Sgr A*": a letter in place of the star keeps it from being cut as emphasis
     if edges.keeps_signs and whole.count("*") == 1 and _STARRED_NAME.search(whole):
         text = text.replace("*", "x")
     for _ in range(NESTED_MARKS):
-        start = end - len(edges.lead.sub("", text[start:end], count=1))
-        end = start + len(edges.tail.sub("", text[start:end][::-1], count=1))
+        without_lead = edges.lead.sub("", text[start:end], count=1)
+        start = end - len(without_lead)
+        without_tail = edges.tail.sub("", text[start:end][::-1], count=1)
+        end = start + len(without_tail)
+        # "(red)" and "\text{red}": what is within may have marks around it again
         wrapped = _WRAPPED.match(text, start, end)
         if not wrapped:
             break
         start, end = wrapped.span(wrapped.lastindex or 0)
+    # "+" or a picture is the whole answer
     if start == end and edges.keeps_signs and _is_signs(whole):
-        start = before[0] + len(whole) - len(whole.lstrip())
-        end = before[0] + len(whole.rstrip())
+        start = whole_start + len(whole) - len(whole.lstrip())
+        end = whole_start + len(whole.rstrip())
     return start, end
 
 
@@ -87,5 +101,7 @@ def _is_signs(text: str) -> bool:
         if character.isalnum():
             return False
         category = unicodedata.category(character)
-        signs = signs or (category[0] in "PS" and character not in _NO_SIGNS)
+        is_mark = category[0] in "PS"  # punctuation or a symbol
+        if is_mark and character not in _NO_SIGNS:
+            signs = True
     return signs

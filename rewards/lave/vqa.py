@@ -37,10 +37,14 @@ def vqa_accuracy(
             f"{len(answers)}"
         )
     form = answer_in(answer, answers, question, columns)
-    gave_it = [other == form for other in comparable_answers(answers, question, columns)]
+    forms_of_people = comparable_answers(answers, question, columns)
+    agreeing = forms_of_people.count(form)
     total = 0.0
-    for left_out in gave_it:
-        remaining = sum(gave_it) - int(left_out)
+    for form_of_person in forms_of_people:
+        # without this person
+        remaining = agreeing
+        if form_of_person == form:
+            remaining -= 1
         total += min(1.0, remaining / AGREEING_PEOPLE)
     return total / len(answers)
 
@@ -52,7 +56,7 @@ def token_f1(
     columns: Mapping[str, Any] | None = None,
 ) -> float:
     """Returns the F1 of the words as multisets against the best single answer (Rajpurkar et al.
-    2016); 0 of none.
+    2016), from 0 to 1; 0 where people gave no answer.
     """
     form = answer_in(answer, answers, question, columns)
     references = comparable_answers(answers, question, columns)

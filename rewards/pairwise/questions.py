@@ -1,8 +1,8 @@
 """Builds the question about one text, or about two texts in the given order.
 
-shown = show(sample, "picture")                       # what the judge sees beside the texts
-ask(prompts, shown, "first text", "second text")      # a Question, to be answered with A, B or C
-ask_score(prompts, shown, "a text")                   # a Question, to be answered with 1 to 5
+evidence = show(sample, "picture")                    # what the judge sees beside the texts
+ask_pair(prompts, evidence, "one text", "another")    # a Question, to be answered with A, B or C
+ask_score(prompts, evidence, "a text")                # a Question, to be answered with 1 to 5
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,11 @@ Texts = Mapping[str, str]  # the pieces of prompts, see prompts.yaml
 class Shown:
     """What the judge sees beside the texts: the request, and pictures, a context or neither.
 
-    only_request: there is no picture that the request could be about.
+    Args:
+        request: the row's question or, without one, its prompt.
+        images: the row's pictures, as PIL images.
+        context: a text that says what is in the picture.
+        only_request: there is no picture that the request could be about.
     """
 
     request: str
@@ -50,9 +54,11 @@ def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
     """
     request = (sample.question or sample.prompt).strip()
     if evidence != "prompt":
-        return Shown(request, *seen(sample, evidence))
+        images, context = seen(sample, evidence)
+        return Shown(request, images, context)
     if not request:
         raise NotApplicable("this row has no prompt to judge the completion by")
+    # a text about a picture that the judge does not see would be rated by guessing
     if sample.images:
         raise NotApplicable(
             "this row has a picture, which evidence='prompt' leaves out: take evidence='picture'"
@@ -61,66 +67,91 @@ def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
 
 
 def opponents(sample: Sample, column: str) -> tuple[str, ...]:
-    """Returns the row's `anchor`, or its references. Raises NotApplicable for a row without."""
-    if column == "reference" and not sample.references:
-        raise NotApplicable("this row has no reference to compare the completion with")
-    if column == "anchor" and not (sample.anchor or "").strip():
+    """Returns the row's `anchor`, or its references. Raises NotApplicable for a row without.
+
+    column: "anchor" or "reference".
+    """
+    if column == "reference":
+        if not sample.references:
+            raise NotApplicable("this row has no reference to compare the completion with")
+        return sample.references
+    anchor = sample.anchor or ""
+    if not anchor.strip():
         raise NotApplicable("this row has no anchor, a text to compare the completion with")
-    return sample.references if column == "reference" else (sample.anchor or "",)
+    return (anchor,)
 
 
-def head(instructions: str, prompts: Texts, shown: Shown) -> str:
-    """Returns the beginning of a prompt: instructions, picture or context, and request."""
+def head(instructions: str, prompts: Texts, evidence: Shown) -> str:
+    """Returns the beginning of a prompt: instructions, picture or context, and request.
+
+    It ends in an empty line. prompts: those whose lines no context and no request may spell.
+    """
     marks = marks_in(*prompts.values())
     pieces = [instructions]
-    if shown.context:
-        pieces.append(fill_masked(prompts["context"], marks, context=shown.context))
-    elif shown.images:
+    if evidence.context:
+        context = fill_masked(prompts["context"], marks, context=evidence.context)
+        pieces.append(context)
+    elif evidence.images:
         pieces.append(prompts["picture"])
-    elif not shown.only_request:
+    elif not evidence.only_request:
         pieces.append(prompts["unseen"])
-    if shown.request:
-        pieces.append(fill_masked(prompts["request"], marks, request=shown.request))
+    if evidence.request:
+        request = fill_masked(prompts["request"], marks, request=evidence.request)
+        pieces.append(request)
     return "\n\n".join(pieces) + "\n\n"
 
 
 def ask_pair(
     prompts: Texts,
-    shown: Shown,
+    evidence: Shown,
     first: str,
     second: str,
     criteria: tuple[str, ...] = (),
     ending: str = "",
 ) -> Question:
-    """Returns the question about two texts.
+    """Returns the question about two texts, of which the first is shown first.
 
-    The longer one may be cut. ending: a part below them, such as criteria.
+    The longer one may be cut. criteria: for the probe. ending: a part below the texts, such as the
+    criteria in words.
     """
-    before = head(prompts["instructions"], prompts, shown)
-    after = "\n\n".join(["", *([ending] if ending else []), prompts["answer"]])
+    before = head(prompts["instructions"], prompts, evidence)
+    after = f"\n\n{prompts['answer']}"
+    if ending:
+        after = f"\n\n{ending}{after}"
     longer = "first" if len(first) >= len(second) else "second"
-    probe = PairProbe(shown.request, first, second, shown.context, criteria)
+    # a judge that does not read prose compares the texts as they are, and the prompt masks them
+    probe = PairProbe(evidence.request, first, second, evidence.context, criteria)
     marks = marks_in(*prompts.values())
     texts = {"first": mask(first, marks), "second": mask(second, marks)}
-    return question_of(shown, probe, before, prompts["texts"], after, longer, **texts)
+    return question_of(evidence, probe, before, prompts["texts"], after, longer, **texts)
 
 
-def ask_score(prompts: Texts, shown: Shown, text: str) -> Question:
+def ask_score(prompts: Texts, evidence: Shown, text: str) -> Question:
     """Returns the question how well a text serves the request, to be rated from 1 to 5."""
-    before = head(prompts["score"], prompts, shown)
+    before = head(prompts["score"], prompts, evidence)
     after = f"\n\n{prompts['rating']}"
-    probe = QualityProbe(shown.request, text, shown.context)
+    probe = QualityProbe(evidence.request, text, evidence.context)
     masked = mask(text, marks_in(*prompts.values()))
-    return question_of(shown, probe, before, prompts["text"], after, "text", text=masked)
+    return question_of(evidence, probe, before, prompts["text"], after, "text", text=masked)
 
 
 def question_of(
-    shown: Shown, probe: Any, before: str, template: str, after: str, longest: str, **texts: str
+    evidence: Shown,
+    probe: Any,
+    before: str,
+    template: str,
+    after: str,
+    longest: str,
+    **texts: str,
 ) -> Question:
-    """Returns the question with the filled template between `before` and `after`. longest: the text
-    that may be cut. texts: masked, so that none spells a line of the prompt.
+    """Returns the question with the filled template between `before` and `after`.
+
+    longest: the placeholder of the text that may be cut. texts: masked, so that none spells a line
+    of the prompt.
     """
     start, end = places(template, **texts)[longest]
     content = before + fill(template, **texts) + after
+    # places in the template become places in the whole prompt
     description = (len(before) + start, len(before) + end)
-    return Question([{"role": "user", "content": content}], shown.images, probe, description)
+    message = {"role": "user", "content": content}
+    return Question([message], evidence.images, probe, description)

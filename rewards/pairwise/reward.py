@@ -85,6 +85,11 @@ class PairwiseReward(RowReward):
         spans: "ablation" also judges the text without each sentence, "none" only the text. Within a
             group there are no spans: name an anchor, or take form "score".
         judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
+
+    Raises:
+        ValueError: an unknown form or anchor, an anchor in another form than "pair", spans within a
+            group, another invalid option, or an invalid file of prompts.
+        OSError: a file that cannot be read.
     """
 
     evidences = (*EVIDENCE, "prompt")
@@ -109,6 +114,7 @@ class PairwiseReward(RowReward):
             raise ValueError(
                 f'anchor is for form "pair", and form is {form!r}: leave out anchor={anchor!r}'
             )
+        # a completion's score depends on the others of its group
         self.by_batch = form != "score" and not anchor
         if spans == "ablation" and self.by_batch:
             raise ValueError(
@@ -119,172 +125,235 @@ class PairwiseReward(RowReward):
         self.prompts = load_pairwise_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.columns = (anchor,) if anchor else ()
-        self.main_parts = (
-            ("rating",) if form == "score" else ("won", "tied", "orders_disagree", "first_slot")
-        )
+        if form == "score":
+            self.main_parts = ("rating",)
+        else:
+            self.main_parts = ("won", "tied", "orders_disagree", "first_slot")
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns the cost of one completion.
 
         The completions of a group of GROUP share their questions.
         """
+        # the prompt of such a row, with as many words in place of its texts
         text = " ".join(["word"] * round(words))
         nothing = Shown("", only_request=self.evidence == "prompt")
-        question, written = ask_pair(self.prompts, nothing, text, text), 1
+        question = ask_pair(self.prompts, nothing, text, text)
+        written = 1
+        exact = True
         if self.form == "score":
             question = ask_score(self.prompts, nothing, text)
-            count, exact, how = 1.0, True, "one rating"
+            count = 1.0
+            how = "one rating"
         elif self.form == "batch":
-            question, written = ask_ranking(self.prompts, nothing, [text] * GROUP), RANKING_TOKENS
-            count, exact, how = (
-                2 / GROUP,
-                False,
-                f"2 rankings of a group of {GROUP} (assumed), in both orders",
-            )
+            question = ask_ranking(self.prompts, nothing, [text] * GROUP)
+            written = RANKING_TOKENS
+            count = 2 / GROUP
+            exact = False
+            how = f"2 rankings of a group of {GROUP} (assumed), in both orders"
         elif self.anchor is None:
-            count, exact = GROUP - 1.0, False
+            # a group has GROUP * (GROUP - 1) / 2 pairs, each asked twice
+            questions_of_group = GROUP * (GROUP - 1)
+            count = GROUP - 1.0
+            exact = False
             how = (
-                f"all pairs in both orders: {GROUP * (GROUP - 1)} questions a group of {GROUP} "
+                f"all pairs in both orders: {questions_of_group} questions a group of {GROUP} "
                 "(assumed)"
             )
         else:
-            count, exact = 2.0 * (references if self.anchor == "reference" else 1), True
+            opposing_texts = references if self.anchor == "reference" else 1
+            count = 2.0 * opposing_texts
             how = f"both orders against the {self.anchor}"
         read = tokens_in(question.messages[0]["content"])
         return Cost(count, read * count, written * count, exact, how)
 
-    def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
+    def lacks(
+        self,
+        missing: str,
+        where: str,
+        present: Sequence[str],
+    ) -> ValueError:
+        """Returns the error for missing columns. Where evidence is missing it names the option of
+        rows of plain text.
+        """
         error = super().lacks(missing, where, present)
+        # where evidence is missing, `missing` names all columns that could hold it
         if self.evidence == "picture" and "'context'" in missing:
             message = str(error).removesuffix(".")
             return ValueError(f"{message}; evidence=prompt compares texts by the prompt alone.")
         return error
 
     def check(self, sample: Sample) -> None:
+        """Raises NotApplicable for a row without the anchor or references."""
         if self.anchor:
             opponents(sample, self.anchor)
 
     def show(self, sample: Sample) -> Shown:
+        """Returns what the judge sees beside a row's texts. Raises NotApplicable as `check`."""
         self.check(sample)
         return show(sample, self.evidence)
 
     def check_groups(self, samples: Sequence[Sample]) -> None:
-        """In one process every group is whole. On several the number of completions of each request
+        """Raises ValueError for a batch that holds only a part of some group.
+
+        In one process every group is whole. On several the number of completions of each request
         tells, but for batches that are a part of one group.
         """
-        if not self.by_batch or int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        processes = int(os.environ.get("WORLD_SIZE", "1"))
+        if not self.by_batch or processes == 1:
             return
-        shown: dict[int, Shown] = {}
+        evidence: dict[int, Shown] = {}
         for number, sample in enumerate(samples):
-            with suppress(NotApplicable):
-                shown[number] = self.show(sample)
-        sizes = sorted({len(group) for group in self._groups(shown)})
+            with suppress(NotApplicable):  # such a row is compared with none
+                evidence[number] = self.show(sample)
+        sizes = sorted({len(group) for group in self._groups(evidence)})
+        # a completion alone cannot be compared; different sizes come from a cut through a group
         if sizes and (sizes[0] == 1 or len(sizes) > 1):
+            in_words = " or ".join(map(str, sizes))
             raise ValueError(
                 f"{self.__name__} compares the completions of a prompt, and this process has "
-                f"{' or '.join(map(str, sizes))} of one: make per_device_train_batch_size x "
-                "steps_per_generation a multiple of num_generations, so that no group is cut."
+                f"{in_words} of one: make per_device_train_batch_size x steps_per_generation a "
+                "multiple of num_generations, so that no group is cut."
             )
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
-        return self._score(rows, shown) if self.form == "score" else self._compare(rows, shown)
+        """Returns a raw verdict per row, in order. shown: what the judge sees, by the row's
+        number.
+        """
+        if self.form == "score":
+            return self._score(rows, shown)
+        return self._compare(rows, shown)
 
-    def _score(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
-        questions = [
-            ask_score(self.prompts, shown[number], judged(sample)) for number, sample, _ in rows
-        ]
+    def _score(self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]) -> list[Raw]:
+        """Returns the raw verdicts of form "score"."""
+        questions = []
+        for number, sample, _ in rows:
+            questions.append(ask_score(self.prompts, evidence_of_rows[number], judged(sample)))
         return [_scored(rating) for rating in self.judge.rate(questions)]
 
-    def _compare(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
+    def _compare(self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]) -> list[Raw]:
         """Returns the raw verdicts after the contests.
 
         An empty text, which is no row, loses to every other one.
         """
-        # contests count the rows by their place: with ablation a number has several
+        evidence: dict[int, Shown] = {}  # as `texts`: by the number of a contest's sample
+        texts: dict[int, str] = {}
         if self.anchor:
-            shown = {place: shown[row[0]] for place, row in enumerate(rows)}
-            texts = {place: judged(row[1]) for place, row in enumerate(rows)}
+            # contests count the rows by their place: with ablation a number has several
+            for place, (number, sample, _) in enumerate(rows):
+                evidence[place] = evidence_of_rows[number]
+                texts[place] = judged(sample)
             groups = self._anchor_contests(rows, self.anchor)
         else:
-            texts = {number: judged(sample) for number, sample, _ in rows}
-            groups = [_group_contests(group, texts) for group in self._groups(shown)]
-        contests = [contest for group in groups for contest in group if not contest.open]
+            evidence = evidence_of_rows  # of the samples with an empty text, too
+            for number, sample, _ in rows:
+                texts[number] = judged(sample)
+            groups = [_group_contests(group, texts) for group in self._groups(evidence)]
+        # contests without a question first, then those that the judge decides
+        contests = []
         undecided = []
         for group in groups:
             open_contests = [contest for contest in group if contest.open]
+            contests += [contest for contest in group if not contest.open]
             if open_contests:
                 undecided.append(open_contests)
-        decide = self._rank if self.form == "batch" else self._vote
-        contests += decide(undecided, shown)
+        if self.form == "batch":
+            contests += self._rank(undecided, evidence)
+        else:
+            contests += self._vote(undecided, evidence)
+        # against anchors every text stands alone, and its score is its own mean
         strengths = {} if self.anchor else chances(contests)
         verdicts = []
         for number, text in texts.items():
             of_text = [contest for contest in contests if number in (contest.sample, contest.other)]
-            cut = max((cut_of(contest, text) for contest in of_text), default=0)
+            cuts = [cut_of(contest, text) for contest in of_text]
+            cut = max(cuts, default=0)
             verdicts.append((self._verdict(number, of_text, strengths), cut))
         return verdicts
 
     def _anchor_contests(self, rows: Sequence[JudgedRow], anchor: str) -> list[list[Contest]]:
-        """Returns the contests of each row's text with its anchor or references."""
+        """Returns the contests of each row's text with its anchor or references, row by row."""
         groups = []
         for place, (_, sample, _) in enumerate(rows):
             text = judged(sample)
-            others = opponents(sample, anchor)
-            groups.append([Contest(place, None, (text, other)) for other in others])
+            contests = []
+            for opposing_text in opponents(sample, anchor):
+                contests.append(Contest(place, None, (text, opposing_text)))
+            groups.append(contests)
         return groups
 
-    def _groups(self, shown: dict[int, Shown]) -> list[list[int]]:
-        """Returns the samples by group: those of the same request and picture."""
-        keys = question_keys(
-            [ask_pair(self.prompts, evidence, "", "") for evidence in shown.values()]
-        )
+    def _groups(self, evidence: dict[int, Shown]) -> list[list[int]]:
+        """Returns the samples' numbers by group: those of the same request and picture.
+
+        evidence: what the judge sees, by the sample's number.
+        """
+        # A key counts a picture by how it looks, so a picture that was loaded twice is the same.
+        questions = []
+        for evidence_of_sample in evidence.values():
+            questions.append(ask_pair(self.prompts, evidence_of_sample, "", ""))
+        keys = question_keys(questions)
         groups: dict[str, list[int]] = {}
-        for number, key in zip(shown, keys, strict=True):
+        for number, key in zip(evidence, keys, strict=True):
             groups.setdefault(key, []).append(number)
         return list(groups.values())
 
-    def _vote(self, groups: Sequence[Sequence[Contest]], shown: dict[int, Shown]) -> list[Contest]:
-        """Returns all contests with the votes on their pairs."""
+    def _vote(
+        self, groups: Sequence[Sequence[Contest]], evidence: dict[int, Shown]
+    ) -> list[Contest]:
+        """Returns all contests with the votes on their pairs. evidence: by the contests' sample."""
         contests = [contest for group in groups for contest in group]
         questions = []
         for contest in contests:
             first, second = contest.texts
-            evidence = shown[contest.sample]
-            questions.append(ask_pair(self.prompts, evidence, first, second))
-            questions.append(ask_pair(self.prompts, evidence, second, first))
+            evidence_of_pair = evidence[contest.sample]
+            questions.append(ask_pair(self.prompts, evidence_of_pair, first, second))
+            questions.append(ask_pair(self.prompts, evidence_of_pair, second, first))
         votes = cast(self.judge, questions)
-        return [
-            replace(contest, votes=of_pair)
-            for contest, of_pair in zip(contests, votes, strict=True)
-        ]
+        decided = []
+        for contest, votes_on_pair in zip(contests, votes, strict=True):
+            decided.append(replace(contest, votes=votes_on_pair))
+        return decided
 
-    def _rank(self, groups: Sequence[Sequence[Contest]], shown: dict[int, Shown]) -> list[Contest]:
+    def _rank(
+        self, groups: Sequence[Sequence[Contest]], evidence: dict[int, Shown]
+    ) -> list[Contest]:
         """Returns all contests with the votes of the two rankings of their group's distinct
-        texts.
+        texts. evidence: by the contests' sample.
         """
-        texts: list[list[str]] = []
+        # What each group's question shows. Equal texts are shown once: there is no ranking of them.
+        evidence_and_texts: list[tuple[Shown, list[str]]] = []
         for group in groups:
             distinct: dict[str, None] = {}  # in the order of their first contest
             for contest in group:
                 distinct.update(dict.fromkeys(contest.texts))
-            texts.append(list(distinct))
-        questions = []
-        for group, of_group in zip(groups, texts, strict=True):
-            questions.append((shown[group[0].sample], of_group))
-        written = self.judge.write(ask_rankings(self.prompts, questions), RANKING_TOKENS)
-        rankings = read_rankings(written, list(map(len, texts)))
+            first_sample = group[0].sample  # the whole group has the same evidence
+            evidence_and_texts.append((evidence[first_sample], list(distinct)))
+        questions = ask_rankings(self.prompts, evidence_and_texts)
+        written = self.judge.write(questions, RANKING_TOKENS)
+        counts = [len(texts) for _, texts in evidence_and_texts]
+        rankings = read_rankings(written, counts)
         contests = []
-        for group, of_group, of_both_orders in zip(groups, texts, rankings, strict=True):
+        for group, (_, texts), both_rankings in zip(
+            groups, evidence_and_texts, rankings, strict=True
+        ):
             for contest in group:
-                first, second = map(of_group.index, contest.texts)
-                votes = votes_of(of_both_orders, first, second)
+                first_text, second_text = contest.texts
+                first = texts.index(first_text)
+                second = texts.index(second_text)
+                votes = votes_of(both_rankings, first, second)
                 contests.append(replace(contest, votes=votes))
         return contests
 
     def _verdict(
-        self, number: int, contests: Sequence[Contest], strengths: dict[str, float]
+        self,
+        number: int,
+        contests: Sequence[Contest],
+        strengths: dict[str, float],
     ) -> Verdict:
-        """Returns the verdict from the sample's own contests, in which it may be on either side."""
+        """Returns the verdict from the sample's own contests, in which it may be on either side.
+
+        strengths: the chance of each sample, by its number as a string. {} with an anchor.
+        """
         if not contests:
             note = (
                 "no other completion of this request is in the batch: compare with an anchor "
@@ -293,14 +362,22 @@ class PairwiseReward(RowReward):
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
         outcomes = []  # from the sample's side
         for contest in contests:
-            if contest.outcome is not None:
-                outcomes.append(contest.outcome if contest.sample == number else -contest.outcome)
+            outcome = contest.outcome
+            if outcome is None:  # a vote failed
+                continue
+            if contest.sample != number:
+                outcome = -outcome
+            outcomes.append(outcome)
         if not outcomes:
+            # the first failure stands for all
             votes = [contest.votes for contest in contests if contest.votes]
             failure = next(pair.failure for pair in votes if pair.failure)
-            return Verdict(None, failure.status, note=f"no pair could be judged: {failure.message}")
+            note = f"no pair could be judged: {failure.message}"
+            return Verdict(None, failure.status, note=note)
         if self.anchor:
-            score = sum(1 + outcome for outcome in outcomes) / 2 / len(outcomes)
+            # 2 for a win, 1 for a tie, 0 for a loss
+            points = sum(1 + outcome for outcome in outcomes)
+            score = points / 2 / len(outcomes)
         else:
             score = strengths[str(number)]
         parts = parts_of_contests(outcomes, contests)
@@ -314,10 +391,13 @@ def _group_contests(group: Sequence[int], texts: Mapping[int, str]) -> list[Cont
     """
     contests = []
     for first, second in combinations(group, 2):
-        if first in texts or second in texts:
-            pair = (texts.get(first, ""), texts.get(second, ""))
-            certain = _won_without_asking(first in texts, second in texts)
-            contests.append(Contest(first, second, pair, certain=certain))
+        first_says = first in texts
+        second_says = second in texts
+        if not first_says and not second_says:
+            continue
+        pair = (texts.get(first, ""), texts.get(second, ""))
+        certain = _won_without_asking(first_says, second_says)
+        contests.append(Contest(first, second, pair, certain=certain))
     return contests
 
 
@@ -331,8 +411,12 @@ def _won_without_asking(first_says: bool, second_says: bool) -> int:
 
 
 def _scored(rating: Rating | Failure) -> Raw:
-    """Returns the verdict for a rating from 1 to 5."""
+    """Returns the verdict for a rating from 1 to 5, and how many characters the judge did not
+    read.
+    """
     if isinstance(rating, Failure):
         return Verdict(None, rating.status, note=rating.message), 0
-    score = min(max((rating.mean - 1) / (len(RATING_SCALE) - 1), 0.0), 1.0)
+    steps = len(RATING_SCALE) - 1
+    score = (rating.mean - 1) / steps
+    score = min(max(score, 0.0), 1.0)  # a mean of shares can round to a little beyond the scale
     return Verdict(score, parts={"rating": rating.mean}), rating.cut

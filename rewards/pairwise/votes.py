@@ -11,26 +11,35 @@ from dataclasses import dataclass
 
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, answered
 
-FIRST, SECOND = "A", "B"  # the answers for the text shown first and second
+# the answers for the text shown first and second
+FIRST = "A"
+SECOND = "B"
 VOTE_SCALE = (FIRST, SECOND, "C")
-# other letters choose neither slot
+# whether a letter chose the text shown first; letters that are not here chose neither slot
 IS_FIRST_SLOT: dict[str | None, bool] = {FIRST: True, SECOND: False}
-CHOICES = {FIRST: 1, SECOND: -1, None: None}  # other letters choose neither
+# what a letter means for the text shown first; letters that are not here chose neither
+CHOICES = {FIRST: 1, SECOND: -1, None: None}
 
 
 def letter_of(answer: Rating | Failure) -> str | None:
     """Returns the likeliest answer, "" if there are several, None for a failed vote."""
     if isinstance(answer, Failure):
         return None
-    best = max(answer.probabilities.values())
-    letters = [letter for letter, share in answer.probabilities.items() if share == best]
-    return letters[0] if len(letters) == 1 else ""
+    shares = answer.probabilities
+    best = max(shares.values())
+    letters = [letter for letter, share in shares.items() if share == best]
+    if len(letters) > 1:
+        return ""
+    return letters[0]
 
 
 @dataclass(frozen=True, slots=True)
 class PairVotes:
-    """The judge's answers on a pair: `one` where its first text was shown first, `two` where it was
-    shown second.
+    """The judge's answers on a pair.
+
+    Args:
+        one: the answer where the pair's first text was shown first.
+        two: the answer where the pair's first text was shown second.
     """
 
     one: Rating | Failure
@@ -39,9 +48,10 @@ class PairVotes:
     @property
     def failure(self) -> Failure | None:
         """The first failed answer."""
-        return next(
-            (answer for answer in (self.one, self.two) if isinstance(answer, Failure)), None
-        )
+        for answer in (self.one, self.two):
+            if isinstance(answer, Failure):
+                return answer
+        return None
 
     @property
     def letters(self) -> list[str | None]:
@@ -58,8 +68,12 @@ class PairVotes:
         """Per vote 1 for the pair's first text, -1 for its second, 0 for neither, None if it
         failed.
         """
-        first, second = (CHOICES.get(letter, 0) for letter in self.letters)
-        return first, None if second is None else -second
+        first_letter, second_letter = self.letters
+        first = CHOICES.get(first_letter, 0)
+        second = CHOICES.get(second_letter, 0)
+        if second is not None:
+            second = -second  # there A was the pair's second text
+        return first, second
 
     @property
     def outcome(self) -> int | None:
@@ -73,11 +87,15 @@ class PairVotes:
     def disagree(self) -> bool:
         """Whether both votes succeeded and are different."""
         first, second = self.choices
-        return None not in (first, second) and first != second
+        if first is None or second is None:
+            return False
+        return first != second
 
 
 def cast(
-    judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = VOTE_SCALE
+    judge: Judge,
+    questions: Sequence[Question | Failure],
+    scale: Sequence[str] = VOTE_SCALE,
 ) -> list[PairVotes]:
     """Returns the votes on every pair, in order, from one call in which equal questions are asked
     once.
@@ -86,8 +104,12 @@ def cast(
     vote.
     """
     answers = answered(judge.rate, questions, scale)
-    pairs = zip(answers[::2], answers[1::2], strict=True)
-    return [PairVotes(first, second) for first, second in pairs]
+    shown_first = answers[::2]
+    shown_second = answers[1::2]
+    votes = []
+    for first, second in zip(shown_first, shown_second, strict=True):
+        votes.append(PairVotes(first, second))
+    return votes
 
 
 def settled_vote(first: int | None, second: int | None) -> int | None:
@@ -100,9 +122,12 @@ def settled_vote(first: int | None, second: int | None) -> int | None:
 
 
 def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:
-    """Returns the share, in [0, 1], of decided votes for the text shown first, None without any: .5
-    for a judge without position bias that is asked in both orders. chose_first: per vote, None for
-    neither text and for a failure.
+    """Returns the share, in [0, 1], of decided votes for the text shown first, None without any.
+
+    A judge without position bias that is asked in both orders has 0.5. chose_first: per vote, None
+    for neither text and for a failure.
     """
-    decided = [first for first in chose_first if first is not None]
-    return sum(decided) / len(decided) if decided else None
+    decided = [is_first for is_first in chose_first if is_first is not None]
+    if not decided:
+        return None
+    return decided.count(True) / len(decided)

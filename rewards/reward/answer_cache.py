@@ -9,7 +9,7 @@ runs.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from spanreward.rewards.judges.judge import Failure, Question
@@ -33,35 +33,37 @@ class AnswerCache:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Any] = OrderedDict()
+        # answers by the keys of their questions, the least recently used first
+        self._remembered: OrderedDict[str, Any] = OrderedDict()
         self._new: dict[str, Any] = {}  # since `begin`
 
     def begin(self) -> None:
-        """Makes the answers since the last `begin` known."""
-        self._known.update(self._new)
+        """Makes the answers since the last `begin` known, and forgets the least recently used."""
+        self._remembered.update(self._new)
         self._new = {}
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
+        while len(self._remembered) > REMEMBERED:
+            self._remembered.popitem(last=False)
 
     def complete(
         self, questions: Sequence[Question], ask: Callable[[list[Question]], Sequence[T | Failure]]
     ) -> list[T | Failure]:
         """Returns an answer per question, in order. `ask` gets those without a known answer."""
         keys = question_keys(questions)
-        unknown = [
-            question
-            for key, question in zip(keys, questions, strict=True)
-            if key not in self._known
-        ]
-        new_answers = iter(ask(unknown) if unknown else [])
+        unknown = []
+        for key, question in zip(keys, questions, strict=True):
+            if key not in self._remembered:
+                unknown.append(question)
+        new_answers: Iterator[T | Failure] = iter(())
+        if unknown:
+            new_answers = iter(ask(unknown))
         answers: list[T | Failure] = []
         for key in keys:
-            if key in self._known:
-                self._known.move_to_end(key)
-                answers.append(self._known[key])
+            if key in self._remembered:
+                self._remembered.move_to_end(key)
+                answers.append(self._remembered[key])
                 continue
             answer = next(new_answers)
             answers.append(answer)
-            if not isinstance(answer, Failure):
+            if not isinstance(answer, Failure):  # which is asked about again
                 self._new[key] = answer
         return answers

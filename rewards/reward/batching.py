@@ -43,13 +43,11 @@ class BatchingReward:
         """Returns the verdict of `Reward.judge_samples`. A judge that fails raises nothing."""
         # as of a message that only calls tools: it would fail the others
         if not isinstance(sample.completion, str):
-            return Verdict(
-                None,
-                Status.NOT_APPLICABLE,
-                note=f"a completion is a text, got {sample.completion!r:.80}",
-            )
+            note = f"a completion is a text, got {sample.completion!r:.80}"
+            return Verdict(None, Status.NOT_APPLICABLE, note=note)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Verdict] = loop.create_future()
+        # the first sample of a batch starts its clock
         if not self._waiting:
             loop.call_later(WAIT, self._send, loop)
         self._waiting.append((sample, future))
@@ -61,21 +59,21 @@ class BatchingReward:
         """
         if not self.reward.by_batch:
             return await asyncio.gather(*map(self.verdict, samples))
-        return await asyncio.get_running_loop().run_in_executor(
-            self._thread, self.reward.judge_samples, samples
-        )
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self.reward.judge_samples, samples)
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Judges waiting samples."""
+        """Judges the waiting samples, as many as fit into a batch, in the reward's thread."""
         size = batch_size([sample for sample, _ in self._waiting])
-        batch, self._waiting = self._waiting[:size], self._waiting[size:]
-        if self._waiting:
+        batch = self._waiting[:size]
+        self._waiting = self._waiting[size:]
+        if self._waiting:  # they have waited long enough
             loop.call_soon(self._send, loop)
-        judged = loop.run_in_executor(
-            self._thread, self.reward.judge_samples, [sample for sample, _ in batch]
-        )
+        samples = [sample for sample, _ in batch]
+        judged = loop.run_in_executor(self._thread, self.reward.judge_samples, samples)
 
         def deliver(done: asyncio.Future[list[Verdict]]) -> None:
+            # a rollout that was given up cancels its future
             for (_, future), verdict in zip(batch, done.result(), strict=True):
                 if not future.cancelled():
                     future.set_result(verdict)
@@ -88,6 +86,7 @@ def batch_size(samples: Sequence[Sample]) -> int:
     pictures = 0
     for number, sample in enumerate(samples[:LARGEST_BATCH]):
         pictures += len(sample.images)
+        # a first sample with too many pictures is judged alone
         if number and pictures > BATCH_PICTURES:
             return number
     return min(len(samples), LARGEST_BATCH)

@@ -39,7 +39,7 @@ def nothing_scored(verdicts: Sequence[Verdict]) -> str:
 
 def many_failed(verdicts: Sequence[Verdict]) -> str:
     """Returns how many of a call's completions failed, as "5 of 8"; "" for half of them or less."""
-    failed = sum(verdict.status.failed for verdict in verdicts)
-    if failed > MANY * len(verdicts):
-        return f"{failed} of {len(verdicts)}"
+    failed = [verdict for verdict in verdicts if verdict.status.failed]
+    if len(failed) > MANY * len(verdicts):
+        return f"{len(failed)} of {len(verdicts)}"
     return ""

@@ -21,6 +21,14 @@ class FunctionReward(Reward):
 
     The function returns a number in [0, 1], None where the row cannot be scored, or a Verdict with
     spans. The reward is pickled by the function's name, so a spawned process imports it again.
+
+    Args:
+        function: the function of one sample.
+        columns: the dataset columns that it needs.
+        name: the reward's name in logs, by default the function's.
+
+    Raises:
+        ValueError: a function that cannot be called with one sample.
     """
 
     def __init__(
@@ -33,13 +41,16 @@ class FunctionReward(Reward):
         _check_signature(function)
         self.function = function
         self.columns = (columns,) if isinstance(columns, str) else tuple(columns)
+        # the decorated name looks like the function to pickle and help()
         self.__module__ = function.__module__
         self.__doc__ = function.__doc__
 
     def __reduce__(self) -> str:
+        """Returns the name in the function's module under which pickle finds the reward."""
         return self.function.__qualname__
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Returns one Verdict per sample, in order. One whose function raises is an ERROR."""
         return [_judged(self.function, sample) for sample in checked(samples)]
 
 
@@ -52,12 +63,16 @@ def reward(
     call. name: the reward's name in logs, by default the function's. Raises ValueError for
     `@reward` without its parentheses, and for a function of anything but one sample.
     """
-    if callable(columns):
+    if callable(columns):  # @reward without parentheses gets the function itself
         raise ValueError(
             f"write @reward() above def {columns.__name__}, with parentheses, or "
             "@reward(columns=...)."
         )
-    return lambda function: FunctionReward(function, columns, name)
+
+    def decorate(function: Callable[[Sample], Judged]) -> FunctionReward:
+        return FunctionReward(function, columns, name)
+
+    return decorate
 
 
 def _check_signature(function: Callable[[Sample], Judged]) -> None:
@@ -72,11 +87,16 @@ def _check_signature(function: Callable[[Sample], Judged]) -> None:
 
 
 def _judged(function: Callable[[Sample], Judged], sample: Sample) -> Verdict:
+    """Returns the verdict on a sample, of status ERROR where the function raises or returns no
+    score.
+    """
     try:
         judged = function(sample)
         if judged is None:
             return Verdict(None, Status.NOT_APPLICABLE, note="the function returned None")
-        return judged if isinstance(judged, Verdict) else Verdict(float(judged))
+        if isinstance(judged, Verdict):
+            return judged
+        return Verdict(float(judged))
     except Exception as error:
         # a user's function may raise anything, and the other samples keep their scores
         return Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}")

@@ -95,8 +95,9 @@ class JudgedReward(RowReward):
     ) -> None:
         super().__init__(name, judge, mode, evidence, spans, judged_part)
         if prompt is not None:
-            check_known("placeholder", placeholders_of_template(prompt), PLACEHOLDERS)
-            if "completion" not in placeholders_of_template(prompt):
+            placeholders = placeholders_of_template(prompt)
+            check_known("placeholder", placeholders, PLACEHOLDERS)
+            if "completion" not in placeholders:
                 raise ValueError(
                     f"the prompt of {name} shows no completion: put {{completion}} where it "
                     "belongs."
@@ -106,11 +107,15 @@ class JudgedReward(RowReward):
                     f"the scale of {name} is {list(scale)}: give two tokens or more, the worst "
                     "first."
                 )
+            # all that decides an answer beside the judge
             wording = repr((prompt, tuple(scale), max_tokens))
             self.wording = sha256(wording.encode()).hexdigest()[:16]
             self.marks = marks_in(prompt, CONTEXT)
             self.quoted = quoted(prompt)
-            self.columns = _needed_columns(prompt) if columns is None else tuple(columns)
+            if columns is None:
+                self.columns = _needed_columns(prompt)
+            else:
+                self.columns = tuple(columns)
             self.main_parts = () if parse else ("rating",)
             if _are_numbers(scale):
                 self.scale = (float(scale[0]), float(scale[-1]))
@@ -126,16 +131,22 @@ class JudgedReward(RowReward):
         assert self.prompt is not None
         _, sample, _ = row
         images, context, values = shown
+        # the texts of the placeholders, such that none of them can end the prompt's own parts
         texts = {}
         for name, text in {**values, "completion": judged(sample)}.items():
-            masked = mask(text, self.marks)
-            texts[name] = without_quotes(masked) if name in self.quoted else masked
-        before = fill_masked(CONTEXT, self.marks, context=context) if context else ""
+            text = mask(text, self.marks)
+            if name in self.quoted:  # it must not close the prompt's quotation marks
+                text = without_quotes(text)
+            texts[name] = text
+        before = ""
+        if context:
+            before = fill_masked(CONTEXT, self.marks, context=context)
         content = before + fill(self.prompt, **texts)
         start, end = places(self.prompt, **texts)["completion"]
         # where the chat is too long, the completion loses its end, and nothing else does
         description = (len(before) + start, len(before) + end)
-        return [Question([{"role": "user", "content": content}], images, description=description)]
+        message = {"role": "user", "content": content}
+        return [Question([message], images, description=description)]
 
     def judge_of(self, number: int) -> Judge:
         """Returns the judge that answers a row's question of this number."""
@@ -153,18 +164,26 @@ class JudgedReward(RowReward):
         return self._parsed(answer), 0
 
     def check(self, sample: Sample) -> None:
+        """Raises NotApplicable for a row in which one of `columns` is empty."""
         values = _values_of(sample)
         for column in self.columns:
             if column in values and not values[column].strip():
                 raise NotApplicable(f"this row has no {column}")
 
     def show(self, sample: Sample) -> Any:
-        """Returns pictures, context, and what fills the placeholders, without the completion."""
+        """Returns pictures, context, and what fills the placeholders, without the completion.
+
+        Raises NotApplicable as `check` and `seen`.
+        """
         self.check(sample)
-        images, context = seen(sample, self.evidence) if self.evidence else ((), "")
+        images: tuple[Any, ...] = ()
+        context = ""
+        if self.evidence:
+            images, context = seen(sample, self.evidence)
         return images, context, _values_of(sample)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
+        """Returns the cost of one completion, with texts as long as it in all placeholders."""
         assert self.prompt is not None
         text = " ".join(["word"] * round(words))
         texts = dict.fromkeys(PLACEHOLDERS, text)
@@ -184,16 +203,20 @@ class JudgedReward(RowReward):
         judges: list[Judge] = []
         counts: list[int] = []
         for row in rows:
-            of_row = self.questions_on(row, shown[row[0]])
-            questions += of_row
-            judges += [self.judge_of(number) for number in range(len(of_row))]
-            counts.append(len(of_row))
+            row_number, _, _ = row
+            questions_of_row = self.questions_on(row, shown[row_number])
+            count = len(questions_of_row)
+            questions += questions_of_row
+            judges += [self.judge_of(number) for number in range(count)]
+            counts.append(count)
         answers = self._answers(questions, judges)
+        # the answers of all rows, one row's behind another's
         verdicts: list[Raw] = []
         start = 0
         for row, count in zip(rows, counts, strict=True):
-            verdicts.append(self.verdict_on(row, answers[start : start + count]))
-            start += count
+            end = start + count
+            verdicts.append(self.verdict_on(row, answers[start:end]))
+            start = end
         return verdicts
 
     def _answers(self, questions: Sequence[Question], judges: Sequence[Judge]) -> list[Answer]:
@@ -203,15 +226,21 @@ class JudgedReward(RowReward):
         """
         answers: dict[int, Answer] = {}
         for judge in self.judges:
-            numbers = [number for number, of_it in enumerate(judges) if of_it is judge]
+            numbers = []  # of the judge's questions
+            for number, judge_of_question in enumerate(judges):
+                if judge_of_question is judge:
+                    numbers.append(number)
             if not numbers and judge in self.judges_to_wake:
                 continue
             with judge:
                 needed = [questions[number] for number in numbers]
-                answers |= zip(numbers, self._ask(judge, needed), strict=True)
+                answers_of_judge = self._ask(judge, needed)
+                for number, answer in zip(numbers, answers_of_judge, strict=True):
+                    answers[number] = answer
         return [answers[number] for number in range(len(questions))]
 
     def _ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer]:
+        """Returns the judge's texts where `parse` reads them, otherwise its ratings."""
         if self.parse:
             return judge.write(questions, self.max_tokens)
         return judge.rate(questions, self.scale_entries)
@@ -223,18 +252,23 @@ class JudgedReward(RowReward):
         last = len(self.scale_entries) - 1
         score = 0.0
         for place, entry in enumerate(self.scale_entries):
-            score += rating.probabilities.get(entry, 0.0) * place / last
-        score = min(max(score, 0.0), 1.0)
-        mean = rating.mean if _are_numbers(self.scale_entries) else score
+            probability = rating.probabilities.get(entry, 0.0)
+            score += probability * place / last
+        score = min(max(score, 0.0), 1.0)  # a sum of probabilities can round to more than 1
+        mean = score
+        if _are_numbers(self.scale_entries):
+            mean = rating.mean
         return Verdict(score, parts={"rating": mean})
 
     def _parsed(self, answer: str) -> Verdict:
+        """Returns the verdict that `parse` reads in an answer, UNPARSED where it reads none."""
         assert self.parse is not None
         try:
             result = self.parse(answer)
         except Exception as error:  # a user's function on a model's text
-            note = f"{type(error).__name__}: {error}"
-            return Verdict(None, Status.UNPARSED, note=f"{answer[:80]!r} cannot be read: {note}")
+            reason = f"{type(error).__name__}: {error}"
+            note = f"{answer[:80]!r} cannot be read: {reason}"
+            return Verdict(None, Status.UNPARSED, note=note)
         if isinstance(result, Verdict):
             return result
         if result is None:
@@ -246,12 +280,14 @@ class JudgedReward(RowReward):
 
 
 def _are_numbers(scale: Sequence[str]) -> bool:
+    """Whether every entry of the scale is a number in digits."""
     return all(entry.isdecimal() for entry in scale)
 
 
 def _needed_columns(prompt: str) -> tuple[str, ...]:
-    used = placeholders_of_template(prompt)
-    return tuple(name for name in PLACEHOLDERS if name in used and name not in ALWAYS_THERE)
+    """Returns the columns that the prompt's placeholders need, in the order of PLACEHOLDERS."""
+    needed = placeholders_of_template(prompt).difference(ALWAYS_THERE)
+    return tuple(name for name in PLACEHOLDERS if name in needed)
 
 
 def _values_of(sample: Sample) -> dict[str, str]:

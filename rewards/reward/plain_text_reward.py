@@ -47,15 +47,20 @@ class PlainTextReward(Reward):
 
         A completion without the judged part is EMPTY.
         """
+        samples = checked(samples)
         if self.judged_part is None:
-            return self._assess_whole(checked(samples))
-        ranges = [judged_range(sample.completion, self.judged_part) for sample in checked(samples)]
+            return self._assess_whole(samples)
+        # the part takes the completion's place, "" where there is none
+        ranges = [judged_range(sample.completion, self.judged_part) for sample in samples]
         within = []
         for sample, place in zip(samples, ranges, strict=True):
             start, end = place or (0, 0)
             within.append(replace(sample, completion=sample.completion[start:end]))
+        verdicts_within = self._assess_whole(within)
         verdicts = []
-        for verdict, sample, place in zip(self._assess_whole(within), samples, ranges, strict=True):
+        for verdict, sample, place in zip(verdicts_within, samples, ranges, strict=True):
+            # whatever a metric gives an empty text, a completion without the part has 0; a row that
+            # cannot be judged keeps its reason
             if place is None and verdict.score is not None:
                 note = f"the completion has no part {self.judged_part!r}"
                 parts = verdict.parts if verdict.status is Status.EMPTY else {}
@@ -64,27 +69,31 @@ class PlainTextReward(Reward):
         return verdicts
 
     def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Returns one Verdict per sample, in order, on completions that are judged whole."""
         if self.mode == "published":
             return self.assess_plain(samples)
         columns = {*self.columns, *self.one_of}
         if self.of_questions:
             columns.add("question")
+        # texts are read as plain ones before they are judged
         readings = []
-        plain = []
+        plain_samples = []
         for sample in samples:
             reads_answer = self._reads_answer(sample)
             reading = read_text(sample.completion, reads_answer)
             readings.append(reading)
-            plain.append(_plain(sample, reading, reads_answer))
+            plain_samples.append(_plain(sample, reading, reads_answer))
+        verdicts_on_plain = self.assess_plain(plain_samples)
+        # and spans are put back onto the texts as they were written
         verdicts = []
-        for verdict, sample, reading, read in zip(
-            self.assess_plain(plain), samples, readings, plain, strict=True
+        for verdict, sample, reading, plain in zip(
+            verdicts_on_plain, samples, readings, plain_samples, strict=True
         ):
             text = sample.completion
             written = as_written(verdict, sample, reading)
-            cuts = _cuts(sample, read, columns)
+            cuts = _cuts(sample, plain, columns)
             if cuts:
-                notes = filter(None, (written.note, cuts))
+                notes = [note for note in (written.note, cuts) if note]
                 written = replace(written, note="; ".join(notes))
             padding = find_padding(text, reading.unread)
             if padding.pieces:
@@ -93,32 +102,46 @@ class PlainTextReward(Reward):
         return verdicts
 
     def _reads_answer(self, sample: Sample) -> bool:
-        return self.judged_part is not None or (self.of_questions and bool(sample.question))
+        """Whether an answer beside a description is read too, see `read_text`."""
+        if self.judged_part is not None:
+            return True
+        return self.of_questions and bool(sample.question)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. The samples' texts are plain."""
         raise NotImplementedError(f"{type(self).__name__} must define assess_plain(samples)")
 
 
-def _on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:
+def _on_whole(
+    verdict: Verdict,
+    text: str,
+    place: tuple[int, int],
+) -> Verdict:
     """Returns the verdict on a part of the text as one on the text."""
     start, end = place
-    spans = [
-        replace(span, start=span.start + start, end=span.end + start) for span in verdict.spans
-    ]
-    unread = [Unread(part.start + start, part.end + start, part.kind) for part in verdict.unread]
-    before = outside(text, 0, start, OUTSIDE)
-    behind = outside(text, end, len(text), OUTSIDE)
-    return replace(verdict, spans=tuple(spans), unread=(*before, *unread, *behind))
+    spans = []
+    for span in verdict.spans:
+        spans.append(replace(span, start=span.start + start, end=span.end + start))
+    unread = outside(text, 0, start, OUTSIDE)
+    for part in verdict.unread:
+        unread.append(Unread(part.start + start, part.end + start, part.kind))
+    unread += outside(text, end, len(text), OUTSIDE)
+    return replace(verdict, spans=tuple(spans), unread=tuple(unread))
 
 
-def outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
+def outside(
+    text: str,
+    start: int,
+    end: int,
+    kind: str,
+) -> list[Unread]:
     """Returns what stands outside of what is judged, [start, end), without white space around it;
     none where it is white space alone.
     """
     within = text[start:end].strip()
     if not within:
         return []
+    # its first character that is no white space
     start = text.index(within[0], start)
     return [Unread(start, start + len(within), kind)]
 
@@ -133,13 +156,24 @@ def plain_sample(sample: Sample) -> Sample:
 
 def _plain(sample: Sample, reading: Reading, answers: bool) -> Sample:
     """Returns what `plain_sample` does. reading: of the completion. answers: see `read_text`."""
+    references = [_begun(read_text(reference).plain) for reference in sample.references]
+    # a missing text stays None, and an empty one empty
+    question = sample.question
+    if question:
+        question = _begun(question)
+    context = sample.context
+    if context:
+        context = _begun(read_text(context).plain)
+    anchor = sample.anchor
+    if anchor:  # it is compared with the completion, so it is read alike
+        anchor = _begun(read_text(anchor, answers).plain)
     return replace(
         sample,
         completion=reading.plain,
-        references=tuple(_begun(read_text(reference).plain) for reference in sample.references),
-        question=sample.question and _begun(sample.question),
-        context=sample.context and _begun(read_text(sample.context).plain),
-        anchor=sample.anchor and _begun(read_text(sample.anchor, answers).plain),
+        references=tuple(references),
+        question=question,
+        context=context,
+        anchor=anchor,
     )
 
 
@@ -148,7 +182,11 @@ def _begun(text: str) -> str:
     return text[: judged_length(text)]
 
 
-def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
+def _cuts(
+    sample: Sample,
+    plain: Sample,
+    columns: Collection[str],
+) -> str:
     """Returns a note on what is not read of the texts beside the completion, "" for nothing.
 
     plain: the sample as it is read. columns: those that the metric reads.
@@ -163,10 +201,11 @@ def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
         texts += _references(sample, plain)
     notes = []
     for name, text, read in texts:
+        # a text of so few characters has no more tokens, so it was not cut
         if not text or not read or len(text) <= JUDGED_TOKENS:
             continue
         whole = text
-        if name != "question":
+        if name != "question":  # which is read as it was written
             whole = read_text(text).plain
         if len(read) < len(whole):
             share = f"{len(read):,} of {len(whole):,} characters"
@@ -189,18 +228,23 @@ def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
     """
     spans = _as_written(verdict.spans, reading, sample.completion)
     missed = verdict.missed
-    if missed:
+    if missed:  # a reference is read anew only where there is something to move
         reference = sample.references[verdict.reference]
         missed = _as_written(missed, read_text(reference), reference)
     note = verdict.note
     if " characters" in note and reading.plain is not sample.completion:
         note += COUNTED
-    unread = tuple(Unread(*part) for part in reading.unread)
-    return replace(verdict, spans=spans, missed=missed, note=note, unread=unread)
+    unread = [Unread(start, end, kind) for start, end, kind in reading.unread]
+    return replace(verdict, spans=spans, missed=missed, note=note, unread=tuple(unread))
 
 
-def _as_written(spans: tuple[Span, ...], reading: Reading, text: str) -> tuple[Span, ...]:
-    if reading.plain is text:
+def _as_written(
+    spans: tuple[Span, ...],
+    reading: Reading,
+    text: str,
+) -> tuple[Span, ...]:
+    """Returns spans on the plain text as spans on the text. reading: of the text."""
+    if reading.plain is text:  # nothing in it was markup, and places are the same
         return spans
     moved = []
     for span in spans:

@@ -70,9 +70,12 @@ class Reward:
         self.__name__ = name
 
     def __repr__(self) -> str:
-        mode = [f"mode={self.__dict__['mode']}"] if "mode" in self.__dict__ else []
-        asks = [f"judge={judge!r}" for judge in self.judges] or [self.__name__]
-        return f"{type(self).__name__}({', '.join(asks + mode)})"
+        parts = [f"judge={judge!r}" for judge in self.judges]
+        if not parts:
+            parts.append(self.__name__)
+        if "mode" in self.__dict__:  # a metric without modes has at most the class's own
+            parts.append(f"mode={self.__dict__['mode']}")
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. It needs no trainer."""
@@ -85,7 +88,9 @@ class Reward:
         Several judges need not be in memory together: `assess` wakes each one for its own
         questions, in a fixed order.
         """
-        return self.judges if len(self.judges) == 1 else ()
+        if len(self.judges) != 1:
+            return ()
+        return self.judges
 
     def shows_pictures(self, sample: Sample) -> bool:
         """Returns whether the viewers are shown this row's pictures, which are not opened."""
@@ -114,22 +119,31 @@ class Reward:
         reads.
         """
         first = next(verdict for verdict in verdicts if verdict.score is None)
-        reads = " and ".join(map(repr, (*self.columns, *self.one_of)))
-        return (
-            f"{self.__name__}, which reads {reads or 'no column'}, says "
-            f"{first.note or first.status.value!r}"
-        )
+        columns = " and ".join(map(repr, (*self.columns, *self.one_of)))
+        reads = columns or "no column"
+        reason = first.note or first.status.value
+        return f"{self.__name__}, which reads {reads}, says {reason!r}"
 
-    def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
-        """Returns the error for a missing column. where: what the message calls the data. present:
-        its columns, [] where TRL may have dropped them.
+    def lacks(
+        self,
+        missing: str,
+        where: str,
+        present: Sequence[str],
+    ) -> ValueError:
+        """Returns the error for a missing column.
+
+        missing: as `missing_column` quotes it. where: what the message calls the data. present: its
+        columns, [] where TRL may have dropped them.
         """
-        needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
-        named = ""
+        cure = "rename the column that holds it"
         if any(repr(column) in missing for column in READ):  # a metric's own have no other names
-            named = ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
-        dropped = "" if present else ", and leave remove_unused_columns=False"
-        return ValueError(f"{needed}: rename the column that holds it{named}{dropped}.")
+            cure += ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
+        if not present:
+            cure += ", and leave remove_unused_columns=False"
+        return ValueError(
+            f"{self.__name__} needs the dataset column {missing}, and {where} has {present}: "
+            f"{cure}."
+        )
 
     def cost(self, words: float, references: int) -> Cost | None:
         """Returns the estimated cost of one completion of `words` words, or None if the metric
@@ -137,7 +151,9 @@ class Reward:
 
         references: how many references the row has, each as long as the completion.
         """
-        return None if self.judges else Cost(0, 0, 0, exact=True, how="no judge is asked")
+        if self.judges:
+            return None
+        return Cost(0, 0, 0, exact=True, how="no judge is asked")
 
     def __call__(
         self,
@@ -161,7 +177,11 @@ class Reward:
         return [verdict.score for verdict in verdicts]
 
     def compute(
-        self, *, predictions: Sequence[Any], references: Any = None, **columns: Any
+        self,
+        *,
+        predictions: Sequence[Any],
+        references: Any = None,
+        **columns: Any,
     ) -> dict[str, Any]:
         """Returns what `compute` of a metric of Hugging Face's `evaluate` does: `{"score": 0.84,
         "parts": {"f1": 0.84}, "statuses": {"ok": 2}}`, with the means of the scores and parts.
@@ -170,23 +190,22 @@ class Reward:
         that reads these. columns: the others that the metric reads. Raises ValueError as `__call__`
         does.
         """
-        columns_given = {}
         if references is not None:
             column = "answers" if "answers" in self.columns else "reference"
-            columns_given[column] = references
-        if missing := self.missing_column({*columns, *columns_given}):
+            columns[column] = references
+        missing = self.missing_column(columns)
+        if missing:
             raise ValueError(
                 f"{self.__name__} needs {missing}: write compute(predictions=[...], "
                 "references=[...], ...)"
             )
-        _, verdicts = self.judge_completions(None, predictions, **{**columns, **columns_given})
+        _, verdicts = self.judge_completions(None, predictions, **columns)
         scores = [verdict.score for verdict in verdicts if verdict.score is not None]
-        mean = sum(scores) / len(scores) if scores else None
-        return {
-            "score": mean,
-            "parts": mean_parts(verdicts),
-            "statuses": dict(Counter(str(v.status) for v in verdicts)),
-        }
+        mean = None
+        if scores:
+            mean = sum(scores) / len(scores)
+        statuses = Counter(str(verdict.status) for verdict in verdicts)
+        return {"score": mean, "parts": mean_parts(verdicts), "statuses": dict(statuses)}
 
     def judge_completions(
         self,
@@ -197,9 +216,11 @@ class Reward:
         **columns: Any,
     ) -> tuple[list[Sample], list[Verdict]]:
         """Does what `__call__` does, and returns the samples and their verdicts."""
+        # only these two raise: what a judge does is a verdict
         samples = self.read_samples(prompts, completions, **columns)
         self.check_groups(samples)
         verdicts = self.judge_samples(samples)
+        # the log says what TRL, which gets numbers alone, cannot
         self.name_unread(samples, verdicts)
         self.name_failure(verdicts)
         if log_metric is not None:
@@ -252,7 +273,10 @@ class Reward:
             )
 
     def read_samples(
-        self, prompts: Sequence[Any] | None, completions: Sequence[Any] | None, **columns: Any
+        self,
+        prompts: Sequence[Any] | None,
+        completions: Sequence[Any] | None,
+        **columns: Any,
     ) -> list[Sample]:
         """Returns a Sample per completion.
 
@@ -318,7 +342,9 @@ class Reward:
             if len(samples) == 1:
                 return [_failed(error)]
         else:
+            # outside of the `try`: a list of a wrong shape is no row's fault
             return _checked(verdicts, samples)
+        # one of several samples may be to blame
         until = time_for_more(begun)
         if self.by_batch:
             return self._without_raising(samples, until)
@@ -331,6 +357,7 @@ class Reward:
         these raise too, no row is to blame, and none has another's words in its note.
         """
         verdicts: dict[int, Verdict] = {}
+        # each alone, only to see which one raises: its score says nothing without the others
         for number, sample in enumerate(samples):
             try:
                 if time.monotonic() < until:
@@ -341,16 +368,19 @@ class Reward:
         try:
             compared = self._assessed([samples[number] for number in sound])
         except Exception as error:
-            compared = [_failed(NotAsked(f"rows together raise {type(error).__name__}"))] * len(
-                sound
-            )
-        verdicts |= zip(sound, compared, strict=True)
+            # by its type alone: its message may quote one of the rows
+            together = _failed(NotAsked(f"rows together raise {type(error).__name__}"))
+            compared = [together] * len(sound)
+        for number, verdict in zip(sound, compared, strict=True):
+            verdicts[number] = verdict
         return [verdicts[number] for number in range(len(samples))]
 
     def _assessed(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Returns what `assess` does. Raises as it does, and TypeError as `_checked`."""
         return _checked(self.assess(samples), samples)
 
     def _log_failure(self, samples: Sequence[Sample]) -> None:
+        """Writes the error that is being handled, with its traceback."""
         log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
 
 
@@ -360,6 +390,7 @@ def _value_lists(columns: Mapping[str, Any], count: int) -> dict[str, list[Any]]
     """
     lists: dict[str, list[Any]] = {}
     for name, values in columns.items():
+        # a text and a mapping are iterable, and one value each
         if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
             lists[name] = list(values)
     for name in READ - lists.keys():
@@ -374,7 +405,12 @@ def _failed(error: Exception) -> Verdict:
 
 
 def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
-    return list({id(judge): judge for reward in rewards for judge in reward.judges}.values())
+    """Returns the judges of the rewards, in order, one that several share once."""
+    judges_by_id: dict[int, Judge] = {}  # judges need not be hashable
+    for reward in rewards:
+        for judge in reward.judges:
+            judges_by_id[id(judge)] = judge
+    return list(judges_by_id.values())
 
 
 def checked(samples: Any) -> Sequence[Sample]:
@@ -382,17 +418,15 @@ def checked(samples: Any) -> Sequence[Sample]:
 
     Raises TypeError for anything else, with how it is written.
     """
-    wrong = (
-        [sample for sample in samples if not isinstance(sample, Sample)]
-        if isinstance(samples, (list, tuple))
-        else [samples]
-    )
+    wrong = [samples]
+    if isinstance(samples, (list, tuple)):
+        wrong = [sample for sample in samples if not isinstance(sample, Sample)]
     if wrong:
-        cure = (
-            "write assess([Sample(prompt, completion, ...)]), or spanreward.score(reward, "
-            "rows) for rows of a file"
+        kind = type(wrong[0]).__name__
+        raise TypeError(
+            f"assess takes a list of Samples, got {kind}: write assess([Sample(prompt, completion, "
+            "...)]), or spanreward.score(reward, rows) for rows of a file."
         )
-        raise TypeError(f"assess takes a list of Samples, got {type(wrong[0]).__name__}: {cure}.")
     return samples  # type: ignore[no-any-return]
 
 
@@ -402,31 +436,37 @@ def _checked(verdicts: Any, samples: Sequence[Sample]) -> list[Verdict]:
     Raises TypeError unless it is a list with one Verdict for each of the samples.
     """
     count = len(samples)
-    if not isinstance(verdicts, list) or len(verdicts) != count:
-        got = f"{len(verdicts)} in a list" if isinstance(verdicts, list) else repr(verdicts)[:80]
-        raise TypeError(
-            f"assess must return a list of {count} verdicts, one for each sample, got {got}"
-        )
-    if wrong := [verdict for verdict in verdicts if not isinstance(verdict, Verdict)]:
-        raise TypeError(f"assess must return a list of verdicts, got {wrong[0]!r:.80} in it")
-    return [
-        _on_its_text(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)
-    ]
+    needed = f"assess must return a list of {count} verdicts, one for each sample"
+    if not isinstance(verdicts, list):
+        raise TypeError(f"{needed}, got {repr(verdicts)[:80]}")
+    if len(verdicts) != count:
+        raise TypeError(f"{needed}, got {len(verdicts)} in a list")
+    for verdict in verdicts:
+        if not isinstance(verdict, Verdict):
+            raise TypeError(f"assess must return a list of verdicts, got {verdict!r:.80} in it")
+    return list(map(_on_its_text, verdicts, samples))
 
 
 def _on_its_text(verdict: Verdict, sample: Sample) -> Verdict:
     """Returns the verdict, or one of status ERROR where a span ends past the text that it lies
     on.
     """
-    reference = "".join(sample.references[verdict.reference : verdict.reference + 1])
+    reference = _reference_of(verdict, sample)
     for spans, text in ((verdict.spans, sample.completion), (verdict.missed, reference)):
-        if (last := max((span.end for span in spans), default=0)) > len(text):
-            return Verdict(
-                None,
-                Status.ERROR,
-                note=f"a span ends at character {last} of a text that has {len(text)}",
-            )
+        ends = [span.end for span in spans]
+        last = max(ends, default=0)
+        if last > len(text):
+            note = f"a span ends at character {last} of a text that has {len(text)}"
+            return Verdict(None, Status.ERROR, note=note)
     return verdict
+
+
+def _reference_of(verdict: Verdict, sample: Sample) -> str:
+    """Returns the reference that the verdict is about, "" where the sample has none of its
+    number.
+    """
+    number = verdict.reference
+    return "".join(sample.references[number : number + 1])
 
 
 def summarise(verdicts: Sequence[Verdict], samples: Sequence[Sample] = ()) -> dict[str, float]:
@@ -439,22 +479,27 @@ def summarise(verdicts: Sequence[Verdict], samples: Sequence[Sample] = ()) -> di
     """
     if not verdicts:
         return {}
+    count = len(verdicts)
     summary = mean_parts(verdicts)
     if samples:
         summary["not_read"] = _not_read(samples, verdicts).share
     counts = Counter(verdict.status for verdict in verdicts)
     failed = sum(counts[status] for status in Status if status.failed)
-    summary["failed_fraction"] = failed / len(verdicts)
-    summary["empty_fraction"] = counts[Status.EMPTY] / len(verdicts)
+    summary["failed_fraction"] = failed / count
+    summary["empty_fraction"] = counts[Status.EMPTY] / count
+    # a status that no verdict has is 0, so that every step of a run has the same keys
     for status in Status:
         if status not in (Status.OK, Status.EMPTY):
-            summary[f"unscored_fraction/{status}"] = counts[status] / len(verdicts)
+            summary[f"unscored_fraction/{status}"] = counts[status] / count
     return summary
 
 
 def _not_read(samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> NotRead:
-    texts = (sample.completion for sample in samples)
-    return not_read(zip(texts, (verdict.unread for verdict in verdicts), strict=True))
+    """Returns how much of the samples' completions no judge was shown."""
+    completions = []
+    for sample, verdict in zip(samples, verdicts, strict=True):
+        completions.append((sample.completion, verdict.unread))
+    return not_read(completions)
 
 
 def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
@@ -463,7 +508,10 @@ def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
     for verdict in verdicts:
         for part, value in verdict.parts.items():
             values.setdefault(part, []).append(value)
-    return {part: sum(column) / len(column) for part, column in sorted(values.items())}
+    means = {}
+    for part, values_of_part in sorted(values.items()):
+        means[part] = sum(values_of_part) / len(values_of_part)
+    return means
 
 
 def feedback(sample: Sample, verdict: Verdict) -> str:
@@ -476,7 +524,8 @@ def feedback(sample: Sample, verdict: Verdict) -> str:
     if verdict.score is None:
         return ""
     text = sample.completion
-    reference = "".join(sample.references[verdict.reference : verdict.reference + 1])
+    reference = _reference_of(verdict, sample)
+    # words that nobody asked about are wrong only because others are
     wrong = [span for span in verdict.spans if span.asked and span.score < LEFT_OUT]
     wrong.sort(key=lambda span: span.start)
     quotations = []
@@ -485,9 +534,9 @@ def feedback(sample: Sample, verdict: Verdict) -> str:
         if span.note:
             quotation += f" ({span.note})"
         quotations.append(quotation)
-    missed = [
-        f'"{reference[span.start : span.end]}"' for span in verdict.left_out[:MOST_QUOTATIONS]
-    ]
+    missed = []
+    for span in verdict.left_out[:MOST_QUOTATIONS]:
+        missed.append(f'"{reference[span.start : span.end]}"')
     sentences = []
     if quotations:
         sentences.append(f"Wrong: {', '.join(quotations)}.")

@@ -23,10 +23,11 @@ from spanreward.rewards.reward.plain_text_reward import PlainTextReward
 from spanreward.rewards.reward.rows import EVIDENCE, evidence_columns, judged, penalise
 from spanreward.rewards.text.judged_part import check_part
 
-Place = tuple[int, int]
-# of a batch, by its number: whole, without a sentence, or about that one
+Place = tuple[int, int]  # characters [start, end) of a sentence in its text
+# a row of a batch: its number, its sample (whole or without a sentence), and the sentence that a
+# question is about, None for the whole text
 JudgedRow = tuple[int, Sample, Place | None]
-# before penalties, and how many characters at the text's end the judge did not read
+# a verdict before penalties, and how many characters at the text's end the judge did not read
 Raw = tuple[Verdict, int]
 Spans = Literal["ablation", "none"]
 MOST_SENTENCES = 32
@@ -34,13 +35,30 @@ ASSUMED_SENTENCES = 4  # of a completion, as costs assume
 
 
 class RowReward(PlainTextReward):
-    """Base class. A subclass defines `show`, `rate` and `cost_of_text`."""
+    """Base class. A subclass defines `show`, `rate` and `cost_of_text`.
+
+    Args:
+        name: the reward's name in logs.
+        judge: the judge, or its name.
+        mode: "default" or "published".
+        evidence: one of `evidences`, see `evidence_columns`.
+        spans: one of `ways`.
+        judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
+
+    Attributes:
+        evidences: the values of `evidence`.
+        ways: the values of `spans`.
+        pipeline: the spaCy pipeline that finds the sentences, None for the default one.
+
+    Raises:
+        ValueError: an invalid option.
+    """
 
     evidences: tuple[str | None, ...] = EVIDENCE
-    ways: tuple[str, ...] = ("ablation", "none")  # the values of `spans`
+    ways: tuple[str, ...] = ("ablation", "none")
     in_words = IN_WORDS
     of_questions = True
-    pipeline: Language | str | None = None  # finds the sentences
+    pipeline: Language | str | None = None
 
     def __init__(
         self,
@@ -69,8 +87,12 @@ class RowReward(PlainTextReward):
         """Raises NotApplicable for a row that lacks something beside its evidence."""
 
     def shows_pictures(self, sample: Sample) -> bool:
+        """Returns whether the judge is shown this row's pictures: not those of a row that it is not
+        asked about.
+        """
         if not super().shows_pictures(sample):
             return False
+        # `check` and not `show`, which would open the pictures
         try:
             self.check(sample)
         except NotApplicable:
@@ -95,19 +117,33 @@ class RowReward(PlainTextReward):
 
         Raises ImportError where it is missing.
         """
-        return "" if self.spans == "none" else pipeline_name(language_of(self.pipeline))
+        if self.spans == "none":
+            return ""
+        return pipeline_name(language_of(self.pipeline))
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns what `cost` does, without spans."""
         raise NotImplementedError
 
     def cost(self, words: float, references: int) -> Cost:
-        cost, times = self.cost_of_text(words, references), 1 + ASSUMED_SENTENCES
+        """Returns the cost of one completion: that of the whole text, and as much for each
+        sentence.
+        """
+        cost = self.cost_of_text(words, references)
         if self.spans == "none":
             return cost
-        counts = (times * cost.questions, times * cost.prompt_tokens, times * cost.written_tokens)
-        how = f"{cost.how} x (1 + {ASSUMED_SENTENCES} sentences, assumed)"
-        return Cost(*counts, False, how, cost.computed_tokens and times * cost.computed_tokens)
+        times = 1 + ASSUMED_SENTENCES
+        computed = cost.computed_tokens
+        if computed is not None:
+            computed = times * computed
+        return Cost(
+            questions=times * cost.questions,
+            prompt_tokens=times * cost.prompt_tokens,
+            written_tokens=times * cost.written_tokens,
+            exact=False,
+            how=f"{cost.how} x (1 + {ASSUMED_SENTENCES} sentences, assumed)",
+            computed_tokens=computed,
+        )
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order.
@@ -116,15 +152,18 @@ class RowReward(PlainTextReward):
         """
         shown: dict[int, Any] = {}
         verdicts: dict[int, Verdict] = {}
+        # rows that are judged without a question
         for number, sample in enumerate(samples):
             try:
+                # Before the text: an empty one of a row without evidence is not the policy's fault.
+                # An empty one with evidence stays in `shown`, as others are compared with it.
                 shown[number] = self.show(sample)
                 if not judged(sample).strip():
-                    verdicts[number] = Verdict(
-                        0.0, Status.EMPTY, {**self.lowest}, note="the completion says nothing"
-                    )
+                    note = "the completion says nothing"
+                    verdicts[number] = Verdict(0.0, Status.EMPTY, {**self.lowest}, note=note)
             except NotApplicable as reason:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
+        # and all others
         rows: list[JudgedRow] = []
         for number in shown:
             if number not in verdicts:
@@ -140,23 +179,29 @@ class RowReward(PlainTextReward):
     def _by_sentence(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
         """Returns what `rate` returns, with a span per sentence. One failure fails the verdict."""
         texts = [judged(sample) for _, sample, _ in rows]
-        read_by = self.reader()
+        parser = self.reader()
         places = [at_most(sentences) for sentences in split_sentences(texts, self.pipeline)]
+        # the rows, and behind them what is asked about their sentences, in one call
         details: list[JudgedRow] = []
         for row, text, sentences in zip(rows, texts, places, strict=True):
             if len(sentences) > 1:  # the only sentence is the whole text
                 details += self._details_of(row, text, sentences)
         raw = self.rate([*rows, *details], shown)
-        of_details = iter(raw[len(rows) :])
+        raw_of_rows = raw[: len(rows)]
+        raw_of_details = iter(raw[len(rows) :])
         with_spans: list[Raw] = []
-        for (whole, cut), sentences in zip(raw, places, strict=False):
+        for (whole, cut), sentences in zip(raw_of_rows, places, strict=True):
             verdicts = [whole]
             if len(sentences) > 1:
-                verdicts += [next(of_details)[0] for _ in sentences]
-            verdict = next((failed for failed in verdicts if failed.score is None), None)
-            if verdict is None:
+                for _ in sentences:
+                    detail, _ = next(raw_of_details)
+                    verdicts.append(detail)
+            failed = [verdict for verdict in verdicts if verdict.score is None]
+            if failed:
+                verdict = failed[0]
+            else:
                 verdict = replace(whole, spans=self.spans_of(verdicts, sentences))
-            with_spans.append((replace(verdict, parsed_by=read_by), cut))
+            with_spans.append((replace(verdict, parsed_by=parser), cut))
         return with_spans
 
     def _details_of(
@@ -172,29 +217,36 @@ class RowReward(PlainTextReward):
                 yield number, sample, sentence
 
     def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
-        """Returns a span per sentence. verdicts: the text's, and those of the details of several
-        sentences. A span's score is (1 + credit) / 2, above 0.5 where the sentence does good. A
-        sentence alone has the whole score.
+        """Returns a span per sentence.
+
+        A span's score is (1 + credit) / 2, above 0.5 where the sentence does good. A sentence alone
+        has the whole score. verdicts: the text's, and of several sentences those on the text
+        without each one.
         """
-        score, *scores_without = [verdict.score or 0.0 for verdict in verdicts]
+        scores = [verdict.score or 0.0 for verdict in verdicts]
+        score = scores[0]
+        scores_without = scores[1:]
         if not scores_without:
             [(start, end)] = places
             return (Span(start, end, score, score, "sentence", "the only sentence", 0),)
         spans = []
-        for number, (place, less) in enumerate(zip(places, scores_without, strict=True)):
-            credit = score - less
-            note = f"{less:.2f} without it"
-            spans.append(Span(*place, (1 + credit) / 2, credit, "sentence", note, number))
+        for number, (place, score_without) in enumerate(zip(places, scores_without, strict=True)):
+            start, end = place
+            credit = score - score_without
+            goodness = (1 + credit) / 2
+            note = f"{score_without:.2f} without it"
+            spans.append(Span(start, end, goodness, credit, "sentence", note, number))
         return tuple(spans)
 
 
 def at_most(places: Sequence[Place]) -> list[Place]:
-    """Returns the sentences, joined with their neighbours where there are too many, to bound the
-    cost.
+    """Returns the sentences, joined with their neighbours where there are more than MOST_SENTENCES,
+    to bound the cost.
     """
     count = min(len(places), MOST_SENTENCES)
     if not count:
         return []
+    # where each of `count` runs of sentences begins; their lengths differ by one at most
     cuts = [number * len(places) // count for number in range(count + 1)]
     joined = []
     for first, behind in pairwise(cuts):
@@ -204,9 +256,18 @@ def at_most(places: Sequence[Place]) -> list[Place]:
     return joined
 
 
-def without(text: str, places: Sequence[Place], number: int) -> str:
-    """Returns the text without one of its sentences and the white space after it."""
-    before = text[: places[number][0]]
+def without(
+    text: str,
+    places: Sequence[Place],
+    number: int,
+) -> str:
+    """Returns the text without its sentence of this number and the white space after it.
+
+    places: of all sentences. Behind the last one nothing is left.
+    """
+    start, _ = places[number]
+    before = text[:start]
     if number + 1 == len(places):
         return before.rstrip()
-    return before + text[places[number + 1][0] :]
+    next_start, _ = places[number + 1]
+    return before + text[next_start:]

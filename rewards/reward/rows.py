@@ -88,8 +88,9 @@ def penalise(
     them.
     """
     text = judged(sample)
+    lowest = lowest or {}
     if mode == "default":
-        verdict = penalise_filler(
-            verdict, len(text), find_filler(text, beside(sample)), lowest or {}
-        )
-    return penalise_unread(verdict, len(text) - cut, len(sample.completion), lowest or {})
+        filler = find_filler(text, beside(sample))
+        verdict = penalise_filler(verdict, len(text), filler, lowest)
+    characters_read = len(text) - cut
+    return penalise_unread(verdict, characters_read, len(sample.completion), lowest)

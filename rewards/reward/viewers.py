@@ -40,10 +40,13 @@ def check_seen(reward: Reward, samples: Iterable[Sample]) -> None:
     known to read text only. Pictures are not opened.
     """
     sentence = unseeing(reward)
+    # rows without pictures can be judged by their context
     if sentence and any(reward.shows_pictures(sample) for sample in samples):
         raise ValueError(sentence)
 
 
 def only_pictures(reward: Reward) -> bool:
     """Returns whether nothing can take the place of pictures in a row of the reward."""
-    return bool(reward.one_of) and set(reward.one_of) <= {"image", "images"}
+    if not reward.one_of:
+        return False
+    return set(reward.one_of) <= {"image", "images"}

@@ -57,23 +57,31 @@ def picture_key(names: Mapping[Any, str], present: Container[str]) -> str:
     """Returns the key of the one picture that a policy sees: the one that `names` has, else
     "image", or "images" where only that is present.
     """
-    alone = "images" if "images" in present and "image" not in present else "image"
-    return names.get("image", alone)
+    key = "image"
+    if "images" in present and "image" not in present:
+        key = "images"
+    return names.get("image", key)
 
 
 def without_missing(
-    row: dict[str, Any], missing: Counter[str], names: Mapping[Any, str] = OWN_NAMES
+    row: dict[str, Any],
+    missing: Counter[str],
+    names: Mapping[Any, str] = OWN_NAMES,
 ) -> dict[str, Any]:
     """Returns the row with None for a text in MISSING or MARKED, in the columns that are read, and
     counts them by key.
+
+    missing: the counts, which grow. names: see `read_columns`. The row itself is not changed.
     """
     filled = row
     for column in READ:
         key = names.get(column, column)
         value = row.get(key)
-        if isinstance(value, str) and value in MARKED.union(MISSING):
-            if column == "answers" and value in SAYABLE | MARKED:
-                continue
-            filled = {**filled, key: None}
-            missing[key] += 1
+        if not isinstance(value, str) or value not in MARKED.union(MISSING):
+            continue
+        # people answer "None" to "How many are there?"
+        if column == "answers" and value in SAYABLE.union(MARKED):
+            continue
+        filled = {**filled, key: None}
+        missing[key] += 1
     return filled

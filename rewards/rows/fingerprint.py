@@ -32,8 +32,10 @@ def fingerprint(sample: Sample, columns: bool = False) -> str:
     content["images"] = [_picture(picture) for picture in sample.images]
     if not columns:
         content["columns"] = None
+    # Empty fields do not count, so a field that a later version adds changes no fingerprint.
     filled = {name: value for name, value in content.items() if value}
-    return digest(json.dumps(filled, sort_keys=True, default=repr))
+    text = json.dumps(filled, sort_keys=True, default=repr)
+    return digest(text)
 
 
 def row_fingerprint(row: Mapping[str, Any]) -> str:
@@ -47,7 +49,9 @@ def _picture(picture: Any) -> str:
     """Returns a mark of what `opened` takes (rows/pictures.py); the name of what is not there."""
     with suppress(OSError, ValueError):
         if isinstance(picture, Image.Image):
-            return digest(repr((picture.mode, picture.size)), picture.tobytes())
+            # equal bytes are other pictures in another mode or shape
+            shape = repr((picture.mode, picture.size))
+            return digest(shape, picture.tobytes())
         content = content_of_picture(picture)
         if content is not None:
             return digest("", content)
@@ -58,4 +62,6 @@ def _picture(picture: Any) -> str:
 
 
 def digest(text: str, content: bytes = b"") -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass") + content).hexdigest()[:16]
+    """Returns the first 16 hexadecimal digits of the SHA-256 of the text and the bytes."""
+    written = text.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(written + content).hexdigest()[:16]

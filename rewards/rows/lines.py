@@ -29,8 +29,13 @@ TextLine = list[Any]  # the arguments of `read_row` but the folder, as JSON has 
 
 @dataclass(frozen=True, slots=True)
 class InputRow:
-    """One line of the input: its number, its `id` in the output, what it holds, and its Sample or
-    why it has none.
+    """One line of the input.
+
+    Args:
+        number: its number, from 1.
+        id: its `id` in the output.
+        held: what it holds, with plain values; {} where it cannot be read.
+        sample: its Sample, or a sentence on why it has none.
     """
 
     number: int
@@ -40,7 +45,9 @@ class InputRow:
 
 
 def read_rows(
-    source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
+    source: Rows,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> Sequence[InputRow]:
     """Returns the rows of all that `table_rows` reads. Those of a file or a data set lie on the
     disk (files/on_disk.py): the file may change meanwhile.
@@ -50,7 +57,8 @@ def read_rows(
     folder = folder_of(source)
     joined = _Joined()
     rows: Sequence[InputRow]
-    lines = (joined.noted(*row) for row in table_rows(source, columns, limit))
+    # a generator: one line at a time is in memory
+    lines = (joined.plain_line(*row) for row in table_rows(source, columns, limit))
     if isinstance(source, str | Path):
         on_disk = OnDisk(lines)
         rows = View(on_disk, range(len(on_disk)), lambda line: _row_of_line(line, folder))
@@ -64,15 +72,25 @@ def read_rows(
 
 
 class _Joined:
-    """How many rows have several of people's answers in one text, as far as it is certain."""
+    """Counts the rows that have several of people's answers in one text, as far as it is certain.
+
+    Attributes:
+        count: how many there are so far.
+        first: the answers of the first one.
+    """
 
     def __init__(self) -> None:
         self.count = 0
         self.first: Any = None
 
-    def noted(self, number: int, where: str, row: dict[str, Any] | str) -> TextLine:
-        """Returns the line with plain values, and counts it."""
-        if isinstance(row, str):
+    def plain_line(
+        self,
+        number: int,
+        where: str,
+        row: dict[str, Any] | str,
+    ) -> TextLine:
+        """Returns the line with plain values, and counts it if its answers are joined."""
+        if isinstance(row, str):  # why the line cannot be read
             return [number, where, row]
         held = plain_row(row)
         answers = held.get("answers")
@@ -83,43 +101,52 @@ class _Joined:
         return [number, where, held]
 
     def say(self, rows: int, source: object) -> None:
-        """Logs it. rows: how many there are."""
-        if self.count:
-            log.warning(
-                "%s: the answers of %d of %d rows are one text each, such as %r, and are read as "
-                'one answer: where they are several, write a list, ["red", "blue"]',
-                source if isinstance(source, str | Path) else "the table",
-                self.count,
-                rows,
-                self.first,
-            )
+        """Warns of such rows, if there are any. rows: how many there are in all."""
+        if not self.count:
+            return
+        name = source if isinstance(source, str | Path) else "the table"
+        log.warning(
+            "%s: the answers of %d of %d rows are one text each, such as %r, and are read as one "
+            'answer: where they are several, write a list, ["red", "blue"]',
+            name,
+            self.count,
+            rows,
+            self.first,
+        )
 
 
-def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:
-    """Returns the row, with the reason in place of the sample when it cannot be judged. folder: see
-    `located`.
+def read_row(
+    number: int,
+    where: str,
+    row: dict[str, Any] | str,
+    folder: Path = Path(),
+) -> InputRow:
+    """Returns the row, with the reason in place of the sample when it cannot be judged.
+
+    where: the row's place, as in "line 3", with which a reason begins. folder: see `located`.
     """
     if isinstance(row, str):
         return InputRow(number, where, {}, row)
     held = plain_row(row)
+    completion = held.get("completion")
     sample: Sample | str
-    if _is_completion(held.get("completion")):
+    if _is_completion(completion):
         try:
             sample = line_sample(held, folder)
         except ValueError as error:
             sample = f"{where}: {error}"
-    elif isinstance(held.get("completion"), list):
+    elif isinstance(completion, list):
         sample = (
-            f"{where} holds a list as its completion, got {held['completion']!r:.200}: give one "
-            "text, or messages"
+            f"{where} holds a list as its completion, got {completion!r:.200}: give one text, or "
+            "messages"
         )
     else:
-        completion = held.get("completion")
         sample = f"{where} needs the key 'completion' with a text, got {completion!r}"
     return InputRow(number, row_id(held, number), held, sample)
 
 
 def _row_of_line(line: TextLine, folder: Path) -> InputRow:
+    """Returns the row of a line that lay on the disk."""
     number, where, row = line
     return read_row(number, where, row, folder)
 
@@ -133,11 +160,14 @@ def line_sample(row: Mapping[str, Any], folder: Path) -> Sample:
     """Returns the Sample of a plain row; its completion is "" without that key. folder: see
     `located`. Raises ValueError for a value of the wrong type.
     """
-    sample = row_sample(row, messages_in(row.get("completion", "")))
-    return replace(sample, images=tuple(located(picture, folder) for picture in sample.images))
+    completion = messages_in(row.get("completion", ""))
+    sample = row_sample(row, completion)
+    images = [located(picture, folder) for picture in sample.images]
+    return replace(sample, images=tuple(images))
 
 
 def _is_completion(value: Any) -> bool:
+    """Whether this is a text or a list of messages."""
     if isinstance(value, list):
         return all(isinstance(message, dict) for message in value)
     return isinstance(value, str)

@@ -42,9 +42,8 @@ def assistants_texts(completion: Any) -> Iterator[str]:
     for message in reversed(messages):
         text = message_text(message)
         if text is None:
-            raise ValueError(
-                f"no text was found in a completion's message with the keys {_keys(message)}"
-            )
+            keys = _keys_in_words(message)
+            raise ValueError(f"no text was found in a completion's message with the keys {keys}")
         yield text
 
 
@@ -62,6 +61,7 @@ def _assistants_messages(completion: Any) -> list[Any]:
 
 
 def _role_of_message(message: Mapping[str, Any]) -> Any:
+    """Returns who speaks: OpenAI's key is "role", LLaVA's is "from"."""
     return message.get("role", message.get("from"))
 
 
@@ -84,10 +84,10 @@ def _prompt_texts(prompt: Any) -> list[str]:
     texts = []
     for message in prompt:
         text = message_text(message)
-        if text is None and not message.keys() & TEXT_KEYS:
-            raise ValueError(
-                f"no text was found in a prompt's message with the keys {_keys(message)}"
-            )
+        # a message of pictures alone has such a key, and says nothing
+        if text is None and TEXT_KEYS.isdisjoint(message):
+            keys = _keys_in_words(message)
+            raise ValueError(f"no text was found in a prompt's message with the keys {keys}")
         texts.append(text or "")
     return texts
 
@@ -99,19 +99,25 @@ def message_text(message: Any) -> str | None:
     """
     if not isinstance(message, Mapping):
         raise ValueError(f"a message must hold a role and content, got {message!r}")
-    contents = [value for key, value in message.items() if key in TEXT_KEYS and value is not None]
-    if contents:
-        return _content_text(contents[0])
-    if message.keys() & {*TEXT_KEYS, "tool_calls"} or message.keys() <= {"role", "from", "name"}:
+    for key, value in message.items():
+        if key in TEXT_KEYS and value is not None:
+            return _content_text(value)
+    # it calls tools, has None for its text, or has nothing but a speaker
+    says_nothing = "tool_calls" in message or not TEXT_KEYS.isdisjoint(message)
+    if says_nothing or message.keys() <= {"role", "from", "name"}:
         return ""
     return None
 
 
 def _content_text(content: Any) -> str | None:
-    """Returns the text of a message's content; None for blocks without any."""
+    """Returns the text of a message's content; None for blocks without any. Raises ValueError for a
+    value of another kind.
+    """
     if isinstance(content, str):
         return content
-    blocks = content if isinstance(content, list | tuple) else [content]
+    blocks = [content]  # a single block
+    if isinstance(content, list | tuple):
+        blocks = list(content)
     texts: list[Any] = []
     for block in blocks:
         if isinstance(block, str):
@@ -138,8 +144,11 @@ def messages_in(completion: Any) -> Any:
     messages = list_in(completion.strip())
     if not messages or not isinstance(messages, list):
         return completion
+    # a model may answer with a list of JSON objects, which have no speaker
     for message in messages:
-        if not isinstance(message, dict) or not message.keys() & {"role", "from"}:
+        if not isinstance(message, dict):
+            return completion
+        if "role" not in message and "from" not in message:
             return completion
     return messages
 
@@ -148,14 +157,20 @@ def tools_pictures(completion: Any) -> tuple[Any, ...]:
     """Returns the pictures in a completion's messages, where TRL keeps what tools return as blocks
     of type "image".
     """
+    if not isinstance(completion, list | tuple):  # a text
+        return ()
     pictures = []
-    for message in completion if isinstance(completion, list | tuple) else ():
+    for message in completion:
         content = message.get("content")
-        for block in content if isinstance(content, list) else ():
+        if not isinstance(content, list):
+            continue
+        for block in content:
             if block.get("type") == "image":
                 pictures.append(block["image"])
     return tuple(pictures)
 
 
-def _keys(message: Mapping[str, Any]) -> str:
-    return f"{', '.join(map(str, message))}, got {message!r:.200}: it belongs under content"
+def _keys_in_words(message: Mapping[str, Any]) -> str:
+    """Returns the end of an error on a message without a text: its keys, and the cure."""
+    keys = ", ".join(map(str, message))
+    return f"{keys}, got {message!r:.200}: it belongs under content"

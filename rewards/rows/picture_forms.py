@@ -1,8 +1,8 @@
 """The forms in which a row holds a picture: its bytes, or the name of its file.
 
-    content_of({"bytes": [137, 80, 78, 71]})        # b"\\x89PNG"
-    content_of("data:image/png;base64,iVBORw==")    # b"\\x89PNG"
-    name_of("file:///photos/a%20b.png")             # "/photos/a b.png"
+    content_of_picture({"bytes": [137, 80, 78, 71]})        # b"\\x89PNG"
+    content_of_picture("data:image/png;base64,iVBORw==")    # b"\\x89PNG"
+    name_of("file:///photos/a%20b.png")                     # "/photos/a b.png"
 
 Tables of text and JSON hold no bytes. So they come as base64, as numbers, or as Python shows them,
 which is no picture any more.
@@ -43,6 +43,7 @@ def content_of_picture(picture: Any) -> bytes | None:
         if content == picture:
             raise ValueError(f"the picture {picture[:40]!r} is a data URL without base64")
         return decoded(content, picture)
+    # a long name without a dot looks like base64, so a file of that name comes first
     if len(picture) >= SHORTEST and BASE64.fullmatch(picture) and not os.path.exists(picture):
         return decoded(picture, picture)
     return None
@@ -63,10 +64,16 @@ def _stored(content: Any) -> bytes | None:
 
 
 def decoded(text: str, written: str) -> bytes:
-    """Returns what base64 holds, of either alphabet, maybe in lines and without its end."""
-    letters = "".join(text.split()).translate(str.maketrans("-_", "+/")).rstrip("=")
+    """Returns what base64 holds, of either alphabet, maybe in lines and without its end.
+
+    written: what the row has, for the error. Raises ValueError for a text that is no base64.
+    """
+    in_one_line = "".join(text.split())
+    letters = in_one_line.translate(str.maketrans("-_", "+/")).rstrip("=")
+    # four letters are three bytes, and a shorter last group is filled up with "="
+    padding = "=" * (-len(letters) % 4)
     try:
-        return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
+        return base64.b64decode(letters + padding, validate=True)
     except (binascii.Error, ValueError) as error:
         raise ValueError(f"the picture {written[:40]!r} is no base64 ({error})") from None
 
@@ -86,6 +93,7 @@ def name_of(picture: Any) -> str | None:
     name = os.fsdecode(picture)
     if name.lower().startswith("file:"):
         parts = urlsplit(name)
+        # a file URL of another machine stays a URL, which is refused
         if parts.netloc in ("", "localhost"):
             return unquote(parts.path)
     return name

@@ -47,7 +47,11 @@ class PictureError(NotApplicable):
     """The picture or its box cannot be used. The message says why."""
 
 
-def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) -> Image.Image:
+def opened(
+    picture: Any,
+    folder: Path = Path(),
+    pixels: int = DECODED_PIXELS,
+) -> Image.Image:
     """Returns the picture decoded.
 
     picture: a PIL image, a path, a file or data URL, base64, bytes, or a dict with "bytes" or
@@ -65,15 +69,18 @@ def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) ->
     elif isinstance(picture, str) and isinstance(source, io.BytesIO):
         label = f"the base64 {picture[:40]!r}"
     if "://" in name:
-        cure = "give a file or a PIL image"
-        raise PictureError(f"the picture {name!r} is a URL, and nothing is downloaded: {cure}")
+        raise PictureError(
+            f"the picture {name!r} is a URL, and nothing is downloaded: give a file or a PIL image"
+        )
     try:
         if isinstance(source, Image.Image):
             return loaded(source)
         return _decoded_file(open_file(source), pixels)
     except FileNotFoundError:
-        where = "paths go from the working folder, in a file of rows from its own"
-        raise PictureError(f"there is no picture {folder / name}: {where}") from None
+        raise PictureError(
+            f"there is no picture {folder / name}: paths go from the working folder, in a file of "
+            "rows from its own"
+        ) from None
     except PictureError as error:
         raise PictureError(f"{label} cannot be read as a picture ({error})") from None
 
@@ -105,7 +112,9 @@ def _source(picture: Any) -> Image.Image | io.BytesIO | str:
         return io.BytesIO(content)
     name = name_of(picture)
     if name is None:
-        kind = "NoneType" if isinstance(picture, Mapping) else type(picture).__name__
+        kind = type(picture).__name__
+        if isinstance(picture, Mapping):  # it has neither bytes nor a path
+            kind = "NoneType"
         raise PictureError(f"a picture is a PIL image or the path of a file, got {kind}")
     if is_shown(name) and not exists(name):
         raise PictureError(
@@ -116,15 +125,18 @@ def _source(picture: Any) -> Image.Image | io.BytesIO | str:
 
 
 def as_text(picture: Any, scale: bool = True) -> str:
-    """Returns what `opened` takes as a text for HTTP. scale: to MAX_PIXELS, not where a box counts
-    pixels.
+    """Returns what `opened` takes as a text for HTTP, a data URL of a PNG.
+
+    scale: to MAX_PIXELS, not where a box counts pixels. Raises PictureError as `opened`.
     """
-    image = opened(picture, pixels=MAX_PIXELS) if scale else opened(picture)
+    pixels = MAX_PIXELS if scale else DECODED_PIXELS
+    image = opened(picture, pixels=pixels)
     content = io.BytesIO()
     with _one_reason():
         image = _rgb(upright(image))
         if scale:
             image = scaled(image, MAX_PIXELS)
+        # little compression: this is on the way of every request
         image.save(content, "PNG", compress_level=1)
     encoded = base64.b64encode(content.getvalue()).decode()
     return f"data:image/png;base64,{encoded}"
@@ -138,10 +150,12 @@ def as_data_url(picture: Image.Image) -> str:
         content = io.BytesIO()
         picture.save(content, "PNG", compress_level=1)
         if content.tell() <= LOSSLESS_BYTES:
-            return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
+            encoded = base64.b64encode(content.getvalue()).decode()
+            return f"data:image/png;base64,{encoded}"
     content = io.BytesIO()
     picture.save(content, "JPEG", quality=95, subsampling=0)
-    return f"data:image/jpeg;base64,{base64.b64encode(content.getvalue()).decode()}"
+    encoded = base64.b64encode(content.getvalue()).decode()
+    return f"data:image/jpeg;base64,{encoded}"
 
 
 def open_file(source: str | Path | io.BytesIO) -> Image.Image:
@@ -150,8 +164,10 @@ def open_file(source: str | Path | io.BytesIO) -> Image.Image:
     Raises FileNotFoundError, and PictureError for an unusable file.
     """
     with _one_reason():
-        if not isinstance(source, io.BytesIO) and not stat.S_ISREG(os.stat(source).st_mode):
-            raise PictureError("it is no plain file")
+        if not isinstance(source, io.BytesIO):
+            mode = os.stat(source).st_mode
+            if not stat.S_ISREG(mode):  # a pipe or a device may never end
+                raise PictureError("it is no plain file")
         return sound(Image.open(source, formats=FORMATS))
 
 
@@ -210,7 +226,8 @@ def _one_reason() -> Iterator[None]:
             f"it is no picture, or damaged, or none of {', '.join(FORMATS)}"
         ) from None
     except Exception as error:
-        raise PictureError(" ".join(str(error).split())[:200] or type(error).__name__) from None
+        message = " ".join(str(error).split())[:200]
+        raise PictureError(message or type(error).__name__) from None
 
 
 def shown_picture(image: Image.Image, pixels: int = MAX_PIXELS) -> Image.Image:
@@ -235,13 +252,16 @@ def judges_picture(image: Image.Image) -> Image.Image:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """A dataset's transform: pictures as judges see them (`shown_picture`), with at most so many
-    pixels.
+    """A dataset's transform: pictures as judges see them (`shown_picture`).
+
+    Args:
+        pixels: those of a picture, at most.
     """
 
     pixels: int
 
     def __call__(self, batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        """Returns the batch with the pictures of its column `image` so."""
         if "image" not in batch:
             return dict(batch)
         images = [shown_picture(image, self.pixels) for image in batch["image"]]
@@ -250,14 +270,18 @@ class Pictures:
 
 def _rgb(image: Image.Image) -> Image.Image:
     """Returns the image in mode RGB. Whole numbers of 16 bits keep their upper 8 bits."""
-    # I;16 and the like: PIL would clip them at 255
     if image.mode == "F" or image.mode.startswith("I"):
-        grey = np.asarray(image if image.mode == "F" else image.convert("I"))
-        return Image.fromarray(eight_bits(grey)).convert("RGB")
+        # I;16 and the like: PIL would clip them at 255
+        if image.mode != "F":
+            image = image.convert("I")
+        grey = eight_bits(np.asarray(image))
+        return Image.fromarray(grey).convert("RGB")
     if not image.has_transparency_data:
         return image.convert("RGB")
+    # on white: `convert` alone would show the colours that lie under what is transparent
     white = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+    composite = Image.alpha_composite(white, image.convert("RGBA"))
+    return composite.convert("RGB")
 
 
 def eight_bits(values: np.ndarray) -> np.ndarray:
@@ -265,11 +289,15 @@ def eight_bits(values: np.ndarray) -> np.ndarray:
     8, 12 or 16 bits; else by their own range. What is no finite number is black.
     """
     values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     if low < 0 or high > 65535:
-        return ((values.astype(np.float64) - low) * (255 / (high - low or 1))).astype(np.uint8)
+        above_lowest = values.astype(np.float64) - low
+        width = high - low or 1  # 1 where all values are equal
+        return (above_lowest * (255 / width)).astype(np.uint8)
     if high <= 1:
         return (values * 255).round().astype(np.uint8)
+    # 1 for 8 bits, 16 for 12 bits, 256 for 16 bits
     step = 1
     while high >= 256 * step:
         step *= 16
@@ -285,8 +313,9 @@ def scaled(image: Image.Image, pixels: int) -> Image.Image:
 
 
 def _size(image: Image.Image, pixels: int) -> tuple[int, int]:
-    """Returns the width and height of a larger image with at most so many pixels."""
+    """Returns the width and height at which a larger image has at most so many pixels."""
     ratio = (pixels / (image.width * image.height)) ** 0.5
+    # a very long one would have less than one pixel in its height, and too many in its width
     width = min(max(1, int(image.width * ratio)), pixels)
     height = min(max(1, int(image.height * ratio)), pixels)
     return width, height
@@ -300,23 +329,28 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
     """
     width, height = upright(image).size
     x0, y0, x1, y1 = box
+    # shares of the width and the height, as some data sets have them
     if 0 <= x0 < x1 <= 1 < width and 0 <= y0 < y1 <= 1 < height:
         raise PictureError(
             f"the bbox {tuple(box)} would be of one pixel: it counts pixels, so multiply shares by "
             f"the picture's {width} x {height}"
         )
     if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
-        must = f"must be x0 < x1 and y0 < y1 within the picture of {width} x {height} pixels"
-        raise PictureError(f"the bbox {tuple(box)} {must}")
+        raise PictureError(
+            f"the bbox {tuple(box)} must be x0 < x1 and y0 < y1 within the picture of {width} x "
+            f"{height} pixels"
+        )
+    # drawn after scaling, which would make its line thinner, and on a copy, as the picture may be
+    # the row's own
     marked = shown_picture(image).copy()
-    right, down = marked.width / width, marked.height / height
-    corners = (
-        x0 * right,
-        y0 * down,
-        max(x0 * right, x1 * right - 1),
-        max(y0 * down, y1 * down - 1),
-    )
-    ImageDraw.Draw(marked).rectangle(
-        corners, outline=RED, width=max(1, round(min(marked.size) / 150))
-    )
+    across = marked.width / width
+    down = marked.height / height
+    left = x0 * across
+    top = y0 * down
+    # PIL draws the last pixel too; a box of less than a pixel is one pixel
+    right = max(left, x1 * across - 1)
+    bottom = max(top, y1 * down - 1)
+    line_width = max(1, round(min(marked.size) / 150))
+    drawing = ImageDraw.Draw(marked)
+    drawing.rectangle((left, top, right, bottom), outline=RED, width=line_width)
     return marked

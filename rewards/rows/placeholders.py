@@ -50,8 +50,11 @@ ASKS = re.compile(r"(?:what|which|who|whom|whose|where|when|why|how)\b")
 class Placeholder:
     """Characters [start, end) of a text that stand for one picture.
 
-    number: the picture's, from 1, or as it is written; None where none is. waits: whether the next
-    token is of the same picture.
+    Args:
+        start: the first character's offset.
+        end: the offset behind the last character.
+        number: the picture's, from 1, or as it is written; None where none is.
+        waits: whether the next token is of the same picture.
     """
 
     start: int
@@ -60,22 +63,32 @@ class Placeholder:
     waits: bool
 
 
-def without_placeholders(text: str, pictures: int = 0, name: str = "the text") -> str:
+def without_placeholders(
+    text: str,
+    pictures: int = 0,
+    name: str = "the text",
+) -> str:
     """Returns what `plain_texts` does of one text."""
     (plain,) = plain_texts([text], pictures, name)
     return plain
 
 
-def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
+def plain_texts(
+    texts: Sequence[str],
+    pictures: int,
+    name: str,
+) -> list[str]:
     """Returns texts about the same pictures without placeholders, in order.
 
     pictures: how many the row has; 0 where it holds none, and then they are not counted. name: what
     the message calls the texts. Raises ValueError for placeholders of more pictures than there are.
     """
+    # The texts' pictures are counted through: the second message's first may be the row's third.
     placeholder_lists = [placeholders(text) for text in texts]
-    needed_pictures = give_numbers(
-        [placeholder for of_text in placeholder_lists for placeholder in of_text]
-    )
+    all_placeholders: list[Placeholder] = []
+    for of_text in placeholder_lists:
+        all_placeholders.extend(of_text)
+    needed_pictures = give_numbers(all_placeholders)
     if needed_pictures > pictures > 0:
         counted = "1 picture" if pictures == 1 else f"{pictures} pictures"
         last = _highest_as_written(texts, placeholder_lists)
@@ -86,9 +99,9 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
     has_numbers = max(needed_pictures, pictures) > 1
     plain = []
     for text, of_text in zip(texts, placeholder_lists, strict=True):
-        plain.append(
-            "".join(_pieces_in_words(text, of_text, has_numbers)).strip() if of_text else text
-        )
+        if of_text:
+            text = "".join(_pieces_in_words(text, of_text, has_numbers)).strip()
+        plain.append(text)
     return plain
 
 
@@ -99,14 +112,19 @@ def placeholders(text: str) -> list[Placeholder]:
         token = match.group()
         is_frame = IS_FRAME.match(token) is not None
         opens = is_frame and OPENS.search(token) is not None
+        # a further token of the same picture: the pad and the end of <|vision_start|><|image_pad|>
         last = matches[-1] if matches else None
-        joins = last is not None and not opens and (last.waits or is_frame)
-        if last is not None and joins and not text[last.end : match.start()].strip(" "):
-            last.end = match.end()
-            last.waits = False
-            continue
-        digits = None if match["tag"] else LAST_NUMBER.search(token)
-        number = None if digits is None else int(digits[1])
+        if last is not None and not opens and (last.waits or is_frame):
+            between = text[last.end : match.start()]
+            if not between.strip(" "):
+                last.end = match.end()
+                last.waits = False
+                continue
+        number = None
+        if not match["tag"]:  # digits of a file's name between tags are no number
+            digits = LAST_NUMBER.search(token)
+            if digits is not None:
+                number = int(digits[1])
         matches.append(Placeholder(match.start(), match.end(), number, opens))
     return matches
 
@@ -115,45 +133,60 @@ def give_numbers(marks: Sequence[Placeholder]) -> int:
     """Gives each placeholder its picture's number, and returns the highest. Those without one are
     of the first picture, the second, and so on; numbers that are written may begin with 0.
     """
-    written = [placeholder.number for placeholder in marks if placeholder.number is not None]
-    from_zero = 1 if 0 in written else 0
+    begins_with_zero = any(placeholder.number == 0 for placeholder in marks)
     unnumbered = 0
+    highest = 0
     for placeholder in marks:
         if placeholder.number is None:
             unnumbered += 1
             placeholder.number = unnumbered
-        else:
-            placeholder.number += from_zero
-    return max((placeholder.number or 0 for placeholder in marks), default=0)
+        elif begins_with_zero:
+            placeholder.number += 1
+        highest = max(highest, placeholder.number)
+    return highest
 
 
 def _highest_as_written(
     texts: Sequence[str], placeholder_lists: Sequence[Sequence[Placeholder]]
 ) -> str:
     """Returns how the placeholder of the highest number is written."""
-    highest, token = 0, ""
+    highest = 0
+    token = ""
     for text, of_text in zip(texts, placeholder_lists, strict=True):
         for placeholder in of_text:
-            if (placeholder.number or 0) > highest:
-                highest = placeholder.number or 0
+            number = placeholder.number or 0
+            if number > highest:
+                highest = number
                 token = text[placeholder.start : placeholder.end]
     return token[:NEAR_CHARACTERS]
 
 
-def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool) -> Iterator[str]:
-    """Yields the text's pieces, with words, or nothing, in place of placeholders."""
-    end = 0
+def _pieces_in_words(
+    text: str,
+    marks: Sequence[Placeholder],
+    has_numbers: bool,
+) -> Iterator[str]:
+    """Yields the text's pieces, with words, or nothing, in place of placeholders.
+
+    marks: the text's placeholders, at least one. has_numbers: whether words tell pictures apart.
+    """
+    is_alone = len(marks) == 1
+    end = 0  # of what was yielded
     for block in _adjacent(text, marks):
-        start = block[0].start
-        if _stands_apart(text, start, block[-1].end, alone=len(marks) == 1):
-            yield text[end:start]
-            rest = REST_OF_LINE.match(text, block[-1].end)
-            end = block[-1].end if rest is None else rest.end()
+        block_start = block[0].start
+        block_end = block[-1].end
+        if _stands_apart(text, block_start, block_end, is_alone):
+            # the picture's own place in the chat: it goes, with the line that it stood on
+            yield text[end:block_start]
+            rest = REST_OF_LINE.match(text, block_end)
+            end = block_end if rest is None else rest.end()
             continue
         for placeholder in block:
             words = _words_of_placeholder(text, placeholder, has_numbers)
             before = text[end : placeholder.start]
-            yield before if words else before.rstrip(" \t")
+            if not words:  # and no two spaces where it stood
+                before = before.rstrip(" \t")
+            yield before
             yield words
             end = placeholder.end
     yield text[end:]
@@ -170,7 +203,12 @@ def _adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[list[Placehol
     yield block
 
 
-def _stands_apart(text: str, start: int, end: int, alone: bool) -> bool:
+def _stands_apart(
+    text: str,
+    start: int,
+    end: int,
+    alone: bool,
+) -> bool:
     """Returns whether no sentence reaches from before characters [start, end) to behind them, or
     begins with them. alone: whether these are the only placeholder.
     """
@@ -188,13 +226,16 @@ def _stands_apart(text: str, start: int, end: int, alone: bool) -> bool:
 
 
 def _line_before(text: str, place: int) -> str:
-    return text[max(0, place - NEAR_CHARACTERS) : place].rpartition("\n")[2].strip(" \t")
+    """Returns what stands before a place on its line, of NEAR_CHARACTERS at most."""
+    near = text[max(0, place - NEAR_CHARACTERS) : place]
+    _, _, line = near.rpartition("\n")
+    return line.strip(" \t")
 
 
 def _words_of_placeholder(text: str, placeholder: Placeholder, has_numbers: bool) -> str:
-    """Returns what a placeholder within a sentence says, where its words are not there already."""
+    """Returns what a placeholder within a sentence says, "" where its words are there already."""
     before = text[max(0, placeholder.start - NEAR_CHARACTERS) : placeholder.start]
-    named = AFTER_A_NOUN.search(before) is not None
+    named = AFTER_A_NOUN.search(before) is not None  # "in the image <image>"
     if named and has_numbers:
         words = str(placeholder.number)
     elif has_numbers:
@@ -205,10 +246,12 @@ def _words_of_placeholder(text: str, placeholder: Placeholder, has_numbers: bool
         words = "picture"
     else:
         words = "the picture"
+    # a capital where it begins a sentence, and no label such as "A." ended one
     stripped = before.rstrip()
     is_label = LABEL.search(_line_before(text, placeholder.start)) is not None
     if not stripped or (SENTENCE_ENDED.search(stripped) and not is_label):
         words = words[:1].upper() + words[1:]
+    # spaces where it was glued to a word
     if before[-1:].isalnum():
         words = f" {words}"
     if text[placeholder.end : placeholder.end + 1].isalnum():

@@ -16,7 +16,11 @@ from spanreward.rewards.rows.messages import completion_text, prompt_text
 from spanreward.rewards.rows.placeholders import without_placeholders
 
 
-def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sample:
+def read_sample(
+    row: Mapping[str, Any],
+    completion: Any,
+    prompt: Any = "",
+) -> Sample:
     """Returns the Sample for a dataset row (docs/recipes.md).
 
     Raises ValueError for a value of the wrong type, and for placeholders of more pictures than the
@@ -30,14 +34,17 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
     name = row.get("id")
     if name is not None:
         name = str(name)
+    other_columns = {key: value for key, value in row.items() if key not in READ}
+    references = values.pop("reference")
+    # the values that are left have the names of the Sample's fields
     return Sample(
         prompt=prompt_text(prompt, len(images)),
         completion=completion_text(completion),
         images=images,
-        references=values.pop("reference"),
+        references=references,
         question=question,
         id=name,
-        columns={key: value for key, value in row.items() if key not in READ},
+        columns=other_columns,
         **values,
     )
 
@@ -53,6 +60,7 @@ def row_sample(row: Mapping[str, Any], completion: Any = "") -> Sample:
 def row_of(sample: Sample) -> dict[str, Any]:
     """Returns the row that `read_sample` reads as this sample, with its prompt and completion."""
     row = dict(sample.columns)
+    # all but these two have the names of the Sample's fields, and `images` holds an `image`
     for name in sorted(READ - {"image", "reference"}):
         row[name] = getattr(sample, name)
     row["completion"] = sample.completion

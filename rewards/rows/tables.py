@@ -56,7 +56,9 @@ def is_table(source: str | Path) -> bool:
 
 
 def read_table(
-    source: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None
+    source: str | Path,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields each row with the name of its place.
 
@@ -70,7 +72,9 @@ def read_table(
 
 
 def table_rows(
-    source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
+    source: Rows,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> Iterator[TableRow]:
     """Yields the first `limit` rows. columns: our names, and the source's names for them.
 
@@ -93,13 +97,14 @@ def table_rows(
 
 def say_missing(missing: Mapping[str, int], source: object) -> None:
     """Logs how many values `without_missing` took out, by column."""
-    if missing:
-        counts = ", ".join(f"{count} of {column!r}" for column, count in missing.items())
-        log.warning(
-            "%s: values that a program wrote as text, such as 'nan', are read as missing: %s",
-            source,
-            counts,
-        )
+    if not missing:
+        return
+    counts = ", ".join(f"{count} of {column!r}" for column, count in missing.items())
+    log.warning(
+        "%s: values that a program wrote as text, such as 'nan', are read as missing: %s",
+        source,
+        counts,
+    )
 
 
 def folder_of(source: Rows) -> Path:
@@ -110,6 +115,7 @@ def folder_of(source: Rows) -> Path:
 
 
 def no_rows(source: Rows) -> ValueError:
+    """Returns the error for a source without rows."""
     cure = "write one JSON object a line"
     if str(source).lower().removesuffix(".gz").endswith((".csv", ".tsv")):
         cure = "write one a line, below the line of the columns' names"
@@ -133,7 +139,11 @@ def row_id(row: Mapping[str, Any], number: int) -> str:
     return str(name)
 
 
-def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any] | str:
+def _renamed(
+    row: dict[str, Any],
+    columns: Mapping[str, str],
+    where: str,
+) -> dict[str, Any] | str:
     """Returns the row with our names too, or why it has none of them."""
     ours = {}
     for name, key in columns.items():
@@ -144,6 +154,7 @@ def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dic
 
 
 def _rows_of_source(source: Rows) -> Iterator[TableRow]:
+    """Returns the rows as the source has them, with its own names of columns."""
     if not isinstance(source, str | Path):
         return _objects("row", source)
     source = str(source)
@@ -154,6 +165,7 @@ def _rows_of_source(source: Rows) -> Iterator[TableRow]:
 
 
 def _of_file(source: str) -> Iterator[TableRow]:
+    """Yields the rows of a file, by its ending; one of no known ending is read as JSON."""
     ending = Path(source.lower().removesuffix(".gz")).suffix
     with _opened(source) as file:
         if ending == ".parquet":
@@ -176,7 +188,9 @@ def check_there(source: str) -> None:
             "that `datasets` saved there."
         )
     if not Path(source).exists():
-        cure = ": nothing is downloaded, so give a file, or hub:NAME" if "://" in source else ""
+        cure = ""
+        if "://" in source:
+            cure = ": nothing is downloaded, so give a file, or hub:NAME"
         raise FileNotFoundError(f"there is no input file {source}{cure}.")
 
 
@@ -188,12 +202,14 @@ def _opened(source: str) -> Iterator[BinaryIO]:
     check_there(source)
     with ExitStack() as stack:
         file: BinaryIO = stack.enter_context(Path(source).open("rb"))
-        if not file.seekable():
+        if not file.seekable():  # a pipe
             file = _copied(file, stack)
+        # by its first bytes: a name may lack ".gz", and a pipe has none
         if file.read(len(GZIPPED)) == GZIPPED:
             file.seek(0)
+            unpacked = stack.enter_context(gzip.GzipFile(fileobj=file))
             try:
-                file = _copied(stack.enter_context(gzip.GzipFile(fileobj=file)), stack)
+                file = _copied(unpacked, stack)
             except (OSError, EOFError, zlib.error) as error:
                 raise ValueError(
                     f"{source} cannot be unpacked ({error}): it is damaged or not whole."
@@ -217,18 +233,22 @@ def _copied(file: Any, stack: ExitStack) -> BinaryIO:
 
 
 def _numbered(place: str, rows: Iterable[Any]) -> Iterator[TableRow]:
+    """Yields rows that are objects, with their numbers from 1 and their places, as in "row 1"."""
     for number, row in enumerate(rows, start=1):
         yield number, f"{place} {number}", row
 
 
 def _objects(place: str, values: Iterable[Any]) -> Iterator[TableRow]:
-    """Yields what may be no object."""
+    """Yields what may be no object, as `_numbered`, with a sentence in place of such a value."""
     for number, value in enumerate(values, start=1):
         where = f"{place} {number}"
         yield number, where, _object(value, where)
 
 
 def _parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
+    """Yields the rows of a parquet file. Raises ValueError for a damaged one, and where pyarrow is
+    missing.
+    """
     try:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
@@ -239,42 +259,56 @@ def _parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
         for batch in parquet.ParquetFile(file).iter_batches(batch_size=BATCH_ROWS):
             yield from batch.to_pylist()
     except (ValueError, OSError) as error:  # pyarrow's own derive from them
-        raise ValueError(
-            f"{source} is no parquet file, or damaged: {' '.join(str(error).split())}"
-        ) from None
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{source} is no parquet file, or damaged: {reason}") from None
 
 
 def _json(file: BinaryIO, source: str) -> Iterator[TableRow]:
-    """Yields the objects of JSON Lines, of a list, or of objects one after another, however they
+    """Returns the objects of JSON Lines, of a list, or of objects one after another, however they
     are printed.
+
+    Raises ValueError for a file without objects, and for one object that holds a whole table or
+    `spanreward compare`'s numbers.
     """
+    # JSON Lines, whose first line is an object: these are read line by line
     lines = _json_lines(file)
-    first = list(islice(lines, 2))
-    if len(first) == 1:
-        _check_rows(first[0][2], source)
-    if not first or isinstance(first[0][2], dict):
-        return chain(first, lines)
+    first_lines = list(islice(lines, 2))
+    if not first_lines:
+        return lines
+    _, _, first_row = first_lines[0]
+    if len(first_lines) == 1:
+        _check_rows(first_row, source)
+    if isinstance(first_row, dict):
+        return chain(first_lines, lines)
+    # a list, or objects over several lines: these are read as a whole
     file.seek(0)
     content = file.read()
     entries = _entries(content)
-    if entries is not None and len(entries) == 1:
-        _check_rows(entries[0], source)
-    if entries and len(entries) == 1 and entries[0].keys() >= RESULTS:
+    if entries is not None:
+        if len(entries) == 1:
+            _check_rows(entries[0], source)
+            _check_no_results(entries[0], source)
+        return _objects("entry", entries)
+    # JSON Lines whose first line is damaged: the others are rows. A file that begins with a bracket
+    # alone was printed over lines, and one of these may be an object within another.
+    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))
+    if not printed and _holds_objects(file):
+        return _json_lines(file)
+    fault = str(first_row).rstrip(".")
+    tables = ", ".join(ENDINGS[3:])
+    raise ValueError(
+        f"{source} {fault}; rows are JSON objects, one a line or in a list, or a table whose name "
+        f"ends with {tables}."
+    )
+
+
+def _check_no_results(value: dict[str, Any], source: str) -> None:
+    """Raises ValueError for what `spanreward compare` writes as results.json."""
+    if value.keys() >= RESULTS:
         raise ValueError(
             f"{source} holds a comparison's numbers and no rows: its answers are in "
             "completions.jsonl."
         )
-    if entries is not None:
-        return _objects("entry", entries)
-    # over lines, and some may be objects
-    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))
-    if not printed and _holds_objects(file):
-        return _json_lines(file)
-    fault = str(first[0][2]).rstrip(".")
-    raise ValueError(
-        f"{source} {fault}; rows are JSON objects, one a line or in a list, or a table whose name "
-        f"ends with {', '.join(ENDINGS[3:])}."
-    )
 
 
 def _json_lines(file: BinaryIO) -> Iterator[TableRow]:
@@ -296,19 +330,34 @@ def _check_rows(value: Any, source: str) -> None:
     """
     if not isinstance(value, dict) or len(value) < 2:
         return
+    if "completion" not in value:
+        return
     columns = list(value.values())
-    lists = all(isinstance(column, list) for column in columns)
-    if lists:
-        texts = [entry for column in columns for entry in column]
-        columnar = bool(texts) and all(isinstance(text, str) for text in texts)
-    else:
-        keys = [list(column) for column in columns if isinstance(column, dict)]
-        columnar = len(keys) == len(columns) and all(key == keys[0] for key in keys)
-    if columnar and "completion" in value:
+    if _are_lists_of_texts(columns) or _have_the_same_keys(columns):
         raise ValueError(
             f"{source} holds columns, and not rows: write one object a row, as pandas does with "
             "to_json(path, orient='records', lines=True)."
         )
+
+
+def _are_lists_of_texts(columns: list[Any]) -> bool:
+    """Whether all columns are lists of texts, of which there is at least one."""
+    count = 0
+    for column in columns:
+        if not isinstance(column, list):
+            return False
+        if not all(isinstance(entry, str) for entry in column):
+            return False
+        count += len(column)
+    return count > 0
+
+
+def _have_the_same_keys(columns: list[Any]) -> bool:
+    """Whether all columns are objects with the same keys in the same order, the rows' numbers."""
+    if not all(isinstance(column, dict) for column in columns):
+        return False
+    keys = list(columns[0])
+    return all(list(column) == keys for column in columns)
 
 
 def _object(value: Any, where: str) -> dict[str, Any] | str:
@@ -324,11 +373,13 @@ def _entries(content: bytes) -> list[Any] | None:
     is neither.
     """
     try:
-        values = _values(content.removeprefix(BOM).decode().strip())
+        text = content.removeprefix(BOM).decode().strip()
+        values = _values(text)
     except (ValueError, RecursionError):
         return None
     if len(values) == 1 and isinstance(values[0], list):
         entries: list[Any] = values[0]
+        # an empty list holds no rows, and one with other entries beside objects says which they are
         if entries and not any(isinstance(entry, dict) for entry in entries):
             return None
         return entries

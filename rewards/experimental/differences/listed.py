@@ -32,9 +32,13 @@ MAX_KIND_CHARACTERS = 40  # of the judge's word for a difference
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """weight: in (0, 1], by severity. place: the wrong words' characters [start, end) in the text,
-    None for what it leaves out. lacking: those of the reference's words, by the reference's number.
-    kind: the judge's word for it.
+    """A difference between a text and its references.
+
+    Args:
+        weight: in (0, 1], by severity.
+        place: the wrong words' characters [start, end) in the text, None for what it leaves out.
+        lacking: those of the reference's words, by the reference's number.
+        kind: the judge's word for it.
     """
 
     weight: float
@@ -61,9 +65,13 @@ def read_differences(
         quote = fields.get("text") or ""
         reference_quote = fields.get("reference") or ""
         severity = SEVERITY.fullmatch(str(fields.get("severity")))
-        if not (severity and isinstance(quote, str) and isinstance(reference_quote, str)):
+        if severity is None:
             return None
-        words, reference_words = _quoted_words(quote), _quoted_words(reference_quote)
+        if not isinstance(quote, str) or not isinstance(reference_quote, str):
+            return None
+        words = _quoted_words(quote)
+        reference_words = _quoted_words(reference_quote)
+        # a word that is wrong twice is quoted twice: the second quote is of its next place
         used = {difference.place for difference in differences}
         place = find_words(words, *plain, used)
         lacking: dict[int, Place] = {}
@@ -71,40 +79,53 @@ def read_differences(
             reference_place = find_words(reference_words, *plain_reference)
             if reference_place:
                 lacking[number] = reference_place
+        # each quote, where there is one, stands in a text
         is_quoted = bool(words) == bool(place) and bool(reference_words) == bool(lacking)
-        is_repeated = (place, lacking) in [
-            (earlier.place, earlier.lacking) for earlier in differences
-        ]
+        is_repeated = any(
+            earlier.place == place and earlier.lacking == lacking for earlier in differences
+        )
         if is_quoted and not is_repeated and words != reference_words:
-            kind = one_line(str(fields.get("type") or "difference"))[:MAX_KIND_CHARACTERS]
+            kind = one_line(str(fields.get("type") or "difference"))
             weight = WEIGHTS[severity[1].casefold()]
-            differences.append(Difference(weight, place, lacking, kind))
-    return differences, len(entries) - len(differences)
+            difference = Difference(weight, place, lacking, kind[:MAX_KIND_CHARACTERS])
+            differences.append(difference)
+    refused = len(entries) - len(differences)
+    return differences, refused
 
 
 def _fields_of(entry: Any) -> dict[str, Any]:
-    """Returns the values of an object by key, in lower case and without signs; {} for none."""
+    """Returns the values of an object by key, in lower case and without signs; {} for what is no
+    object. `{"**Severity**": 2}` gives `{"severity": 2}`.
+    """
+    if not isinstance(entry, dict):
+        return {}
     fields: dict[str, Any] = {}
-    if isinstance(entry, dict):
-        for key, value in entry.items():
-            fields["".join(WORD_BEHIND.findall(str(key))).casefold()] = value
+    for key, value in entry.items():
+        letters = "".join(WORD_BEHIND.findall(str(key)))
+        fields[letters.casefold()] = value
     return fields
 
 
 def _quoted_words(quote: str) -> list[str]:
+    """Returns the words of a quote, as they stand in a plain text."""
     plain, _ = _plain(quote)
     return WORD_BEHIND.findall(plain)[:MAX_QUOTED_WORDS]
 
 
 def _plain(text: str) -> tuple[str, Sequence[int]]:
     """Returns the plain text, in lower case first: a letter that looks Latin may not in the other
-    case.
+    case. Its second part has the place of each of its characters in the text.
     """
-    return plain_text(text.replace("\u0130", "I").lower())  # only that letter would become two
+    # The capital I with a dot is the only letter that would become two, and move all behind it.
+    one_for_one = text.replace("\u0130", "I")
+    return plain_text(one_for_one.lower())
 
 
 def find_words(
-    words: Sequence[str], plain: str, origin: Sequence[int], used: Collection[Any] = ()
+    words: Sequence[str],
+    plain: str,
+    origin: Sequence[int],
+    used: Collection[Any] = (),
 ) -> Place | None:
     """Returns where the words first stand in a row outside the `used` places, or None. plain,
     origin: of `_plain`.
@@ -116,7 +137,9 @@ def find_words(
         # whole words; other scripts do not part them by spaces
         pattern = rf"(?<![^\W_]){pattern}(?![^\W_])"
     for match in re.finditer(pattern, plain):
-        place = origin[match.start()], origin[match.end() - 1] + 1
+        start = origin[match.start()]
+        end = origin[match.end() - 1] + 1
+        place = (start, end)
         if place not in used:
             return place
     return None

@@ -15,7 +15,6 @@ is not in its text is refused (part `refused`).
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,6 +51,10 @@ class DifferencesReward(RowReward):
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
         judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
+
+    Raises:
+        ValueError: an invalid option, or an invalid file of prompts.
+        OSError: a file that cannot be read.
     """
 
     main_parts = ("wrong", "missing")
@@ -70,34 +73,42 @@ class DifferencesReward(RowReward):
     ) -> None:
         super().__init__(name, judge, mode, evidence, judged_part=judged_part)
         self.prompts = read_texts(prompts, DEFAULT)
-        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
+        texts = repr(self.prompts)
+        self.wording = sha256(texts.encode()).hexdigest()[:16]
         self.one_of: tuple[str, ...] = ("reference", "image", "images")
         if evidence == "reference":
             self.one_of = ("reference",)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
+        """Returns the cost of one completion, with references as long as it."""
         text = " ".join(["word"] * round(words))
-        question = self._question(Sample("", text, references=(text,) * references), ())
+        sample = Sample("", text, references=(text,) * references)
+        question = self._question(sample, ())
         read = tokens_in(question.messages[0]["content"])
         return Cost(1, read, MAX_LIST_TOKENS, exact=True, how="one written list of differences")
 
     def show(self, sample: Sample) -> tuple[Any, ...]:
+        """Returns the pictures that the judge sees. Raises NotApplicable for a row with nothing to
+        compare with, and as `open_pictures`.
+        """
         images = sample.images if self.evidence == "picture" else ()
         if not images and not sample.references:
-            raise NotApplicable(
-                f"this row has no {' and no '.join(self.one_of[:2])} to compare the completion with"
-            )
+            lacking = " and no ".join(self.one_of[:2])
+            raise NotApplicable(f"this row has no {lacking} to compare the completion with")
         return open_pictures(images)
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
+        """Returns a raw verdict per row, in order. shown: the pictures, by the row's number."""
         questions = [self._question(sample, shown[number]) for number, sample, _ in rows]
         answers = self.judge.write(questions, MAX_LIST_TOKENS)
         verdicts: list[Raw] = []
         for (_, sample, _), answer in zip(rows, answers, strict=True):
-            verdicts.append((verdict_of(sample, answer), 0))
+            verdict = verdict_of(sample, answer)
+            verdicts.append((verdict, 0))
         return verdicts
 
     def _question(self, sample: Sample, images: tuple[Any, ...]) -> Question:
+        """Returns the question about a completion: its references, the text, and what to list."""
         template = self.prompts["text"]
         marks = marks_in(*self.prompts.values())
         pieces = [self.prompts["instructions"]]
@@ -108,10 +119,12 @@ class DifferencesReward(RowReward):
             pieces.append(fill_masked(self.prompts["reference"], marks, **values))
         text = unlisted(mask(judged(sample), marks))
         before = "\n\n".join([*pieces, ""])
-        content = f"{before}{fill(template, text=text)}\n\n{self.prompts['ask']}"
+        filled = fill(template, text=text)
+        content = f"{before}{filled}\n\n{self.prompts['ask']}"
         start, end = places(template, text=text)["text"]
         description = (len(before) + start, len(before) + end)
-        return Question([{"role": "user", "content": content}], images, description=description)
+        message = {"role": "user", "content": content}
+        return Question([message], images, description=description)
 
 
 def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
@@ -132,27 +145,34 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
         return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
     total = sum(difference.weight for difference in differences)
     score = 1 / (1 + total)
-    quoted = list(chain.from_iterable(difference.lacking for difference in differences))
-    # `missed` lies on one: that with the most quotes
+    # a verdict's `missed` lies on one reference: that with the most quotes
+    quoted: list[int] = []
+    for difference in differences:
+        quoted.extend(difference.lacking)
     reference = max(quoted, key=quoted.count, default=0)
     spans: list[Span] = []
     missed: list[Span] = []
-    rest = list(judged(sample))
+    rest = list(judged(sample))  # of the text, with line breaks in place of what is wrong
     for number, difference in enumerate(differences):
+        score_without = 1 / (1 + total - difference.weight)
         fields: dict[str, Any] = {
             "score": 1 - difference.weight,
-            "credit": score - 1 / (1 + total - difference.weight),
+            "credit": score - score_without,
+            "kind": KIND,
             "note": f"{difference.kind}, severity {difference.weight:.2f}",
             "component": number,
         }
         if reference in difference.lacking:
-            missed.append(Span(*difference.lacking[reference], kind=KIND, **fields))
+            start, end = difference.lacking[reference]
+            missed.append(Span(start, end, **fields))
         if difference.place:
             start, end = difference.place
-            spans.append(Span(start, end, kind=KIND, **fields))
+            spans.append(Span(start, end, **fields))
             rest[start:end] = "\n" * (end - start)
-    for number, stretch in enumerate(STRETCH.finditer("".join(rest)), start=len(differences)):
-        spans.append(Span(*stretch.span(), 1.0, 0.0, KIND, "no difference", number))
+    stretches = STRETCH.finditer("".join(rest))
+    for number, stretch in enumerate(stretches, start=len(differences)):
+        start, end = stretch.span()
+        spans.append(Span(start, end, 1.0, 0.0, KIND, "no difference", number))
     wrong = sum(difference.weight for difference in differences if difference.place)
     parts = {
         "wrong": wrong,
