@@ -32,7 +32,7 @@ PICTURED = 1000  # rows with pictures that are measured, since each picture is r
 class SupervisedTrainer(CheckpointWeights, SFTTrainer):
     """TRL's SFTTrainer that resumes a vision-language model's weights.
 
-    Args: those of SFTTrainer, in its order.
+    Takes SFTTrainer's arguments, in its order.
 
     Raises:
         ValueError: for a chat template whose turn never ends (training/turn_end.py), or that never

@@ -141,7 +141,7 @@ def fault(config: type, key: str, value: Any) -> str:
     """
     # a text of a fixed list
     choices = choices_of(config, key)
-    unknown = []
+    unknown: list[str] = []
     if choices:
         unknown = [word for word in words_of(value) if word not in choices]
     if unknown and not in_help(config, key, unknown):

@@ -14,7 +14,7 @@ has them; trackio also gets each of these completions as a trace, with its spans
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import chain
@@ -171,13 +171,7 @@ def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> lis
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
         # what each reward function gave, and its weight
-        payments: Paid
-        if first.paid:
-            payments = first.paid[number]
-        else:
-            payments = {}
-            for (name, verdict), weight in zip(verdicts.items(), weights, strict=True):
-                payments[name] = (verdict.score, weight)
+        payments = first.paid[number] if first.paid else weighted_scores(verdicts, weights)
         # their sum, as TRL takes it: what a function did not give adds nothing
         parts = []
         for value, weight in payments.values():
@@ -200,6 +194,16 @@ def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> lis
         )
         rows.append(row)
     return rows
+
+
+def weighted_scores(verdicts: Mapping[str, Verdict], weights: Sequence[float]) -> Paid:
+    """Returns by the reward's name its verdict's score and its weight. weights: in the same
+    order.
+    """
+    payments: dict[str, tuple[float | None, float]] = {}
+    for (name, verdict), weight in zip(verdicts.items(), weights, strict=True):
+        payments[name] = (verdict.score, weight)
+    return payments
 
 
 def page_rows(

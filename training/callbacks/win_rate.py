@@ -94,7 +94,7 @@ class WinRateCallback(TrainerCallback):
         self.reward = reward
         self.every = every
         self.stop = stop
-        self.rows = []
+        self.rows: list[dict[str, Any]] = []
         for number, row in enumerate(islice(rows, prompts), start=1):
             self.rows.append(win_rate_row(row, number))
         longest = None

@@ -189,7 +189,7 @@ def phrases_on_tokens(
     """
     mentions = first_mentions(verdict.spans)
     tokens = tokens_of(mentions, offsets)
-    covered = set().union(*tokens)
+    covered: set[int] = set().union(*tokens)
     if len(covered) < MIN_COVERED_TOKENS:
         return None
     return tokens, phrases_of(mentions, text, group)

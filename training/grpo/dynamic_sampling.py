@@ -183,7 +183,7 @@ class DynamicSampling:
             self.drawn += round_groups(count, unit, ranks)
             numbers = draw(len(self.dataset), self.seed, begin, self.drawn)
             # complete and judge them: each row stands once for each of its group's completions
-            repeated = []
+            repeated: list[int] = []
             for row in numbers:
                 repeated += [row] * size
             new_inputs = []

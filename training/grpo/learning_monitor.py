@@ -49,7 +49,7 @@ class BatchCounts:
         completions: of the batch.
         kept: completions whose tokens count in the loss.
         rows: of these, those with a token that has an advantage.
-        tokens: those of them.
+        tokens: of these rows, those that have one.
         sampled: the tokens of all completions that count in the loss.
     """
 
@@ -296,5 +296,6 @@ def sampled_entries(parameter: torch.nn.Parameter) -> torch.Tensor:
 def local(tensor: torch.Tensor) -> torch.Tensor:
     """Returns this rank's part of a sharded tensor, any other as it is."""
     if isinstance(tensor, DTensor):
-        return tensor.to_local()
+        part: torch.Tensor = tensor.to_local()
+        return part
     return tensor

@@ -41,11 +41,14 @@ class Recorder:
 
     A call judges. After `judge` or `keep`, the next call only returns the scores found there.
 
+    Args:
+        reward: the metric that is asked.
+        tool_pictures: whether the judge also sees the pictures that tools return in a completion's
+            messages.
+
     Attributes:
         samples: this rank's samples of the last batch.
         verdicts: their verdicts.
-        tool_pictures: whether the judge also sees the pictures that tools return in a completion's
-            messages.
         advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock
             TRL.
         token_advantages: what each token received, by the index of a completion that ended by
@@ -55,10 +58,6 @@ class Recorder:
         decides: whether its failures count, which those of a reward of weight 0 do not.
         watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's
             `log_metric`.
-
-    Args:
-        reward: the metric that is asked.
-        tool_pictures: see above.
     """
 
     def __init__(self, reward: Reward, tool_pictures: bool = False) -> None:

@@ -105,8 +105,8 @@ class NothingScored(RuntimeError):
 class SpanGRPOTrainer(ResumingTrainer):
     """TRL's GRPOTrainer with token-level advantages from spans.
 
-    Args: those of GRPOTrainer, in its order. `args` is a SpanGRPOConfig; a GRPOConfig leaves our
-        settings at their defaults, with spans off.
+    Takes GRPOTrainer's arguments, in its order. `args` is a SpanGRPOConfig; a GRPOConfig leaves our
+    settings at their defaults, with spans off.
 
     Raises:
         ValueError: for rewards, data and settings that do not fit together, and for a TRL that
@@ -139,13 +139,13 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._moved: frozenset[str] = frozenset()  # logged_keys.py
         # the rewards that say something of a completion beside its length
         self._scoring = len(functions)
-        if args.soft_overlong_cache is not None:
-            assert args.max_completion_length is not None  # SpanGRPOConfig sees to it
+        longest, cache = args.max_completion_length, args.soft_overlong_cache
+        if cache is not None:
+            assert longest is not None  # SpanGRPOConfig sees to it
             weights = args.reward_weights or [1.0] * len(functions)
             size = 1.0 if args.soft_overlong_size is None else args.soft_overlong_size
             args = copy.copy(args)  # the user's own keeps its weights
             args.reward_weights = [*weights, size]
-            longest, cache = args.max_completion_length, args.soft_overlong_cache
             functions.append(get_soft_overlong_punishment(longest, cache))
         args.claimed = True
         super().__init__(model, functions or None, args, **options)
