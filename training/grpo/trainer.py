@@ -154,7 +154,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         datasets = {"train_dataset": self.train_dataset, "eval_dataset": self.eval_dataset}
         for part, dataset in datasets.items():
             check_same_rows(part, dataset)
-        # what functions pay is kept by name
+        # what functions give is kept by name, so that two of one name would be mixed
         self.reward_func_names = distinct(self.reward_func_names)
         # these write the prompts themselves, whatever the rows hold
         writes_prompts = options.get("rollout_func") or options.get("environment_factory")
@@ -193,7 +193,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._usage = Usage()  # of the judges in this step
         self._silence = SilentJudges(len(self.recorders))
         self._has_judges = any(reward.judges for reward in rewards)
-        self._mark = ""  # that opens most completions, once it was named
+        self._mark = ""  # the mark that opens most completions, once a warning has named it
 
     def _endless_turn(self) -> EndlessTurn | None:
         """Warns of a chat template whose turns do not end generation, and returns how they end."""
@@ -344,7 +344,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         if self._batch.drafting:  # a draft's are thrown away, so they need no forward pass
             zeros = torch.zeros((len(input_ids), logits_to_keep), device=input_ids.device)
             return zeros, None, None
-        # the loss's are training
+        # with gradients they are the loss's, whose time counts as training
         with nullcontext() if torch.is_grad_enabled() else self.phases.clock("logprobs"):
             return super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, **kwargs
