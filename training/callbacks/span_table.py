@@ -225,7 +225,10 @@ def page_rows(
         else:
             scores[number] = reward
     # those padded with words that say nothing
-    filled = [number for number in scores if padded[number]]
+    filled = []
+    for number, is_padded in enumerate(padded):
+        if is_padded and number in scores:
+            filled.append(number)
     filled = filled[:most]
     # the best of the others, then the worst of what is left
     ordered = [number for number in scores if number not in filled]
