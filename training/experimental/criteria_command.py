@@ -6,7 +6,7 @@ spanreward criteria write rows.jsonl --judge vllm:MODEL --output with_criteria.j
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,22 +126,22 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         write_rendered(
             page, "criteria.html.jinja", name=arguments.rows, settings=settings, shown=page_rows
         )
-    # over all rows that are in the output, those of earlier runs too
-    numbers = {
-        "rows": len(rows),
-        "criteria": 0,
-        "refused": 0,
-        "rows without criteria": len(rows),
-    }
-    for line in line_of.values():
-        numbers["criteria"] += len(line["criteria"])
-        numbers["refused"] += len(line["refused"])
-        if line["criteria"]:
-            numbers["rows without criteria"] -= 1
+    numbers = count_criteria(len(rows), list(line_of.values()))
     first_failure = failures[0] if failures else None
     table = Table(*numbers, title=str(output), caption=first_failure)
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
+
+
+def count_criteria(rows: int, lines: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Returns the numbers of the output, over all of its lines, those of earlier runs too."""
+    numbers = {"rows": rows, "criteria": 0, "refused": 0, "rows without criteria": rows}
+    for line in lines:
+        numbers["criteria"] += len(line["criteria"])
+        numbers["refused"] += len(line["refused"])
+        if line["criteria"]:
+            numbers["rows without criteria"] -= 1
+    return numbers
 
 
 def with_other_references(samples: Sequence[Sample]) -> list[tuple[Sample, str]]:
