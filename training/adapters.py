@@ -24,11 +24,17 @@ EVERY_LAYER = "all-linear"  # peft's word
 
 
 def lora_config(part: LoraPart, model: PreTrainedModel) -> LoraConfig:
-    """Returns peft's settings. Without target_modules these are the linear layers of the language
-    model: the vision tower and its projector stay as they are.
+    """Returns peft's settings of a recipe's `lora`.
+
+    Without target_modules these are the linear layers of the language model: the vision tower and
+    its projector stay as they are.
     """
-    settings: dict[str, Any] = {"r": part.r, "lora_alpha": part.alpha, "lora_dropout": part.dropout}
-    settings["target_modules"] = part.target_modules
+    settings: dict[str, Any] = {
+        "r": part.r,
+        "lora_alpha": part.alpha,
+        "lora_dropout": part.dropout,
+        "target_modules": part.target_modules,
+    }
     if part.target_modules is None:
         settings["target_modules"] = EVERY_LAYER
         settings["exclude_modules"] = beside_language(model)
@@ -39,11 +45,12 @@ def beside_language(model: PreTrainedModel) -> str | None:
     """Returns a pattern of the names of all modules outside the language model; None where that is
     the whole model.
     """
-    if model.config.get_text_config() is model.config:
+    if model.config.get_text_config() is model.config:  # a text model
         return None
     language = model.get_decoder()
     for name, module in model.named_modules():
         if module is language and name:
+            # every name but those that begin with the language model's
             return rf"(?!{re.escape(name)}\.).*"
     return None
 
@@ -53,7 +60,7 @@ def check_adapter(policy: PolicyPart) -> None:
     describe.
     """
     base = base_of(policy.model)
-    if base == policy.model:
+    if base == policy.model:  # no adapter
         return
     saved = json.loads((Path(policy.model) / "adapter_config.json").read_text("utf-8"))
     described = f"{{r: {saved.get('r')}, alpha: {saved.get('lora_alpha')}}}"
@@ -62,9 +69,7 @@ def check_adapter(policy: PolicyPart) -> None:
             f"policy.model {policy.model} is an adapter over {base}: to train on from it set "
             f"policy.lora to {described}."
         )
-    difference = next(differences(policy.lora, saved), None)
-    if difference is not None:
-        name, ours, theirs = difference
+    for name, ours, theirs in differences(policy.lora, saved):  # the first one
         raise RecipeError(
             f"policy.lora has {name} {ours!r}, and the adapter {policy.model}, from which the run "
             f"goes on, has {theirs!r}: set policy.lora to {described}, or merge the adapter into "
@@ -73,9 +78,13 @@ def check_adapter(policy: PolicyPart) -> None:
 
 
 def differences(part: LoraPart, saved: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yields the settings in which the recipe and a saved adapter differ: name, ours and its."""
+    """Yields the settings in which the recipe and a saved adapter differ: name, ours and its.
+
+    saved: what the adapter's adapter_config.json holds.
+    """
     if saved.get("peft_type") != "LORA":
         yield "the kind", "LORA", saved.get("peft_type")
+    # our names, and peft's
     for name, key in (("r", "r"), ("alpha", "lora_alpha"), ("dropout", "lora_dropout")):
         if vars(part)[name] != saved.get(key):
             yield name, vars(part)[name], saved.get(key)

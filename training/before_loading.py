@@ -37,7 +37,7 @@ from spanreward.training.recipe import (
 from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, refusals
 from spanreward.training.trainer_settings import check_together, lacking_packages
 
-WHOLE = ("trainer", "policy", "data")  # parts that their sentences name
+WHOLE = ("trainer", "policy", "data")  # parts that their sentences name themselves
 
 
 def check_before_loading(recipe: Recipe, processes: int) -> None:
@@ -49,11 +49,13 @@ def check_before_loading(recipe: Recipe, processes: int) -> None:
 
 
 def faults_of(recipe: Recipe, processes: int) -> Iterator[tuple[str, str]]:
-    """Yields what is wrong with the recipe's parts: which part, and a sentence. processes: that
-    train.
+    """Yields what is wrong with the recipe's parts: which part, and a sentence.
+
+    processes: how many train.
     """
     for key, sentence in lacking_packages(recipe.trainer).items():
         yield f"trainer.{key}", sentence
+    # the quick ones first, and the rows of files last
     checks: list[tuple[str, Callable[[Recipe], None]]] = [
         ("trainer", partial(check_settings, processes=processes)),
         ("trainer", check_precision),
@@ -100,10 +102,10 @@ def check_source(data: DataPart) -> None:
     """Raises ValueError for rows whose file, function or split is not there."""
     for part in data.parts:
         if isinstance(part, JsonlPart):
-            _ = part.file
+            _ = part.file  # raises where there is none
         elif isinstance(part, FilePart):
             check_call(part.source, custom_function(part.source), **part.options)
-        elif isinstance(part, HubPart) and Path(part.id).is_dir():
+        elif isinstance(part, HubPart) and Path(part.id).is_dir():  # no network is asked
             check_split(part)
 
 
@@ -134,7 +136,7 @@ def check_validation(recipe: Recipe) -> None:
     if held_out is None:
         return
     check_source(held_out)
-    rows_of_files(held_out, [])
+    rows_of_files(held_out, [])  # raises where they cannot be read
 
 
 def check_referees(recipe: Recipe) -> None:
@@ -152,7 +154,10 @@ def check_referees(recipe: Recipe) -> None:
 
 
 def rows_of_files(data: DataPart, rewards: Sequence[Reward]) -> Dataset | None:
-    """Returns the rows without their pictures; None where some are in no file that is there."""
+    """Returns the rows without their pictures; None where some are in no file that is there.
+
+    rewards: whose own columns are read too. Raises ValueError for rows that cannot be read.
+    """
     for part in data.parts:
         if not isinstance(part, JsonlPart) or not Path(part.path).is_file():
             return None

@@ -17,7 +17,7 @@ from pathlib import Path
 from spanreward.training.recipe_file import RecipeError
 from spanreward.training.run_folder import STATE, checkpoints
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT)  # no space left, and none left of the user's quota
 # What safetensors and torch say of it, which raise no OSError. torch says no more than that a
 # stream could not be written; the message gives the free space beside it.
 WORDS = (
@@ -37,7 +37,9 @@ def named_full_disk(output: Path) -> Iterator[None]:
     except Exception as error:
         if not is_full_disk(error):
             raise
-        lines = str(error).strip().splitlines() or [type(error).__name__]
+        lines = str(error).strip().splitlines()
+        if not lines:  # an error without words
+            lines = [type(error).__name__]
         free = shutil.disk_usage(output).free / 1e9
         raise RecipeError(
             f"the disk of {output} is full, with {free:.1f} GB free ({lines[0].rstrip('.:')}): "
@@ -49,6 +51,7 @@ def is_full_disk(error: BaseException) -> bool:
     """Returns whether the error, or one that it came from, says that nothing more can be
     written.
     """
+    # a library may have raised its own error from the system's
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in FULL:

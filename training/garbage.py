@@ -17,7 +17,7 @@ def without_the_loaded() -> Iterator[None]:
     thousands of them that never become garbage: walking them is a sixth to a third of judging by
     `match`. Enter it once, when what judges is loaded, and not for each row: it collects first.
     """
-    gc.collect()
+    gc.collect()  # else garbage would be frozen, and stay
     gc.freeze()
     try:
         yield

@@ -20,7 +20,7 @@ from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.filler import is_degenerate
 
-SATURATED = 0.99
+SATURATED = 0.99  # a score from which on a reward has no more to give
 LEAST = 30  # audited questions of a cascade in a window: one disagreement among few is no alarm
 MARGIN = 0.05  # fuller texts alone cost some of a cascade's agreement
 
@@ -60,9 +60,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRow:
-    """One completion. scores: of each reward. failed: why it could not be judged, or None.
-    unscored: why no reward scores it though no judge failed, or None. Lengths in characters.
-    yes_rate: the mean part `yes_rate` of its verdicts, from 0 to 1, or None where none has it.
+    """One completion.
+
+    Args:
+        scores: of each reward, from 0 to 1, None for no score.
+        failed: why it could not be judged, or None.
+        unscored: why no reward scores it though no judge failed, or None.
+        length: of its text, in characters.
+        reference_length: of the longest reference, in characters; 0 without one.
+        degenerate: whether it is padded with words that say nothing.
+        yes_rate: the mean part `yes_rate` of its verdicts, from 0 to 1, or None where none has it.
     """
 
     scores: tuple[float | None, ...]
@@ -77,7 +84,9 @@ class CompletionRow:
     def reward(self) -> float | None:
         """The mean of the scores; None without any, or where a judge failed."""
         scores = [score for score in self.scores if score is not None]
-        return fmean(scores) if scores and self.failed is None else None
+        if self.failed is not None or not scores:
+            return None
+        return fmean(scores)
 
     @property
     def saturated(self) -> bool:
@@ -87,8 +96,12 @@ class CompletionRow:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a reward found in a batch: a verdict for each sample, in their order. decides: whether
-    its failures count, which those of a reward of weight 0 do not.
+    """What a reward found in a batch.
+
+    Args:
+        reward: whose verdicts these are.
+        verdicts: one for each sample, in their order.
+        decides: whether its failures count, which those of a reward of weight 0 do not.
     """
 
     reward: Reward
@@ -101,12 +114,13 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
     by_sample = zip(*(judgment.verdicts for judgment in judged), strict=True)
     rows = []
     for sample, verdicts in zip(samples, by_sample, strict=True):
-        notes = []
+        yes_rates = []
+        for verdict in verdicts:
+            if "yes_rate" in verdict.parts:
+                yes_rates.append(verdict.parts["yes_rate"])
+        notes = []  # of failed judges
         reasons = []  # of rewards without a score
         deciding = 0
-        yes_rates = [
-            verdict.parts["yes_rate"] for verdict in verdicts if "yes_rate" in verdict.parts
-        ]
         for judgment, verdict in zip(judged, verdicts, strict=True):
             if not judgment.decides:
                 continue
@@ -115,6 +129,7 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
                 notes.append(verdict.note or verdict.status.value)
             if verdict.score is None:
                 reasons.append(judgment.reward.unscored([verdict]))
+        # a failure has its own number: what is left has no score for another reason
         unscored = None
         if deciding and len(reasons) == deciding and not notes:
             unscored = "; ".join(reasons)
@@ -144,26 +159,32 @@ class RewardHealth:
     def __init__(self, group: int = 1, limits: Limits | None = None) -> None:
         self.group = group
         self.limits = limits or Limits()
-        self._history: dict[str, list[float]] = {}
-        self._audits: list[tuple[int, int]] = []
+        self._history: dict[str, list[float]] = {}  # by number, its value in each batch
+        self._audits: list[tuple[int, int]] = []  # by batch, how many, and how many agreed
         self._why: dict[str, str] = {}  # of the last batch
 
     def add(
         self, rows: Sequence[CompletionRow], audited: int = 0, agreed: int = 0
     ) -> dict[str, float]:
-        """Returns a batch's numbers. audited: how many questions of a cascade in it were audited,
-        and on how many of them both judges agreed.
+        """Returns a batch's numbers.
+
+        rows: of all ranks. audited: how many questions of a cascade in it were audited. agreed: on
+        how many of them both judges agreed.
         """
         numbers = health(rows, self.group)
         # a batch without it has its place, so that a window is the same batches for all numbers
         for name, value in {"yes_rate": math.nan, **numbers}.items():
             self._history.setdefault(name, []).append(value)
+        # the first reasons, for the sentences
+        failures = [row.failed for row in rows if row.failed]
+        causes = [row.unscored for row in rows if row.unscored]
         self._why = {
-            "failed": next((row.failed for row in rows if row.failed), ""),
-            "unscored": next((row.unscored for row in rows if row.unscored), ""),
+            "failed": failures[0] if failures else "",
+            "unscored": causes[0] if causes else "",
         }
         self._audits.append((audited, agreed))
-        if bounds := interval(self._audits[-self.limits.window :]):
+        bounds = interval(self._audits[-self.limits.window :])
+        if bounds:
             numbers["audit_low"], numbers["audit_high"] = bounds
         return numbers
 
@@ -185,8 +206,9 @@ class RewardHealth:
 
 
 def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
-    """Returns a batch's numbers by their keys without "health/". group: completions per prompt,
-    neighbours.
+    """Returns a batch's numbers by their keys without "health/" (docs/logged_keys.md).
+
+    group: completions per prompt, neighbours.
     """
     rewards = [row.reward for row in rows if row.reward is not None]
     saturated = [row.saturated for row in rows if row.reward is not None]
@@ -201,11 +223,13 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
         "degenerate_fraction": mean([row.degenerate for row in rows]),
     }
     yes_rates = [row.yes_rate for row in rows if row.yes_rate is not None]
-    if yes_rates:
+    if yes_rates:  # a judge of pictures was asked
         numbers["yes_rate"] = fmean(yes_rates)
     if group > 1:
-        groups = [rows[first : first + group] for first in range(0, len(rows), group)]
-        numbers["zero_variance_groups"] = mean([flat(of_group) for of_group in groups])
+        flat_groups = []
+        for first in range(0, len(rows), group):
+            flat_groups.append(flat(rows[first : first + group]))
+        numbers["zero_variance_groups"] = mean(flat_groups)
     return numbers
 
 
@@ -214,7 +238,7 @@ def flat(group: Sequence[CompletionRow]) -> bool:
     judged.
     """
     rows = [row.scores for row in group if row.failed is None]
-    for scores_of_reward in zip(*rows, strict=True):
+    for scores_of_reward in zip(*rows, strict=True):  # reward by reward
         scores = {score for score in scores_of_reward if score is not None}
         if len(scores) > 1:
             return False
@@ -224,17 +248,22 @@ def flat(group: Sequence[CompletionRow]) -> bool:
 def mean(values: Sequence[float]) -> float:
     """Returns the mean of the values that are not NaN; NaN without any."""
     defined = [value for value in values if not math.isnan(value)]
-    return fmean(defined) if defined else math.nan
+    if not defined:
+        return math.nan
+    return fmean(defined)
 
 
 def problems(
     history: Mapping[str, Sequence[float]], limits: Limits, why: Mapping[str, str]
 ) -> dict[str, str]:
-    """Returns {problem: a sentence}. why: the reason of the last batch's first "failed" and
-    "unscored".
+    """Returns {problem: a sentence}.
+
+    history: by number, its value in each batch. why: the reason of the last batch's first "failed"
+    and "unscored".
     """
     window = limits.window
-    sentences = dict[str, str]()
+    sentences: dict[str, str] = {}
+    # of the last batch alone: with these nothing can be learnt from it
     failed = history["failed_fraction"][-1]
     batches = len(history["failed_fraction"])
     if failed > limits.failed_fraction:
@@ -248,26 +277,34 @@ def problems(
             "no completion of the batch has a score, so there is nothing to learn: "
             f"{why['unscored']}; fill the column, or leave out the rows without it."
         )
+    # of the last window, so that one batch by chance is no problem
     if batches >= window:
-        sentences |= levels(means(history, slice(-window, None)), limits)
+        sentences.update(levels(means(history, slice(-window, None)), limits))
         yes_rates = history.get("yes_rate", [])
         defined_rates = [rate for rate in yes_rates if not math.isnan(rate)]
+        # the first ones may come late: a judge of pictures is not asked in every batch
         sentence = eager(mean(yes_rates[-window:]), mean(defined_rates[:window]), limits)
         if sentence:
             sentences["yes_rate"] = sentence
+    # of the last two, one after another
     if batches >= 2 * window:
         late = means(history, slice(-window, None))
         early = means(history, slice(-2 * window, -window))
-        sentences |= growth(late, early, mean(history["length"][:window]), limits)
+        first_length = mean(history["length"][:window])
+        sentences.update(growth(late, early, first_length, limits))
     return sentences
 
 
 def means(history: Mapping[str, Sequence[float]], batches: slice) -> dict[str, float]:
+    """Returns by number its mean over some of the batches."""
     return {name: mean(values[batches]) for name, values in history.items()}
 
 
 def levels(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
-    """Returns the problems of shares that are too high in the last window."""
+    """Returns the problems of shares that are too high in the last window.
+
+    late: means of that window.
+    """
     sentences: dict[str, str] = {}
     flat_groups = late.get("zero_variance_groups", 0)
     full = late["saturated_fraction"]
@@ -297,7 +334,7 @@ def eager(late: float, first: float, limits: Limits) -> str:
 
     late, first: the yes-rates of the last and the first window, NaN where no picture was asked.
     """
-    cause = ""
+    cause = ""  # stays so where a rate is NaN
     if late > limits.yes_rate:
         cause = f"limit {limits.yes_rate:.0%}"
     elif late > first + limits.yes_growth:
@@ -314,15 +351,17 @@ def eager(late: float, first: float, limits: Limits) -> str:
 def growth(
     late: Mapping[str, float], early: Mapping[str, float], first: float, limits: Limits
 ) -> dict[str, str]:
-    """Returns the problems of lengths. late, early: the last window and that before. first: the
-    first one's length.
+    """Returns the problems of lengths.
+
+    late, early: means of the last window and of that before. first: the mean length in the first
+    one.
     """
     sentences: dict[str, str] = {}
     length = late["length"]
     beside = late["length_ratio"]
     cut = late.get("truncated_fraction", 0)
     grown = ""
-    ratio = length / first if first else math.inf
+    ratio = length / first if first else math.inf  # all first completions may be empty
     than = "the longest reference"
     if math.isnan(beside):  # there is none
         beside = ratio
@@ -334,6 +373,7 @@ def growth(
         )
     elif cut > max(limits.truncated, early.get("truncated_fraction", 0)):
         grown = f"{cut:.0%} of the completions are cut at the maximal length, and more and more"
+    # long texts that cost reward will not last; `not <` also where a mean is NaN
     if grown and not late["reward"] < early["reward"]:
         sentences["runaway"] = (
             f"{grown}, and the reward does not fall: it may pay for what it does not read. Read "
@@ -351,10 +391,9 @@ def growth(
 
 def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
     """Returns Wilson's interval (95 %) of the share of a cascade's audited questions on which both
-    judges agree.
+    judges agree; None for fewer than LEAST questions.
 
-    audits: per batch, how many were audited, and on how many of them the two agree. None for fewer
-    than LEAST.
+    audits: per batch, how many were audited, and on how many of them the two agree.
     """
     from scipy.stats import binomtest  # half a second, which every start of a training would take
 
@@ -374,11 +413,14 @@ def fall(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
     now = interval(audits[-window:])
     if len(audits) < window or first is None or now is None:
         return ""
-    if now[1] >= max(first[0] - MARGIN, floor):
+    first_low, first_high = first
+    low, high = now
+    # all of the interval must lie below, so that chance is no cause
+    if high >= max(first_low - MARGIN, floor):
         return ""
     return (
-        f"the teacher agrees with the cascade's student on {now[0]:.0%} to {now[1]:.0%} of the "
-        f"audited questions (at the start {first[0]:.0%} to {first[1]:.0%}, limit {floor:.0%}): "
+        f"the teacher agrees with the cascade's student on {low:.0%} to {high:.0%} of the "
+        f"audited questions (at the start {first_low:.0%} to {first_high:.0%}, limit {floor:.0%}): "
         "the policy may have found the student's weakness; go back to an earlier checkpoint, and "
         "raise sure, train the student again, or ask the teacher alone."
     )

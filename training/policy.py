@@ -1,10 +1,10 @@
 """The model that is trained: a checkpoint that reads pictures and text, or text alone, or what your
 own function makes.
 
-model, processor = load_policy("Qwen/Qwen2.5-VL-3B-Instruct")       # a hub id or a folder
-model, tokenizer = load_policy("smollm2")  # a text model: SmolLM2-135M-Instruct, packaged
-model, processor = load_policy("my_policy.py:small", seed=0)
-# FILE.py:FUNCTION, called with the seed
+    model, processor = load_policy("Qwen/Qwen2.5-VL-3B-Instruct")  # a hub id or a folder
+    model, tokenizer = load_policy("smollm2")  # a text model: SmolLM2-135M-Instruct, packaged
+    # FILE.py:FUNCTION, called with the seed
+    model, processor = load_policy("my_policy.py:small", seed=0)
 """
 
 import json
@@ -31,6 +31,7 @@ from spanreward.training.policy_folder import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.turn_end import tokenizer_of
 
+# a folder with one of these has a processor, or a tokenizer, of its own
 PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
 TOKENIZER_FILES = ("tokenizer_config.json",)
 Processor = ProcessorMixin | PreTrainedTokenizerBase
@@ -39,13 +40,18 @@ Processor = ProcessorMixin | PreTrainedTokenizerBase
 def load_policy(
     model: str, seed: int = 0, dtype: str = "float32"
 ) -> tuple[PreTrainedModel, Processor]:
-    """Returns a policy and its processor, of a text model its tokenizer. Raises RecipeError where
-    `model` is neither an image-text-to-text nor a text-generation model, where there is no such
-    function, and for a chat template that does not end.
+    """Returns a policy and its processor, of a text model its tokenizer.
 
-    model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION, which is called with the seed,
-    returns both and chooses the dtype itself. A folder may hold an adapter, which is loaded with
-    its base; its processor may be the base's.
+    Args:
+        model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION, which is called with the seed,
+            returns both and chooses the dtype itself. A folder may hold an adapter, which is loaded
+            with its base; its processor may be the base's.
+        seed: for the function.
+        dtype: of the weights, by torch's name.
+
+    Raises:
+        RecipeError: where `model` is neither an image-text-to-text nor a text-generation model,
+            where there is no such function, and for a chat template that does not end.
     """
     if is_custom(model):
         try:
@@ -56,12 +62,14 @@ def load_policy(
         return policy, processor
     try:
         return saved_policy(policy_folder(model), dtype)
-    except (torch.OutOfMemoryError, RecipeError):
+    except (torch.OutOfMemoryError, RecipeError):  # which say themselves what to do
         raise
     except Exception as error:
         # A missing file and another kind of model are OSError and ValueError. A damaged folder
         # raises whatever its reader does: tokenizers a plain Exception, safetensors its own.
-        lines = str(error).strip().splitlines() or [type(error).__name__]
+        lines = str(error).strip().splitlines()
+        if not lines:  # an error without words
+            lines = [type(error).__name__]
         reason = lines[0].rstrip(".:")
         raise RecipeError(
             f"there is no image-text-to-text or text-generation policy in {model!r} ({reason}): "
@@ -96,7 +104,7 @@ def saved_processor(model: str, config: PretrainedConfig | None = None) -> Proce
     if model_class(config) is transformers.AutoModelForCausalLM:
         folder = processor_folder(model, TOKENIZER_FILES)
         processor = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        # as TRL does
+        # as TRL does for a tokenizer without one
         processor.pad_token = processor.pad_token or processor.eos_token
     else:
         folder = processor_folder(model, PROCESSOR_FILES)
@@ -109,10 +117,10 @@ def saved_processor(model: str, config: PretrainedConfig | None = None) -> Proce
 
 
 def model_class(config: PretrainedConfig) -> Any:
-    pictures = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-    return (
-        transformers.AutoModelForImageTextToText if pictures else transformers.AutoModelForCausalLM
-    )
+    """Returns the class that loads a model of this kind: with pictures, or of text alone."""
+    if type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
+        return transformers.AutoModelForImageTextToText
+    return transformers.AutoModelForCausalLM
 
 
 def base_of(model: str) -> str:

@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 
 LAUNCHED = "ACCELERATE_MIXED_PRECISION"  # of accelerate launch
 DEEPSPEED = "ACCELERATE_USE_DEEPSPEED"
+# of accelerate's words, those for a sentence
 NAMES = {"no": "float32", "bf16": "bf16", "fp16": "fp16"}
 
 
@@ -26,7 +27,7 @@ def check_precision(recipe: Recipe) -> None:
     """
     launched = os.environ.get(LAUNCHED, "no")
     precision = precision_of(recipe)
-    if launched == "no" or precision == launched:
+    if launched == "no" or precision == launched:  # nothing else is set, or the same
         return
     cure = f"launch with --mixed_precision {precision}, or set trainer.{launched}=true."
     if os.environ.get(DEEPSPEED) == "true":
@@ -34,6 +35,7 @@ def check_precision(recipe: Recipe) -> None:
             f"the recipe computes in {NAMES[precision]} and accelerate's configuration has "
             f"mixed_precision {launched}, and DeepSpeed takes no two of them: {cure}"
         )
+    # between bf16 and fp16 transformers takes the recipe's
     if precision == "no":
         log.warning(
             "trainer.bf16 is false, and accelerate's mixed_precision %s is used all the same: %s",

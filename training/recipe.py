@@ -38,6 +38,7 @@ from spanreward.rewards.rows.tables import is_table
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import OTHER_NAMES, fault
 
+# our names of a row's columns
 Column = Literal[
     "image",
     "prompt",
@@ -59,6 +60,8 @@ Arguments = Annotated[dict[str, Any], AfterValidator(expanded_within)]
 
 
 class Part(BaseModel):
+    """A block of a recipe. An unknown key is an error, and no value is changed afterwards."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -72,8 +75,10 @@ class RunPart(Part):
 
 
 class LoraPart(Part):
-    """Settings of peft's LoraConfig. target_modules: without it the linear layers of the language
-    model; `all-linear` are those of the vision tower and its projector too.
+    """Settings of peft's LoraConfig.
+
+    target_modules: without it the linear layers of the language model; `all-linear` are those of
+    the vision tower and its projector too.
     """
 
     r: int = Field(16, gt=0)
@@ -93,11 +98,17 @@ class PolicyPart(Part):
 
 
 class RowsPart(Part):
-    """What all data blocks have. columns: which key of a row holds the picture, the reference and
-    so on, if it is not the key of that name (training/data/rows.py). count: the first rows only.
-    prompt: what the policy is asked, in place of "Describe the picture."; the row's question stands
-    for `{question}` in it, or follows. max_pixels: larger pictures are scaled down. target: what
-    SFT learns of a row that has both. task: HarmonicEval's task of the rows that have none.
+    """What all data blocks have.
+
+    Args:
+        columns: which key of a row holds the picture, the reference and so on, if it is not the key
+            of that name (training/data/rows.py).
+        count: the first rows only.
+        prompt: what the policy is asked, in place of "Describe the picture."; the row's question
+            stands for `{question}` in it, or follows.
+        max_pixels: larger pictures are scaled down.
+        target: what SFT learns of a row that has both.
+        task: HarmonicEval's task of the rows that have none.
     """
 
     columns: dict[Column, str] = {}
@@ -109,6 +120,7 @@ class RowsPart(Part):
 
     @property
     def parts(self) -> list[Any]:
+        """This block, as `MixedPart.parts` are several."""
         return [self]
 
 
@@ -120,7 +132,7 @@ class JsonlPart(RowsPart):
 
     @property
     def file(self) -> Path:
-        """Raises RecipeError where there is none."""
+        """The file that is there. Raises RecipeError where there is none."""
         if not Path(self.path).is_file():
             where = "give its path with data.path=PATH, from the folder that you start in."
             raise RecipeError(f"there is no data file {self.path}: {where}")
@@ -144,6 +156,7 @@ class HubPart(RowsPart):
 
     @model_validator(mode="after")
     def streams_so_many(self) -> "HubPart":
+        """Raises ValueError for a stream that would be kept in memory to its end."""
         if self.streaming and self.count is None:
             raise ValueError("streaming needs a count, as what it reads is kept in memory")
         return self
@@ -159,7 +172,10 @@ class FilePart(RowsPart):
 
 
 def source_of(block: Any) -> Any:
-    """Returns the source of a data block, a mapping or a part; "file" for FILE.py:FUNCTION."""
+    """Returns the source of a data block, a mapping or a part; "file" for FILE.py:FUNCTION.
+
+    pydantic asks it which of the blocks this one is, and finds none for a source that is unknown.
+    """
     if isinstance(block, dict):
         source = block.get("source")
     elif isinstance(block, Part):
@@ -194,9 +210,16 @@ class MixedPart(Part):
 
 
 DataPart = JsonlPart | HubPart | FilePart | MixedPart
-Asked = Annotated[
-    "JudgePart", BeforeValidator(lambda judge: {"name": judge} if isinstance(judge, str) else judge)
-]
+
+
+def _judge_by_name(judge: Any) -> Any:
+    """Returns a judge's block; `{name: vllm:MODEL}` for the short form `vllm:MODEL`."""
+    if isinstance(judge, str):
+        return {"name": judge}
+    return judge
+
+
+Asked = Annotated["JudgePart", BeforeValidator(_judge_by_name)]
 
 
 class CascadePart(Part):
@@ -224,9 +247,10 @@ class JudgePart(Part):
 
     @model_validator(mode="after")
     def is_whole(self) -> "JudgePart":
-        if (self.name == "cascade") != (self.cascade is not None) or (
-            self.cascade is not None and self.options
-        ):
+        """Raises ValueError for a name beside a cascade, and for a cascade without its judges."""
+        is_cascade = self.cascade is not None
+        named_otherwise = (self.name == "cascade") != is_cascade
+        if named_otherwise or (is_cascade and self.options):
             raise ValueError(
                 "a judge has a name, or is {cascade: {student: JUDGE, teacher: JUDGE}} without "
                 "options"
@@ -266,15 +290,21 @@ class WinRatePart(MetricPart):
 
 
 class Recipe(RunPart):
-    """One run. trainer: arguments of TRL's SFTConfig, or of SpanGRPOConfig (GRPOConfig's and ours).
+    """One run.
 
-    algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where TRL's
-    default is "dapo". It leaves the other settings that DAPO changes (`dynamic_sampling`,
-    `epsilon_high`, `soft_overlong_cache`) as given. referees: rewards for `spanreward compare` that
-    nothing is trained on. win_rate: a metric that compares the policy with an anchor while it
-    trains (training/callbacks/win_rate.py). verdicts: write every completion with its verdicts to
-    the output folder (training/callbacks/json_lines.py). spans_every: steps between two pages of
-    spans; the last step has one too.
+    Args:
+        algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where
+            TRL's default is "dapo". It leaves the other settings that DAPO changes
+            (`dynamic_sampling`, `epsilon_high`, `soft_overlong_cache`) as given.
+        verdicts: write every completion with its verdicts to the output folder
+            (training/callbacks/json_lines.py).
+        spans_every: steps between two pages of spans; the last step has one too.
+        validation: the keys of `data` that differ for the data that is evaluated on.
+        rewards: what GRPO trains on; of SFT, what `spanreward compare` asks.
+        referees: rewards for `spanreward compare` that nothing is trained on.
+        win_rate: a metric that compares the policy with an anchor while it trains
+            (training/callbacks/win_rate.py).
+        trainer: arguments of TRL's SFTConfig, or of SpanGRPOConfig (GRPOConfig's and ours).
     """
 
     algorithm: Literal["sft", "grpo", "dapo"]
@@ -293,7 +323,10 @@ class Recipe(RunPart):
 
     @property
     def watching(self) -> list[WinRatePart]:
-        return [] if self.win_rate is None else [self.win_rate]
+        """The metrics that are asked while the policy trains, and that teach it nothing."""
+        if self.win_rate is None:
+            return []
+        return [self.win_rate]
 
     @property
     def validation_data(self) -> DataPart | None:
@@ -303,9 +336,11 @@ class Recipe(RunPart):
         if self.validation is None:
             return None
         data = self.data.model_dump()
-        changed = data | self.validation
-        if "options" in data and isinstance(self.validation.get("options"), dict):
-            changed["options"] = data["options"] | self.validation["options"]
+        changed = {**data, **self.validation}
+        # options are changed one by one, and not replaced by those that differ
+        new_options = self.validation.get("options")
+        if "options" in data and isinstance(new_options, dict):
+            changed["options"] = {**data["options"], **new_options}
         return type(self.data).model_validate(changed)
 
 
@@ -357,6 +392,7 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
             "data.path. `spanreward recipes` lists some."
         )
     data = read_mapping(path)
+    # files first, since an override may reach into what they hold
     if "data" in data:
         data["data"] = with_files(data["data"], path.parent)
     for override in overrides:
@@ -376,7 +412,7 @@ def with_files(block: Any, folder: Path) -> Any:
                 "folder."
             )
         return with_files(read_mapping(path), path.parent)
-    if isinstance(block, dict) and isinstance(block.get("parts"), list):
+    if isinstance(block, dict) and isinstance(block.get("parts"), list):  # of a mixed one
         return {**block, "parts": [with_files(part, folder) for part in block["parts"]]}
     return block
 
@@ -399,6 +435,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
         raise RecipeError(
             "every reward has the weight 0, so nothing is learnt: give one of them another weight."
         )
+    # the trainer's arguments, which are no part of ours
     config = trainer_config(recipe.algorithm)
     valid = arguments_of(recipe.algorithm)
     for key in RESERVED:
@@ -411,9 +448,12 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
             if key in OTHER_NAMES:
                 raise RecipeError(f"unknown recipe key 'trainer.{key}': {OTHER_NAMES[key]}.")
             raise RecipeError(misplaced(key, valid, f"trainer.{key}"))
-        if wrong := fault(config, key, value):
-            quotes = " (YAML reads a bare no or off as False: quote it)" if value is False else ""
-            raise RecipeError(f"recipe key trainer.{key}: {wrong}, got {value!r}{quotes}.")
+        wrong = fault(config, key, value)
+        if wrong:
+            hint = ""
+            if value is False:
+                hint = " (YAML reads a bare no or off as False: quote it)"
+            raise RecipeError(f"recipe key trainer.{key}: {wrong}, got {value!r}{hint}.")
     if recipe.algorithm != "sft" and not recipe.rewards:
         raise RecipeError(
             f"a {recipe.algorithm} recipe needs at least one entry under rewards, as {{metric: "
@@ -422,7 +462,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     if recipe.algorithm == "grpo":
         recipe = recipe.model_copy(update={"trainer": {"loss_type": "grpo", **recipe.trainer}})
     try:
-        _ = recipe.validation_data
+        _ = recipe.validation_data  # raises for keys that its data block does not have
     except ValidationError as error:
         raise RecipeError(explain(error, "validation", type(recipe.data))) from None
     return recipe
@@ -437,12 +477,11 @@ def misplaced(key: str, keys_here: Collection[str], key_path: str) -> str:
     }
     places["under data.columns"] = get_args(Column)
     keys_elsewhere = {*chain(*places.values())}
-    if (
-        "options" in keys_here
-        and key not in keys_elsewhere
-        and not get_close_matches(key, keys_here, 1)
-    ):
+    # a key of no place, beside `options`: an argument of a judge's or a metric's class
+    is_near = bool(get_close_matches(key, keys_here, 1))
+    if "options" in keys_here and key not in keys_elsewhere and not is_near:
         return f"unknown recipe key {key_path!r}: arguments of its class belong under options."
+    # a trainer has hundreds of arguments, so that these are looked at where no key of ours is near
     if not get_close_matches(key, {*keys_here, *keys_elsewhere}, 1, CLOSE):
         dapo = set(arguments_of("dapo")).difference(RESERVED)
         sft = set(arguments_of("sft")).difference(RESERVED)
@@ -453,6 +492,7 @@ def misplaced(key: str, keys_here: Collection[str], key_path: str) -> str:
 
 
 def arguments_of(algorithm: str) -> list[str]:
+    """Returns the names of the trainer's arguments, which a recipe has under `trainer`."""
     return [field.name for field in fields(trainer_config(algorithm)) if field.init]
 
 
@@ -479,24 +519,31 @@ def trainer_arguments(recipe: Recipe) -> dict[str, Any]:
 
 
 def apply_override(data: dict[str, Any], override: str) -> None:
-    """Set `a.b=value` in nested data.
+    """Sets `a.b=value` in nested data, which is changed in place.
 
-    A number in the key indexes a list (rewards.0.judge=match).
+    A number in the key indexes a list (rewards.0.judge=match). A block that is not there yet is
+    made. Raises RecipeError for another form, and for a key inside a value that has none.
     """
     key, equals, text = override.partition("=")
     if not equals:
         raise RecipeError(f"an override is written key=value, got {override!r}.")
     *parents, last = key.split(".")
+    # go down to what holds the last key
     place: Any = data
     for name in parents:
-        if isinstance(place, dict) and place.get(name) is None:
-            place[name] = {}
-        place = place[index_of(name, place, key) if isinstance(place, list) else name]
+        if isinstance(place, list):
+            place = place[index_of(name, place, key)]
+        else:
+            if place.get(name) is None:
+                place[name] = {}
+            place = place[name]
         if not isinstance(place, (dict, list)):
             raise RecipeError(f"{key} cannot be set: {name} holds {place!r}.")
-    place[index_of(last, place, key) if isinstance(place, list) else last] = read_yaml(
-        text, f"the value of {key}"
-    )
+    value = read_yaml(text, f"the value of {key}")
+    if isinstance(place, list):
+        place[index_of(last, place, key)] = value
+    else:
+        place[last] = value
 
 
 def index_of(name: str, entries: list[Any], key: str) -> int:
@@ -510,12 +557,15 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
     """Returns the first error in a `part` as a sentence with the key's path, which begins with
     `within`.
     """
-    # `polcy:` before the missing policy
+    # an unknown key first: `polcy:` says why `policy` is missing
     first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     path = [str(step) for step in first["loc"]]
-    # which pydantic puts in
-    keys = [step for step in path if step not in SOURCES]
-    key_path = ".".join(filter(None, [within, *keys]))
+    # pydantic puts the name of a source in
+    keys = [step for step in path if step and step not in SOURCES]
+    if within:
+        keys.insert(0, within)
+    key_path = ".".join(keys)
+    # the block that holds the key: the last name in its path that is no list index
     extra = first["type"] == "extra_forbidden"
     parents = path[:-1] if extra else path
     holders = [step for step in parents if not step.isdigit()]
@@ -523,13 +573,14 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
         part = PARTS.get(holders[-1], part)
     if extra:
         return misplaced(path[-1], part.model_fields, key_path)
-    if first["type"] == "model_type":
+    if first["type"] == "model_type":  # a text or a list, where a block belongs
         key = next(iter(part.model_fields))
         return (
             f"recipe key {key_path}: it holds keys and values, as {{{key}: ...}}, got "
             f"{first['input']!r}."
         )
     value = ""
-    if first["type"] not in ("missing", "value_error"):
+    if first["type"] not in ("missing", "value_error"):  # these have none, or name it themselves
         value = f", got {first['input']!r}"
-    return f"recipe key {key_path or 'data'}: {first['msg'].removeprefix('Value error, ')}{value}."
+    message = first["msg"].removeprefix("Value error, ")
+    return f"recipe key {key_path or 'data'}: {message}{value}."

@@ -1,8 +1,8 @@
 """Reads the YAML of a recipe, which may come from anywhere: plain values of bounded size, and one
 sentence for a fault.
 
-read_mapping(Path("recipes/quickstart/scenes-dapo.yaml"))["algorithm"]
-read_yaml("1e-4", "the value of trainer.learning_rate")        # a number
+    read_mapping(Path("recipes/quickstart/scenes-dapo.yaml"))["algorithm"]
+    read_yaml("1e-4", "the value of trainer.learning_rate")        # a number
 """
 
 import re
@@ -45,10 +45,18 @@ def read_yaml(text: str, where: str) -> Any:
 
 
 def with_numbers(value: Any, where: str) -> Any:
-    if isinstance(value, str) and "\0" in value:
-        raise RecipeError(f"{where} is not YAML: the text {value!r} holds the character NUL.")
+    """Returns the value, of any depth, with numbers in place of texts like "1e-4".
+
+    Raises RecipeError for a text that holds NUL.
+    """
     if isinstance(value, dict):
         return {key: with_numbers(entry, where) for key, entry in value.items()}
     if isinstance(value, list):
         return [with_numbers(entry, where) for entry in value]
-    return float(value) if isinstance(value, str) and SCIENTIFIC.fullmatch(value) else value
+    if not isinstance(value, str):
+        return value
+    if "\0" in value:
+        raise RecipeError(f"{where} is not YAML: the text {value!r} holds the character NUL.")
+    if SCIENTIFIC.fullmatch(value):
+        return float(value)
+    return value

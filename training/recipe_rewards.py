@@ -30,11 +30,12 @@ def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
     Those behind servers are made for each reward, so that a step asks them at the same time.
     Raises RecipeError for unknown names and options.
     """
-    judges: dict[str, Judge] = {}
+    judges: dict[str, Judge] = {}  # by all that the recipe says of them
     rewards = []
     with refusals():
         for part in parts:
             key = json.dumps(part.judge.model_dump(), sort_keys=True, default=str)
+            # a server's are made anew: rewards that share a judge are asked one after another
             if key not in judges or judges[key].remote:
                 judges[key] = build_judge(part.judge)
             rewards.append(build_reward(part.metric, judges[key], part.options))
@@ -74,13 +75,16 @@ def columns_asked_by(rewards: Sequence[Reward]) -> set[str]:
 
 
 def build_judge(part: JudgePart) -> Judge:
+    """Returns a recipe's judge, of a cascade with its student and teacher.
+
+    Raises as `load_judge` does.
+    """
     options = part.options
     if part.cascade is not None:
-        both = {
-            "student": build_judge(part.cascade.student),
-            "teacher": build_judge(part.cascade.teacher),
-        }
-        options = part.cascade.model_dump() | both
+        # judges in the places of their parts
+        options = part.cascade.model_dump()
+        options["student"] = build_judge(part.cascade.student)
+        options["teacher"] = build_judge(part.cascade.teacher)
     return load_judge(part.name, part.cache, **options)
 
 
@@ -89,7 +93,8 @@ def readers(rewards: Sequence[Reward]) -> dict[str, str]:
     reader_of = {}
     for reward in rewards:
         try:
-            if reader := reward.reader():
+            reader = reward.reader()
+            if reader:
                 reader_of[reward.__name__] = reader
         except ImportError as error:
             raise RecipeError(f"the reward {reward.__name__} cannot read texts: {error}") from error
@@ -106,4 +111,5 @@ def refusals() -> Iterator[None]:
 
 
 def one_line(text: str) -> str:
+    """Returns the text with a space in place of each run of spaces and line breaks."""
     return " ".join(text.split())

@@ -84,33 +84,46 @@ def run(
     stop_on: Collection[str] = (),
     build: Callable[[Recipe, Sequence[Reward]], Trainer] | None = None,
 ) -> Path:
-    """Train as the recipe says and return its output folder. Raises RecipeError, before any work,
-    where it cannot.
+    """Trains as the recipe says, and returns its output folder.
 
-    resume: go on from the last checkpoint in the folder. stop: a run that it ends keeps its
-    checkpoint and saves no policy. stop_on: names in PROBLEMS that end the run; it saves its policy
-    and raises Unhealthy. build: makes the trainer in place of `build_trainer`. The judges start
-    before the policy is loaded, and are closed however the run ends.
+    The judges start before the policy is loaded, and are closed however the run ends.
+
+    Args:
+        recipe: of the run.
+        resume: go on from the last checkpoint in the folder.
+        stop: a run that it ends keeps its checkpoint and saves no policy.
+        stop_on: names in PROBLEMS that end the run; it saves its policy and raises Unhealthy.
+        build: makes the trainer in place of `build_trainer`.
+
+    Raises:
+        RecipeError: where the recipe cannot be run, mostly before any work.
+        Unhealthy: where a problem ended the run.
     """
     output = Path(recipe.output)
-    checkpoint = checkpoint_to_resume(recipe, PROCESSES) if resume else None
-    if not resume:
+    checkpoint = None
+    if resume:
+        checkpoint = checkpoint_to_resume(recipe, PROCESSES)
+    else:
         files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
         check_new(recipe, [recipe.policy.model, *files])
+    # all that can be known before a judge starts, which takes minutes
     check_before_loading(recipe, PROCESSES)
     parts = judged_parts(recipe)
     rewards = build_rewards(parts)
     readers(rewards)  # before anything is loaded
     check_judges_see(recipe, rewards)
+    # the win rate's reward, if there is one, is the last, and the trainer does not train on it
+    trained_on = rewards[: len(parts) - len(recipe.watching)]
     with closing(judges_of(rewards)), named_lost_rank():
         start_judges(parts, rewards)
-        trainer = (build or build_trainer)(recipe, rewards[: len(parts) - len(recipe.watching)])
+        make_trainer = build or build_trainer
+        trainer = make_trainer(recipe, trained_on)
         check_launch(trainer.accelerator)
         if stop is not None:
             trainer.add_callback(stop)
         with named_full_disk(output):
             problem = train(trainer, recipe, checkpoint, stop_on, rewards)
-            if stop is None or stop.stopped_at is None:
+            if stop is None or stop.stopped_at is None:  # else its checkpoint is enough
                 trainer.save_model(str(output))
         # A rank that leaves its process group, and vLLM's in it, to the interpreter's end may
         # abort, with all written.
@@ -130,9 +143,8 @@ def check_judges_see(recipe: Recipe, rewards: Sequence[Reward]) -> None:
     for reward, data in unseeing_rewards(recipe, rewards):
         with refusals():
             extra_columns = columns_asked_by([reward])
-            check_pictures(
-                [reward], "the data", load_data(data, look=False, extra_columns=extra_columns)
-            )
+            rows = load_data(data, look=False, extra_columns=extra_columns)
+            check_pictures([reward], "the data", rows)
 
 
 def train(
@@ -142,12 +154,14 @@ def train(
     stop_on: Collection[str],
     rewards: Sequence[Reward],
 ) -> str:
-    """Train, from a checkpoint if there is one, and write the run's files. Returns the problem that
-    ended it, or "". rewards: all that the recipe names, the win rate's last.
+    """Trains, from a checkpoint if there is one, and writes the run's files. Returns the problem
+    that ended it, or "".
+
+    rewards: all that the recipe names, the win rate's last.
     """
     output = Path(recipe.output)
-    stopping = list[Any]()
-    trainer.remove_callback(ProgressCallback)
+    stopping: list[Any] = []  # what may end the run, and then says why in `stopped`
+    trainer.remove_callback(ProgressCallback)  # ProgressBar takes its place
     callbacks: list[TrainerCallback] = [ProgressBar(), MetricsFile(output / "metrics.jsonl")]
     if isinstance(trainer, SpanGRPOTrainer):
         # where judges fail the trainer stops itself
@@ -156,24 +170,29 @@ def train(
         stopping += [health, trainer.learning_monitor]
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))
-    for part in recipe.watching:
+    for part in recipe.watching:  # at most one
         extra_columns = columns_asked_by(rewards[-1:])
         prompts = prompts_of_recipe(recipe, recipe, part.prompts, extra_columns=extra_columns)
         for warning in prompts.warnings:
             log.warning("win_rate: %s", warning.replace("--set ", ""))
         settings = part.model_dump(exclude={"metric", "judge", "options"})
         with refusals():
-            callbacks.append(WinRateCallback(trainer, rewards[-1], prompts.rows, **settings))
-        stopping.append(callbacks[-1])
+            win_rate = WinRateCallback(trainer, rewards[-1], prompts.rows, **settings)
+        callbacks.append(win_rate)
+        stopping.append(win_rate)
     for callback in callbacks:
         trainer.add_callback(callback)
     if trainer.is_world_process_zero():
         begin(recipe, PROCESSES, checkpoint, readers(rewards))
         tell_where_numbers_go(recipe)
-    trainer.accelerator.wait_for_everyone()
+    trainer.accelerator.wait_for_everyone()  # for the folder that rank 0 has made
     with without_the_loaded():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    return next((callback.stopped for callback in stopping if callback.stopped), "")
+    for callback in stopping:
+        if callback.stopped:
+            problem: str = callback.stopped
+            return problem
+    return ""
 
 
 def tell_where_numbers_go(recipe: Recipe) -> None:
@@ -193,12 +212,13 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
 
     Raises RecipeError for what they refuse.
     """
-    learned = recipe.algorithm == "sft"
+    learned = recipe.algorithm == "sft"  # the rows' answers; RL reads their prompts alone
     arguments = trainer_arguments(recipe)
     if learned:
-        arguments = whole_rows(recipe.trainer) | arguments
+        arguments = {**whole_rows(recipe.trainer), **arguments}  # the recipe's own count
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
+    # before the first wait for another rank
     wait_at_most(args.ddp_timeout)
     # No rank loads its policy before all judges have started: a sharded one needs the other ranks'
     # devices.
@@ -213,36 +233,38 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         pad_left(processor)
     extra_columns = columns_asked_by(rewards)
     dataset = load_data(recipe.data, learned, extra_columns=extra_columns)
-    validation = recipe.validation_data
     if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
         log.warning(
             "no row of %s has a picture: %s learns from text alone.",
             recipe.data.source,
             recipe.policy.model,
         )
+    held_out = recipe.validation_data
+    validation = None
+    if held_out and args.eval_strategy != "no":
+        validation = load_data(held_out, learned, extra_columns=extra_columns)
     shared: dict[str, Any] = {
         "model": model,
         "args": args,
         "processing_class": processor,
         "train_dataset": dataset,
-        "eval_dataset": load_data(validation, learned, extra_columns=extra_columns)
-        if validation and args.eval_strategy != "no"
-        else None,
+        "eval_dataset": validation,
         "peft_config": peft_config,
     }
     with refusals():
         if not learned:
             if PartialState().is_main_process:
-                validation_rows, limit = shared["eval_dataset"], args.max_completion_length
                 tokenizer = tokenizer_of(processor)
-                for caution in row_cautions(dataset, validation_rows, tokenizer, limit):
+                limit = args.max_completion_length
+                for caution in row_cautions(dataset, validation, tokenizer, limit):
                     log.warning("%s", caution)
             return SpanGRPOTrainer(reward_funcs=[*rewards], **shared)
-        for part in ("train_dataset", "eval_dataset"):
-            check_same_rows(part, shared[part])
+        # SpanGRPOTrainer compares the ranks' rows itself
+        check_same_rows("train_dataset", dataset)
+        check_same_rows("eval_dataset", validation)
         check_lengths(processor, dataset, args, "the data")
-        if shared["eval_dataset"] is not None:
-            check_lengths(processor, shared["eval_dataset"], args, "the validation data")
+        if validation is not None:
+            check_lengths(processor, validation, args, "the validation data")
         return SupervisedTrainer(**shared)
 
 
@@ -250,7 +272,7 @@ def check_launch(accelerator: Accelerator) -> None:
     """Raises RecipeError where accelerate silently trains in another way than its configuration
     says.
     """
-    for library in ("DEEPSPEED", "FSDP"):
+    for library in ("DEEPSPEED", "FSDP"):  # as accelerate names them in the environment
         is_requested = os.environ.get(f"ACCELERATE_USE_{library}") == "true"
         if is_requested and accelerator.distributed_type.value != library:
             raise RecipeError(
@@ -262,11 +284,14 @@ def check_launch(accelerator: Accelerator) -> None:
 
 
 def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None:
-    """Start the rewards' judges and print when each rank's local judges start and are ready. Raises
-    RecipeError.
+    """Starts the rewards' judges, and prints when each rank's local judges start and are ready.
 
     Large judges take minutes. Those of one GPU start one after another, those of different GPUs at
     once.
+
+    Raises RecipeError for a judge that cannot start.
+
+    parts: of the recipe, one for each reward.
     """
     judges = {}  # each once, with the last part that asks it
     for part, reward in zip(parts, rewards, strict=True):
@@ -275,18 +300,17 @@ def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None
     for part, judge in judges.values():
         what = f"the judge {part.judge.name} of {part.metric}"
         rank = f"rank {os.environ.get('RANK', '0')}"
-        local = not judge.remote and any(
-            ":" in answering.name for answering in part.judge.answering
-        )
+        # "vllm:MODEL" and the like load a model here; "match" needs no time
+        loads_model = any(":" in answering.name for answering in part.judge.answering)
+        local = loads_model and not judge.remote
         if local:
             print(f"{rank}: {what} is starting", file=sys.stderr, flush=True)
         began = time.monotonic()
         try:
             judge.start()
-        except Exception as error:
-            raise RecipeError(
-                one_line(f"{what} cannot start: {type(error).__name__}: {error}")
-            ) from error
+        except Exception as error:  # a library's, of any kind
+            sentence = f"{what} cannot start: {type(error).__name__}: {error}"
+            raise RecipeError(one_line(sentence)) from error
         if local:
             seconds = time.monotonic() - began
             print(f"{rank}: {what} is ready after {seconds:.0f} s", file=sys.stderr, flush=True)
@@ -297,7 +321,9 @@ def trained_policy(recipe: Recipe) -> tuple[Any, Processor, LoraConfig | None]:
     part = recipe.policy
     if base_of(part.model) != part.model:
         check_adapter(part)
-        return *saved_adapter(part.model, recipe.seed, part.dtype), None
+        # it is trained on as it is, with no other adapter over it
+        adapter, processor = saved_adapter(part.model, recipe.seed, part.dtype)
+        return adapter, processor, None
     model, processor = load_policy(part.model, recipe.seed, part.dtype)
     config = None if part.lora is None else lora_config(part.lora, model)
     return model, processor, config

@@ -38,6 +38,7 @@ from spanreward.training.recipe_file import read_mapping
 
 log = logging.getLogger(__name__)
 
+# whose versions versions.json has, where they are installed
 PACKAGES = (
     "spanreward",
     "torch",
@@ -52,22 +53,24 @@ PACKAGES = (
 )
 ANEW = "begin anew with overwrite=true and without --resume."
 STATE = "trainer_state.json"  # Trainer writes it last
+# keys that a resumed run may raise, with what they are where a recipe leaves them out
 LONGER = {
     f"trainer.{name}": vars(TrainingArguments)[name] for name in ("max_steps", "num_train_epochs")
 }
 
 
 def check_new(recipe: RunPart, inputs: Iterable[str]) -> None:
-    """Raises RecipeError where a new run must not write. inputs: the files, folders and hub ids
-    that it reads.
+    """Raises RecipeError where a new run must not write.
+
+    inputs: the files, folders and hub ids that it reads.
     """
     output = Path(recipe.output)
     if not output.exists() or not any(output.iterdir()):
         return
     if not recipe.overwrite:
-        resumable = (
-            ", or --resume to go on from its last checkpoint" if any(checkpoints(output)) else ""
-        )
+        resumable = ""
+        if checkpoints(output):
+            resumable = ", or --resume to go on from its last checkpoint"
         instead = f"choose another output=..., or overwrite=true{resumable}."
         raise RecipeError(f"the output folder {output} is not empty: {instead}")
     for path in inputs:
@@ -83,6 +86,8 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
     the one before it.
 
     Raises RecipeError where the run cannot be resumed.
+
+    processes: how many train now.
     """
     output = Path(recipe.output)
     if not (output / "recipe.yaml").is_file():
@@ -90,7 +95,9 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             f"there is no run to resume in {output}: it has no recipe.yaml. Leave out --resume to "
             "begin."
         )
+    # the recipe must be the run's, but that the run may become longer
     for key, (was, now) in changes(recipe).items():
+        # a length of -1 says that the other key counts, and so none may be compared
         length = was or LONGER.get(key)
         if now and length and 0 < length < now and key in LONGER:
             log.warning(
@@ -111,12 +118,14 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             "trainer.save_only_model leaves the optimizer out of checkpoints: nothing can be "
             "resumed."
         )
+    # with other processes a step has other completions
     ran_on = read_versions(output)["processes"]
     if ran_on != processes:
         raise RecipeError(
             f"the run in {output} ran on {ran_on} processes and this is {processes}, so that a "
             f"step would be another: resume it with --num_processes {ran_on}."
         )
+    # the last checkpoint whose files can be loaded
     finished = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
     for folder in reversed(finished):
         damage = damage_of(folder)
@@ -142,14 +151,16 @@ def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
 
     A folder may be moved.
     """
+    # read as a recipe, so that a key which was left out has its default
     earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
     then = dict(leaves(earlier.model_dump(exclude=NOT_COMPARED)))
     now = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
     differing = {}
-    for key in {**then, **now}:
-        values = then.get(key), now.get(key)
-        if values[0] != values[1]:
-            differing[key] = values
+    for key in {**then, **now}:  # those of both, each once
+        was = then.get(key)
+        value = now.get(key)
+        if was != value:
+            differing[key] = (was, value)
     return differing
 
 
@@ -159,15 +170,16 @@ def damage_of(checkpoint: Path) -> str:
     A full disk or a machine that stopped cuts files, and a pickle may run code. Weights are not
     read: torch's zip archives end with their table, and safetensors' files state their length.
     """
-    for path in sorted(path for path in checkpoint.rglob("*") if path.is_file()):
+    files = [path for path in checkpoint.rglob("*") if path.is_file()]
+    for path in sorted(files):
         try:
             if path.suffix == ".json":
                 json.loads(path.read_text("utf-8"))
             elif path.suffix == ".safetensors":
-                with safe_open(path, "pt"):
+                with safe_open(path, "pt"):  # reads the lengths, and no tensor
                     pass
             elif path.suffix in (".pt", ".pth", ".bin"):
-                ZipFile(path).close()
+                ZipFile(path).close()  # looks for the table at the archive's end
             if path.suffix in (".pt", ".pth") and path.parent == checkpoint:  # Trainer loads these
                 with safe_globals():
                     objects = get_unsafe_globals_in_checkpoint(path)
@@ -192,20 +204,37 @@ def begin(
     read_by: Mapping[str, str] | None = None,
     **data: str,
 ) -> None:
-    """Write what is known before the first step. A new run removes the checkpoints of an earlier
-    one, and a resumed one may be longer than recipe.yaml said. read_by: what reads the texts, by
-    the reward's name. data: fingerprints, which a resumed run must have too, else RecipeError.
+    """Writes what is known before the first step.
+
+    A new run removes the checkpoints of an earlier one, and a resumed one may be longer than
+    recipe.yaml said.
+
+    Args:
+        recipe: of the run.
+        processes: how many train.
+        checkpoint: the one from which a resumed run goes on; None for a new run.
+        read_by: what reads the texts, by the reward's name.
+        data: fingerprints, which a resumed run must have too.
+
+    Raises:
+        RecipeError: for a resumed run with other fingerprints.
     """
     output = Path(recipe.output)
-    read_by = dict(read_by or {})
+    readers = dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
-    about = {"processes": processes, "machine": machine(), "readers": read_by, **data}
-    facts: dict[str, Any] = {**versions(), **about}
+    facts: dict[str, Any] = {
+        **versions(),
+        "processes": processes,
+        "machine": machine(),
+        "readers": readers,
+        **data,
+    }
     if checkpoint is None:
         for folder in checkpoints(output):
             shutil.rmtree(folder)
         facts["resumed"] = []
     else:
+        # the facts of the run's beginning stay, and those of now stand in its `resumed`
         now = facts
         facts = read_versions(output)
         if data != {name: facts.get(name) for name in data}:
@@ -221,12 +250,12 @@ def begin(
                     now[name],
                 )
         for name, reader in facts.get("readers", {}).items():
-            if reader != read_by.get(name):
+            if reader != readers.get(name):
                 log.warning(
                     "the texts of %s were read by %s and now are by %s.",
                     name,
                     reader,
-                    read_by.get(name),
+                    readers.get(name),
                 )
         facts["resumed"].append({"checkpoint": checkpoint.name, **now})
     write_whole(output / "recipe.yaml", yaml.safe_dump(recipe.model_dump(), sort_keys=False))
@@ -234,9 +263,9 @@ def begin(
 
 
 def continue_lines(path: Path, step: int) -> None:
-    """Keep the lines up to this step, none for step 0.
+    """Drops the lines of a file that belong to later steps; all of them for step 0.
 
-    The summary of a run's end is dropped too.
+    The summary of a run's end is dropped too, and a cut line. Without the file nothing is done.
     """
     if not path.is_file():
         return
@@ -251,14 +280,22 @@ def continue_lines(path: Path, step: int) -> None:
 def step_of(line: str) -> float:
     """Returns a line's step; infinity for a cut line and for the summary of a run."""
     numbers = object_in(line.encode())
-    step = None if "train_runtime" in numbers else numbers.get("step")
-    return step if isinstance(step, (int, float)) else math.inf
+    step = numbers.get("step")
+    is_summary = "train_runtime" in numbers
+    if is_summary or not isinstance(step, (int, float)):
+        return math.inf
+    return step
 
 
 def read_versions(output: Path) -> dict[str, Any]:
+    """Returns what versions.json holds of a run. Raises RecipeError where it lacks what every run
+    has written.
+    """
     try:
         facts: dict[str, Any] = json.loads((output / "versions.json").read_text())
-        return facts | {name: facts[name] for name in ("processes", "resumed")}
+        for name in ("processes", "resumed"):
+            _ = facts[name]
+        return facts
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecipeError(
             f"{output}/versions.json, of how it began, cannot be read ({error!r}): {ANEW}"
@@ -275,6 +312,7 @@ def machine() -> str:
 
 
 def versions() -> dict[str, str]:
+    """Returns the versions of Python and of the installed PACKAGES, by name."""
     packages = {"python": platform.python_version()}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -284,14 +322,18 @@ def versions() -> dict[str, str]:
 
 def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:
     """Yields (path, value) of what is neither a mapping nor a list in a tree of plain data."""
-    if isinstance(value, dict | list):
-        for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+    if isinstance(value, dict):
+        for key, child in value.items():
             yield from leaves(child, *path, str(key))
+    elif isinstance(value, list):
+        for number, child in enumerate(value):
+            yield from leaves(child, *path, str(number))
     else:
         yield ".".join(path), value
 
 
 def checkpoints(output: Path) -> list[Path]:
+    """Returns the folders of a run's checkpoints, whole or not, by their steps."""
     by_step: dict[int, Path] = {}
     for path in output.glob("checkpoint-*"):
         match = re.fullmatch(r"checkpoint-(\d+)", path.name)

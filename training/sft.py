@@ -32,17 +32,22 @@ PICTURED = 1000  # rows with pictures that are measured, since each picture is r
 class SupervisedTrainer(CheckpointWeights, SFTTrainer):
     """TRL's SFTTrainer that resumes a vision-language model's weights.
 
-    Raises ValueError for a chat template whose turn never ends (training/turn_end.py), or that
-    never ends itself.
+    Takes SFTTrainer's arguments, in its order.
+
+    Raises:
+        ValueError: for a chat template whose turn never ends (training/turn_end.py), or that never
+            ends itself.
     """
 
     def __init__(self, model: Any, args: SFTConfig | None = None, **named: Any) -> None:
+        # before TRL uses the template
         if args is not None and args.chat_template_path is not None:
-            check_template(args.chat_template_path, template_at(args.chat_template_path), tokens={})
+            path = args.chat_template_path
+            check_template(path, template_at(path), tokens={})
         super().__init__(model, args, **named)
-        endless = endless_turn(
-            self.processing_class, eos_ids(self.processing_class, model.generation_config)
-        )
+        # after it: TRL may have set another template, or another eos token
+        ending = eos_ids(self.processing_class, model.generation_config)
+        endless = endless_turn(self.processing_class, ending)
         if endless is not None:
             raise ValueError(endless.refusal)
 
@@ -82,6 +87,7 @@ def trained_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
     """
     if "image" in row:
         return _pictured_tokens(processor, row)
+    # the answer begins where the whole chat first differs from the prompt
     prompt = _ids(processor, row["prompt"], True)
     whole = _ids(processor, [*row["prompt"], *row["completion"]], False)
     start = 0
@@ -91,16 +97,18 @@ def trained_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
 
 
 def _ids(processor: Any, messages: list[Any], opens: bool) -> list[int]:
-    """Returns the ids of messages; opens: and of the beginning of the next turn."""
-    ids = processor.apply_chat_template(
+    """Returns the ids of messages. opens: with those of the beginning of the next turn."""
+    read = processor.apply_chat_template(
         messages, add_generation_prompt=opens, tokenize=True, return_dict=True
-    )["input_ids"]
+    )
+    ids = read["input_ids"]
     if ids and isinstance(ids[0], list):  # a processor makes a batch of them
         return list(ids[0])
     return list(ids)
 
 
 def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
+    """Returns the tokens of a row with a picture, whose prompt and answer are read apart."""
     chat = {
         "prompt": prepare_multimodal_messages(row["prompt"], images=[row["image"]]),
         "completion": prepare_multimodal_messages(row["completion"]),
@@ -108,7 +116,7 @@ def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
     texts = apply_chat_template(chat, processor)
     tokenizer = tokenizer_of(processor)
     answer = tokenizer(texts["completion"], add_special_tokens=False)["input_ids"]
-    if isinstance(row["image"], str):
+    if isinstance(row["image"], str):  # it is not opened
         prompt = tokenizer(texts["prompt"], add_special_tokens=False)["input_ids"]
     else:
         read = processor(images=[row["image"]], text=[texts["prompt"]], add_special_tokens=False)
@@ -117,11 +125,13 @@ def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
 
 
 def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) -> None:
-    """Warns of rows that max_length cuts, with their number. Raises ValueError where it leaves
-    nothing to train on.
+    """Warns of rows that max_length cuts, with their number.
 
-    Of more rows with pictures than PICTURED about so many are measured. part: the words that name
-    the dataset.
+    Of more rows with pictures than PICTURED about so many are measured.
+
+    Raises ValueError where it leaves nothing to train on.
+
+    part: the words that name the dataset.
     """
     # packing by another strategy splits what is longer
     if args.max_length is None or (args.packing and args.packing_strategy != "bfd"):
@@ -129,21 +139,25 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
     step = 1
     if "image" in dataset.column_names:
         step = max(1, len(dataset) // PICTURED)
-    lengths = []
+    lengths = []  # of each row's prompt, and of the whole row, in tokens
     for number in range(0, len(dataset), step):
         tokens = trained_tokens(processor, dataset[number])
         lengths.append((len(tokens.prompt), len(tokens.prompt) + len(tokens.answer)))
     longest = max(whole for _, whole in lengths)
-    cut = sum(whole > args.max_length for _, whole in lengths)
-    lost = 0
-    if args.truncation_mode == "keep_start":
-        lost = sum(prompt >= args.max_length for prompt, _ in lengths)
+    cut = 0  # rows that are too long
+    lost = 0  # rows of which no token of the answer is left
+    for prompt, whole in lengths:
+        if whole > args.max_length:
+            cut += 1
+        if args.truncation_mode == "keep_start" and prompt >= args.max_length:
+            lost += 1
     cure = f"set trainer.max_length to null, or to at least {longest}"
     rows = f"{len(lengths):,} rows of {part}"
     if lost == len(lengths):
+        shortest_prompt, _ = min(lengths)
         raise ValueError(
             f"max_length {args.max_length} leaves no token of an answer in any of {rows}, whose "
-            f"prompts have {min(lengths)[0]} tokens or more: {cure}."
+            f"prompts have {shortest_prompt} tokens or more: {cure}."
         )
     if cut and PartialState().is_main_process:
         log.warning(

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+# kinds of numbers, by their ranges
 COUNT = Annotated[int, Field(ge=1)]
 AMOUNT = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 POSITIVE = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -55,6 +56,7 @@ OTHER_NAMES = {
     "num_samples": "it is trainer.num_generations here",
 }
 
+# the trackers that transformers knows
 REPORTERS = (
     "azure_ml",
     "clearml",
@@ -134,19 +136,30 @@ def fault(config: type, key: str, value: Any) -> str:
 
     Texts are no numbers, and 1 is no truth value, for TRL would get them as they are. Names in an
     Enum are texts.
+
+    config: the dataclass of the trainer's arguments.
     """
+    # a text of a fixed list
     choices = choices_of(config, key)
-    unknown = [word for word in words_of(value) if choices and word not in choices]
+    unknown: list[str] = []
+    if choices:
+        unknown = [word for word in words_of(value) if word not in choices]
     if unknown and not in_help(config, key, unknown):
         *first_choices, last = map(repr, choices)
         return f"Input should be {', '.join(first_choices)} or {last}"
-    kind = TYPES.get(key) or get_type_hints(config, include_extras=True)[key]
+    # the type: ours where the dataclass's says too much or too little
+    kind = TYPES.get(key)
+    if kind is None:
+        kind = get_type_hints(config, include_extras=True)[key]
     enums = []
     for member in get_args(kind):
         if isinstance(member, type) and issubclass(member, Enum):
             enums.append(member)
     try:
-        TypeAdapter(enums[0] if enums else kind).validate_python(value, strict=not enums)
+        if enums:  # not strict, which would take its members and not their texts
+            TypeAdapter(enums[0]).validate_python(value, strict=False)
+        else:
+            TypeAdapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
         messages = dict.fromkeys(detail["msg"] for detail in error.errors())  # each once
         return " or ".join(messages).replace("or Input should be", "or")
@@ -155,7 +168,7 @@ def fault(config: type, key: str, value: Any) -> str:
 
 def choices_of(config: type, key: str) -> tuple[str, ...]:
     """Returns the texts that a setting takes, () where any text may do."""
-    for kind in config.__mro__:
+    for kind in config.__mro__:  # the class, and those that it is built on
         choices = CHOICES.get(kind.__name__, {})
         if key in choices:
             return choices[key]
@@ -181,7 +194,7 @@ def in_help(config: Any, key: str, words: list[str]) -> bool:
 
 def lacking_packages(settings: Mapping[str, Any]) -> dict[str, str]:
     """Returns by setting which package its value needs and this machine lacks, as a sentence."""
-    lacking: dict[str, str] = {}
+    lacking: dict[str, str] = {}  # of a setting the last package, if it needs several
     for key, value, (module, name) in needed_packages(settings):
         if find_spec(module) is None:
             lacking[key] = (
@@ -193,19 +206,21 @@ def lacking_packages(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def needed_packages(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any, tuple[str, str]]]:
     """Yields a setting, its value, and the module that this value needs with pip's name for it."""
+    # settings of which some values need a package
     for optimizer in words_of(settings.get("optim")):
         for pattern, package in OPTIMIZERS.items():
             if re.fullmatch(pattern, optimizer):
                 yield "optim", optimizer, package
     for reporter in words_of(settings.get("report_to")):
         if reporter == "tensorboard" and find_spec("tensorboardX") is not None:
-            continue
-        if reporter in REPORTERS:
+            continue  # transformers takes either
+        if reporter in REPORTERS:  # "all" and "none" need nothing
             module = MODULES.get(reporter, reporter)
             yield "report_to", reporter, (module, module.replace("_", "-"))
     for key, package in SWITCHES.items():
         if settings.get(key):
             yield key, settings[key], package
+    # arguments of the model, of which one value does
     loading = settings.get("model_init_kwargs")
     if isinstance(loading, Mapping) and loading.get("attn_implementation") == "flash_attention_2":
         yield "model_init_kwargs", loading, ("flash_attn", "flash-attn")
@@ -217,7 +232,7 @@ def check_together(config: Any, settings: Mapping[str, Any], processes: int) -> 
     No device is touched and no other process waited for, as a judge may start first. What devices
     decide is left out.
     """
-    import torch
+    import torch  # late: names are checked without it
 
     class Deviceless(config):  # type: ignore[misc]
         """The settings as on a CPU, in one of `processes`."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from transformers import ProcessorMixin
 
+# a chat that is written to see how a template ends a turn
 ASKED = "What is it?"
 ANSWER = "A red star."  # which no template changes
 SHOWN = 40  # characters of what ends a turn
@@ -25,8 +26,10 @@ SHOWN = 40  # characters of what ends a turn
 class EndlessTurn:
     """The end of an assistant's turn where generation goes on.
 
-    end: what the template writes there. token: its id, if it is one that was added to the
-    vocabulary. eos: the tokens that end generation.
+    Args:
+        end: what the template writes there.
+        token: its id, if it is one that was added to the vocabulary.
+        eos: the tokens that end generation.
     """
 
     end: str
@@ -70,7 +73,7 @@ def endless_turn(processor: Any, ending: Collection[int]) -> EndlessTurn | None:
     tokenizer = tokenizer_of(processor)
     messages = [message_of(processor, "user", ASKED), message_of(processor, "assistant", ANSWER)]
     text = processor.apply_chat_template(messages, tokenize=False)
-    _, answer, end = text.rpartition(ANSWER)
+    _, answer, end = text.rpartition(ANSWER)  # answer: "" where the template has changed it
     ids = tokenizer(end, add_special_tokens=False)["input_ids"]
     if not answer or not set(ids).isdisjoint(ending):
         return None
@@ -91,12 +94,12 @@ def message_of(processor: Any, role: str, text: str) -> dict[str, Any]:
 
 def first_added(tokenizer: Any, ids: Collection[int]) -> int | None:
     """Returns the first token that is not blank, if it was added to the vocabulary, as those that
-    end a turn are.
+    end a turn are; else None.
     """
     for token in ids:
         if token in tokenizer.added_tokens_decoder:
             return token
-        if tokenizer.decode([token]).strip():
+        if tokenizer.decode([token]).strip():  # an ordinary word
             return None
     return None
 
@@ -107,13 +110,16 @@ def eos_ids(processor: Any, config: Any) -> set[int]:
     config: the model's generation_config.
     """
     ids = {tokenizer_of(processor).eos_token_id}
+    # of the config: one id, a list of them, or none
     if isinstance(config.eos_token_id, int):
         ids.add(config.eos_token_id)
-    else:
-        ids.update(config.eos_token_id or [])
+    elif config.eos_token_id:
+        ids.update(config.eos_token_id)
     return ids - {None}
 
 
 def tokenizer_of(processor: Any) -> Any:
     """Returns a processor's tokenizer, and a tokenizer as it is."""
-    return processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
+    if isinstance(processor, ProcessorMixin):
+        return processor.tokenizer
+    return processor

@@ -26,15 +26,22 @@ log = logging.getLogger(__name__)
 class Watching(TrainerCallback):
     """Calls `observe` after every batch of training that all recorders have judged.
 
-    recorders: the trainer's reward functions, or the only one. fresh: whether the current step had
-    a batch. Raises ValueError for rewards that are not Recorders.
+    Args:
+        recorders: the trainer's reward functions, or the only one.
+
+    Attributes:
+        fresh: whether the current step had a batch.
+
+    Raises:
+        ValueError: for rewards that are not Recorders.
     """
 
     def __init__(self, recorders: Sequence[Recorder] | Recorder) -> None:
         listed = recorders if isinstance(recorders, (list, tuple)) else [recorders]
-        no_recorders = [
-            type(recorder).__name__ for recorder in listed if not isinstance(recorder, Recorder)
-        ]
+        no_recorders = []  # their types' names
+        for recorder in listed:
+            if not isinstance(recorder, Recorder):
+                no_recorders.append(type(recorder).__name__)
         if no_recorders or not listed:
             raise ValueError(
                 f"{type(self).__name__} watches Recorders, got {no_recorders or 'none'}: make "
@@ -43,7 +50,8 @@ class Watching(TrainerCallback):
             )
         self.recorders = list(listed)
         self.fresh = False
-        self._training = self._warned = False
+        self._training = False  # between a step's begin and its end
+        self._warned = False  # True once the first step is over
         self._judged: list[Recorder] = []  # of a batch that is not whole yet
         for recorder in self.recorders:
             recorder.watchers.append(self._on_judged)
@@ -60,10 +68,12 @@ class Watching(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        # only of the first step: later ones may go on with a batch of completions
         if not self._warned and not self.fresh and state.is_world_process_zero:
-            unasked = [
-                recorder.__name__ for recorder in self.recorders if recorder not in self._judged
-            ]
+            unasked = []
+            for recorder in self.recorders:
+                if recorder not in self._judged:
+                    unasked.append(recorder.__name__)
             log.warning(
                 "%s has seen no completion judged by %s in step %d: give the trainer the same "
                 "Recorder objects as reward functions. A trainer without rewards, such as "
@@ -76,7 +86,8 @@ class Watching(TrainerCallback):
         self._training = False
 
     def _on_judged(self, recorder: Recorder, log_metric: LogMetric | None) -> None:
-        if not self._training:
+        """Takes note that a recorder has judged, and calls `observe` after the last of them."""
+        if not self._training:  # an evaluation
             return
         if recorder in self._judged:  # the next batch: the trainer does not ask all of them
             self._judged = []

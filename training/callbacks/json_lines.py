@@ -32,6 +32,7 @@ from spanreward.training.run_folder import continue_lines
 log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 2_000_000_000
+# the numbers beside the progress bar, where the log has them
 BAR_KEYS = (
     "loss",
     "reward",
@@ -47,6 +48,9 @@ class MetricsFile(TrainerCallback):
 
     A resumed run continues the file. A full disk warns once, and the training goes on: what it has
     learnt is worth more than its log. Later lines are tried anew.
+
+    Args:
+        path: of the file. Its folder is made.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,7 +60,7 @@ class MetricsFile(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        if state.is_world_process_zero:
+        if state.is_world_process_zero:  # the numbers are means over ranks
             self.path.parent.mkdir(parents=True, exist_ok=True)
             continue_lines(self.path, state.global_step)
 
@@ -65,9 +69,10 @@ class MetricsFile(TrainerCallback):
     ) -> None:
         if not (state.is_world_process_zero and logs):
             return
+        line = {"step": state.global_step, **logs}
         try:
             with self.path.open("a") as file:
-                file.write(json.dumps({"step": state.global_step, **logs}) + "\n")
+                file.write(json.dumps(line) + "\n")
         except OSError as error:
             if not self._warned:
                 log.error(
@@ -87,7 +92,7 @@ class ProgressBar(ProgressCallback):
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
     ) -> None:
-        if self.training_bar is not None and logs:
+        if self.training_bar is not None and logs:  # the main process alone has a bar
             numbers = {}
             for name in BAR_KEYS:
                 if logs.get(name) is not None:
@@ -99,7 +104,12 @@ class ProgressBar(ProgressCallback):
 class VerdictFile(Watching):
     """Writes what is judged in training, one line per completion.
 
-    Raises ValueError where a reward is no Recorder.
+    Args:
+        recorders: whose verdicts are written.
+        folder: of the file, which is made.
+
+    Raises:
+        ValueError: where a reward is no Recorder.
     """
 
     def __init__(self, recorders: Sequence[Recorder], folder: Path) -> None:
@@ -112,19 +122,22 @@ class VerdictFile(Watching):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        rank = f".rank{args.process_index}" if args.process_index else ""
-        self.path = self.folder / f"verdicts{rank}.jsonl"
+        name = "verdicts.jsonl"
+        if args.process_index:
+            name = f"verdicts.rank{args.process_index}.jsonl"
+        self.path = self.folder / name
         continue_lines(self.path, state.global_step)
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         super().on_step_begin(args, state, control)
-        self._step = state.global_step + 1
+        self._step = state.global_step + 1  # at a step's begin the steps before it are counted
 
     def observe(self, log_metric: LogMetric | None) -> None:
         if self.path is None:
             return
+        # the recorders have judged the same completions, and each has verdicts of its own
         lines = []
         for row, sample in enumerate(self.recorders[0].samples):
             rewards = {}

@@ -11,7 +11,6 @@ is). training/health.py has the numbers and the problems. TRL leaves out a numbe
 
 import logging
 from collections.abc import Collection, Sequence
-from itertools import chain
 from typing import Any
 
 from accelerate.utils import gather_object
@@ -50,7 +49,8 @@ class RewardHealthCallback(Watching):
     Attributes:
         stopped: the warning that ended the training, or "".
 
-    Raises ValueError for a problem that does not exist.
+    Raises:
+        ValueError: for a problem that does not exist.
     """
 
     def __init__(
@@ -72,40 +72,48 @@ class RewardHealthCallback(Watching):
         self.stopped = ""
         self._health = RewardHealth(group_size(args), self.limits)  # over all ranks
         self._usage = total_usage(self._judges)
-        self._found: dict[str, str] = {}  # in the current step
+        self._new_problems: dict[str, str] = {}  # in the current step
         self._warned_of: set[str] = set()
 
     def observe(self, log_metric: LogMetric | None) -> None:
+        # a cascade's audits since the batch before
         before = self._usage
         self._usage = total_usage(self._judges)
         used = self._usage.since(before)
-        judged = [
-            Judged(recorder.reward, recorder.verdicts, recorder.decides)
-            for recorder in self.recorders
-        ]
+        judged = []
+        for recorder in self.recorders:
+            judged.append(Judged(recorder.reward, recorder.verdicts, recorder.decides))
         rows_of_rank = completion_rows(self.recorders[0].samples, judged)
+        # the rows of all ranks, rank by rank, so that a group's completions are neighbours
+        rows: list[CompletionRow] = []
+        audited = 0
+        agreed = 0
         ranks = gather_object([(rows_of_rank, used.audited, used.agreed)])
-        shares, audited, agreed = zip(*ranks, strict=True)
-        rows: list[CompletionRow] = list(chain.from_iterable(shares))
-        numbers = self._health.add(rows, sum(audited), sum(agreed))
+        for rank_rows, rank_audited, rank_agreed in ranks:
+            rows += rank_rows
+            audited += rank_audited
+            agreed += rank_agreed
+        numbers = self._health.add(rows, audited, agreed)
         for name, value in numbers.items():
             if log_metric is not None and name not in LOGGED_ELSEWHERE:
                 log_metric(f"health/{name}", value)
-        self._found |= self._health.problems()
+        self._new_problems.update(self._health.problems())  # a step may judge several batches
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         super().on_step_end(args, state, control)
-        problems = self._found
-        self._found = {}
+        # every rank has the same problems, so that all stop together, and rank 0 says it
+        problems = self._new_problems
+        self._new_problems = {}
         for problem, sentence in problems.items():
             if problem not in self._warned_of and state.is_world_process_zero:
                 log.warning("step %d: %s", state.global_step, sentence)
             self._warned_of.add(problem)
             if problem in self.stop_on and not self.stopped:
                 self.stopped = sentence
-                control.should_training_stop = control.should_save = True
+                control.should_training_stop = True
+                control.should_save = True
                 if state.is_world_process_zero:
                     log.error("training stops at step %d: %s", state.global_step, sentence)
 

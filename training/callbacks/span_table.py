@@ -14,7 +14,7 @@ has them; trackio also gets each of these completions as a trace, with its spans
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import chain
@@ -38,19 +38,27 @@ from spanreward.training.grpo.recorder import Paid, Received, Recorder
 
 log = logging.getLogger(__name__)
 
-MAX_ROWS_OF_KIND = (
-    4  # of the best completions on a page, of the worst, and of those that are padded
-)
+# of the best completions on a page, of the worst, and of those that are padded
+MAX_ROWS_OF_KIND = 4
 MAX_FAILED_ROWS = 2  # of those without a score
+# the parts of a page, in its order
 KINDS = ("degenerate", "best", "worst", "not judged")
 Rewards = Sequence[float | None]  # of a batch's completions, None where a judge failed
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """One completion. kind: of KINDS, "" while none is chosen. reward: the weighted sum that TRL
-    logs, None without a score and where a judge failed. lead: the reward less its group's mean.
-    tokens: what each received, () without span credit. paid: what the reward is the sum of.
+    """One completion of the page.
+
+    Args:
+        kind: of KINDS, "" while none is chosen.
+        sample: what was judged.
+        verdicts: by the reward's name.
+        reward: the weighted sum that TRL logs, None without a score and where a judge failed.
+        lead: the reward less its group's mean.
+        advantage: the completion's, None where the trainer does not say.
+        tokens: what each received, () without span credit.
+        paid: what the reward is the sum of.
     """
 
     kind: str
@@ -65,13 +73,21 @@ class ShownRow:
     @property
     def references(self) -> list[str]:
         """The references, first the one that the first verdict used."""
-        used = next(iter(self.verdicts.values())).reference
+        first_verdict = next(iter(self.verdicts.values()))
+        used = first_verdict.reference
         references = list(self.sample.references)
-        return references[used : used + 1] + references[:used] + references[used + 1 :]
+        if used < len(references):  # a sample may have no reference
+            first = references.pop(used)
+            references.insert(0, first)
+        return references
 
     @property
     def image(self) -> Image.Image | None:
-        return next((image for image in self.sample.images if isinstance(image, Image.Image)), None)
+        """The first picture that is loaded, and not only named; None without one."""
+        for image in self.sample.images:
+            if isinstance(image, Image.Image):
+                return image
+        return None
 
 
 class SpanTableCallback(Watching):
@@ -85,7 +101,8 @@ class SpanTableCallback(Watching):
         recorders: the rewards to show.
         every: number of steps between two pages. The last step has one too.
 
-    Raises ValueError for `every` below 1, and for rewards that are not Recorders.
+    Raises:
+        ValueError: for `every` below 1, and for rewards that are not Recorders.
     """
 
     def __init__(self, recorders: Sequence[Recorder], every: int = 50) -> None:
@@ -100,23 +117,28 @@ class SpanTableCallback(Watching):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         super().on_step_end(args, state, control)
-        if self.fresh:
+        if self.fresh:  # else the step went on with an earlier batch, whose rows stay
             self._rows = recorded_rows(self.recorders, args)
         last = control.should_training_stop or state.global_step >= state.max_steps
-        if not (last or state.global_step % self.every == 0) or not self._rows:
+        due = last or state.global_step % self.every == 0
+        if not due or not self._rows:
             return
+        # all ranks learn the rewards and choose the same rows by them, numbered over all ranks
         rank_rows = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
         shares = gather_object([rank_rows])  # one for each rank
         rewards, padded, payments = zip(*chain.from_iterable(shares), strict=True)
         first = sum(map(len, shares[: PartialState().process_index]))
         group = group_size(args)
-        chosen = []  # of this rank, with their place on the page
-        for place, (kind, number) in enumerate(page_rows(rewards, padded, group, MAX_ROWS_OF_KIND)):
+        on_page = page_rows(rewards, padded, group, MAX_ROWS_OF_KIND)
+        # then each rank gives only its own chosen rows: pictures are large
+        chosen = []  # with their place on the page
+        for place, (kind, number) in enumerate(on_page):
             if first <= number < first + len(self._rows):
                 lead = lead_of(number, rewards, group)
                 row = replace(self._rows[number - first], kind=kind, lead=lead)
                 chosen.append((place, row))
-        rows = [row for _, row in sorted(gather_object(chosen), key=itemgetter(0))]
+        chosen_of_ranks = sorted(gather_object(chosen), key=itemgetter(0))
+        rows = [row for _, row in chosen_of_ranks]
         if not state.is_world_process_zero:
             return
         path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
@@ -133,33 +155,55 @@ class SpanTableCallback(Watching):
 
 
 def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
-    """Returns every completion of the recorders' last batch. All have judged the same completions.
-    A trainer that does not say what it paid has paid by GRPOConfig's weights, if there are as many,
-    else 1 each.
+    """Returns every completion of the recorders' last batch, of this rank.
+
+    All have judged the same completions. A trainer that does not say what it paid has paid by
+    GRPOConfig's weights, if there are as many, else 1 each.
     """
     first = recorders[0]
     rows = []
     weights = args.reward_weights if isinstance(args, GRPOConfig) else None
     if not weights or len(weights) != len(recorders):
         weights = [1.0] * len(recorders)
-    advantages: Sequence[float | None] = first.advantages or [None] * len(first.samples)
+    advantages: Sequence[float | None] = [None] * len(first.samples)
+    if first.advantages:
+        advantages = first.advantages
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
-        payments: Paid
-        if first.paid:
-            payments = first.paid[number]
-        else:
-            weighted = zip(verdicts.items(), weights, strict=True)
-            payments = {name: (verdict.score, weight) for (name, verdict), weight in weighted}
+        # what each reward function gave, and its weight
+        payments = first.paid[number] if first.paid else weighted_scores(verdicts, weights)
+        # their sum, as TRL takes it: what a function did not give adds nothing
         parts = []
         for value, weight in payments.values():
             if value is not None and not isnan(value):
                 parts.append(value * weight)
         failed = any(verdict.status.failed for verdict in verdicts.values())
-        reward = sum(parts) if parts and not failed else None
+        reward = None
+        if parts and not failed:
+            reward = sum(parts)
         tokens = first.token_advantages.get(number, ())
-        rows.append(ShownRow("", sample, verdicts, reward, None, advantage, tokens, payments))
+        row = ShownRow(
+            kind="",
+            sample=sample,
+            verdicts=verdicts,
+            reward=reward,
+            lead=None,
+            advantage=advantage,
+            tokens=tokens,
+            paid=payments,
+        )
+        rows.append(row)
     return rows
+
+
+def weighted_scores(verdicts: Mapping[str, Verdict], weights: Sequence[float]) -> Paid:
+    """Returns by the reward's name its verdict's score and its weight. weights: in the same
+    order.
+    """
+    payments: dict[str, tuple[float | None, float]] = {}
+    for (name, verdict), weight in zip(verdicts.items(), weights, strict=True):
+        payments[name] = (verdict.score, weight)
+    return payments
 
 
 def page_rows(
@@ -168,20 +212,33 @@ def page_rows(
     """Returns (kind, number) of each completion on the page, in its order.
 
     The best are of different prompts, and so are the worst; where there are fewer prompts, a
-    prompt's second follows. rewards, padded: of all ranks. group: completions per prompt, which are
-    neighbours, across ranks too.
+    prompt's second follows. No completion is on the page twice.
+
+    rewards, padded: of all ranks. group: completions per prompt, which are neighbours, across ranks
+    too. most: rows of a kind.
     """
-    scores = {number: reward for number, reward in enumerate(rewards) if reward is not None}
-    missing = [number for number, reward in enumerate(rewards) if reward is None]
-    filled = [number for number, is_bad in enumerate(padded) if is_bad and number in scores]
+    scores: dict[int, float] = {}  # by number, of those that could be judged
+    missing = []
+    for number, reward in enumerate(rewards):
+        if reward is None:
+            missing.append(number)
+        else:
+            scores[number] = reward
+    # those padded with words that say nothing
+    filled = []
+    for number, is_padded in enumerate(padded):
+        if is_padded and number in scores:
+            filled.append(number)
     filled = filled[:most]
+    # the best of the others, then the worst of what is left
     ordered = [number for number in scores if number not in filled]
     ordered.sort(key=scores.__getitem__, reverse=True)
     high = of_different_groups(ordered, group)[:most]
     rest = [number for number in reversed(ordered) if number not in high]
     low = of_different_groups(rest, group)[:most]
     chosen: list[tuple[str, int]] = []
-    for kind, numbers in zip(KINDS, (filled, high, low, missing[:MAX_FAILED_ROWS]), strict=True):
+    numbers_of_kinds = (filled, high, low, missing[:MAX_FAILED_ROWS])
+    for kind, numbers in zip(KINDS, numbers_of_kinds, strict=True):
         chosen += [(kind, number) for number in numbers]
     return chosen
 
@@ -191,29 +248,34 @@ def lead_of(number: int, rewards: Rewards, group: int) -> float | None:
     reward = rewards[number]
     if reward is None or group == 1:
         return None
-    first = number // group * group
-    of_group = [other for other in rewards[first : first + group] if other is not None]
+    first = number // group * group  # of its group
+    neighbours = rewards[first : first + group]
+    of_group = [other for other in neighbours if other is not None]
     return reward - fmean(of_group)
 
 
 def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
     """Returns the numbers with the first of each group before the second ones, and so on; else in
     their order.
+
+    In groups of 2, the order 0 1 2 3 becomes 0 2 1 3.
     """
-    seen: Counter[int] = Counter()
-    turns = {}
+    seen: Counter[int] = Counter()  # by group
+    turns = {}  # how many of its group come before a number
     for number in ordered:
         turns[number] = seen[number // group]
         seen[number // group] += 1
-    return sorted(ordered, key=turns.__getitem__)
+    return sorted(ordered, key=turns.__getitem__)  # equal turns keep their order
 
 
 def write_page(
     path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, paid: Sequence[Paid] = ()
 ) -> str:
-    """Write the page whole or not at all, and return it. rewards, paid: of the whole batch.
+    """Writes the page whole or not at all, and returns it.
 
     Raises OSError.
+
+    rewards, paid: of the whole batch, of all ranks.
     """
     scores = [reward for reward in rewards if reward is not None]
     rows_of_kind = {}
@@ -241,9 +303,13 @@ def means_of(payments: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
     if not payments:
         return means
     for name, (_, weight) in payments[0].items():
-        values = [of_row[name][0] for of_row in payments]
-        defined = [value for value in values if value is not None and not isnan(value)]
-        means[name] = (fmean(defined) if defined else None, weight)
+        defined = []
+        for payments_of_row in payments:
+            value, _ = payments_of_row[name]
+            if value is not None and not isnan(value):
+                defined.append(value)
+        mean = fmean(defined) if defined else None
+        means[name] = (mean, weight)
     return means
 
 
@@ -253,6 +319,7 @@ def log_page(args: TrainingArguments, step: int, page: str, rows: Sequence[Shown
     """
     for name in {"wandb", "trackio"}.intersection(args.report_to or ()):
         tracker = import_module(name)
+        # without a current run W&B has nowhere to log to
         if name == "trackio" or tracker.run is not None:
             tracker.log({"spans": tracker.Html(page, inject=False), "train/global_step": step})
         if name == "trackio":
@@ -262,6 +329,7 @@ def log_page(args: TrainingArguments, step: int, page: str, rows: Sequence[Shown
 
 
 def messages_of(row: ShownRow) -> list[dict[str, str]]:
+    """Returns a row's prompt and completion as a chat."""
     return [
         {"role": "user", "content": row.sample.prompt},
         {"role": "assistant", "content": row.sample.completion},

@@ -31,8 +31,8 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from spanreward.training.grpo.config import SpanGRPOConfig
 
-EXIT_CODE = 128 + signal.SIGTERM
-# seconds. A scheduler may signal all processes, and the launcher then signals each rank again
+EXIT_CODE = 128 + signal.SIGTERM  # as a shell reports a process that SIGTERM ended
+# A scheduler may signal all processes, and the launcher then signals each rank again.
 SAME_SIGNAL_SECONDS = 5.0
 
 
@@ -50,20 +50,26 @@ class StopOnSignal(TrainerCallback):
         self.stopped_at: int | None = None
         self.signal = signal.SIGTERM
         self._training = False
-        self._received: float | None = None
+        self._received: float | None = None  # when, by the monotonic clock
 
     def receive(self, number: int, frame: FrameType | None) -> None:
+        """Handles a signal: takes note of the first one, and ends the process at a later one, or
+        where nothing is trained.
+
+        Raises KeyboardInterrupt for SIGINT, and SystemExit for another signal, to end it.
+        """
         if self.stopped_at is not None:
             return  # the process is ending
         now = time.monotonic()
         is_second = False
         if self._received is not None:
             is_second = now - self._received > SAME_SIGNAL_SECONDS
+        # without a training there is no step at whose end a checkpoint could be written
         if is_second or not self._training:
             if number == signal.SIGINT:
                 raise KeyboardInterrupt
             sys.exit(EXIT_CODE)
-        if self._received is None:
+        if self._received is None:  # else the first one, sent once more
             self._received = now
             self.signal = signal.Signals(number)
             message = (
@@ -80,12 +86,16 @@ class StopOnSignal(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        if state.global_step % steps_per_batch(args) or state.global_step >= state.max_steps:
+        within_batch = state.global_step % steps_per_batch(args) != 0
+        is_last = state.global_step >= state.max_steps  # the run ends anyway
+        if within_batch or is_last:
             return
+        # every rank asks at the same steps, and all hear of a signal that one received
         received = torch.tensor(float(self._received is not None), device=args.device)
         if reduce(received, reduction="sum").item() > 0:
             self.stopped_at = state.global_step
-            control.should_save = control.should_training_stop = True
+            control.should_save = True
+            control.should_training_stop = True
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -96,8 +106,11 @@ class StopOnSignal(TrainerCallback):
 def steps_per_batch(args: TrainingArguments) -> int:
     """Returns the optimizer steps between two states from which a resumed run equals the
     uninterrupted one.
+
+    With 4 passes over a batch, of which a step makes 2, it is 2; where a step makes 8, it is 1.
     """
     if not isinstance(args, SpanGRPOConfig):
         return 1
+    # after so many steps, the passes made are a multiple of a batch's
     common = math.gcd(args.passes_per_batch, args.gradient_accumulation_steps)
     return args.passes_per_batch // common

@@ -65,12 +65,16 @@ class WinRateCallback(TrainerCallback):
         every: steps between two evaluations.
         anchor: a file of answers ({"id", "completion"}; a row without an id has its number), None
             for the policy's own answers before the first step.
-        prompts: the most rows that are answered. max_tokens: of an answer; None is the trainer's
-            longest completion.
+        prompts: the most rows that are answered.
+        max_tokens: of an answer; None is the trainer's longest completion.
         stop: end the training, with a checkpoint, where the anchor wins by more than the interval;
             `stopped` says so.
 
-    Raises ValueError for rows, a reward or numbers that it cannot use.
+    Attributes:
+        stopped: why the training was ended, or "".
+
+    Raises:
+        ValueError: for rows, a reward or numbers that it cannot use.
     """
 
     def __init__(
@@ -90,9 +94,9 @@ class WinRateCallback(TrainerCallback):
         self.reward = reward
         self.every = every
         self.stop = stop
-        self.rows = [
-            win_rate_row(row, number) for number, row in enumerate(islice(rows, prompts), start=1)
-        ]
+        self.rows: list[dict[str, Any]] = []
+        for number, row in enumerate(islice(rows, prompts), start=1):
+            self.rows.append(win_rate_row(row, number))
         longest = None
         if isinstance(trainer.args, GRPOConfig):
             longest = trainer.args.max_completion_length
@@ -108,16 +112,21 @@ class WinRateCallback(TrainerCallback):
             raise ValueError(
                 f'{reward.__name__} compares a batch\'s texts: give PairwiseReward anchor="anchor".'
             )
+        # the columns that some row fills; every row gets an anchor, from a file or the policy
         present = {"anchor"}
         for row in self.rows:
-            present |= {name for name, value in row.items() if value is not None}
+            for name, value in row.items():
+                if value is not None:
+                    present.add(name)
         missing = reward.missing_column(present)
         if missing:
             raise reward.lacks(missing, "the win rate's rows", sorted(present))
-        # every row gets an anchor, from a file or the policy
-        check_seen(reward, [row_sample({**row, "anchor": "an answer"}) for row in self.rows])
+        samples = [row_sample({**row, "anchor": "an answer"}) for row in self.rows]
+        check_seen(reward, samples)
         self._marks = [row_fingerprint(row) for row in self.rows]
-        self.anchors = [] if anchor is None else read_answers(str(anchor), self.rows)
+        self.anchors: list[str] = []
+        if anchor is not None:
+            self.anchors = read_answers(str(anchor), self.rows)
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -125,7 +134,7 @@ class WinRateCallback(TrainerCallback):
         count = len(self.rows)
         times = 1 + ceil(state.max_steps / self.every)
         if state.is_world_process_zero:
-            questions = questions_of(self.reward, count, self.max_tokens)[1]
+            _, questions = questions_of(self.reward, count, self.max_tokens)
             print(
                 f"win rate by {self.reward.__name__}: {times} times, first before the first step, "
                 f"{count} prompts are answered with at most {self.max_tokens} tokens each, and "
@@ -133,13 +142,22 @@ class WinRateCallback(TrainerCallback):
                 file=sys.stderr,
                 flush=True,
             )
-        own_answers = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
-        texts = self._answers(args, state) if not state.global_step else []
-        anchors = self.anchors or texts or read_answers(str(own_answers), self.rows)
-        self.rows = [
-            {**row, "anchor": anchor} for row, anchor in zip(self.rows, anchors, strict=True)
-        ]
-        # of a pairwise reward: neither wins
+        texts: list[str] = []
+        if state.global_step == 0:
+            texts = self._answers(args, state)
+        # the anchor's answers: a file's, else the policy's before the first step, which a resumed
+        # run has written before
+        anchors = self.anchors
+        if not anchors:
+            anchors = texts
+        if not anchors:
+            first_answers = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
+            anchors = read_answers(str(first_answers), self.rows)
+        anchored_rows = []
+        for row, anchor in zip(self.rows, anchors, strict=True):
+            anchored_rows.append({**row, "anchor": anchor})
+        self.rows = anchored_rows
+        # a pairwise reward compares with the anchor itself, and gives .5 where neither wins
         self._anchors = 0.5 if self.against else self._scores(anchors)
         if texts:
             self._compare(texts, state, control)
@@ -152,7 +170,9 @@ class WinRateCallback(TrainerCallback):
             self._compare(self._answers(args, state), state, control)
 
     def _answers(self, args: TrainingArguments, state: TrainerState) -> list[str]:
-        """Returns the policy's answers to all rows, and keeps them in a file."""
+        """Returns the policy's answers to all rows, and keeps them in a file. Every rank must call
+        it, since each answers its share.
+        """
         wrapped = self.trainer.model_wrapped
         end = args.reasoning_end if isinstance(args, SpanGRPOConfig) else None
         rows = [self.rows[number] for number in self._share()]
@@ -162,7 +182,7 @@ class WinRateCallback(TrainerCallback):
             written, _ = continue_prompts(
                 model.eval(), processor, rows, self.max_tokens, reasoning_end=end
             )
-            model.train(training)
+            model.train(training)  # as it was
         texts: list[str] = self._of_all(written)
         if state.is_world_process_zero:
             path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
@@ -192,28 +212,34 @@ class WinRateCallback(TrainerCallback):
                 unscored[0].note or unscored[0].status.value,
             )
             self._warned = True
-        return np.array(self._of_all([verdict.score for verdict in verdicts]), dtype=float)
+        scores = self._of_all([verdict.score for verdict in verdicts])
+        return np.array(scores, dtype=float)  # None becomes NaN
 
     def _compare(self, texts: Sequence[str], state: TrainerState, control: TrainerControl) -> None:
         """Logs how these answers do against the anchor's, and ends the training where they lose."""
-        logged = head_to_head(
-            self._scores(texts) - self._anchors,
-            cluster_numbers([picture_identity(row) for row in self.rows]),
-        )
+        gaps = self._scores(texts) - self._anchors
+        # rows of one picture are alike, and no independent draws
+        clusters = cluster_numbers([picture_identity(row) for row in self.rows])
+        logged = head_to_head(gaps, clusters)
         due = control.should_log
         # TRL's own would end the means of this step's other keys
         Trainer.log(self.trainer, dict(logged))
         control.should_log = due
-        if self.stop and state.global_step and logged.get(f"{WIN_RATE_KEY}_high", 1.0) < 0.5:
+        # without an interval nothing is certain; before the first step nothing was learnt
+        most = logged.get(f"{WIN_RATE_KEY}_high", 1.0)
+        if self.stop and state.global_step and most < 0.5:
             self.stopped = (
                 f"the anchor wins: the policy's share is {logged[WIN_RATE_KEY]:.2f}, "
-                f"{logged[f'{WIN_RATE_KEY}_high']:.2f} at most."
+                f"{most:.2f} at most."
             )
-            control.should_training_stop = control.should_save = True
+            control.should_training_stop = True
+            control.should_save = True
 
     def _share(self) -> list[int]:
         """Returns the numbers of this rank's rows, equally many on every rank, as sharded weights
         are read together.
+
+        With 3 rows on 2 ranks, rank 1 has rows 1 and 0: the first is answered twice.
         """
         ranks = self.trainer.accelerator.num_processes
         count = len(self.rows)
@@ -223,13 +249,16 @@ class WinRateCallback(TrainerCallback):
 
     def _of_all(self, values: Sequence[Any]) -> list[Any]:
         """Returns the values of all rows in order, from those of each rank's share."""
-        value_of = dict(gather_object(list(zip(self._share(), values, strict=True))))
+        numbered = list(zip(self._share(), values, strict=True))
+        value_of = dict(gather_object(numbered))  # a row that was answered twice counts once
         return [value_of[number] for number in range(len(self.rows))]
 
 
 def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None, str]:
     """Returns how many questions one evaluation asks, None where the reward does not say, and that
     in words.
+
+    prompts: answered in one evaluation. tokens: of an answer at most.
     """
     cost = reward.cost(tokens * WORDS_PER_TOKEN, 1)
     if cost is None:
@@ -241,7 +270,9 @@ def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None,
 def win_rate_row(row: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Returns the row with an id, its picture as `image`, and a prompt of texts.
 
-    Raises ValueError for another.
+    Raises ValueError for a row without a prompt of messages, or with several pictures.
+
+    number: of the row, from 1; its id where it has none.
     """
     pictures = list(row.get("images") or ())
     prompt = row.get("prompt")
@@ -249,27 +280,30 @@ def win_rate_row(row: Mapping[str, Any], number: int) -> dict[str, Any]:
         raise ValueError(
             f"row {number} needs a prompt of messages and at most one picture, got {prompt!r:.80}."
         )
-    messages = [{"role": message["role"], "content": message_text(message)} for message in prompt]
-    return {"id": str(number), "image": next(iter(pictures), None), **row, "prompt": messages}
+    messages = []
+    for message in prompt:
+        messages.append({"role": message["role"], "content": message_text(message)})
+    image = pictures[0] if pictures else None
+    return {"id": str(number), "image": image, **row, "prompt": messages}
 
 
 def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
-    """Returns the numbers that are logged. gaps: by prompt, the policy's score less the anchor's,
-    NaN where one is missing. clusters: a number for each prompt; those of one number are drawn
-    together.
+    """Returns the numbers that are logged, by their keys.
+
+    gaps: by prompt, the policy's score less the anchor's, NaN where one is missing. clusters: a
+    number for each prompt; those of one number are drawn together.
     """
-    wins = 0.5 * (1 + signs(gaps))
-    logged = {f"{WIN_RATE_KEY}_prompts": float((~np.isnan(gaps)).sum())}
+    wins = 0.5 * (1 + signs(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
+    compared = ~np.isnan(gaps)
+    logged = {f"{WIN_RATE_KEY}_prompts": float(compared.sum())}
     for name, values, interval in (
         (WIN_RATE_KEY, wins, share_interval),
         (f"{WIN_RATE_KEY}_difference", gaps, ratio_interval),
     ):
         sums, counts = in_clusters(values[None], clusters)
         bounds = interval(sums, counts)
-        if bounds:
-            logged |= {
-                name: float(sums.sum() / counts.sum()),
-                f"{name}_low": bounds.low,
-                f"{name}_high": bounds.high,
-            }
+        if bounds:  # None where there are too few prompts for an interval
+            logged[name] = float(sums.sum() / counts.sum())
+            logged[f"{name}_low"] = bounds.low
+            logged[f"{name}_high"] = bounds.high
     return logged

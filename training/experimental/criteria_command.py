@@ -6,7 +6,7 @@ spanreward criteria write rows.jsonl --judge vllm:MODEL --output with_criteria.j
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ goes on after an interruption, keeps what is there, with your changes, and asks 
 judge gave no list; --overwrite starts anew. OUTPUT.settings.json has the judge and the prompts."""
 CHUNK_ROWS = 16  # that are asked about together
 MAX_PAGE_ROWS = 500
+# in the order in which the values of a row stand below
 NEW_KEYS = {"criteria": list, "refused": dict, "fingerprint": str}  # that a row gets
 
 
@@ -53,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    """Has the judge write criteria, and returns the numbers for --json and the table to print.
+
+    Raises ValueError for files or rows that it cannot use, and where no row got criteria.
+    """
+    # late, since they load model libraries: the help shows at once
     from spanreward.rewards.experimental.criteria_writing import (
         PROMPTS,
         CriteriaReward,
@@ -61,17 +67,24 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.rewards.reward.viewers import check_viewers
     from spanreward.training.evaluation.page.render import check_page, write_rendered
 
-    output, page, like = arguments.output, arguments.html, {"rows without criteria": None}
-    metric_options.check_files(
-        arguments, [output, *([page] if page else [])], [arguments.rows], **like
-    )
+    # what can go wrong with files is looked for before a judge starts
+    output = arguments.output
+    page = arguments.html
+    outputs = [output]
+    if page:
+        outputs.append(page)
+    like = {"rows without criteria": None}
+    metric_options.check_files(arguments, outputs, [arguments.rows], **like)
     metric_options.check_lines(output)
     check_page(page, arguments.overwrite, "criteria")
     columns = metric_options.column_names(arguments.columns)
+    # each row as a judge reads it, and as it stands in the table, to be written again
     samples = read_each(arguments.rows, (), lambda sample: sample, columns, arguments.limit)
-    rows = [row for _, row in read_table(arguments.rows, columns, arguments.limit)]
+    rows = []
+    for _, row in read_table(arguments.rows, columns, arguments.limit):
+        rows.append(row)
     try:
-        json.dumps(rows)
+        json.dumps(rows)  # as the output will hold them
     except TypeError as error:
         raise ValueError(
             f"the rows of {arguments.rows} are no JSON ({error}): give pictures as paths."
@@ -88,19 +101,22 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
             resumed_lines(output, settings, NEW_KEYS, arguments.overwrite) as (file, lines),
             reward.judge,
         ):
-            line_of = by_fingerprint(lines, marks)  # by the row's number
+            # rows that an earlier run has answered, by the row's number, maybe edited since
+            line_of = by_fingerprint(lines, marks)
             waiting = [number for number in range(len(rows)) if number not in line_of]
             for start in track(range(0, len(waiting), CHUNK_ROWS), "writing criteria"):
                 chunk = waiting[start : start + CHUNK_ROWS]
                 answers = write_criteria(reward, [questions[number] for number in chunk])
                 for number, written in zip(chunk, answers, strict=True):
-                    if isinstance(written, Failure):
+                    if isinstance(written, Failure):  # the next run asks again
                         failures.append(written.message)
                         continue
-                    new_values = (*written, marks[number])
-                    line_of[number] = rows[number] | dict(zip(NEW_KEYS, new_values, strict=True))
+                    criteria, refused = written
+                    new_values = (criteria, refused, marks[number])
+                    new_columns = dict(zip(NEW_KEYS, new_values, strict=True))
+                    line_of[number] = {**rows[number], **new_columns}
                     file.write(json.dumps(line_of[number]) + "\n")
-                file.flush()
+                file.flush()  # an interruption loses at most a chunk
     if not line_of:
         raise ValueError(f"no row got criteria: {failures[0]}.")
     if page:
@@ -110,23 +126,34 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         write_rendered(
             page, "criteria.html.jinja", name=arguments.rows, settings=settings, shown=page_rows
         )
-    numbers = {"rows": len(rows), "criteria": 0, "refused": 0, "rows without criteria": len(rows)}
-    for line in line_of.values():
-        numbers["criteria"] += len(line["criteria"])
-        numbers["refused"] += len(line["refused"])
-        if line["criteria"]:
-            numbers["rows without criteria"] -= 1
-    table = Table(*numbers, title=str(output), caption=next(iter(failures), None))
+    numbers = count_criteria(len(rows), list(line_of.values()))
+    first_failure = failures[0] if failures else None
+    table = Table(*numbers, title=str(output), caption=first_failure)
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
 
 
+def count_criteria(rows: int, lines: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Returns the numbers of the output, over all of its lines, those of earlier runs too."""
+    numbers = {"rows": rows, "criteria": 0, "refused": 0, "rows without criteria": rows}
+    for line in lines:
+        numbers["criteria"] += len(line["criteria"])
+        numbers["refused"] += len(line["refused"])
+        if line["criteria"]:
+            numbers["rows without criteria"] -= 1
+    return numbers
+
+
 def with_other_references(samples: Sequence[Sample]) -> list[tuple[Sample, str]]:
-    """Returns each sample with the first reference of another row, "" where it has none itself."""
+    """Returns each sample with the first reference of another row, "" where it has none itself.
+
+    A criterion that this text meets too tells nothing apart.
+    """
     first_references: list[str] = []
     for sample in samples:
         first_references += sample.references[:1]
-    texts = list(dict.fromkeys(first_references))
+    texts = list(dict.fromkeys(first_references))  # each once
+    # each text's is the next one, and the last one's the first
     following = [*texts[1:], *texts[:1]]
     other_of = dict(zip(texts, following, strict=True))
     pairs = []
@@ -137,6 +164,7 @@ def with_other_references(samples: Sequence[Sample]) -> list[tuple[Sample, str]]
 
 
 def ways() -> dict[str, Any]:
+    """Returns the subcommands by name, as `run_subcommand` takes them."""
     return {"write": sys.modules[__name__]}
 
 

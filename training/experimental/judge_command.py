@@ -45,31 +45,44 @@ DONE = "rows"  # the key of a chunk's last line: the fingerprints of its rows wi
 
 
 class Noting(OuterJudge):
-    """A judge whose answers about phrases are also noted. pictures: names by reference."""
+    """A judge whose answers about phrases are also noted.
+
+    Args:
+        judge: who answers.
+        pictures: the name of the picture by reference.
+
+    Attributes:
+        noted: a line for each answer, with the keys of LABEL.
+    """
 
     def __init__(self, judge: Judge, pictures: dict[str, str]) -> None:
         super().__init__(judge)
-        self.pictures, self.noted = pictures, list[dict[str, Any]]()
-        self.reads_source = True
+        self.pictures = pictures
+        self.noted: list[dict[str, Any]] = []
+        self.reads_source = True  # a probe must say which of its text's words it asks about
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         answers = self.judge.rate(questions, scale)
-        for probe, answer in zip((question.probe for question in questions), answers, strict=True):
+        for question, answer in zip(questions, answers, strict=True):
+            probe = question.probe
             # a rating of a denied thing says that the thing is there, and so that the words are
             # wrong: not kept
-            if isinstance(answer, Rating) and probe.places and probe.kind != "denied":
-                picture = self.pictures.get(probe.text) or self.pictures.get(
-                    probe.source, probe.source
-                )
-                line = {
-                    "picture": picture,
-                    "text": probe.source,
-                    "target": probe.text,
-                    "places": probe.places,
-                }
-                self.noted.append(line | {"probabilities": dict(answer.probabilities)})
+            if not isinstance(answer, Rating) or not probe.places or probe.kind == "denied":
+                continue
+            # the text that is looked into is the reference, or, for recall, the source is
+            picture = self.pictures.get(probe.text)
+            if not picture:
+                picture = self.pictures.get(probe.source, probe.source)
+            line = {
+                "picture": picture,
+                "text": probe.source,
+                "target": probe.text,
+                "places": probe.places,
+                "probabilities": dict(answer.probabilities),
+            }
+            self.noted.append(line)
         return answers
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
@@ -88,6 +101,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def train_command(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
+    """Trains as the recipe says, and returns the figures for --json and the table to print."""
     from spanreward.training.experimental.judge_training.data import load_judge_recipe
 
     overrides = metric_options.overrides_of(arguments)
@@ -116,6 +130,11 @@ def add_label(parser: argparse.ArgumentParser) -> None:
 
 
 def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
+    """Has the judge rate all rows, keeps its answers, and returns the numbers for --json and the
+    table to print.
+
+    Raises ValueError for files or rows that it cannot use.
+    """
     from spanreward.rewards.posh import PoshReward
     from spanreward.rewards.rows.lines import read_rows
 
@@ -123,20 +142,22 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         arguments, [arguments.output], [arguments.rows], **{"rows without a verdict": None}
     )
     metric_options.check_lines(arguments.output)
-    samples, pictures = dict[str, Sample](), dict[str, str]()
-    for row in read_rows(
-        arguments.rows, metric_options.column_names(arguments.columns), arguments.limit
-    ):
+    samples: dict[str, Sample] = {}  # by fingerprint, so that equal rows are judged once
+    pictures: dict[str, str] = {}  # by reference: a row's first one stands for its picture
+    columns = metric_options.column_names(arguments.columns)
+    for row in read_rows(arguments.rows, columns, arguments.limit):
         if isinstance(row.sample, str) or not row.sample.references:
             raise ValueError(
                 f"line {row.number} of {arguments.rows} has no completion with a reference."
             )
         samples[fingerprint(row.sample)] = row.sample
-        pictures |= dict.fromkeys(row.sample.references, row.sample.references[0])
+        for reference in row.sample.references:
+            pictures[reference] = row.sample.references[0]
     with (
         metric_options.open_metric("posh", arguments) as (posh, settings),
         resumed_lines(arguments.output, settings, LABEL, arguments.overwrite) as (file, lines),
     ):
+        # what an earlier run has kept: rows that are done, and lines of chunks that were cut
         done = set()
         earlier_lines = set()
         for line in lines:
@@ -157,10 +178,11 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
                         judged.append(mark)
                 failed += len(marks) - len(judged)
                 noted = [line for line in noting.noted if json.dumps(line) not in earlier_lines]
-                noted = noted or noting.noted[-1:]
+                if not noted:  # all were kept before, but not that the rows are done
+                    noted = noting.noted[-1:]
                 # the last line of a chunk tells which rows are done
                 if noted:
-                    noted[-1] = noted[-1] | {DONE: judged}
+                    noted[-1] = {**noted[-1], DONE: judged}
                 for line in noted:
                     file.write(json.dumps(line) + "\n")
                 file.flush()
@@ -176,6 +198,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
 
 
 def ways() -> dict[str, Any]:
+    """Returns the subcommands by name, as `run_subcommand` takes them."""
     training = {
         "HELP": "train a judge as a recipe says",
         "DESCRIPTION": TRAIN,

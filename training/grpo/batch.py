@@ -14,17 +14,21 @@ from spanreward.training.grpo.reasoning import Parts
 class Batch:
     """This rank's completions of the current step.
 
-    rows: of the dataset, one for each completion.
-    marks: of the rows, equal for equal rows (ranks/groups.py).
-    drafting: the completions are only sampled and judged; other results of TRL are thrown away.
-    drafted: completions that were sampled and judged before and that TRL now scores.
-    ids, logprobs: as sampled.
-    parts: of completions that are more than an answer (reasoning, several turns).
-    failed: for each completion whether a judge failed on it.
-    offsets: by row, the characters of each sampled token; only of rows that can have span credit.
-    pictured: rows with a picture's token.
-    unusable: (B,), bool, which rows have a reward that is infinite or huge.
-    rewards: (B, R), what TRL sums, NaN for none.
+    Args:
+        rows: of the dataset, one for each completion.
+        marks: of the rows, equal for equal rows (ranks/groups.py).
+        drafting: the completions are only sampled and judged; other results of TRL are thrown away.
+        drafted: completions that were sampled and judged before and that TRL now scores.
+        ids: of each completion, as sampled.
+        logprobs: of these ids, None where the sampler gives none.
+        parts: of completions that are more than an answer (reasoning, several turns); None where
+            all of each completion is judged.
+        failed: for each completion whether a judge failed on it.
+        offsets: by row, the characters of each sampled token; only of rows that can have span
+            credit.
+        pictured: rows with a picture's token.
+        unusable: (B,), bool, which rows have a reward that is infinite or huge.
+        rewards: (B, R), what TRL sums, NaN for none.
     """
 
     rows: list[dict[str, Any]]

@@ -35,29 +35,42 @@ def group_advantages(
 ) -> list[list[float]]:
     """Returns an advantage for each sampled token of each completion.
 
-    texts: as they were judged. ids: as they were sampled. finished: which completions ended by
-    themselves. One that was cut has its scalar alone, as one that was not judged or whose ids do
-    not decode to its text. scalars: the completions' advantages.
+    Args:
+        verdicts: of the group's completions.
+        texts: as they were judged.
+        ids: as they were sampled.
+        finished: which completions ended by themselves. One that was cut has its scalar alone, as
+            one that was not judged or whose ids do not decode to its text.
+        tokenizer: the policy's, of `tokenizers`.
+        scalars: the completions' advantages.
+        span_coef: weight of the spans' credit, in standard deviations; 0 or more.
     """
-    if not any(ids):
+    if not any(ids):  # no token at all: the matrices below would have no columns
         return [[] for _ in ids]
+    # find the tokens of each completion's phrases
     special = spans.special_ids(tokenizer)
     tokens: dict[int, list[list[int]]] = {}
     phrases: list[spans.Phrase] = []
-    for row, (verdict, text, sampled, ended) in enumerate(
-        zip(verdicts, texts, ids, finished, strict=True)
-    ):
-        offsets = spans.token_offsets(tokenizer, special, sampled, text) if ended else None
-        covered_phrases = spans.phrases_on_tokens(verdict, text, offsets or [], group=0)
-        if covered_phrases is not None and not verdict.status.failed:
+    completions = zip(verdicts, texts, ids, finished, strict=True)
+    for row, (verdict, text, sampled, ended) in enumerate(completions):
+        if not ended or verdict.status.failed:
+            continue
+        offsets = spans.token_offsets(tokenizer, special, sampled, text)
+        if offsets is None:
+            continue
+        covered_phrases = spans.phrases_on_tokens(verdict, text, offsets, group=0)
+        if covered_phrases is not None:
             tokens[row], phrases_of_row = covered_phrases
             phrases += phrases_of_row
+    # pad the completions to one matrix, (B, T)
     lengths = np.array([len(sampled) for sampled in ids])
-    mask = np.arange(lengths.max()) < lengths[:, None]
-    credit, covered = spans.on_tokens(
-        spans.residual_credit(phrases), tokens, (len(ids), int(lengths.max()))
-    )
+    longest = int(lengths.max())
+    mask = np.arange(longest) < lengths[:, None]
+    # credit less its baseline, in standard deviations, added to the scalars
+    residuals = spans.residual_credit(phrases)
+    credit, covered = spans.on_tokens(residuals, tokens, (len(ids), longest))
     std = credit_std(moment.item() for moment in credit_moments(credit, covered))
     scaled = scale_credit(credit, covered, std)
     advantages = add_centred(np.array(scalars, dtype=np.float64), scaled, mask, span_coef)
-    return [row[: len(sampled)] for row, sampled in zip(advantages.tolist(), ids, strict=True)]
+    rows = zip(advantages.tolist(), ids, strict=True)
+    return [row[: len(sampled)] for row, sampled in rows]

@@ -48,7 +48,9 @@ class SpanGRPOConfig(GRPOConfig):
             "all" all of its messages, with an empty line between them, and gives them span credit.
         tool_pictures: whether the judge also sees the pictures that tools return.
 
-    Raises ValueError for settings that exclude each other; the message names both.
+    Raises:
+        ValueError: for settings that exclude each other, and for a value out of its range; the
+            message names them.
     """
 
     span_coef: AMOUNT = field(
@@ -118,15 +120,19 @@ class SpanGRPOConfig(GRPOConfig):
     claimed = False  # True on what SpanGRPOTrainer has taken; no setting
 
     def __post_init__(self) -> None:
-        if self.metric_for_best_model is None and (
-            self.load_best_model_at_end or self.save_strategy == "best"
-        ):
+        # before transformers chooses the loss, which is near 0 in GRPO whatever was learnt
+        needs_best = self.load_best_model_at_end or self.save_strategy == "best"
+        if needs_best and self.metric_for_best_model is None:
             self.metric_for_best_model = "eval_reward"
             self.greater_is_better = True
         super().__post_init__()
+        # each setting by itself: ours, and TRL's that have a list of choices
         for name in (*SpanGRPOConfig.__annotations__, *CHOICES["GRPOConfig"]):
-            if wrong := fault(SpanGRPOConfig, name, getattr(self, name)):
-                raise ValueError(f"{name}: {wrong}, got {getattr(self, name)!r}.")
+            value = getattr(self, name)
+            wrong = fault(SpanGRPOConfig, name, value)
+            if wrong:
+                raise ValueError(f"{name}: {wrong}, got {value!r}.")
+        # and beside each other
         cache = self.soft_overlong_cache
         longest = self.max_completion_length or 0
         if cache is not None and cache > longest:
@@ -160,9 +166,10 @@ class SpanGRPOConfig(GRPOConfig):
         return self.steps_per_generation * self.num_iterations
 
     def get_process_log_level(self) -> int:
-        """As in TRL, whose trainers ask for it when they are made.
+        """Returns transformers' log level, and warns in a trainer that knows no spans.
 
-        Warns in a trainer that knows no spans.
+        Every trainer asks its settings for the level when it is made. SpanGRPOTrainer has set
+        `claimed` before.
         """
         if self.span_coef > 0 and not self.claimed:
             log.warning(
@@ -174,8 +181,8 @@ class SpanGRPOConfig(GRPOConfig):
 
     def _check_token_advantages(self) -> None:
         """Raises ValueError where TRL moves all tokens of a completion alike, whatever their
-        advantages, and where it leaves some of them out. Their mean is no longer 0 then, and a
-        text with a wrong word may gain from it.
+        advantages, and where it leaves some of them out. The mean of the rest's credit is no longer
+        0 then, and a text with a wrong word may gain from it.
         """
         if self.top_entropy_quantile < 1:
             raise ValueError(
@@ -183,6 +190,7 @@ class SpanGRPOConfig(GRPOConfig):
                 "spans' credit was centred over all of a completion, so that wrong words may gain: "
                 "set span_coef=0, or leave it out."
             )
+        # of the losses with one ratio for a completion, CISPO's alone weighs the tokens apart
         one_ratio = self.importance_sampling_level == "sequence" and self.loss_type != "cispo"
         if self.loss_type == "vespo":
             setting = "loss_type='vespo'"
@@ -198,19 +206,24 @@ class SpanGRPOConfig(GRPOConfig):
 
 
 def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
-    """Returns the SpanGRPOConfig for SpanGRPOTrainer's `args`. A GRPOConfig leaves our settings at
-    their defaults, and a warning says so. None does too, and writes into the folder that
-    GRPOTrainer would use.
+    """Returns the SpanGRPOConfig for SpanGRPOTrainer's `args`.
+
+    A GRPOConfig leaves our settings at their defaults, and a warning says so. None does too, and
+    writes into the folder that GRPOTrainer would use: `"org/name"` gives "name-GRPO".
+
+    model: as SpanGRPOTrainer takes it, a name or a model.
     """
     if isinstance(args, SpanGRPOConfig):
         return args
     if args is None:
-        name = model if isinstance(model, str) else model.config._name_or_path
+        name = model
+        if not isinstance(model, str):
+            name = model.config._name_or_path
         return SpanGRPOConfig(f"{name.split('/')[-1]}-GRPO")
     # TRL's __post_init__ has run, and would take its results for settings
     config = object.__new__(SpanGRPOConfig)
     settings = {setting.name: setting.default for setting in fields(SpanGRPOConfig)}
-    settings |= vars(args)
+    settings.update(vars(args))
     vars(config).update(settings)
     log.warning(
         "args is a %s, which has no span_coef: spans are off, and this is TRL's GRPOTrainer; for "

@@ -1,10 +1,10 @@
 """From spans on characters to credit on tokens, without torch. span_rules.py makes advantages of
 it.
 
-    offsets = token_offsets(tokenizer, special_ids(tokenizer), ids, text)
     # characters of each token, or None
-    tokens, phrases = phrases_on_tokens(verdict, text, offsets, group)
+    offsets = token_offsets(tokenizer, special_ids(tokenizer), ids, text)
     # first mentions, and what each adds
+    tokens, phrases = phrases_on_tokens(verdict, text, offsets, group)
     credit, covered = on_tokens(residual_credit(phrases_of_all), {row: tokens}, (B, T))
 
 A phrase gets its credit less a baseline: what other phrases of its kind, place and group add. Raw
@@ -45,8 +45,11 @@ SENTENCE_END = re.compile(r"[.!?\n]+")
 class Phrase:
     """What one component of a verdict adds to the score, and what it may be compared with.
 
-    kind: the span's. place: number of the sentence in which its first mention begins, from 0.
-    group: number of the group of completions that answer the same prompt.
+    Args:
+        credit: in units of the score, below 0 where the phrase costs.
+        kind: the span's, such as "entity".
+        place: number of the sentence in which its first mention begins, from 0.
+        group: number of the group of completions that answer the same prompt.
     """
 
     credit: float
@@ -57,9 +60,11 @@ class Phrase:
 
 def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
     """Returns the ids that write nothing when special tokens are skipped."""
-    return frozenset(
-        id for id, token in tokenizer.get_added_tokens_decoder().items() if token.special
-    )
+    ids = set()
+    for id, token in tokenizer.get_added_tokens_decoder().items():
+        if token.special:
+            ids.add(id)
+    return frozenset(ids)
 
 
 def token_offsets(
@@ -69,7 +74,8 @@ def token_offsets(
     decode to `text`.
 
     special: the tokenizer's `special_ids`, which write nothing (start == end). Tokens that share
-    one character (an emoji of several bytes) all get that character.
+    one character (an emoji of several bytes) all get that character. The tokens "A", " red" and the
+    end of the turn have (0, 1), (1, 5) and (5, 5).
     """
     if tokenizer.decode(ids, skip_special_tokens=True) != text:
         return None
@@ -88,13 +94,15 @@ def token_offsets(
             # DecodeStream has no narrower one: this token changed characters that were already
             # written
             return None
+        # None while bytes are missing, and for a special token
         if piece is not None:
-            if not text.startswith(piece, written):
+            if not text.startswith(piece, written):  # the stream decodes otherwise than the whole
                 return None
             offsets += _group_offsets(tokenizer, special, context, group, piece, written)
             written += len(piece)
             context = group
             group = []
+    # tokens after the last piece, such as the end of the turn, or bytes of no whole character
     return offsets + _group_offsets(tokenizer, special, context, group, text[written:], written)
 
 
@@ -106,8 +114,11 @@ def _group_offsets(
     piece: str,
     begin: int,
 ) -> Offsets:
-    """Offsets of the tokens that together wrote `piece`, which begins at character `begin`, after
-    `context`.
+    """Returns the offsets of the tokens that together wrote `piece`, which begins at character
+    `begin`, after `context`.
+
+    The tokens are decoded as a prefix that grows by one. What the prefix has in common with the
+    piece is finished; where they differ, a character has begun.
     """
     if len(group) == 1:
         return [(begin, begin + len(piece))]
@@ -118,17 +129,20 @@ def _group_offsets(
         start = done
         end = done
         if token not in special:
+            # what the group's first `count` tokens write
             if count == len(group):
                 now = piece
             else:
-                now = tokenizer.decode([*context, *group[:count]], skip_special_tokens=True)
-                now = now[before:]
+                prefix = [*context, *group[:count]]
+                now = tokenizer.decode(prefix, skip_special_tokens=True)[before:]
             done = common_length(now, piece)
             end = done
             if done < len(now):  # where `now` differs from the piece, a character has begun
                 end = min(done + 1, len(piece))
-            unfinished = now.endswith("\ufffd")  # one more byte of the same character
-            start = min(start, end - 1 if unfinished else end)
+            last_start = end
+            if now.endswith("\ufffd"):  # one more byte of a character that others began
+                last_start = end - 1
+            start = min(start, last_start)
         offsets.append((begin + start, begin + end))
     return offsets
 
@@ -149,7 +163,10 @@ def first_mentions(spans: Sequence[Span]) -> list[Span]:
     """
     first: dict[int, Span] = {}
     for span in spans:
-        if span.asked and (span.component not in first or span.start < first[span.component].start):
+        if not span.asked:  # its credit says nothing of its words (docs/credit.md)
+            continue
+        earlier = first.get(span.component)
+        if earlier is None or span.start < earlier.start:
             first[span.component] = span
     return list(first.values())
 
@@ -157,9 +174,11 @@ def first_mentions(spans: Sequence[Span]) -> list[Span]:
 def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
     """Returns one phrase for each of a completion's mentions."""
     ends = [match.end() for match in SENTENCE_END.finditer(text)]
-    return [
-        Phrase(span.credit, span.kind, bisect_right(ends, span.start), group) for span in mentions
-    ]
+    phrases = []
+    for span in mentions:
+        place = bisect_right(ends, span.start)  # the sentences that end before it
+        phrases.append(Phrase(span.credit, span.kind, place, group))
+    return phrases
 
 
 def phrases_on_tokens(
@@ -170,7 +189,8 @@ def phrases_on_tokens(
     """
     mentions = first_mentions(verdict.spans)
     tokens = tokens_of(mentions, offsets)
-    if len(set().union(*tokens)) < MIN_COVERED_TOKENS:
+    covered: set[int] = set().union(*tokens)
+    if len(covered) < MIN_COVERED_TOKENS:
         return None
     return tokens, phrases_of(mentions, text, group)
 
@@ -180,18 +200,25 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
     and group.
 
     The baseline begins at the mean credit of all phrases. Then, for kind, place and group in this
-    order, it gains the mean residual of the other phrases in the same cell. The phrase itself is
-    left out of these means, and SHRINK keeps the means of few phrases near 0. The phrases' order
-    does not matter, up to rounding. Filler has the baseline 0 and counts in no mean.
+    order, it gains the mean residual of the other phrases in the same cell (docs/credit.md, step
+    2). The phrase itself is left out of these means, and SHRINK keeps the means of few phrases near
+    0. The phrases' order does not matter, up to rounding. Filler has the baseline 0 and counts in
+    no mean.
     """
+    # filler is blamed for all that it costs, and says nothing of other phrases
     claims = [phrase for phrase in phrases if phrase.kind != FILLER]
     credit = np.array([phrase.credit for phrase in claims], dtype=np.float64)
     baseline = np.full(len(claims), credit.mean() if claims else 0.0)
     for key in ("kind", "place", "group"):
-        _, cell = np.unique([getattr(phrase, key) for phrase in claims], return_inverse=True)
+        # phrases with equal keys share a cell; each phrase's is a number from 0
+        keys = [getattr(phrase, key) for phrase in claims]
+        _, cell = np.unique(keys, return_inverse=True)
         residual = credit - baseline
-        rest_mean_sum = np.bincount(cell, residual)[cell] - residual
-        baseline += rest_mean_sum / (np.bincount(cell)[cell] - 1 + SHRINK)
+        # of its cell, without the phrase itself: its own credit is what the baseline is to judge
+        others_sum = np.bincount(cell, residual)[cell] - residual
+        others_count = np.bincount(cell)[cell] - 1
+        baseline += others_sum / (others_count + SHRINK)
+    # back to all phrases: filler's stays 0
     is_claim = np.array([phrase.kind != FILLER for phrase in phrases], dtype=np.bool_)
     baselines = np.zeros(len(phrases))
     baselines[is_claim] = baseline
@@ -200,34 +227,47 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
 
 def residual_credit(phrases: Sequence[Phrase]) -> list[float]:
     """Returns each phrase's credit less its baseline: what its words are praised or blamed for."""
-    return [
-        phrase.credit - baseline
-        for phrase, baseline in zip(phrases, baseline_credit(phrases), strict=True)
-    ]
+    baselines = baseline_credit(phrases)
+    pairs = zip(phrases, baselines, strict=True)
+    return [phrase.credit - baseline for phrase, baseline in pairs]
 
 
 def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Returns for each mention the indices of the tokens that wrote some of its characters."""
-    latest_end = list(accumulate((end for _, end in offsets), max))  # of all tokens so far
-    backwards = accumulate((start for start, _ in reversed(offsets)), min)
-    earliest_start = list(backwards)[::-1]  # of all tokens from here on
+    """Returns for each mention the indices of the tokens that wrote some of its characters.
+
+    Offsets may overlap, and a special token's are empty, so that neither starts nor ends need rise.
+    Their running extremes do, which lets each mention be found by bisection.
+    """
+    starts = [start for start, _ in offsets]
+    ends = [end for _, end in offsets]
+    latest_end = list(accumulate(ends, max))  # of all tokens so far
+    earliest_start = list(accumulate(reversed(starts), min))  # of all tokens from here on
+    earliest_start.reverse()
     tokens = []
     for span in mentions:
         first = bisect_right(latest_end, span.start)
         stop = bisect_left(earliest_start, span.end)
-        near = range(first, stop)  # tokens elsewhere do not overlap
-        tokens.append(
-            [i for i in near if max(offsets[i][0], span.start) < min(offsets[i][1], span.end)]
-        )
+        overlapping = []
+        for token in range(first, stop):  # tokens elsewhere do not overlap
+            begin = max(starts[token], span.start)
+            end = min(ends[token], span.end)
+            if begin < end:
+                overlapping.append(token)
+        tokens.append(overlapping)
     return tokens
 
 
 def on_tokens(
     values: Iterable[float], tokens: Mapping[int, Sequence[Sequence[int]]], shape: tuple[int, int]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Returns each token's credit, (B, T), and whether a phrase covers it (docs/credit.md). tokens:
-    of each row's phrases, which share their value equally. values: of these in the same order. A
-    token of several gets the sum.
+    """Returns each token's credit, (B, T), and whether a phrase covers it, (B, T)
+    (docs/credit.md).
+
+    Args:
+        values: one for each phrase, in the order of `tokens`. The tokens of a phrase share it
+            equally, and a token of several phrases gets the sum.
+        tokens: by row, the indices of the tokens of each of its phrases.
+        shape: (B, T).
     """
     credit = np.zeros(shape)
     covered = np.zeros(shape, dtype=np.bool_)
@@ -235,6 +275,7 @@ def on_tokens(
     for row, tokens_of_row in tokens.items():
         phrases += [(row, tokens_of_phrase) for tokens_of_phrase in tokens_of_row]
     for value, (row, tokens_of_phrase) in zip(values, phrases, strict=True):
+        # no two of a phrase's tokens are the same, so that `+=` leaves none out
         credit[row, tokens_of_phrase] += value / max(len(tokens_of_phrase), 1)
         covered[row, tokens_of_phrase] = True
     return credit, covered
@@ -275,6 +316,7 @@ def token_credit(
             f"the verdict's spans end at character {last}, and the {len(ids)} ids decode to "
             f"{len(text)} characters{apart}: give the ids of the completion judged."
         )
+    # a batch of this one completion
     mentions = first_mentions(verdict.spans)
     tokens = {0: tokens_of(mentions, offsets)}
     values = [span.credit for span in mentions]

@@ -15,9 +15,10 @@ log = logging.getLogger(__name__)
 
 # of recipes/qwen2.5-vl-3b-lora
 ADAPTER_RATE = 1e-5
-# settings by what they need in order to act
+# What follows are settings by what they need in order to act.
+# bounds of the ratio between the policy and the one that sampled
 OF_RATIO = ("epsilon", "epsilon_high", "delta")
-UNCLIPPED = ("sapo", "vespo")
+UNCLIPPED = ("sapo", "vespo")  # losses that weigh the ratio in place of clipping it
 OF_REFERENCE = (
     "sync_ref_model",
     "ref_model_mixup_alpha",
@@ -35,7 +36,10 @@ def warn_of_idle(args: SpanGRPOConfig) -> None:
     """Logs a warning for each cause that keeps settings from acting, with their names."""
     changed = set_settings(args)
     for names, cause in idle_groups(args):
-        idle = [f"{name}={changed[name]!r}" for name in names if name in changed]
+        idle = []
+        for name in names:
+            if name in changed:
+                idle.append(f"{name}={changed[name]!r}")
         if idle:
             log.warning("%s cannot act: %s", ", ".join(idle), cause)
 
@@ -76,6 +80,7 @@ def set_settings(args: SpanGRPOConfig) -> dict[str, object]:
     values = vars(args)
     changed = {}
     for setting in fields(SpanGRPOConfig):
+        # what is no argument of the constructor was not set by anybody
         if setting.init and values[setting.name] != setting.default:
             changed[setting.name] = values[setting.name]
     return changed

@@ -11,7 +11,6 @@ does not change them.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import torch
 from accelerate.utils import gather
@@ -19,11 +18,14 @@ from accelerate.utils import gather
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 
+# counts of a cascade (rewards/experimental): who answered, and how the audits went
 CASCADE = ("student", "teacher", "audited", "agreed", "audits_failed")
+# fields of Usage that are added over ranks
 SUMS = (
     *("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed", "written"),
     *CASCADE,
 )
+# those of which the slowest, or fullest, rank's counts
 MAXIMA = (
     "seconds",
     "cpu_seconds",
@@ -36,17 +38,23 @@ MAXIMA = (
 
 def total_usage(judges: Iterable[Judge]) -> Usage:
     """Returns the sum of what these judges have done so far."""
-    return reduce(Usage.plus, (judge.usage for judge in judges), Usage())
+    total = Usage()
+    for judge in judges:
+        total = total.plus(judge.usage)
+    return total
 
 
 @dataclass(frozen=True, slots=True)
 class RankStep:
     """What a rank tells the others of a step.
 
-    judged: for each completion that this rank judged in the step, whether a judge failed on it.
-    scored: the same for the completions that TRL scores, equally many on every rank; dynamic
-    sampling judges more than these. marks: of the rows of these (ranks/groups.py). silent: for each
-    reward whether its judge answered nothing. usage: of the judges.
+    Args:
+        judged: for each completion that this rank judged in the step, whether a judge failed on it.
+        scored: the same for the completions that TRL scores, equally many on every rank; dynamic
+            sampling judges more than these.
+        marks: of the rows of these (ranks/groups.py).
+        silent: for each reward whether its judge answered nothing.
+        usage: of the judges.
     """
 
     judged: Sequence[bool]
@@ -58,10 +66,13 @@ class RankStep:
 
 @dataclass(frozen=True, slots=True)
 class GatheredStep:
-    """What all ranks told, in TRL's order.
+    """What all ranks told, in TRL's order: rank by rank.
 
-    failed: (B,), bool, `scored` of all ranks. marks: B numbers. silent: (ranks, rewards), bool.
-    metrics: by their full keys.
+    Args:
+        failed: (B,), bool, `scored` of all ranks.
+        marks: B numbers.
+        silent: (ranks, rewards), bool.
+        metrics: by their full keys.
     """
 
     failed: torch.Tensor
@@ -71,37 +82,55 @@ class GatheredStep:
 
 
 def gather_step(step: RankStep, device: torch.device | str) -> GatheredStep:
-    """Returns what all ranks tell of a step, from one collective."""
+    """Returns what all ranks tell of a step, from one collective.
+
+    Every rank must call it, with as many completions, marks and rewards as the others.
+    """
+    # one row of numbers for each rank, cut into its parts again afterwards
     used = [getattr(step.usage, name) for name in (*SUMS, *MAXIMA)]
-    numbers = [*step.scored, *step.marks, *step.silent, len(step.judged), sum(step.judged), *used]
+    counts_of_rank = [len(step.judged), sum(step.judged), *used]
+    numbers = [*step.scored, *step.marks, *step.silent, *counts_of_rank]
     ranks = gather(torch.tensor([numbers], dtype=torch.float32, device=device))
-    widths = [len(step.scored), len(step.marks), len(step.silent), 2 + len(used)]
+    widths = [len(step.scored), len(step.marks), len(step.silent), len(counts_of_rank)]
     scored, marks, silent, counts = ranks.split(widths, dim=1)
     return GatheredStep(
-        scored.bool().flatten(), marks.flatten().tolist(), silent.bool(), metrics_of(counts)
+        failed=scored.bool().flatten(),
+        marks=marks.flatten().tolist(),
+        silent=silent.bool(),
+        metrics=metrics_of(counts),
     )
 
 
 def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
-    """Returns the metrics from (ranks, 2 + SUMS + MAXIMA): completions judged, failures, SUMS,
+    """Returns the metrics of all ranks.
+
+    ranks: (ranks, 2 + SUMS + MAXIMA), of each rank the completions judged, the failures, SUMS and
     MAXIMA.
     """
     rows, sums, maxima = ranks.split([2, len(SUMS), len(MAXIMA)], dim=1)
     count, failed = rows.sum(dim=0).tolist()
-    values = dict(zip(SUMS, sums.sum(dim=0).tolist(), strict=True))
-    values |= zip(MAXIMA, maxima.amax(dim=0).tolist(), strict=True)
+    totals = sums.sum(dim=0).tolist()
+    largest = maxima.amax(dim=0).tolist()
+    values = dict(zip(SUMS, totals, strict=True))
+    values.update(zip(MAXIMA, largest, strict=True))
+    # those that are logged under another name, or only where there are any
     timeouts = values.pop("timeouts")
     peak = values.pop("peak_memory_bytes")
     written = values.pop("written")
-    student, teacher, audited, agreed, audits_failed = (values.pop(name) for name in CASCADE)
-    metrics = {"judge/failed_fraction": failed / count if count else math.nan}
+    student = values.pop("student")
+    teacher = values.pop("teacher")
+    audited = values.pop("audited")
+    agreed = values.pop("agreed")
+    audits_failed = values.pop("audits_failed")
+    failed_fraction = failed / count if count else math.nan
+    metrics = {"judge/failed_fraction": failed_fraction}
     for name, value in values.items():
         metrics[f"judge/{name}"] = value
     metrics["judge/timeout"] = timeouts
     metrics["judge/peak_memory_gb"] = peak / 1e9
     if written:
         metrics["judge/written"] = written
-    if student + teacher:
+    if student + teacher:  # a cascade was asked
         metrics["judge/teacher_share"] = teacher / (student + teacher)
     if audited:
         metrics["judge/audit_agreement"] = agreed / audited

@@ -47,7 +47,13 @@ Judged = dict[int, tuple[list[Sample], list[Verdict]]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The recorders, each one's samples, and the parts of these that are answers."""
+    """What the threads of a step read, and none changes.
+
+    Args:
+        recorders: of the trainer.
+        samples: of each recorder, this rank's rows.
+        parts: of each completion what is judged; None where all of it is.
+    """
 
     recorders: Sequence[Recorder]
     samples: Sequence[list[Sample]]
@@ -62,11 +68,23 @@ def judge_step(
     columns: Mapping[str, Sequence[Any]],
     parts: Sequence[Parts] | None = None,
 ) -> Usage:
-    """Have all recorders judge these completions, and return what that cost.
+    """Has all recorders judge these completions, and returns what that cost.
 
-    Raises ValueError as `Reward.__call__` does, before any judge is asked. After Ctrl-C, which
-    alone leaves later, a thread ends by itself, at its judge's deadline at the latest.
+    After Ctrl-C, which alone leaves later, a thread ends by itself, at its judge's deadline at the
+    latest.
+
+    Args:
+        recorders: their verdicts and samples are kept in them.
+        prompts: of this rank's completions.
+        completions: as TRL passes them, texts or lists of messages.
+        log_metric: TRL's, for the numbers of each verdict.
+        columns: of the rows, by name.
+        parts: of each completion what is judged; None where all of it is.
+
+    Raises:
+        ValueError: as `Reward.__call__` does, before any judge is asked.
     """
+    # read the rows, which may raise, before a thread runs
     rewards = []
     samples = []
     for recorder in recorders:
@@ -75,13 +93,16 @@ def judge_step(
     step = Step(recorders, samples, parts)
     judges = judges_of(rewards)
     before = total_usage(judges)
-    of_caller, *of_threads = by_thread(rewards)
-    under_way = [_start(step, numbers) for numbers in of_threads]
-    judged = _ask(step, of_caller)
+    # start the threads first, so that servers answer while this thread asks the judges here
+    by_threads = by_thread(rewards)
+    under_way = [_start(step, numbers) for numbers in by_threads[1:]]
+    judged = _ask(step, by_threads[0])
     for answers in under_way:
-        judged |= answers.result()
+        judged.update(answers.result())  # waits
+    # keep and log in the order of the recorders, whatever ended first
     for number, recorder in enumerate(recorders):
-        recorder.keep(*judged[number], log_metric)
+        samples_of_recorder, verdicts = judged[number]
+        recorder.keep(samples_of_recorder, verdicts, log_metric)
     return total_usage(judges).since(before)
 
 
@@ -107,24 +128,30 @@ def _is_elsewhere(reward: Reward) -> bool:
     """Whether this process only waits for the reward's verdicts."""
     if isinstance(reward, RemoteReward):
         return True
-    return bool(reward.judges) and all(judge.remote for judge in reward.judges)
+    if not reward.judges:  # it computes its scores itself
+        return False
+    return all(judge.remote for judge in reward.judges)
 
 
 def _sharing(rewards: Sequence[Reward]) -> list[list[int]]:
-    """Returns the numbers of the rewards in groups that share nothing that changes."""
+    """Returns the numbers of the rewards in groups that share nothing that changes.
+
+    Where A and B share one judge, and B and C another, all three are one group.
+    """
     spoiled = _spoiled_urls(rewards)
-    groups: list[tuple[set[Any], list[int]]] = []
+    groups: list[tuple[set[Any], list[int]]] = []  # marks of what changes, numbers of rewards
     for number, reward in enumerate(rewards):
-        shared = _changing(reward, spoiled)
+        marks = _changing(reward, spoiled)
         numbers = [number]
+        # this reward joins the groups it shares something with into one
         apart = []
-        for group in groups:
-            if shared.isdisjoint(group[0]):
-                apart.append(group)
+        for marks_of_group, numbers_of_group in groups:
+            if marks.isdisjoint(marks_of_group):
+                apart.append((marks_of_group, numbers_of_group))
             else:
-                shared |= group[0]
-                numbers += group[1]
-        groups = [*apart, (shared, numbers)]
+                marks |= marks_of_group
+                numbers += numbers_of_group
+        groups = [*apart, (marks, numbers)]
     return sorted(sorted(numbers) for _, numbers in groups)
 
 
@@ -136,6 +163,7 @@ def _changing(reward: Reward, spoiled: Collection[str]) -> set[Any]:
     marks: set[Any] = {id(reward)}
     for judge in _with_inner(reward.judges):
         marks.add(id(judge))
+        # two objects with one repr find each other's answers in the file
         if isinstance(judge, CachedJudge):
             marks.add((judge.store.path.resolve(), repr(judge)))
         if isinstance(judge, RemoteJudge) and judge.endpoint.url in spoiled:
@@ -150,6 +178,7 @@ def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
     exact = set()
     likeliest = set()
     for reward in rewards:
+        # this mode reads the likeliest tokens, as its published code does
         published = isinstance(reward, PoshReward) and reward.mode == "published"
         for judge in _with_inner(reward.judges):
             if isinstance(judge, ServerJudge) and not published:
@@ -160,7 +189,7 @@ def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
 
 
 def _with_inner(judges: Iterable[Judge]) -> Iterator[Judge]:
-    """Yields the judges, and those that they ask."""
+    """Yields the judges, and those that they ask: a cache's, a cascade's, a jury's."""
     for judge in judges:
         yield judge
         if isinstance(judge, OuterJudge):
@@ -168,7 +197,7 @@ def _with_inner(judges: Iterable[Judge]) -> Iterator[Judge]:
 
 
 def _start(step: Step, numbers: Sequence[int]) -> Future[Judged]:
-    """Asks in a thread.
+    """Asks in a thread, and returns at once what its answers will be.
 
     A daemon: the thread of an executor would keep a process from its end after Ctrl-C, until the
     deadline of a server that hangs.
@@ -179,6 +208,7 @@ def _start(step: Step, numbers: Sequence[int]) -> Future[Judged]:
 
 
 def _settle(answers: Future[Judged], step: Step, numbers: Sequence[int]) -> None:
+    """Asks, and puts the verdicts, or what was raised, into `answers`."""
     try:
         answers.set_result(_ask(step, numbers))
     except BaseException as error:  # the caller waits for the answers, whatever ends this thread
@@ -193,7 +223,7 @@ def _ask(step: Step, numbers: Sequence[int]) -> Judged:
     """
     judged: Judged = {}
     for together in _by_judge(step, numbers):
-        reward = step.recorders[together[0]].reward
+        reward = step.recorders[together[0]].reward  # all of these wake the same judges
         with awake(reward.judges_to_wake) as asleep:
             for number in together:
                 recorder = step.recorders[number]
@@ -210,6 +240,6 @@ def _by_judge(step: Step, numbers: Sequence[int]) -> list[list[int]]:
     for number in numbers:
         recorder = step.recorders[number]
         judges = recorder.reward.judges_to_wake
-        key = id(judges[0]) if judges else id(recorder)
-        groups.setdefault(key, []).append(number)
+        owner = judges[0] if judges else recorder
+        groups.setdefault(id(owner), []).append(number)
     return list(groups.values())

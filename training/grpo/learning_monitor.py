@@ -29,12 +29,15 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 log = logging.getLogger(__name__)
 
-IDLE = 5  # batches of completions, or steps if a step takes several batches
-# that must have equal rewards before that ends a run, since a small batch may have them by chance
+# idle batches of completions that end a run, or steps if a step takes several batches
+IDLE = 5
+# groups that must have equal rewards before that ends a run, since a small batch may have them by
+# chance
 GROUPS = 32
 TENSORS = 256  # of the trained weights that are looked at, at most
 EACH = 1024  # entries of each, at most
-# of an untrained policy to itself is 0; rounding in bfloat16 makes less than a hundredth of this
+# The KL of an untrained policy to itself is 0. Rounding in bfloat16 makes less than a hundredth of
+# this.
 LARGEST_KL = 0.01
 
 
@@ -42,8 +45,12 @@ LARGEST_KL = 0.01
 class BatchCounts:
     """Counts of the last batch of completions, over all ranks.
 
-    completions; kept: whose tokens count in the loss; rows: of these, with an advantage; tokens: of
-    these rows, with one; sampled: tokens of all completions.
+    Args:
+        completions: of the batch.
+        kept: completions whose tokens count in the loss.
+        rows: of these, those with a token that has an advantage.
+        tokens: of these rows, those that have one.
+        sampled: the tokens of all completions that count in the loss.
     """
 
     completions: int = 0
@@ -54,8 +61,15 @@ class BatchCounts:
 
 
 class LearningMonitor(TrainerCallback):
-    """stopped: why the run was ended, or "". batch: counts of the last one. idle: so many idle
-    batches end it.
+    """Counts in each step what was learnt, and ends a run that learns nothing.
+
+    Args:
+        trainer: a SpanGRPOTrainer.
+
+    Attributes:
+        stopped: why the run was ended, or "".
+        batch: counts of the last batch of completions.
+        idle: so many idle batches end the run.
     """
 
     def __init__(self, trainer: Any) -> None:
@@ -74,14 +88,17 @@ class LearningMonitor(TrainerCallback):
         self._idle_groups = 0
 
     def see(self, output: Mapping[str, torch.Tensor]) -> None:
-        """Counts a training batch. output: as TRL's `_generate_and_score_completions` returns it,
-        of this rank.
+        """Counts a training batch. Every rank must call it, for it sums over them.
+
+        output: as TRL's `_generate_and_score_completions` returns it, of this rank.
         """
         mask = output["completion_mask"].bool()
-        if "tool_mask" in output:
+        if "tool_mask" in output:  # what a tool returned was not sampled
             mask = mask & output["tool_mask"].bool()
+        # (B, 1) without span credit, (B, T) with it
         advantages = output["advantages"].reshape(len(mask), -1)
         moving = mask & (advantages != 0)
+        # in the order of BatchCounts
         counts = [
             torch.ones_like(mask[:, 0]).sum(),
             mask.any(1).sum(),
@@ -101,18 +118,24 @@ class LearningMonitor(TrainerCallback):
         self._before = sample_of(self.trainer.model.parameters())
         if state.global_step == 0 and state.is_world_process_zero:
             self._name_another_reference()
-        trained = [
-            parameter for parameter in self.trainer.model.parameters() if parameter.requires_grad
-        ]
-        gradients = [local(parameter.grad) for parameter in trained if parameter.grad is not None]
-        norms = [gradient.float().norm().to(args.device) for gradient in gradients]
+        # count the trained tensors whose gradient is not 0
+        trained = 0
+        norms = []
+        for parameter in self.trainer.model.parameters():
+            if not parameter.requires_grad:
+                continue
+            trained += 1
+            if parameter.grad is not None:
+                gradient = local(parameter.grad)
+                norms.append(gradient.float().norm().to(args.device))
         self._gradients = (0, 0)
-        if norms:
-            self._gradients = (int(torch.stack(norms).count_nonzero()), len(trained))
+        if norms:  # else they are sharded out of sight, or the loss reached nothing
+            self._gradients = (int(torch.stack(norms).count_nonzero()), trained)
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        # entries that moved, entries looked at, tensors with a gradient, trained tensors
         counts = torch.tensor([0, 0, *self._gradients], device=args.device)
         for parameter, then in self._before:
             now = sampled_entries(parameter)
@@ -122,20 +145,28 @@ class LearningMonitor(TrainerCallback):
         self._before = []
         moved, looked_at, with_gradient, trained = self._over_ranks(counts)
         batch = self.batch
-        shares = {"rows": (batch.rows, batch.completions), "tokens": (batch.tokens, batch.sampled)}
-        shares |= {"gradients": (with_gradient, trained), "moved": (moved, looked_at)}
+        shares = {
+            "rows": (batch.rows, batch.completions),
+            "tokens": (batch.tokens, batch.sampled),
+            "gradients": (with_gradient, trained),
+            "moved": (moved, looked_at),
+        }
         if self.trainer.recorders:  # without them the log is TRL's
             for name, (part, whole) in shares.items():
                 if whole:
                     self.trainer._metrics["train"][f"learning/{name}"].append(part / whole)
-        rows = sum(seen.rows for seen in self._open)
-        if rows and (moved or not looked_at) and (with_gradient or not trained):
+        # what is out of sight, looked_at or trained being 0, is not held against the step
+        rows = sum(open_batch.rows for open_batch in self._open)
+        any_moved = moved > 0 or looked_at == 0
+        any_gradient = with_gradient > 0 or trained == 0
+        if rows and any_moved and any_gradient:
             self._taught = True
         else:
             self._moved = self._moved or moved > 0
         self._idle_steps += 1
         passes = self.trainer._step - self._first_pass
         used_up = passes >= self.trainer.args.passes_per_batch
+        # a batch beyond the first is there only because those before it are used up
         if used_up or len(self._open) > 1:
             self._close(with_gradient, state, control)
             self._open = self._open[-1:]
@@ -143,8 +174,10 @@ class LearningMonitor(TrainerCallback):
             self._open = []
 
     def _close(self, with_gradient: int, state: TrainerState, control: TrainerControl) -> None:
-        """A batch is used up. Ends the run after too many that taught nothing."""
-        equal = self.batch.kept and not self.batch.rows
+        """Takes note that a batch is used up, and ends the run after too many that taught nothing.
+
+        with_gradient: trained tensors with a gradient in this step, over all ranks.
+        """
         self._idle_batches += 1
         if self._taught:
             self._taught = False
@@ -153,7 +186,11 @@ class LearningMonitor(TrainerCallback):
             self._idle_steps = 0
             self._idle_groups = 0
             return
-        if self._idle_batches < self.idle or (equal and self._idle_groups < GROUPS):
+        if self._idle_batches < self.idle:
+            return
+        # completions count, and none has an advantage: in few groups that may be chance
+        equal_rewards = self.batch.kept > 0 and self.batch.rows == 0
+        if equal_rewards and self._idle_groups < GROUPS:
             return
         how = "moved no weight"
         if self._moved:
@@ -167,10 +204,10 @@ class LearningMonitor(TrainerCallback):
 
     def _name_another_reference(self) -> None:
         """Warns where the KL before the first update says that the reference is another policy."""
-        if not self.trainer.beta:
+        if not self.trainer.beta:  # no reference
             return
         kl = fmean(self.trainer._metrics["train"]["kl"])
-        if not kl > LARGEST_KL:
+        if not kl > LARGEST_KL:  # NaN neither
             return
         reference = "the model without its adapter"
         if self.trainer.ref_model is not None:
@@ -185,11 +222,16 @@ class LearningMonitor(TrainerCallback):
         )
 
     def _over_ranks(self, counts: torch.Tensor) -> list[int]:
+        """Returns the sums over ranks. counts: (n,), of this rank."""
         sums = self.trainer.accelerator.reduce(counts.double(), reduction="sum")
         return [int(total) for total in sums.tolist()]
 
     def _cause(self, with_gradient: int) -> str:
-        """Returns the likeliest reason, and what to do."""
+        """Returns the likeliest reason, and what to do.
+
+        The reasons stand in the order of a step: completions, advantages, optimizer, gradients,
+        weights. The first that fits keeps all later ones from mattering.
+        """
         trainer = self.trainer
         batch = self.batch
         parameters = set()
@@ -239,8 +281,9 @@ def sample_of(
 ) -> list[tuple[torch.nn.Parameter, torch.Tensor]]:
     """Returns up to TENSORS trained tensors, each with copies of some of its entries."""
     trained = [parameter for parameter in parameters if parameter.requires_grad]
-    step = max(1, len(trained) // TENSORS)
-    return [(parameter, sampled_entries(parameter)) for parameter in trained[::step][:TENSORS]]
+    stride = max(1, len(trained) // TENSORS)  # evenly over the layers
+    chosen = trained[::stride][:TENSORS]
+    return [(parameter, sampled_entries(parameter)) for parameter in chosen]
 
 
 def sampled_entries(parameter: torch.nn.Parameter) -> torch.Tensor:
@@ -252,4 +295,7 @@ def sampled_entries(parameter: torch.nn.Parameter) -> torch.Tensor:
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
     """Returns this rank's part of a sharded tensor, any other as it is."""
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+    if isinstance(tensor, DTensor):
+        part: torch.Tensor = tensor.to_local()
+        return part
+    return tensor

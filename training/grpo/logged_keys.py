@@ -24,14 +24,22 @@ ALWAYS = "judge/failed_fraction"
 
 def moved_keys(values: Mapping[str, float], before: frozenset[str]) -> frozenset[str]:
     """Returns the keys that had another value than 0, in these values or before them."""
-    return before.union(key for key, value in values.items() if value != 0)
+    moved = set(before)
+    for key, value in values.items():
+        if value != 0:  # NaN too
+            moved.add(key)
+    return frozenset(moved)
 
 
 def is_left_out(key: str, moved: frozenset[str]) -> bool:
-    """Says whether a key is left out of the log. moved: of `moved_keys`."""
+    """Says whether a key is left out of the log. moved: the keys that `moved_keys` returns."""
     if key == ALWAYS or key in moved:
         return False
-    return key in COUNTS or any(part in SHARES for part in key.split("/")[1:])
+    if key in COUNTS:
+        return True
+    # "posh/unscored_fraction/no_reference": what follows the reward's name
+    _, *parts = key.split("/")
+    return any(part in SHARES for part in parts)
 
 
 def keys_of(history: Sequence[Mapping[str, float]]) -> frozenset[str]:
@@ -47,8 +55,9 @@ def leave_out(steps: MutableMapping[str, list[float]], moved: frozenset[str]) ->
 
     steps: of each key the values of the steps since the last line of the log.
     """
-    moved = moved_keys({key: sum(values) for key, values in steps.items()}, moved)
-    for key in list(steps):
+    sums = {key: sum(values) for key, values in steps.items()}
+    moved = moved_keys(sums, moved)
+    for key in list(steps):  # a copy, since keys are deleted
         if is_left_out(key, moved):
             del steps[key]
     return moved

@@ -40,18 +40,24 @@ def punish_overlong(
 ) -> Tensor:
     """Returns the rewards, (rows, R), after the punishment, in the form that TRL sums.
 
-    rewards: NaN for none. column: the one that has p. weights: (R,). size: of the punishment; None
-    follows each group. group: completions of a group, which are neighbours. by_itself: whether TRL
-    normalises each column before it sums them ("normalize_then_sum"). Then a punishment of .01
-    alone would move the policy as far as a metric does, so it is taken off each other column, and
-    its own is 0.
+    Args:
+        rewards: NaN for none.
+        column: the one that has p, from -1 to 0.
+        weights: (R,), of the columns.
+        size: of the punishment. None follows each group's own rewards.
+        group: completions of a group, which are neighbours.
+        by_itself: whether TRL normalises each column before it sums them ("normalize_then_sum").
+            Then a punishment of .01 alone would move the policy as far as a metric does, so it is
+            taken off each other column, and its own is 0.
     """
     if size is None and by_itself:
         return _from_each(rewards, column, weights, group)
     if size is None:
         return _from_sum(rewards, column, weights, group)
     if by_itself:
-        return _zero_column(rewards + size * rewards[:, [column]], rewards, column)
+        # of every column, so that each is normalised with its part of the punishment
+        punished = rewards + size * rewards[:, [column]]
+        return _zero_column(punished, rewards, column)
     return rewards  # the column's weight is the size
 
 
@@ -60,28 +66,36 @@ def below_group(rewards: Tensor, punishments: Tensor, group: int) -> Tensor:
 
     punishments: (rows,), p. A row whose reward is NaN is left out of its group and stays NaN.
     """
-    rows = rewards.reshape(-1, group)
+    rows = rewards.reshape(-1, group)  # (groups, group)
+    punishments = punishments.reshape(-1, group)
     absent = rows.isnan()
-    least = punishments.reshape(-1, group).masked_fill(absent, -math.inf).amax(1, keepdim=True)
-    share = least - punishments.reshape(-1, group)
+    # q: what a completion loses beyond the least punished one of its group
+    least = punishments.masked_fill(absent, -math.inf).amax(1, keepdim=True)
+    share = least - punishments
+    # the floor, below the group's lowest reward; torch has no minimum that skips NaN
     lowest = rows.masked_fill(absent, math.inf).amin(1, keepdim=True)
     highest = rows.masked_fill(absent, -math.inf).amax(1, keepdim=True)
-    variance = (rows - rows.nanmean(1, keepdim=True)).square().nanmean(1, keepdim=True)
+    deviations = rows - rows.nanmean(1, keepdim=True)
+    variance = deviations.square().nanmean(1, keepdim=True)
     close = highest - lowest < CLOSE_REWARDS
     step = torch.where(close, CLOSE_REWARDS, FLOOR_DEPTH * variance.sqrt())
-    return (rows + share * (lowest - step - rows)).reshape(-1)
+    floor = lowest - step
+    return (rows + share * (floor - rows)).reshape(-1)
 
 
 def _from_sum(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tensor:
-    """Puts into the column what the weighted sum of the others loses. A row that no other column
-    with a weight scores is NaN alone.
+    """Puts into the column what the weighted sum of the others loses, (rows, R). A row that no
+    other column with a weight scores is NaN in every column.
     """
     counts = weights != 0
     counts[column] = False
     other_rewards = rewards[:, counts]
+    # as TRL sums them: a reward that is not there adds nothing
     total = (other_rewards * weights[counts]).nansum(1)
     total = total.masked_fill(other_rewards.isnan().all(1), math.nan)
+    # without a reward of its own a row would be scored by its length alone
     punished = rewards.masked_fill(total.isnan().unsqueeze(1), math.nan)
+    # TRL adds this column to the others, and so arrives at the punished sum
     punished[:, column] = below_group(total, punished[:, column], group) - total
     return punished
 
@@ -94,12 +108,14 @@ def _from_each(rewards: Tensor, column: int, weights: Tensor, group: int) -> Ten
     for other, weight in enumerate(weights.tolist()):
         if other == column or weight == 0:
             continue
+        # turned round for a weight below 0, a high reward counts as a low one
         sign = math.copysign(1.0, weight)
-        punished[:, other] = sign * below_group(sign * rewards[:, other], rewards[:, column], group)
+        lowered = below_group(sign * rewards[:, other], rewards[:, column], group)
+        punished[:, other] = sign * lowered
     return _zero_column(punished, rewards, column)
 
 
 def _zero_column(punished: Tensor, rewards: Tensor, column: int) -> Tensor:
     """Sets the column to 0, but in rows that are left out, whose NaN stays."""
-    punished[:, column] = 0.0 * rewards[:, column]
+    punished[:, column] = 0.0 * rewards[:, column]  # NaN times 0 is NaN
     return punished

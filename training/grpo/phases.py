@@ -21,7 +21,14 @@ PHASES = ("push", "decode", "wake", "judge", "sleep", "logprobs")
 
 
 class Phases(TrainerCallback):
-    """Attributes: seconds: by phase, since the step began."""
+    """Measures the phases of a trainer's steps, and logs them at the end of each.
+
+    Args:
+        trainer: a SpanGRPOTrainer.
+
+    Attributes:
+        seconds: by phase, since the step began.
+    """
 
     def __init__(self, trainer: Any) -> None:
         self.seconds = dict.fromkeys(PHASES, 0.0)
@@ -29,6 +36,7 @@ class Phases(TrainerCallback):
         self._inner = 0.0  # seconds of the clocks inside the running one
         self._began = time.perf_counter()
         if trainer.use_vllm:
+            # TRL pushes the weights inside its own sampling, so that only a wrapper sees when
             generation = trainer.vllm_generation
             generation.sync_weights = self.clock("push")(generation.sync_weights)
 
@@ -41,17 +49,21 @@ class Phases(TrainerCallback):
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
         start = time.perf_counter()
-        outer = self._inner
+        outer = self._inner  # of the clocks beside this one, inside the clock around it
         self._inner = 0.0
         try:
             yield
         finally:
             seconds = time.perf_counter() - start
             self.seconds[phase] += seconds - self._inner
+            # to the clock around it, all of this one's time is an inner clock's
             self._inner = outer + seconds
 
     def move(self, phase: str, source: str, seconds: float) -> None:
-        """Counts `seconds` that `source` has as `phase`, for parts that are measured elsewhere."""
+        """Counts `seconds` of `source` as `phase`, for parts that are measured elsewhere.
+
+        Each judge, for example, counts how long waking it took.
+        """
         self.seconds[source] -= seconds
         self.seconds[phase] += seconds
 

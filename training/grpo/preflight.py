@@ -1,9 +1,9 @@
 """Preflight: do the model's processor, the data, the rewards and the settings fit together? Before
 the first step.
 
-    check_parts(args, rewards, functions, given)            # before anything is loaded
-    check_pictures(rewards, "train_dataset", dataset)       # that a judge can see what it is shown
-    check_policy(processor, dataset)                        # with the policy's processor
+    check_parts(args, rewards, functions, arguments)          # before anything is loaded
+    check_pictures(rewards, "train_dataset", dataset)         # that a judge can see them
+    check_policy(processor, dataset)                          # with the policy's processor
     check_rows(rewards, processor, "train_dataset", dataset)  # all rows, without their pictures
 
 Each raises ValueError, in one sentence that names what does not fit and what to do. What TRL itself
@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 ROWS = 1000  # that are read together
 PICTURED = 64  # likewise, with their pictures' bytes
 PICTURES = ("image", "images")
+# what TRL and the trainer log, by the part of a key before its first /
 LOGGED = (
     "reward",
     "reward_std",
@@ -56,9 +57,10 @@ def check_parts(
     """Raises ValueError for arguments that a SpanGRPOTrainer cannot train with, before anything is
     loaded.
 
-    rewards: those of the reward functions that are ours. functions: all of them. given:
-    GRPOTrainer's other arguments.
+    rewards: those of the reward functions that are ours. functions: all of them. arguments:
+    GRPOTrainer's other arguments, by name.
     """
+    # the reward functions: TRL would take a metric's name for that of a reward model
     for function in functions:
         named = isinstance(function, str) and function in METRICS
         if named or isinstance(function, type):
@@ -76,6 +78,7 @@ def check_parts(
         raise ValueError(
             f"rewards need different names, got {function_names}: pass name=... to one of them."
         )
+    # settings beside each other
     _check_deciding(args, functions)
     for name in ("tools", "environment_factory", "rollout_func"):
         if arguments.get(name) and args.dynamic_sampling:
@@ -93,10 +96,12 @@ def check_parts(
         raise ValueError(
             "several eval_dataset log one eval_reward, and the last would choose: give one of them."
         )
-    if args.remove_unused_columns and any(reward.columns or reward.one_of for reward in rewards):
+    reads_columns = any(reward.columns or reward.one_of for reward in rewards)
+    if args.remove_unused_columns and reads_columns:
         raise ValueError(
             "remove_unused_columns=True drops the columns that the rewards read: leave it out."
         )
+    # the data
     dataset = arguments.get("train_dataset")  # TRL itself refuses what is no dataset
     if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
         raise ValueError(
@@ -125,7 +130,7 @@ def _check_functions(
     own that TRL cannot call. options: GRPOTrainer's other arguments.
     """
     for sentence in lacking_packages(vars(args)).values():
-        raise ValueError(sentence)
+        raise ValueError(sentence)  # the first
     dataset = options.get("train_dataset")
     columns = None
     if isinstance(dataset, Dataset) and not is_lazy(dataset):
@@ -154,7 +159,7 @@ def _check_deciding(args: SpanGRPOConfig, functions: Sequence[Any]) -> None:
     """Raises ValueError for settings that need a Reward with a weight."""
     weights = args.reward_weights or [1.0] * len(functions)
     for function, weight in zip(functions, weights, strict=True):
-        if isinstance(function, Recorder) and weight:
+        if isinstance(function, Recorder) and weight:  # there is one
             return
     if args.span_coef:
         raise ValueError(
@@ -172,14 +177,16 @@ def _check_groups(args: SpanGRPOConfig, eval_dataset: Any) -> None:
     """Raises ValueError where a rank gets a part of a group, whose completions a reward compares.
 
     Each rank gets neighbours: in training the rows of per_device_train_batch_size x
-    steps_per_generation.
+    steps_per_generation. With 12 rows and groups of 8 the second group would be cut after 4.
     """
     if args.world_size == 1:
         return
     assert args.num_generations is not None  # TRL's __post_init__ sets these
     assert args.steps_per_generation is not None
-    rows = args.per_device_train_batch_size * args.steps_per_generation
-    sizes = [("per_device_train_batch_size x steps_per_generation", rows, args.num_generations)]
+    # of training and of evaluation: the setting, the rows of a rank, the completions of a group
+    train_rows = args.per_device_train_batch_size * args.steps_per_generation
+    train_setting = "per_device_train_batch_size x steps_per_generation"
+    sizes = [(train_setting, train_rows, args.num_generations)]
     if eval_dataset is not None:
         size = args.num_generations_eval or args.num_generations
         sizes.append(("per_device_eval_batch_size", args.per_device_eval_batch_size, size))
@@ -200,7 +207,7 @@ def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int)
         raise ValueError(
             "GRPO's loss is near 0 whatever was learnt: set metric_for_best_model='eval_reward'."
         )
-    first = chosen.partition("/")[0]
+    first = chosen.partition("/")[0]  # of "posh/f1" the reward's name
     if chosen and len(rewards) == functions:  # other functions may log what they like
         names = [reward.__name__ for reward in rewards]
         check_known("metric_for_best_model", [first], [*LOGGED, *names])
@@ -209,7 +216,7 @@ def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int)
 def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     """Raises ValueError for a needed column that the dataset lacks.
 
-    A stream without known columns passes.
+    A stream without known columns passes. part: the words that name the dataset.
     """
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
@@ -225,8 +232,9 @@ def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
 
 
 def is_lazy(dataset: Any) -> bool:
-    """Whether the columns are made as they are read (`set_transform`, but for a recipe's), and not
-    known before.
+    """Whether the columns are made as they are read (`set_transform`), and not known before.
+
+    The transform of a recipe's data only loads pictures, and so leaves the columns as they are.
     """
     if not isinstance(dataset, Dataset):
         return False
@@ -256,7 +264,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
     """
     columns: list[str] = []
     if isinstance(dataset, (Dataset, IterableDataset)) and not is_lazy(dataset):
-        columns = dataset.column_names or []
+        columns = dataset.column_names or []  # a stream may not know them
     if columns:
         check_prompt("train_dataset", columns)
     pictures = next((name for name in PICTURES if name in columns), None)
@@ -267,6 +275,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             f"remove {pictures!r}."
         )
     tokenizer = tokenizer_of(processing_class)
+    # span credit needs the places, and only `tokenizers` decodes id by id
     if isinstance(tokenizer, PreTrainedTokenizerBase) and not tokenizer.is_fast:
         raise ValueError(
             f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast "
@@ -298,7 +307,9 @@ def asks_in_messages(dataset: Any) -> bool:
     """
     if not isinstance(dataset, Dataset):
         return False
-    prompts = dataset if is_lazy(dataset) else dataset.select_columns("prompt")
+    prompts = dataset
+    if not is_lazy(dataset):
+        prompts = dataset.select_columns("prompt")  # without decoding the first row's pictures
     return isinstance(prompts[0]["prompt"], list)
 
 
@@ -308,11 +319,8 @@ def _check_saves(args: SpanGRPOConfig) -> None:
     """
     # save_steps below 1 is a fraction of the whole run
     passes_between_saves = args.save_steps * args.gradient_accumulation_steps
-    if (
-        args.save_strategy == "steps"
-        and args.save_steps >= 1
-        and passes_between_saves % args.passes_per_batch
-    ):
+    by_steps = args.save_strategy == "steps" and args.save_steps >= 1
+    if by_steps and passes_between_saves % args.passes_per_batch:
         log.warning(
             "save_steps=%s ends within the %d passes over a batch of completions "
             "(steps_per_generation %d x num_iterations %d): a run resumed there samples anew and "
@@ -330,6 +338,9 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
 
     Pictures are not decoded. A streamed or lazy dataset is not read ahead: its rows are checked as
     they come.
+
+    rewards: every row must be readable for each. processor: the policy's. part: the words that name
+    the dataset.
     """
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
@@ -337,13 +348,17 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
     if not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
     check_prompt(part, dataset.column_names)
+    picture_names = [name for name in dataset.column_names if name in PICTURES]
     names = [name for name in dataset.column_names if name not in PICTURES]
-    pictured = len(names) < len(dataset.column_names)
-    placeholder = vars(processor).get("image_token") if pictured else None
-    done = 0
+    placeholder = None
+    if picture_names:  # the processor writes its placeholder for each picture
+        placeholder = vars(processor).get("image_token")
+    done = 0  # rows of the batches before
     for batch in dataset.with_format(None).select_columns(names).iter(ROWS):
         prompts = batch.pop("prompt")
-        batch |= {name: [None] * len(prompts) for name in dataset.column_names if name in PICTURES}
+        # a reward may need the column of pictures, though not yet what is in it
+        for name in picture_names:
+            batch[name] = [None] * len(prompts)
         for number, prompt in enumerate(prompts, start=done + 1):
             fault = fault_of(prompt, placeholder)
             if fault:
@@ -351,7 +366,7 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
         for reward in rewards:
             try:
                 reward.read_samples(prompts, [""] * len(prompts), **batch)
-            except ValueError:
+            except ValueError:  # of the batch: which row is it?
                 _raise_for_row(reward, part, prompts, batch, done)
         done += len(prompts)
 
@@ -369,9 +384,10 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     if not blind or not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
     names = [name for name in dataset.column_names if name in READ]
-    if "prompt" not in names or not any(name in names for name in PICTURES):
+    has_pictures = any(name in names for name in PICTURES)
+    if "prompt" not in names or not has_pictures:
         return
-    done = 0
+    done = 0  # rows of the batches before
     for batch in _undecoded(dataset.select_columns(names)).iter(PICTURED):
         prompts = batch.pop("prompt")
         batch.setdefault("anchor", ["an answer"] * len(prompts))  # a win rate has it later
@@ -380,7 +396,7 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
                 samples = reward.read_samples(prompts, [""] * len(prompts), **batch)
             except ValueError:
                 _raise_for_row(reward, part, prompts, batch, done)
-                continue
+                continue  # each row alone can be read: no matter of pictures
             for number, sample in enumerate(samples, start=done + 1):
                 if reward.shows_pictures(sample):
                     raise ValueError(f"{part} row {number}: {unseeing(reward)}")
@@ -406,7 +422,7 @@ def _raise_for_row(
     before.
     """
     for number, prompt in enumerate(prompts):
-        row = {name: [values[number]] for name, values in columns.items()}
+        row = {name: [values[number]] for name, values in columns.items()}  # a batch of one
         try:
             reward.read_samples([prompt], [""], **row)
         except ValueError as error:
@@ -415,8 +431,9 @@ def _raise_for_row(
 
 
 def fault_of(prompt: Any, placeholder: str | None) -> str:
-    """Returns why a policy cannot complete the prompt, or "". placeholder: the processor's, of each
-    picture.
+    """Returns why a policy cannot complete the prompt, or "".
+
+    placeholder: what the processor writes for each picture, None for a row without pictures.
     """
     if isinstance(prompt, str):
         texts = [prompt]
@@ -444,9 +461,13 @@ def fault_of(prompt: Any, placeholder: str | None) -> str:
 
 
 def is_messages(prompt: Any) -> bool:
+    """Whether the prompt is a list of messages, each with a role."""
     if not isinstance(prompt, list):
         return False
-    return all(isinstance(message, Mapping) and "role" in message for message in prompt)
+    for message in prompt:
+        if not isinstance(message, Mapping) or "role" not in message:
+            return False
+    return True
 
 
 def pad_left(processor: Any) -> bool:

@@ -1,9 +1,9 @@
 """Policies that reason before they answer: only the answer is judged.
 
     parts = split_reasoning(tokenizer, ids, "</think>")  # ids as sampled, a tokenizers.Tokenizer
-    parts.text                                                # of all ids
-    verdict = on_completion(reward.assess([Sample(prompt, parts.answer)])[0], parts)
-    # spans on that whole text
+    parts.text                                           # of all ids
+    (verdict,) = reward.assess([Sample(prompt, parts.answer)])
+    verdict = on_completion(verdict, parts)              # its spans lie on parts.text
 
 The first end tag ends the reasoning, as in vLLM's reasoning parsers and TRL's response templates: a
 user is shown all that follows. (TRL's reasoning_accuracy_reward takes the last tag; then a policy
@@ -29,6 +29,7 @@ from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.text.markup import BLOCK
 from spanreward.rewards.text.shown import TURN_MARKS
 
+# what may open a reasoning: "<think>", "[PLAN]", "<|channel|>analysis"
 MARK = re.compile(r"\s*(<\|channel\|>\w+|<\|\w{3,}\|>|[<\[{◁【]\w{3,}[>\]}▷】])")
 GAP = "\n\n"  # between turns that are judged as one text
 # what follows is part of the answer
@@ -41,10 +42,13 @@ UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A completion's text and what is judged of it. finished: with the end tag.
+    """A completion's text and what is judged of it.
 
-    places: the characters [start, end) of what is judged, in order: the answer, or each of the
-    assistant's turns.
+    Args:
+        text: of all ids, without special tokens.
+        places: the characters [start, end) of what is judged, in order: the answer, or each of the
+            assistant's turns.
+        finished: whether the reasoning ended with its tag; True where no tag is looked for.
     """
 
     text: str
@@ -57,46 +61,61 @@ class Parts:
         return GAP.join(self.text[start:end] for start, end in self.places)
 
     def outer(self, at: int) -> int:
-        """Returns the place in the text of the answer's character `at`."""
+        """Returns the place in the text of the answer's character `at`.
+
+        Of the gap between two turns, which is not in the text, one character gets the end of the
+        turn before and the other the beginning of the next.
+        """
         for start, end in self.places:
-            if at <= end - start:
-                return start + max(at, 0)
-            at -= end - start + len(GAP)
+            length = end - start
+            if at <= length:
+                return start + max(at, 0)  # below 0 in the gap before this turn
+            at -= length + len(GAP)
         return len(self.text)
 
 
 def split_reasoning(
     tokenizer: Tokenizer, ids: Sequence[int], end: str, mask: Sequence[int] = ()
 ) -> Parts:
-    """Splits the ids' text after the last turn's first `end`, a tag such as "</think>". mask: 0 at
-    a tool's ids.
+    """Splits the ids' text after the last turn's first `end`, a tag such as "</think>".
+
+    ids: as sampled. mask: 0 at a tool's ids; empty where all were sampled. "<think>two
+    cups</think>A red cup." has the answer "A red cup.".
     """
-    others_tokens = [place for place, is_sampled in enumerate(mask, start=1) if not is_sampled]
-    turn = max(others_tokens, default=0)
+    # the last turn begins after the last id that a tool wrote
+    turn = 0
+    for place, is_sampled in enumerate(mask, start=1):
+        if not is_sampled:
+            turn = place
 
     def spelled(count: int) -> str:
         return tokenizer.decode(ids[turn:count], skip_special_tokens=False)
 
     text = tokenizer.decode(ids, skip_special_tokens=True)
     if end not in spelled(len(ids)):
+        # an empty answer at the end of the text
         return Parts(text, ((len(text), len(text)),), finished=False)
-    # tokens up to the tag's last
+    # the fewest ids that spell the tag: with more ids it stays, so that they are found by bisection
     count = bisect_left(range(len(ids)), True, key=lambda count: end in spelled(count))
     written = spelled(count)
-    # characters of the answer in the tag's last token
+    # the last of these may also hold the answer's first characters: ">A"
     beyond = len(written) - written.index(end) - len(end)
     start = len(tokenizer.decode(ids[:count], skip_special_tokens=True)) - beyond
     return Parts(text, ((start, len(text)),))
 
 
 def split_turns(tokenizer: Tokenizer, ids: Sequence[int], judged_turns: Sequence[str]) -> Parts:
-    """Finds in the text of the sampled ids what is judged of it, `said`: the assistant's last
-    message, or all of its messages in order, without the reasoning that the tokenizer's
-    response_template takes out.
+    """Finds in the text of the sampled ids what is judged of it.
+
+    judged_turns: the texts of the assistant's last message, or of all of its messages in order,
+    without the reasoning that the tokenizer's response_template takes out.
     """
     text = tokenizer.decode(ids, skip_special_tokens=True)
-    turns = [turn for turn in judged_turns if turn] or [""]
+    turns = [turn for turn in judged_turns if turn]
+    if not turns:  # nothing was answered: the empty text at the end is judged
+        turns = [""]
     places: list[tuple[int, int]] = []
+    # from the last turn back, so that a turn that is also a word of another is found where it was
     before = len(text)
     for turn in reversed(turns):
         before = text.rfind(turn, 0, before)
@@ -111,26 +130,32 @@ def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequ
     """Returns the mark, such as "[PLAN]", that opens most completions and is read as part of the
     answer, "" if none.
 
+    A reasoning that nothing takes out would be judged as if it were the answer.
+
     parts: as split_turns makes them.
     """
     counts: Counter[str] = Counter()
     for ids_of_row, part in zip(ids, parts, strict=True):
         answer = part.answer.lstrip()
         starts_later = part.places[0][0] > 0
+        # a mark that is known, or not part of what is judged, does no harm
         if starts_later or not answer or TURN_MARKS.match(answer):
             continue
-        match = MARK.match(tokenizer.decode(ids_of_row[:16], skip_special_tokens=False))
+        # a mark is short, so that not all ids need be decoded
+        beginning = tokenizer.decode(ids_of_row[:16], skip_special_tokens=False)
+        match = MARK.match(beginning)
         if match:
             counts[match[1]] += 1
     for mark, count in counts.items():
-        if 2 * count > len(ids) and not SHOWN.fullmatch(mark):
+        if 2 * count > len(ids) and not SHOWN.fullmatch(mark):  # at most one opens more than half
             return mark
     return ""
 
 
 def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
-    """Returns the ids' text without control tokens; with an `end`, what follows it. tokenizer:
-    transformers'.
+    """Returns the ids' text without control tokens; with an `end`, what follows it, "" without it.
+
+    tokenizer: one of transformers.
     """
     if end is None:
         return str(tokenizer.decode(ids, skip_special_tokens=True))
@@ -141,6 +166,7 @@ def on_completion(verdict: Verdict, parts: Parts) -> Verdict:
     """Returns the answer's verdict with its spans, and what was not read of it, moved to their
     place in the whole completion.
     """
+    # an end is moved with the last character before it: the end itself may lie in another turn
     spans = []
     for span in verdict.spans:
         start = parts.outer(span.start)

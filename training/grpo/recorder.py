@@ -1,8 +1,8 @@
 """Recorder: a Reward for TRL that keeps what its judges found.
 
     reward = Recorder(PoshReward(judge))  # for callbacks that look at what was judged
+    # TRL calls the reward, and the call judges
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward])], ...)
-    # a call judges
 
 SpanGRPOTrainer lets all recorders of a step judge together (judge_step.py), and TRL call
 afterwards.
@@ -41,11 +41,14 @@ class Recorder:
 
     A call judges. After `judge` or `keep`, the next call only returns the scores found there.
 
+    Args:
+        reward: the metric that is asked.
+        tool_pictures: whether the judge also sees the pictures that tools return in a completion's
+            messages.
+
     Attributes:
         samples: this rank's samples of the last batch.
         verdicts: their verdicts.
-        tool_pictures: whether the judge also sees the pictures that tools return in a completion's
-            messages.
         advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock
             TRL.
         token_advantages: what each token received, by the index of a completion that ended by
@@ -80,12 +83,19 @@ class Recorder:
         /,
         **columns: Any,
     ) -> None:
-        """Judge these completions and keep samples and verdicts. All are ERROR when the judge is
-        `asleep`.
+        """Judges these completions, and keeps samples and verdicts.
 
-        asleep: "", or why it cannot be woken (`awake`). parts: of completions that are more than an
-        answer. The answers are judged; the samples and spans that are kept refer to the whole
-        completions. Raises ValueError as `Reward.__call__` does.
+        Args:
+            prompts: of the completions.
+            completions: as TRL passes them, texts or lists of messages.
+            asleep: "", or why the judge cannot be woken (`awake`). Then all verdicts are ERROR.
+            log_metric: TRL's, for the numbers of the verdicts.
+            parts: of completions that are more than an answer. The answers are judged; the samples
+                and spans that are kept refer to the whole completions.
+            columns: of the rows.
+
+        Raises:
+            ValueError: as `Reward.__call__` does.
         """
         samples = self.read(prompts, completions, columns)
         self.reward.check_groups(samples)
@@ -99,10 +109,11 @@ class Recorder:
         samples = self.reward.read_samples(prompts, completions, **columns)
         if not self.tool_pictures:
             return samples
-        return [
-            replace(sample, images=sample.images + tools_pictures(completion))
-            for sample, completion in zip(samples, completions, strict=True)
-        ]
+        with_pictures = []
+        for sample, completion in zip(samples, completions, strict=True):
+            images = sample.images + tools_pictures(completion)  # the row's own first
+            with_pictures.append(replace(sample, images=images))
+        return with_pictures
 
     def ask(
         self, samples: list[Sample], asleep: str, parts: Sequence[Parts] | None
@@ -111,32 +122,38 @@ class Recorder:
 
         It keeps nothing, so that a thread may ask.
         """
+        # the judge reads the answers, and what is kept are the whole completions
         answers = samples
         if parts is not None:
             pairs = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in pairs]
             samples = [replace(sample, completion=part.text) for sample, part in pairs]
-        failed = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
         # a run that hangs does not say where
         waiting = Timer(LONG, log.warning, (WAITING, self.__name__, LONG))
         waiting.daemon = True
         waiting.start()
         try:
-            verdicts = failed if asleep else self.reward.judge_samples(answers)
+            if asleep:
+                verdicts = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
+            else:
+                verdicts = self.reward.judge_samples(answers)
         finally:
             waiting.cancel()
         if parts is not None:
-            verdicts = [
-                on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)
-            ]
+            judged = zip(verdicts, parts, strict=True)
+            verdicts = [on_completion(verdict, part) for verdict, part in judged]
         return samples, verdicts
 
     def keep(
         self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None
     ) -> None:
-        """Take these as the batch's, so that the next call returns their scores without judging."""
+        """Takes these as the batch's, so that the next call returns their scores without judging.
+
+        Logs the verdicts' numbers, each under the reward's name.
+        """
         self.samples = samples
         self.verdicts = verdicts
+        # of the batch before: the trainer fills them in again (`receive`)
         self.advantages = None
         self.token_advantages = {}
         self.paid = []
@@ -153,7 +170,7 @@ class Recorder:
         token_advantages: dict[int, Received],
         paid: Sequence[Paid],
     ) -> None:
-        """Keep what the trainer made of this batch: see the attributes of these names."""
+        """Keeps what the trainer made of this batch: see the attributes of these names."""
         self.advantages = advantages
         self.token_advantages = token_advantages
         self.paid = paid
@@ -167,14 +184,18 @@ class Recorder:
         log_extra: LogExtra | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """TRL's contract, as `Reward.__call__`."""
-        if not self._judged:
+        """Returns the completions' scores, None for no score, as `Reward.__call__` does for TRL.
+
+        Raises ValueError as that does.
+        """
+        if not self._judged:  # in a stock trainer, which has not judged them before
             with awake(self.reward.judges_to_wake) as asleep:
                 self.judge(prompts, completions, asleep, log_metric, **columns)
             self.reward.name_many_failures(self.verdicts)
         self._judged = False
         if log_extra is not None:
-            log_extra(f"{self.__name__}/spans", list(map(feedback, self.samples, self.verdicts)))
+            words = list(map(feedback, self.samples, self.verdicts))  # for people, in TRL's table
+            log_extra(f"{self.__name__}/spans", words)
         for watcher in self.watchers:
             watcher(self, log_metric)
         return [verdict.score for verdict in self.verdicts]
@@ -190,9 +211,10 @@ def advantages_by_token(
     received: dict[int, Received] = {}
     for row, places in offsets.items():
         values = advantages[row].tolist()  # as long as the longest completion
-        received[row] = [
-            (start, end, value) for (start, end), value in zip(places, values, strict=False)
-        ]
+        triples = []
+        for (start, end), value in zip(places, values, strict=False):
+            triples.append((start, end, value))
+        received[row] = triples
     return received
 
 
@@ -203,13 +225,17 @@ def rewards_by_function(rewards: torch.Tensor, weights: Mapping[str, float]) -> 
     """
     paid: list[Paid] = []
     for values in rewards.tolist():
-        by_function = zip(weights.items(), values, strict=True)
-        paid.append({name: (value, weight) for (name, weight), value in by_function})
+        by_function = {}
+        for (name, weight), value in zip(weights.items(), values, strict=True):
+            by_function[name] = (value, weight)
+        paid.append(by_function)
     return paid
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
-    """Returns for each completion whether a judge failed on it, for any reward that decides."""
+    """Returns for each of this rank's completions whether a judge failed on it, for any reward that
+    decides. rows: how many completions they are.
+    """
     failed = [False] * rows
     for recorder in recorders:
         if not recorder.decides:
@@ -222,7 +248,7 @@ def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
 
 @contextmanager
 def awake(judges: Iterable[Judge]) -> Iterator[str]:
-    """Hold `with judge:` open for all judges. Yields why one cannot be woken, "" when all are
+    """Holds `with judge:` open for all judges. Yields why one cannot be woken, "" when all are
     awake.
 
     An Exception does not leave, since the other ranks would wait for this one. Ctrl-C is no
@@ -240,6 +266,7 @@ def awake(judges: Iterable[Judge]) -> Iterator[str]:
     try:
         yield asleep
     finally:
+        # a judge that could not be woken is not put to sleep, and the last woken goes first
         for judge in reversed(woken):
             try:
                 judge.__exit__(*sys.exc_info())

@@ -25,9 +25,11 @@ STD_FLOOR = 1e-4  # what TRL adds to a group's standard deviation
 
 
 def add_centred(advantages: Array, credit: Array, mask: Array, coefficient: float) -> Array:
-    """A_i + c (z - mean of z over the row's tokens).
+    """Returns A_i + c (z - mean of z over the row's tokens), (B, T) (docs/credit.md, step 3).
 
-    A row keeps its sum: the scalar alone says whether it was good.
+    A row keeps its mean: the scalar alone says whether it was good.
+
+    advantages: (B,). credit: (B, T), z. mask: (B, T), the sampled tokens. coefficient: c.
     """
     return advantages[:, None] + coefficient * centred(credit, mask)
 
@@ -37,13 +39,14 @@ def centred(values: Array, mask: Array) -> Array:
     rows without tokens.
     """
     masked = values * mask
-    mean = masked.sum(1) / mask.sum(1).clip(1)
+    mean = masked.sum(1) / mask.sum(1).clip(1)  # 0 in a row without tokens
     return (masked - mean[:, None]) * mask
 
 
 def credit_moments(credit: Array, covered: Array) -> tuple[Array, Array, Array]:
-    """Returns (sum, sum of squares, count) of the covered tokens' credit, each without dimensions,
-    to be summed over ranks.
+    """Returns (sum, sum of squares, count) of the covered tokens' credit, each without dimensions.
+
+    Sums can be added over ranks, whereas standard deviations cannot.
     """
     values = credit[covered]
     return values.sum(), (values * values).sum(), covered.sum()
@@ -52,9 +55,11 @@ def credit_moments(credit: Array, covered: Array) -> tuple[Array, Array, Array]:
 def credit_std(moments: Iterable[float]) -> float:
     """Returns the population standard deviation for summed `credit_moments`, plus STD_FLOOR."""
     total, squares, count = moments
-    if count == 0:
+    if count == 0:  # no span in the whole batch
         return STD_FLOOR
-    return max((squares / count - (total / count) ** 2), 0.0) ** 0.5 + STD_FLOOR
+    variance = squares / count - (total / count) ** 2
+    # equal values may have one just below 0, by rounding
+    return max(variance, 0.0) ** 0.5 + STD_FLOOR
 
 
 def scale_credit(credit: Array, covered: Array, std: float) -> Array:

@@ -106,8 +106,11 @@ class SpanGRPOTrainer(ResumingTrainer):
     """TRL's GRPOTrainer with token-level advantages from spans.
 
     Takes GRPOTrainer's arguments, in its order. `args` is a SpanGRPOConfig; a GRPOConfig leaves our
-    settings at their defaults, with spans off. Raises ValueError for rewards, data and settings
-    that do not fit together, and for a TRL that lacks what contract.py lists.
+    settings at their defaults, with spans off.
+
+    Raises:
+        ValueError: for rewards, data and settings that do not fit together, and for a TRL that
+            lacks what contract.py lists.
     """
 
     args: SpanGRPOConfig
@@ -125,6 +128,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         functions = recorded(reward_funcs, args.tool_pictures)
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]
+        # before TRL loads anything
         check_loss(args.span_coef)
         check_parts(args, rewards, functions, options)
         warn_of_idle(args)
@@ -135,29 +139,31 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._moved: frozenset[str] = frozenset()  # logged_keys.py
         # the rewards that say something of a completion beside its length
         self._scoring = len(functions)
-        longest, overlong = args.max_completion_length, args.soft_overlong_cache
-        if overlong is not None:
+        longest, cache = args.max_completion_length, args.soft_overlong_cache
+        if cache is not None:
             assert longest is not None  # SpanGRPOConfig sees to it
             weights = args.reward_weights or [1.0] * len(functions)
-            args = copy.copy(args)
             size = 1.0 if args.soft_overlong_size is None else args.soft_overlong_size
+            args = copy.copy(args)  # the user's own keeps its weights
             args.reward_weights = [*weights, size]
-            functions.append(get_soft_overlong_punishment(longest, overlong))
+            functions.append(get_soft_overlong_punishment(longest, cache))
         args.claimed = True
         super().__init__(model, functions or None, args, **options)
         check_contract(self)
         check_trained(self.model)
-        for part in ("train_dataset", "eval_dataset"):
-            check_same_rows(part, getattr(self, part))
-        # what functions pay is kept by name
+        datasets = {"train_dataset": self.train_dataset, "eval_dataset": self.eval_dataset}
+        for part, dataset in datasets.items():
+            check_same_rows(part, dataset)
+        # what functions give is kept by name, so that two of one name would be mixed
         self.reward_func_names = distinct(self.reward_func_names)
+        # these write the prompts themselves, whatever the rows hold
         writes_prompts = options.get("rollout_func") or options.get("environment_factory")
         self.endless: EndlessTurn | None = None
         if not writes_prompts:
             check_policy(self.processing_class, self.train_dataset)
             self.endless = self._endless_turn()
-            for part in ("train_dataset", "eval_dataset"):
-                check_rows(rewards, self.processing_class, part, getattr(self, part))
+            for part, dataset in datasets.items():
+                check_rows(rewards, self.processing_class, part, dataset)
         if pad_left(self.processing_class):
             log.warning(
                 "the processor pads on the right, and is set to the left: load it with "
@@ -187,7 +193,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._usage = Usage()  # of the judges in this step
         self._silence = SilentJudges(len(self.recorders))
         self._has_judges = any(reward.judges for reward in rewards)
-        self._mark = ""  # that opens most completions, once it was named
+        self._mark = ""  # the mark that opens most completions, once a warning has named it
 
     def _endless_turn(self) -> EndlessTurn | None:
         """Warns of a chat template whose turns do not end generation, and returns how they end."""
@@ -214,6 +220,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         else:
             self._batch = Batch(inputs, self._marks_of(inputs))
         output = super()._generate_and_score_completions(self._batch.rows)
+        # before span credit: callbacks get a completion's advantage and its tokens'
         scalars = output["advantages"].tolist()
         if self.args.span_coef > 0:
             self.span_credit.add(output, self._batch)
@@ -229,7 +236,8 @@ class SpanGRPOTrainer(ResumingTrainer):
     # 1. Dynamic sampling.
 
     def _draft_batch(self, sampling: DynamicSampling, inputs: list[dict[str, Any]]) -> Batch:
-        """Return the batch to train on. What TRL counts and logs for the drafts is dropped."""
+        """Returns the batch to train on. What TRL counts and logs for the drafts is dropped."""
+        # else the log's means would be those of drafts and of the batch together
         metrics = self._metrics
         tokens_seen = self.state.num_input_tokens_seen
         self._metrics = {mode: defaultdict(list) for mode in metrics}
@@ -247,18 +255,18 @@ class SpanGRPOTrainer(ResumingTrainer):
         return Batch(rows, self._marks_of(rows), drafted=drafted)
 
     def _draft(self, rows: list[dict[str, Any]]) -> list[list[Rollout]]:
-        """Complete and judge these rows of this rank. Returns the groups of all ranks."""
+        """Completes and judges these rows of this rank. Returns the groups of all ranks."""
         batch = Batch(rows, self._marks_of(rows), drafting=True)
         self._batch = batch
         super()._generate_and_score_completions(rows)
         weights = self._weights()
         drafted = []
-        for row, sample in enumerate(self.recorders[0].samples):
+        for row, sample in enumerate(self.recorders[0].samples):  # all have the same texts
             logprobs = None if batch.logprobs is None else batch.logprobs[row]
             verdicts = {recorder.__name__: recorder.verdicts[row] for recorder in self.recorders}
             reward = reward_of(verdicts, weights)
             drafted.append(Rollout(batch.ids[row], logprobs, sample.completion, verdicts, reward))
-        rollouts = gather_object(drafted)
+        rollouts = gather_object(drafted)  # rank by rank, so that a group's are neighbours
         size = self.num_generations
         return [rollouts[first : first + size] for first in range(0, len(rollouts), size)]
 
@@ -273,10 +281,8 @@ class SpanGRPOTrainer(ResumingTrainer):
                 batch.ids, batch.logprobs = super()._generate_single_turn(*args, **kwargs)
         else:
             batch.ids = [rollout.ids for rollout in batch.drafted]
-            logprobs = [
-                rollout.logprobs for rollout in batch.drafted if rollout.logprobs is not None
-            ]
-            batch.logprobs = logprobs or None
+            logprobs = [draft.logprobs for draft in batch.drafted if draft.logprobs is not None]
+            batch.logprobs = logprobs or None  # a sampler gives them for all or for none
         return batch.ids, batch.logprobs
 
     def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
@@ -288,14 +294,14 @@ class SpanGRPOTrainer(ResumingTrainer):
             batch.pictured = take_out(ids, self._picture_tokens, pad, masks)
         if self.args.reasoning_end is not None:
             batch.parts = self._split_reasoning(ids, masks, self.args.reasoning_end)
-        elif self.recorders:
+        elif self.recorders:  # without them nothing is judged
             batch.parts = self._split_turns(ids, completions)
         return output
 
     def _split_reasoning(
         self, ids: list[list[int]], masks: list[list[int]] | None, end: str
     ) -> list[Parts]:
-        """Log too how many completions never end their reasoning. masks: 0 at a tool's ids."""
+        """Logs too how many completions never end their reasoning. masks: 0 at a tool's ids."""
         tokenizer = self._tokenizer.backend_tokenizer
         parts = []
         for row, ids_of_row in enumerate(ids):
@@ -335,13 +341,10 @@ class SpanGRPOTrainer(ResumingTrainer):
         logits_to_keep: int,
         **kwargs: Any,
     ) -> Any:
-        if self._batch.drafting:
-            return (
-                torch.zeros((len(input_ids), logits_to_keep), device=input_ids.device),
-                None,
-                None,
-            )
-        # the loss's are training
+        if self._batch.drafting:  # a draft's are thrown away, so they need no forward pass
+            zeros = torch.zeros((len(input_ids), logits_to_keep), device=input_ids.device)
+            return zeros, None, None
+        # with gradients they are the loss's, whose time counts as training
         with nullcontext() if torch.is_grad_enabled() else self.phases.clock("logprobs"):
             return super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, **kwargs
@@ -369,10 +372,10 @@ class SpanGRPOTrainer(ResumingTrainer):
         else:
             self._recall(batch.drafted, prompts, completions, columns)
         batch.failed = failed_rows(self.recorders, len(prompts))
-        step = gather_step(
-            RankStep(self._judged, batch.failed, batch.marks, self._silence.silent, self._usage),
-            self.accelerator.device,
-        )
+        silent = self._silence.silent
+        rank_step = RankStep(self._judged, batch.failed, batch.marks, silent, self._usage)
+        step = gather_step(rank_step, self.accelerator.device)
+        # from here on all ranks know the same, and so stop together
         self._check_groups(step.marks)
         metrics = self._mode_metrics()
         for name, value in step.metrics.items():
@@ -393,15 +396,10 @@ class SpanGRPOTrainer(ResumingTrainer):
     def _judge(
         self, prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
     ) -> None:
-        """Have the recorders judge. Counts what that cost, and the rows on which a judge failed."""
+        """Has the recorders judge. Counts what that cost, and the rows on which a judge failed."""
         with self.phases.clock("judge"):
             usage = judge_step(
-                self.recorders,
-                prompts,
-                completions,
-                self._log_metric,
-                columns,
-                self._batch.parts,
+                self.recorders, prompts, completions, self._log_metric, columns, self._batch.parts
             )
         self.phases.move("wake", "judge", usage.wake_seconds)
         self.phases.move("sleep", "judge", usage.sleep_seconds)
@@ -418,21 +416,20 @@ class SpanGRPOTrainer(ResumingTrainer):
         completions: list[Any],
         columns: dict[str, list[Any]],
     ) -> None:
-        """Give every recorder the verdicts that it found when the batch was drafted."""
+        """Gives every recorder the verdicts that it found when the batch was drafted."""
         for recorder in self.recorders:
-            samples = recorder.reward.read_samples(prompts, completions, **columns)
-            samples = [
-                replace(sample, completion=rollout.text)
-                for sample, rollout in zip(samples, drafted, strict=True)
-            ]
+            read = recorder.reward.read_samples(prompts, completions, **columns)
+            samples = []
+            for sample, rollout in zip(read, drafted, strict=True):
+                samples.append(replace(sample, completion=rollout.text))
             verdicts = [rollout.verdicts[recorder.__name__] for rollout in drafted]
             recorder.keep(samples, verdicts, self._log_metric)
 
     def _usable(self, rewards: torch.Tensor, failed: torch.Tensor | None = None) -> torch.Tensor:
         """Returns the rewards, (rows of all ranks, R), punished.
 
-        A failed row, or one above LARGEST, or one that no reward with a weight scores, has NaN
-        alone.
+        A failed row, one above LARGEST_NUMBER, and one that no reward with a weight scores have NaN
+        for every reward.
         """
         counted = rewards[:, self.reward_weights.to(rewards.device) != 0]
         unusable = (counted.abs() > LARGEST_NUMBER).any(dim=1)
@@ -454,7 +451,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         return rewards
 
     def _of_this_rank(self, rows: torch.Tensor) -> torch.Tensor:
-        """Returns this rank's of the rows of all ranks, which have equally many."""
+        """Returns this rank's of the rows of all ranks, each of which has equally many."""
         count = len(rows) // self.accelerator.num_processes
         first = count * self.accelerator.process_index
         return rows[first : first + count]
@@ -514,7 +511,7 @@ class SpanGRPOTrainer(ResumingTrainer):
 
     def _drop_unusable(self, advantages: torch.Tensor) -> None:
         """Sets the advantages, (B,) or (B, T), to 0 in rows with one that is not finite, a reward
-        above LARGEST, or a picture's token.
+        above LARGEST_NUMBER, or a picture's token.
 
         Logs the fraction of such rows. Raises JudgeFailure, on all ranks or none, above
         max_failed_fraction.
@@ -594,7 +591,8 @@ def recorded(reward_funcs: Any, tool_pictures: bool) -> list[Any]:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Returns the names, with its place added to one that came before."""
-    return [
-        f"{name}_{place}" if name in names[:place] else name for place, name in enumerate(names)
-    ]
+    """Returns the names, with its place added to one that came before: a, a is a, a_1."""
+    unique = []
+    for place, name in enumerate(names):
+        unique.append(f"{name}_{place}" if name in names[:place] else name)
+    return unique

@@ -25,27 +25,31 @@ STALLED = ("timed out", "timeout")
 
 @contextmanager
 def named_lost_rank() -> Iterator[None]:
-    """Raises RecipeError for an error that another rank's end or silence caused."""
+    """Raises RecipeError for an error that another rank's end or silence caused.
+
+    Any other error leaves as it is.
+    """
     try:
         yield
     except Exception as error:
         words = words_of_lost_rank(error)
         if not words or not dist.is_initialized():
             raise
-        raise RecipeError(
-            lost_rank_sentence(words, dist.get_rank(), dist.get_world_size())
-        ) from error
+        sentence = lost_rank_sentence(words, dist.get_rank(), dist.get_world_size())
+        raise RecipeError(sentence) from error
 
 
 def words_of_lost_rank(error: BaseException) -> str:
     """Returns what torch says of another rank in the error, or in one that it came from; else
     "".
     """
+    # a library may have raised its own error from torch's
     cause: BaseException | None = error
     while cause is not None:
         words = str(cause)
         if isinstance(cause, (dist.DistNetworkError, dist.DistStoreError)):
             return words
+        # NCCL's, before RuntimeError, of which it is a kind
         if isinstance(cause, dist.DistBackendError):
             if any(part in words.lower() for part in NCCL):
                 return words

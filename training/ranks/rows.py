@@ -38,21 +38,24 @@ def check_same_rows(part: str, dataset: Any) -> None:
     """
     if PartialState().num_processes == 1:
         return
-    if isinstance(dataset, Mapping):
+    if isinstance(dataset, Mapping):  # several, by name
         for name, split in dataset.items():
             check_same_rows(f"{part}[{name!r}]", split)
     if not isinstance(dataset, Dataset):
         return
+    # compare one fingerprint a rank, of all of its rows
     marks = list(row_marks(dataset))
-    whole = hashlib.blake2b(b"".join(marks)).digest()
+    all_marks = b"".join(marks)
+    whole = hashlib.blake2b(all_marks).digest()
     fingerprints = gather_object([(len(marks), whole)])
     ranks = differing_ranks(fingerprints)
     if not ranks:
         return
+    # they differ, and every rank knows it: look for the first row that does
     lengths = [length for length, _ in fingerprints]
     if differing_ranks(lengths):
         raise ValueError(sentence_of_lengths(part, lengths))
-    marks_of_ranks = gather_object([b"".join(marks)])
+    marks_of_ranks = gather_object([all_marks])
     row = first_difference(marks_of_ranks[0], marks_of_ranks[ranks[0]])
     values = gather_object([texts_of_row(dataset, row)])
     raise ValueError(sentence_of_row(part, row, ranks, values[0], values[ranks[0]]))
@@ -65,11 +68,11 @@ def row_marks(dataset: Dataset) -> Iterator[bytes]:
     a transform would make of a row is not asked for.
     """
     size = BATCH_ROWS
-    table = dataset.with_format("arrow")
+    table = dataset.with_format("arrow")  # as stored: nothing is decoded or transformed
     if any(holds_pictures(column.type) for column in table[:0].columns):
         size = PICTURED_BATCH_ROWS
     for batch in table.iter(size):
-        names = sorted(batch.column_names)
+        names = sorted(batch.column_names)  # the ranks' columns may have another order
         columns = []
         for name in names:
             columns.append(plain_values(batch[name]))
@@ -82,7 +85,9 @@ def holds_pictures(kind: pa.DataType) -> bool:
     """Whether a column of arrow holds a picture a row, or a list of them, as `datasets` stores
     them.
     """
-    return is_picture(kind) or (pa.types.is_list(kind) and is_picture(kind.value_type))
+    if pa.types.is_list(kind):
+        return is_picture(kind.value_type)
+    return is_picture(kind)
 
 
 def is_picture(kind: pa.DataType) -> bool:
@@ -99,11 +104,13 @@ def plain_values(column: pa.ChunkedArray) -> list[Any]:
         return pictures_by_name(column.combine_chunks())
     if not holds_pictures(kind):
         return list(column.to_pylist())
+    # lists of pictures: name all of them at once, and deal them out to the rows again
     lists = column.combine_chunks()
     pictures = iter(pictures_by_name(lists.flatten()))
     values = []
     for count in pc.list_value_length(lists).to_pylist():
-        values.append((count, list(islice(pictures, count or 0))))
+        pictures_of_row = list(islice(pictures, count or 0))  # None: the row has no list
+        values.append((count, pictures_of_row))
     return values
 
 
@@ -112,14 +119,19 @@ def pictures_by_name(pictures: pa.StructArray) -> list[tuple[str, int | None]]:
     many bytes of it are in memory.
     """
     paths = pc.struct_field(pictures, "path")
-    sizes = pc.binary_length(pc.struct_field(pictures, "bytes")).to_pylist()
-    names = map(basename, pc.fill_null(paths, "").to_pylist())
+    stored = pc.struct_field(pictures, "bytes")
+    sizes = pc.binary_length(stored).to_pylist()
+    names = [basename(path) for path in pc.fill_null(paths, "").to_pylist()]
     return list(zip(names, sizes, strict=True))
 
 
 def differing_ranks(fingerprints: Sequence[Any]) -> list[int]:
     """Returns the ranks whose fingerprint is not rank 0's."""
-    return [rank for rank, mark in enumerate(fingerprints) if mark != fingerprints[0]]
+    ranks = []
+    for rank, fingerprint in enumerate(fingerprints):
+        if fingerprint != fingerprints[0]:
+            ranks.append(rank)
+    return ranks
 
 
 def first_difference(marks: bytes, beside: bytes) -> int:
@@ -137,7 +149,7 @@ def texts_of_row(dataset: Dataset, row: int) -> dict[str, str]:
     batch = dataset.with_format("arrow")[row : row + 1]
     texts = {"prompt": "missing"}
     for name in sorted(batch.column_names):
-        (value,) = plain_values(batch[name])
+        (value,) = plain_values(batch[name])  # of the one row
         texts[name] = repr(value)
     return texts
 
@@ -158,7 +170,7 @@ def sentence_of_row(
     """Returns what is said of the first row that differs. ranks: whose rows are not rank 0's.
     first, second: the row's texts on rank 0 and on the first of these.
     """
-    for column in {**first, **second}:
+    for column in {**first, **second}:  # the prompt first
         text = first.get(column, "missing")
         second_text = second.get(column, "missing")
         if text != second_text:

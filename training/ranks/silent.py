@@ -22,13 +22,19 @@ class SilentJudges:
     A step counts where a judge failed on a row of the rank and answered for none. Rows about which
     it need not be asked, empty or not applicable ones, are no answers and no failures.
 
-    reasons: by reward, the note of this rank's first failure in the step.
+    Args:
+        rewards: how many there are.
+
+    Attributes:
+        reasons: by reward, the note of this rank's first failure in the step, None without one.
     """
 
     def __init__(self, rewards: int) -> None:
-        self._answered = [False] * rewards
+        self._answered = [False] * rewards  # in this step, by this rank's judge
         self.reasons: list[str | None] = [None] * rewards
-        self._steps: torch.Tensor | None = None  # (ranks, rewards)
+        # (ranks, rewards), how many steps in a row; None before the first step, when the ranks are
+        # not known yet
+        self._steps: torch.Tensor | None = None
 
     def begin(self) -> None:
         """A step begins."""
@@ -36,7 +42,7 @@ class SilentJudges:
         self.reasons = [None] * len(self.reasons)
 
     def add(self, reward: int, verdicts: Sequence[Verdict]) -> None:
-        """Takes verdicts of this rank. reward: its number."""
+        """Takes verdicts of this rank. reward: the number of the one that gave them."""
         for verdict in verdicts:
             if verdict.status is Status.OK:
                 self._answered[reward] = True
@@ -46,8 +52,11 @@ class SilentJudges:
     @property
     def silent(self) -> list[bool]:
         """For each reward whether its judge answered nothing in this step, on this rank."""
-        pairs = zip(self.reasons, self._answered, strict=True)
-        return [reason is not None and not answered for reason, answered in pairs]
+        silent = []
+        for reason, answered in zip(self.reasons, self._answered, strict=True):
+            failed = reason is not None
+            silent.append(failed and not answered)
+        return silent
 
     def lasting(self, silent: torch.Tensor) -> tuple[int, int] | None:
         """Counts a step, and returns the first rank and reward that were silent in
@@ -55,9 +64,10 @@ class SilentJudges:
 
         silent: (ranks, rewards), bool, `silent` of every rank.
         """
-        before = torch.zeros_like(silent, dtype=torch.long) if self._steps is None else self._steps
-        self._steps = torch.where(silent, before + 1, 0)
-        lasting = (self._steps >= MAX_SILENT_STEPS).nonzero().tolist()
+        if self._steps is None:
+            self._steps = torch.zeros_like(silent, dtype=torch.long)
+        self._steps = torch.where(silent, self._steps + 1, 0)  # one answer begins anew
+        lasting = (self._steps >= MAX_SILENT_STEPS).nonzero().tolist()  # by rank, then by reward
         if not lasting:
             return None
         rank, reward = lasting[0]

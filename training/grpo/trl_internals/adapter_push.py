@@ -12,7 +12,7 @@ ZeRO-3 and FSDP keep TRL's way. There the merged weights are gathered copies, wh
 after the push.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -25,8 +25,9 @@ BASE_LAYER = ".base_layer"
 
 
 def keep_base(trainer: Any) -> None:
-    """Makes a GRPOTrainer with vLLM and an adapter on whole weights push with
-    `merged_parameters`.
+    """Makes a GRPOTrainer with vLLM and an adapter on whole weights push with `merged_parameters`.
+
+    Any other trainer stays as it is.
     """
     whole = not (trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled())
     if trainer.use_vllm and isinstance(trainer.model, PeftModel) and whole:
@@ -41,20 +42,22 @@ def merged_parameters(generation: Any) -> Iterator[tuple[str, torch.Tensor]]:
     generation: TRL's VLLMGeneration, whose model is a PeftModel with whole weights on this rank.
     """
     model: PeftModel = generation.model
-    layers = {
-        name: layer for name, layer in model.named_modules() if isinstance(layer, BaseTunerLayer)
-    }
+    layers = {}  # those that an adapter is on, by name
+    for name, module in model.named_modules():
+        if isinstance(module, BaseTunerLayer):
+            layers[name] = module
     merged: dict[str, torch.Tensor] = {}  # of the layer that is being read
     for name, parameter in model.named_parameters():
         plain = name.removeprefix("base_model.model.").replace(BASE_LAYER, "")
+        # the adapter's own weights, which are merged, and those that modules_to_save has copied
         if model.prefix in plain or "original_module" in plain:
             continue
+        # "...q_proj.base_layer.weight" is a weight of the layer "...q_proj"
         owner = name.rpartition(f"{BASE_LAYER}.")[0]
         if owner in layers and name not in merged:
-            merged = {
-                f"{owner}{BASE_LAYER}.{key}": value
-                for key, value in _merged_layer(layers[owner]).items()
-            }
+            merged = {}  # the layer before is dropped
+            for key, value in _merged_layer(layers[owner]).items():
+                merged[f"{owner}{BASE_LAYER}.{key}"] = value
         plain = generation._fix_param_name_to_vllm(
             plain, extra_prefixes=["modules_to_save.default."]
         )
@@ -67,10 +70,16 @@ def _merged_layer(layer: BaseTunerLayer) -> dict[str, torch.Tensor]:
     base as it was.
     """
     base = dict(layer.get_base_layer().named_parameters())
-    unmerged = {name: parameter.detach().clone() for name, parameter in base.items()}
+    unmerged = _copies_of(base)
     layer.merge()
-    merged = {name: parameter.detach().clone() for name, parameter in base.items()}
+    merged = _copies_of(base)
     layer.unmerge()
+    # unmerge subtracts what merge added, and rounds: the copies are exact
     for name, parameter in base.items():
         parameter.copy_(unmerged[name])
     return merged
+
+
+def _copies_of(parameters: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Returns copies of the values that the parameters have now, by name."""
+    return {name: parameter.detach().clone() for name, parameter in parameters.items()}

@@ -50,6 +50,7 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (Trainer, "_get_output_dir"): ("trial",),
     (Trainer, "_run_epoch"): (),
 }
+# of a trainer that is built
 ATTRIBUTES = (
     "_metrics",
     "_step",
@@ -85,14 +86,20 @@ def check_loss(span_coef: float) -> None:
 
 
 def check_contract(trainer: Any) -> None:
-    """Warns of a method whose first parameters differ. trainer: as GRPOTrainer's constructor leaves
-    it.
+    """Warns of a method whose first parameters differ.
 
     Raises ValueError for a method or attribute that is gone.
+
+    trainer: as GRPOTrainer's constructor leaves it.
     """
     installed = f"TRL {version('trl')} with transformers {version('transformers')}"
-    gone = [f"{owner.__name__}.{name}" for owner, name in METHODS if not hasattr(owner, name)]
-    gone += [f"GRPOTrainer.{name}" for name in ATTRIBUTES if not hasattr(trainer, name)]
+    gone = []
+    for owner, name in METHODS:
+        if not hasattr(owner, name):
+            gone.append(f"{owner.__name__}.{name}")
+    for name in ATTRIBUTES:
+        if not hasattr(trainer, name):
+            gone.append(f"GRPOTrainer.{name}")
     if gone:
         raise ValueError(
             f"SpanGRPOTrainer needs {', '.join(gone)}, which {installed} lacks: pip install "
@@ -100,8 +107,8 @@ def check_contract(trainer: Any) -> None:
             "which work here too."
         )
     for (owner, name), expected in METHODS.items():
-        # without `self`
-        names = list(inspect.signature(getattr(owner, name)).parameters)[1:]
+        signature = inspect.signature(getattr(owner, name))
+        names = list(signature.parameters)[1:]  # without `self`
         parameters = tuple(names[: len(expected)])
         if parameters != expected:
             log.warning(

@@ -1,9 +1,9 @@
 """Tokens that stand for pictures: a policy that writes one would end its run, since a model counts
 them.
 
-tokens = picture_tokens(model.config)
-suppress(trainer, tokens)                           # they are not sampled
-rows = take_out(ids, tokens, pad_token_id)  # one that comes anyway costs its row, not the run
+    tokens = picture_tokens(model.config)
+    suppress(trainer, tokens)                   # they are not sampled
+    rows = take_out(ids, tokens, pad_token_id)  # one that comes anyway costs its row, not the run
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,19 @@ from typing import Any
 
 from transformers import PretrainedConfig
 
+# of the tokens in a model's config
 NAMES = ("image_token_id", "image_token_index", "video_token_id")
 NEVER = -100.0  # the lowest that vLLM adds to a logit
 
 
 def picture_tokens(config: PretrainedConfig) -> set[int]:
     """Returns the tokens that stand for pictures and films in a model's input."""
-    ids = {config.to_dict().get(name) for name in NAMES}
-    return {token for token in ids if token is not None}
+    settings = config.to_dict()
+    tokens = set()
+    for name in NAMES:
+        if settings.get(name) is not None:
+            tokens.add(settings[name])
+    return tokens
 
 
 def suppress(trainer: Any, tokens: set[int]) -> None:
@@ -27,9 +32,10 @@ def suppress(trainer: Any, tokens: set[int]) -> None:
     TRL does so for transformers and image_token_id.
     """
     if trainer.use_vllm:
+        # what a user has set for a token stays
         kwargs = trainer.vllm_generation.generation_kwargs
         bias = dict.fromkeys(tokens, NEVER)
-        bias |= kwargs.get("logit_bias") or {}
+        bias.update(kwargs.get("logit_bias") or {})
         kwargs["logit_bias"] = bias
     elif tokens:
         suppressed = trainer.generation_kwargs.get("suppress_tokens") or ()
@@ -41,20 +47,26 @@ def suppress(trainer: Any, tokens: set[int]) -> None:
 def take_out(
     ids: list[list[int]], tokens: set[int], pad: int, masks: Sequence[Sequence[int]] | None = None
 ) -> list[int]:
-    """Replaces each picture's token that was sampled, and returns the completions that had one.
-    masks: 0 where a token comes from a tool, which may return pictures; None where all were
-    sampled.
+    """Replaces each picture's token that was sampled, and returns the numbers of the completions
+    that had one.
+
+    ids: of each completion; they are changed in place. pad: what stands for such a token. masks: 0
+    where a token comes from a tool, which may return pictures; None where all were sampled.
     """
     rows = []
-    for row, of_row in enumerate(ids):
-        if tokens.isdisjoint(of_row):
+    for row, ids_of_row in enumerate(ids):
+        if tokens.isdisjoint(ids_of_row):  # nearly every row
             continue
-        sampled = masks[row] if masks else [1] * len(of_row)
-        clean = [
-            pad if token in tokens and is_sampled else token
-            for token, is_sampled in zip(of_row, sampled, strict=True)
-        ]
-        if clean != of_row:
+        sampled: Sequence[int] = [1] * len(ids_of_row)
+        if masks:
+            sampled = masks[row]
+        clean = []
+        for token, is_sampled in zip(ids_of_row, sampled, strict=True):
+            if token in tokens and is_sampled:
+                clean.append(pad)
+            else:
+                clean.append(token)
+        if clean != ids_of_row:
             ids[row] = clean
             rows.append(row)
     return rows

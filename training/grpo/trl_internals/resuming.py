@@ -49,12 +49,12 @@ class CheckpointWeights(Trainer):
 
     def _save_rng_state(self, output_dir: str) -> None:
         super()._save_rng_state(output_dir)
-        self.accelerator.wait_for_everyone()
+        self.accelerator.wait_for_everyone()  # before rank 0 marks the checkpoint as whole
 
     def _run_epoch(self, *arguments: Any, **settings: Any) -> None:
         if self.state.global_step < self.state.max_steps:
             super()._run_epoch(*arguments, **settings)
-        else:
+        else:  # resumed from the last step's checkpoint
             max_steps = self.state.max_steps
             log.warning(
                 "the run had made its %d steps: no more is made, and its policy is saved.",
@@ -63,16 +63,16 @@ class CheckpointWeights(Trainer):
             self.control.should_training_stop = True
 
     def _reads_itself(self) -> bool:
-        """False for an adapter's weights and for those sharded over ranks, which keep the names of
-        the memory.
+        """Whether the weights are read here. An adapter's, and those sharded over ranks, keep the
+        names of the memory, and Trainer reads them.
         """
-        return isinstance(self.model, PreTrainedModel) and not (
-            self.is_deepspeed_enabled or self.is_fsdp_enabled
-        )
+        if self.is_deepspeed_enabled or self.is_fsdp_enabled:
+            return False
+        return isinstance(self.model, PreTrainedModel)
 
 
 def load_weights(model: Any, folder: str) -> None:
-    """Give the model the weights that `save_pretrained` wrote.
+    """Gives the model the weights that `save_pretrained` wrote into the folder.
 
     Raises OSError where there are none.
     """
@@ -95,16 +95,20 @@ class ResumingTrainer(CheckpointWeights, GRPOTrainer):
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is None:
             return
-        for _ in range(int(self.state.epoch or 0)):
+        # Order: shuffle once for each pass over the data that was made before
+        epoch = self.state.epoch or 0
+        for _ in range(int(epoch)):
             if self._order is not None:
                 next(iter(self._order))  # shuffles for one epoch
-        if isinstance(self.train_dataset, IterableDataset) and (self.state.epoch or 0) > 1:
+        # Streams
+        if isinstance(self.train_dataset, IterableDataset) and epoch > 1:
             log.warning(
                 "%s was saved in a later pass over the streamed training data, whose place is not "
                 "known: the run asks other prompts than the uninterrupted one. Load the data "
                 "whole, or make the stream endless (dataset.repeat(None)).",
                 checkpoint,
             )
+        # Phase: the passes that were made, in place of TRL's 0
         self._step = self.state.global_step * self.args.gradient_accumulation_steps
         if self._step % self.args.passes_per_batch:
             log.warning(
