@@ -31,11 +31,7 @@ METRICS: dict[str, type[Reward]] = {
 }
 
 
-def build_reward(
-    metric: str,
-    judge: Judge | None,
-    options: dict[str, Any],
-) -> Reward:
+def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> Reward:
     """Returns the metric with this judge and these options.
 
     metric: one of METRICS, `remote`, or FILE.py:NAME (custom_file.py). NAME is a class, which gets

@@ -269,11 +269,7 @@ def _other_rows(
     return ValueError(f"{output} holds the verdicts of other rows ({reason}): {REMEDY}")
 
 
-def _drop_others(
-    places: PlaceNumbers,
-    rows: Sequence[InputRow],
-    lines: Sequence[Line],
-) -> bool:
+def _drop_others(places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]) -> bool:
     """Writes -1 for the place of a line that is no verdict on its row. Returns whether all others
     have their rows' ids.
     """
@@ -373,11 +369,7 @@ def _is_verdict_on(sample: Sample | str, line: Line) -> bool:
     return max(ends, default=0) <= len(sample.completion)
 
 
-def _check_columns(
-    reward: Reward,
-    rows: Sequence[InputRow],
-    source: object,
-) -> None:
+def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:
     """Raises ValueError if the reward needs a column that no row has."""
     held = set[str]()
     for row in rows:
@@ -425,11 +417,7 @@ def _in_chunks(
         yield chunk
 
 
-def _judged(
-    reward: Reward,
-    rows: Sequence[InputRow],
-    numbers: PlaceNumbers,
-) -> Judged:
+def _judged(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> Judged:
     """Returns the rows of these numbers with their verdicts."""
     places = numbers.tolist()
     chunk = [rows[place] for place in places]

@@ -65,22 +65,14 @@ def alike(name: str, names: Iterable[str]) -> list[str]:
     return [in_small_letters[letters] for letters in nearest]
 
 
-def check_known(
-    kind: str,
-    names: Iterable[str],
-    valid: Collection[str],
-) -> None:
+def check_known(kind: str, names: Iterable[str], valid: Collection[str]) -> None:
     """Raises ValueError for the first of the names that is not a valid one."""
     for name in names:
         if name not in valid:
             raise ValueError(unknown(kind, name, valid))
 
 
-def check_choice(
-    option: str,
-    value: object,
-    valid: Sequence[str | None],
-) -> None:
+def check_choice(option: str, value: object, valid: Sequence[str | None]) -> None:
     """Raises ValueError if the option's value is not a valid one. valid: two values or more."""
     if value in valid:
         return

@@ -100,12 +100,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not is_nan(value)
 
 
-def texts_of(
-    listed: list[Any],
-    column: str,
-    kind: str,
-    value: Any,
-) -> tuple[str, ...]:
+def texts_of(listed: list[Any], column: str, kind: str, value: Any) -> tuple[str, ...]:
     """Returns the texts that are not blank. kind: what the column holds, for the error. value: the
     column's, as it is written. Raises ValueError where an entry is no text.
     """
@@ -114,11 +109,7 @@ def texts_of(
     return tuple(text for text in listed if text.strip())
 
 
-def entries(
-    value: Any,
-    column: str,
-    kinds: tuple[type, ...] = (str,),
-) -> list[Any]:
+def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[Any]:
     """Returns a list's entries, those of a list of such kinds within a string, or the one value; []
     for None and NaN.
 

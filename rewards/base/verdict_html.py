@@ -84,11 +84,7 @@ def level(score: float) -> int:
     return int(score * (len(SHADES) - 1) + 0.5)
 
 
-def segments(
-    text: str,
-    spans: Sequence[Any],
-    unread: Sequence[Any] = (),
-) -> list[Segment]:
+def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> list[Segment]:
     """Cuts `text` wherever a Span or what was not read begins or ends; the joined pieces are `text`
     again.
 

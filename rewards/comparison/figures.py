@@ -18,22 +18,14 @@ def typeset(text: str) -> str:
     return text.replace("-", MINUS)
 
 
-def number(
-    value: float | None,
-    digits: int = 3,
-    sign: str = "",
-) -> str:
+def number(value: float | None, digits: int = 3, sign: str = "") -> str:
     """Returns the value with so many decimals. sign: "+" writes the sign of positive values too."""
     if value is None or math.isnan(value):
         return NONE
     return f"{value:{sign}.{digits}f}"
 
 
-def interval(
-    low: float | None,
-    high: float | None,
-    digits: int = 3,
-) -> str:
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     """Returns both bounds in brackets; NONE where one of them is missing."""
     lower = number(low, digits)
     upper = number(high, digits)

@@ -208,12 +208,7 @@ def regress(
     return rate, Interval(low, high)
 
 
-def derivatives(
-    x: Array,
-    won: Array,
-    weights: Array,
-    coefficients: Array,
-) -> tuple[Array, Array]:
+def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tuple[Array, Array]:
     """Returns, per pair, the gradient (pairs, k) and negative Hessian (pairs, k, k) of the weighted
     log-likelihood.
 

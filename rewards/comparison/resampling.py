@@ -34,11 +34,7 @@ class Interval:
     high: float
 
 
-def drawn_places(
-    count: int,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> Iterator[NDArray[np.int64]]:
+def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDArray[np.int64]]:
     """Yields `draws` rows of bootstrap indices into `count` units, in arrays of shape (at most
     CHUNK, count). The same seed gives the same rows.
     """

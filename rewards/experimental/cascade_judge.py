@@ -136,11 +136,7 @@ class CascadeJudge(OuterJudge):
         self._counted = self._counted.plus(Usage(**counts))
 
 
-def agree(
-    first: Rating,
-    second: Rating,
-    scale: Sequence[str],
-) -> bool:
+def agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
     """Whether both means, or neither, lie above a scale of numbers' middle; else whether the
     likeliest are equal.
     """

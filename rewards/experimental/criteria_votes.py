@@ -21,12 +21,7 @@ SCALE = ("A", "B", "C", "D")
 OUTCOMES = {"won": 1, "undecided": 0, "lost": -1}  # by the part of the verdict that counts it
 
 
-def cost_of_vote(
-    prompts: Texts,
-    pair: Texts,
-    text: str,
-    criteria: tuple[str, ...],
-) -> Cost:
+def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ...]) -> Cost:
     """Returns the cost of one completion: two questions, which differ in the order of the texts."""
     question = ask_vote(prompts, pair, Shown(""), text, text, criteria)
     read = 2 * tokens_in(question.messages[0]["content"])

@@ -194,12 +194,7 @@ class EncoderJudge(Judge):
         return [supports(windows_of_pair) for windows_of_pair in windows_by_pair]
 
     @torch.inference_mode()
-    def _classify(
-        self,
-        tokenizer: Any,
-        model: Any,
-        batch: Sequence[Window],
-    ) -> None:
+    def _classify(self, tokenizer: Any, model: Any, batch: Sequence[Window]) -> None:
         """Sets `right` of the windows, from one call of the model."""
         inputs = [window.inputs for window in batch]
         padded = tokenizer.pad(inputs, return_tensors="pt").to(model.device)
@@ -222,11 +217,7 @@ class EncoderJudge(Judge):
         return texts
 
 
-def _rate_phrase(
-    probe: PresenceProbe,
-    tokens: Tokens,
-    scale: Sequence[str],
-) -> Rating:
+def _rate_phrase(probe: PresenceProbe, tokens: Tokens, scale: Sequence[str]) -> Rating:
     """Returns a rating with the mean probability of the phrase's tokens on the scale's last entry,
     and the rest on its first. A phrase without a place is rated as its whole text.
     """
@@ -347,12 +338,7 @@ def windows(
     return cut
 
 
-def _pieces(
-    target: str,
-    tokens: Sequence[tuple[int, int]],
-    length: int,
-    overlap: int,
-) -> list[str]:
+def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int) -> list[str]:
     """Returns the target in pieces of `length` tokens that overlap. tokens: the characters of
     each.
     """
@@ -369,12 +355,7 @@ def _pieces(
     return pieces
 
 
-def fewest_tokens(
-    text: int,
-    target: int,
-    token_budget: int,
-    overlap: int,
-) -> tuple[int, int]:
+def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tuple[int, int]:
     """Returns the lengths of the parts of a text and of a target whose windows have the fewest
     tokens in all.
 

@@ -51,11 +51,7 @@ def is_custom(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
 
 
-def custom_part(
-    name: str,
-    base: type,
-    options: Mapping[str, Any],
-) -> Any:
+def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
     """Returns the class of FILE.py:NAME, or the object of that name that is a `base` already.
 
     The file's path is relative to the working folder; it runs once per process. Raises ValueError
@@ -86,12 +82,7 @@ def custom_function(name: str) -> Callable[..., Any]:
     return function
 
 
-def _named_part(
-    name: str,
-    fits: Callable[[Any], bool],
-    what: str,
-    cure: str,
-) -> Any:
+def _named_part(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
     """Returns what FILE.py:NAME names.
 
     fits: whether a value is of the right kind. what: that kind, with {} for the name. cure: what to

@@ -36,11 +36,7 @@ class Earlier:
         marks, ids: a number for each line's fingerprint and id (`mark_number`), in order.
     """
 
-    def __init__(
-        self,
-        lines: Iterable[EarlierLine],
-        failed: Container[str],
-    ) -> None:
+    def __init__(self, lines: Iterable[EarlierLine], failed: Container[str]) -> None:
         # arrays, because lists of Python's own numbers take several times as much
         marks = array("Q")
         ids = array("Q")
@@ -83,20 +79,13 @@ class Earlier:
         places[met] = scored[places[met]]
         return places
 
-    def knows(
-        self,
-        marks: Numbers,
-        ids: Numbers,
-    ) -> npt.NDArray[np.bool_]:
+    def knows(self, marks: Numbers, ids: Numbers) -> npt.NDArray[np.bool_]:
         """Returns of each row whether a line, with or without a score, has its mark or its id."""
         fingerprints = np.concatenate((self.marks, self.ids))
         return np.isin(marks, fingerprints) | np.isin(ids, fingerprints)
 
 
-def by_fingerprint(
-    lines: Sequence[EarlierLine],
-    marks: Iterable[str],
-) -> dict[int, EarlierLine]:
+def by_fingerprint(lines: Sequence[EarlierLine], marks: Iterable[str]) -> dict[int, EarlierLine]:
     """Returns the rows' lines, by the row's number; equal rows have one each. marks: the
     fingerprints of the rows.
     """

@@ -45,10 +45,7 @@ class JsonAndBytes:
         text = content[LENGTH_BYTES:text_end].decode("utf-8", "surrogatepass")
         return self._decoder.decode(text)
 
-    def _place_of(
-        self,
-        part: Any,
-    ) -> dict[str, list[int]]:
+    def _place_of(self, part: Any) -> dict[str, list[int]]:
         """Appends bytes behind the JSON, and returns what stands for them in it. The encoder asks
         for all that it cannot write itself.
         """

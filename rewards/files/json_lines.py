@@ -10,10 +10,7 @@ from typing import Any
 BOM = b"\xef\xbb\xbf"  # some editors begin a file with it
 
 
-def encodable(
-    row: dict[str, Any],
-    where: str,
-) -> dict[str, Any]:
+def encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
     """Returns the row.
 
     Raises ValueError for half a character, "\\ud800", which can be neither stored nor judged.

@@ -24,10 +24,7 @@ from spanreward.rewards.files.on_disk import Lines
 REMEDY = "choose another output, or --overwrite to start anew."
 
 
-def check_apart(
-    outputs: Iterable[Path | None],
-    inputs: Iterable[Path | None],
-) -> None:
+def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Raises ValueError for an output that is also an input or another output, by whatever path or
     link.
     """
@@ -103,11 +100,7 @@ def resumed_lines(
         yield file, lines
 
 
-def settle_settings(
-    beside: Path,
-    settings: Mapping[str, Any],
-    path: Path | None,
-) -> None:
+def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None) -> None:
     """Writes what decides an output to a file beside it. Raises ValueError where the output is
     there already, at `path`, and that file says otherwise or is missing.
     """
@@ -134,11 +127,7 @@ def settle_settings(
         raise ValueError(f"{path} was made with {had}, and you ask for {new_values}: {REMEDY}")
 
 
-def check_json(
-    path: Path | None,
-    like: Mapping[str, Any],
-    overwrite: bool,
-) -> None:
+def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:
     """Raises ValueError where --json names a file that does not hold earlier numbers of the same
     command and settings. like: what those hold; None is any value.
     """

@@ -47,10 +47,7 @@ def fill(template: str, **values: str) -> str:
     return "".join(pieces)
 
 
-def places(
-    template: str,
-    **values: str,
-) -> dict[str, tuple[int, int]]:
+def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
     """Returns the characters [start, end) where `fill` puts each value, at its last place if it has
     several.
     """
@@ -94,10 +91,7 @@ class Wording(BaseModel):
         return data
 
 
-def takes(
-    *needed: Set[str],
-    free: Set[str] = frozenset(),
-) -> AfterValidator:
+def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
     """Returns pydantic's check that a template has one of these sets of placeholders, and beside it
     `free` ones.
     """
@@ -114,11 +108,7 @@ def takes(
     return AfterValidator(check)
 
 
-def read_as(
-    kind: type[T],
-    data: Any,
-    where: str | Path,
-) -> T:
+def read_as(kind: type[T], data: Any, where: str | Path) -> T:
     """Returns what a file holds as this type.
 
     Raises ValueError, which begins with `where`, for the first fault.
@@ -129,10 +119,7 @@ def read_as(
         raise ValueError(explained(error, str(where))) from None
 
 
-def read_texts(
-    path: str | Path | None,
-    like: Path,
-) -> dict[str, str]:
+def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
     """Returns the texts of a YAML file, by name; those of the packaged file `like` without a path.
 
     Raises OSError, and ValueError unless the file has the texts of `like`, each with its

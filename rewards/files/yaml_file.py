@@ -41,10 +41,7 @@ def read_yaml(text: str, where: str) -> Any:
         raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
 
 
-def size_of(
-    node: yaml.Node,
-    sizes: dict[int, int],
-) -> int:
+def size_of(node: yaml.Node, sizes: dict[int, int]) -> int:
     """Returns how many values a node has with aliases expanded, itself among them.
 
     sizes: those of the nodes that were counted, by their ids; 0 for one that is being counted. An

@@ -262,12 +262,7 @@ def check_row(sample: Sample, name: str, evidence: Evidence) -> None:
             raise NotApplicable("the task reg needs a picture and the bbox of the object in it")
 
 
-def show(
-    sample: Sample,
-    name: str,
-    task: Task,
-    evidence: Evidence,
-) -> Shown:
+def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
     """Returns what the criteria with `sees` get of a row that `check_row` lets pass (see `seen`).
 
     Raises NotApplicable for a row that lacks it.

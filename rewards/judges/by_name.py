@@ -53,11 +53,7 @@ FORMS = (
 )
 
 
-def load_judge(
-    spec: str,
-    cache: bool | str | Path | None = False,
-    **options: Any,
-) -> Judge:
+def load_judge(spec: str, cache: bool | str | Path | None = False, **options: Any) -> Judge:
     """Makes a judge by its name: `match`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
     `server:URL#MODEL`, `chat:URL#MODEL`, `cascade`, or `FILE.py:NAME` for a judge of your own or
     its class (files/custom_file.py). Several names with `+` between make a jury of them
@@ -130,10 +126,7 @@ def _is_number(judge_class: type[Judge], option: str) -> bool:
     return False
 
 
-def _make(
-    spec: str,
-    options: dict[str, Any],
-) -> tuple[Judge, bool]:
+def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     """Returns the judge, and whether its name gives a model.
 
     Raises ValueError for options that the judge's class does not take, for a text in place of a

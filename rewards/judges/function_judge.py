@@ -42,11 +42,7 @@ class FunctionJudge(Judge):
     sees_pictures = False  # the function gets a text
     _takes_shared = True
 
-    def __init__(
-        self,
-        name: str,
-        function: Callable[[str], Any],
-    ) -> None:
+    def __init__(self, name: str, function: Callable[[str], Any]) -> None:
         self.name = name
         self.function = function
 
@@ -56,19 +52,11 @@ class FunctionJudge(Judge):
         read = partial(self._rating, scale=scale)
         return [self._ask(question, read) for question in questions]
 
-    def write_each(
-        self,
-        questions: Sequence[Question],
-        max_tokens: int,
-    ) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns the function's answers as texts. The function does not get `max_tokens`."""
         return [self._ask(question, str) for question in questions]
 
-    def _ask(
-        self,
-        question: Question,
-        read: Callable[[Any], Any],
-    ) -> Any:
+    def _ask(self, question: Question, read: Callable[[Any], Any]) -> Any:
         """Returns what `read` makes of the function's answer, or why there is none."""
         text = "\n\n".join(message["content"] for message in question.messages)
         try:
@@ -80,11 +68,7 @@ class FunctionJudge(Judge):
         except Exception as error:  # the function is not ours and may raise anything
             return Failure(Status.ERROR, f"{self.name}: {type(error).__name__}: {error}")
 
-    def _rating(
-        self,
-        answer: Any,
-        scale: Sequence[str],
-    ) -> Rating | Failure:
+    def _rating(self, answer: Any, scale: Sequence[str]) -> Rating | Failure:
         """Returns the rating of an answer, or UNPARSED with the answer."""
         rating = as_rating(answer, scale)
         if rating is None:

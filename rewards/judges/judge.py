@@ -209,11 +209,7 @@ class Judge(ABC):
         ask = partial(self.rate_each, scale=scale)
         return sound(_distinctly(self, questions, ask))
 
-    def write(
-        self,
-        questions: Sequence[Question],
-        max_tokens: int,
-    ) -> list[str | Failure]:
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns one text of at most max_tokens tokens for each question, in order, or a Failure.
 
         Equal questions are asked once.
@@ -228,11 +224,7 @@ class Judge(ABC):
         """Answers `rate` for questions that all differ, at least one."""
         raise NotImplementedError(f"the judge {self!r} cannot rate: define rate_each.")
 
-    def write_each(
-        self,
-        questions: Sequence[Question],
-        max_tokens: int,
-    ) -> Sequence[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> Sequence[str | Failure]:
         """Answers `write` for questions that all differ, at least one."""
         raise NotImplementedError(f"the judge {self!r} cannot write: define write_each.")
 
@@ -345,10 +337,7 @@ def _answers(
     return by_halves(questions, ask, _unanswered, time_for_more(start))
 
 
-def _raises_for(
-    question: Question,
-    ask: Callable[[Sequence[Question]], Sequence[Any]],
-) -> bool:
+def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence[Any]]) -> bool:
     """Returns whether the judge raises for this question alone."""
     try:
         ask([question])
@@ -441,10 +430,7 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
         yield
 
 
-def heard(
-    count: int,
-    ask: Callable[[], Sequence[T | Failure]],
-) -> list[T | Failure]:
+def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Failure]:
     """Returns `count` answers of one judge of several, or as many Failures if it raises: the
     others' answers stay.
     """

@@ -13,11 +13,7 @@ from spanreward.rewards.judges.smollm2 import smollm2_folder
 MODEL_FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 
 
-def model_folder(
-    model: str,
-    download: bool = True,
-    files: Sequence[str] = MODEL_FILES,
-) -> Path:
+def model_folder(model: str, download: bool = True, files: Sequence[str] = MODEL_FILES) -> Path:
     """Returns the folder with a model's files. Converts `smollm2`; downloads a hub id that is not
     in the cache.
 

@@ -49,10 +49,7 @@ class SharedPrompt(Sequence[Mapping[str, str]]):
     @overload
     def __getitem__(self, index: slice) -> list[Mapping[str, str]]: ...
 
-    def __getitem__(
-        self,
-        index: int | slice,
-    ) -> Mapping[str, str] | list[Mapping[str, str]]:
+    def __getitem__(self, index: int | slice) -> Mapping[str, str] | list[Mapping[str, str]]:
         messages: list[Mapping[str, str]] = [
             {"role": "user", "content": self.beginning + self.rest}
         ]
@@ -91,10 +88,7 @@ class Question:
     _key: str | None = field(default=None, init=False, repr=False, compare=False)
 
 
-def question_keys(
-    questions: Sequence[Question],
-    about: Mapping[str, Any] = NOTHING,
-) -> list[str]:
+def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTHING) -> list[str]:
     """Returns a hash (32 hex digits) of each question and of `about` (plain data).
 
     Every field of a question counts. A probe counts by its repr, and a PresenceProbe also by its
@@ -147,11 +141,7 @@ class _SharedHashes:
     def of_graph(self, graph: Any) -> str:
         return self._of_object(graph, _graph_content)
 
-    def _of_object(
-        self,
-        thing: Any,
-        content: Callable[[Any], bytes],
-    ) -> str:
+    def _of_object(self, thing: Any, content: Callable[[Any], bytes]) -> str:
         if id(thing) not in self._by_id:
             self._by_id[id(thing)] = _sha256(content(thing))
         return self._by_id[id(thing)]

@@ -313,12 +313,7 @@ class _Reader:
             return False
         return not text.startswith("a half", behind)
 
-    def rating_at(
-        self,
-        text: str,
-        label: int,
-        start: int,
-    ) -> WrittenRating | None:
+    def rating_at(self, text: str, label: int, start: int) -> WrittenRating | None:
         """Returns the rating that is written at `start`, if the label at `label` means it."""
         entry = self.entry_at(text, start)
         if entry is None or not self.stands(text, entry.rest):
@@ -395,12 +390,7 @@ class _Reader:
             return []
         return ratings
 
-    def in_object(
-        self,
-        text: str,
-        start: int,
-        end: int,
-    ) -> WrittenRating | None:
+    def in_object(self, text: str, start: int, end: int) -> WrittenRating | None:
         """Returns the rating of a JSON object, None if it has no key for one.
 
         Its entry is None where the value cannot be read or several keys disagree. An object may be
@@ -432,11 +422,7 @@ class _Reader:
         return WrittenRating(value, first, last, _ends(text, rest))
 
 
-def _skip(
-    pattern: re.Pattern[str],
-    text: str,
-    start: int,
-) -> int:
+def _skip(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Returns the end of the pattern at an offset, or the offset where it does not match."""
     match = pattern.match(text, start)
     return match.end() if match else start

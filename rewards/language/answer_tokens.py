@@ -231,10 +231,7 @@ def _as_power(written: re.Match[str]) -> str:
     return "^" + digits.replace("\u2212", "-")
 
 
-def _with_formulas(
-    text: str,
-    lexemes: Sequence[Token],
-) -> list[Token]:
+def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
     """Returns the tokens, signs joined with the numbers and names that they belong to.
 
     It goes from left to right. The last token grows as long as signs connect it with what follows.
@@ -281,11 +278,7 @@ def _joined_token(token: Token, lexeme: Token, goes_on: bool) -> Token:
     return Token(text, token.start, lexeme.end, kind, open=goes_on)
 
 
-def _is_beside_brackets(
-    before: Token | None,
-    sign: Token,
-    behind: Sequence[Token],
-) -> bool:
+def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Token]) -> bool:
     """Whether a sign connects what is in brackets with something: "(a+b)/2"."""
     if before is None or not behind:
         return False
@@ -300,11 +293,7 @@ def _is_beside_brackets(
     return opens and before.is_operand  # "2/(a)"
 
 
-def _role_of_sign(
-    last: Token | None,
-    sign: Token,
-    behind: Sequence[Token],
-) -> str:
+def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
     """Returns what a sign is: "between", "prefix" or "suffix" of what it belongs to, "sign" by
     itself, or "mark".
     """
@@ -342,11 +331,7 @@ def _role_of_sign(
     return "mark"
 
 
-def _relation_role(
-    left: Token | None,
-    sign: Token,
-    behind: Sequence[Token],
-) -> str:
+def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> str:
     """Returns the role of a sign such as "<", whose operands may be words."""
     has_unary_sign = len(behind) > 1 and behind[0].text in _PREFIXES  # "x < -1"
     has_operand = bool(behind) and (behind[0].kind != "sign" or has_unary_sign)
@@ -362,11 +347,7 @@ def _relation_role(
     return "sign"
 
 
-def _connects(
-    left: Token,
-    sign: Token,
-    behind: Sequence[Token],
-) -> bool:
+def _connects(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
     """Whether an operator connects the operand on its left with what follows."""
     if not behind:
         return False
@@ -432,10 +413,7 @@ def _may_begin(tokens: Sequence[Token], at: int) -> bool:
     return at + 1 < len(tokens) and tokens[at + 1].text in SCALES
 
 
-def _number_words_from(
-    tokens: Sequence[Token],
-    at: int,
-) -> list[Token]:
+def _number_words_from(tokens: Sequence[Token], at: int) -> list[Token]:
     """Returns the number words from here on, over the hyphens within them."""
     run = [tokens[at]]
     for token in tokens[at + 1 : at + _MOST_NUMBER_WORDS]:

@@ -75,10 +75,7 @@ OWN_LEADS = PLAIN | LEADS | PLACING
 POSSIBLE = MODALS | {"can", "ca"}
 
 
-def hanging(
-    words: Sequence[Word],
-    denies: Set[Word],
-) -> dict[Word, Needs]:
+def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
     """Returns what each word needs. A text that claims no present may claim the past.
 
     words: the whole text. denies: its words that deny.
@@ -118,12 +115,7 @@ ABOVE_SENTENCE = Scope(frozenset(), inf, 0)
 class _Scopes:
     """The scopes of a text's words, each found from that of its head."""
 
-    def __init__(
-        self,
-        words: Sequence[Word],
-        denies: Set[Word],
-        past: bool,
-    ) -> None:
+    def __init__(self, words: Sequence[Word], denies: Set[Word], past: bool) -> None:
         self.denies = denies
         self.past = past
         self.left_open = alternatives(words)
@@ -180,12 +172,7 @@ class _Scopes:
         denied_place = self._denied_from(word, above, ends)
         return Scope(needs | added, denied_place, last_or)
 
-    def _denied_from(
-        self,
-        word: Word,
-        above: Scope,
-        ends: bool,
-    ) -> float:
+    def _denied_from(self, word: Word, above: Scope, ends: bool) -> float:
         """Returns from where on a word is denied. ends: whether a denial above ends before it."""
         start = inf if ends else above.denied_from
         # "I do not think a dog is here": all of the clause is denied
@@ -205,11 +192,7 @@ def begins_sentence(word: Word) -> bool:
     return joins_sentences and has_subject(word)
 
 
-def climbed(
-    words: Sequence[Word],
-    denies: Set[Word],
-    past: bool,
-) -> dict[Word, Needs]:
+def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
     """Returns what each word needs by its parse tree. past: whether the past claims too."""
     scopes = _Scopes(words, denies, past)
     needs_of = {word: scope.needs for word, scope in scopes.by_word.items()}
@@ -266,10 +249,7 @@ def has_subject(verb: Word) -> bool:
     return bool(verb.subjects) or verb.has_child("expl")
 
 
-def edge(
-    word: Word,
-    past: bool,
-) -> Iterator[frozenset[str]]:
+def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
     """Yields what a word needs beside what its head needs. past: whether the past claims too."""
     head = word.head
     text = word.text.lower()
@@ -314,10 +294,7 @@ def names_owner(subject: Word) -> bool:
     return subject.lemma not in PICTURES
 
 
-def clause(
-    verb: Word,
-    past: bool,
-) -> Iterator[frozenset[str]]:
+def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     """Yields what all of a clause needs. verb: its head. past: whether the past claims too."""
     direct = direct_subject(verb)
     if is_no_claim(verb, direct, past):
@@ -375,11 +352,7 @@ def direct_subject(verb: Word) -> Word | None:
     return None
 
 
-def is_no_claim(
-    verb: Word,
-    subject: Word | None,
-    past: bool,
-) -> bool:
+def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
     """Whether the form of a clause says that it claims nothing. subject: that of the verb itself,
     None where it has none.
     """

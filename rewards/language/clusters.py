@@ -25,10 +25,7 @@ class References:
     words_of: dict[int | str, list[int]] = field(default_factory=dict)
 
 
-def resolve(
-    words: Sequence[Word],
-    clusters: Sequence[Cluster],
-) -> References:
+def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
     """Gives every word at most one cluster: that of the shortest mention around it, and of equal
     ones the first.
 
@@ -66,11 +63,7 @@ def resolve(
     return references
 
 
-def _representatives(
-    words: Sequence[Word],
-    first: int,
-    last: int,
-) -> list[int]:
+def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:
     """Returns the words that stand for a mention: its first run of nouns, else its first pronoun,
     else all words.
     """

@@ -69,11 +69,7 @@ class Component:
 Places = dict[int, Component]  # by the index of a word, the component that has it
 
 
-def find_components(
-    words: Sequence[Word],
-    places: Places,
-    rules: Rules,
-) -> list[Component]:
+def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list[Component]:
     """Returns the components of one sentence, nouns first, and adds their words to `places`.
 
     No word is in two: a kind takes what the kinds before it left, in the published order.
@@ -87,11 +83,7 @@ def find_components(
     words = [word for word in words if word not in inner]
     components: list[Component] = []
 
-    def take(
-        kind: Kind,
-        anchor: Word,
-        absorbed: Sequence[Word] = (),
-    ) -> None:
+    def take(kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> None:
         """Adds a component: the anchor, and those of the absorbed words that no other has."""
         members = [anchor, *joined.get(anchor, ())]
         for word in absorbed:
@@ -146,10 +138,7 @@ def find_components(
     return components
 
 
-def _absorbed_by_adjective(
-    word: Word,
-    adjectival: Set[int],
-) -> list[Word]:
+def _absorbed_by_adjective(word: Word, adjectival: Set[int]) -> list[Word]:
     """Returns the children of an adjective that belong to it: its compounds, and nouns that
     describe ("oak" in "oak wood table"). adjectival: the places of such nouns in the sentence.
     """
@@ -220,9 +209,7 @@ def _is_adjective(word: Word, rules: Rules) -> bool:
     return word.pos == "ADV" and word.dep == "advmod" and word.head.pos == "NOUN"
 
 
-def _hyphenated(
-    words: Sequence[Word],
-) -> dict[Word, list[Word]]:
+def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
     """Returns the words that hyphens join others to, each with the others: "covered" with "snow"
     and "-".
     """

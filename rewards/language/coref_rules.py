@@ -228,10 +228,7 @@ def _antecedent(
     return None
 
 
-def _bound(
-    pronoun: Word,
-    rank: Callable[[Word], int],
-) -> Iterator[Word]:
+def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
     """Yields the words that a plain pronoun cannot mean: its verb's subject, and the noun whose
     place it tells.
     """

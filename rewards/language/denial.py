@@ -105,10 +105,7 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
     return min(no.index for no in denying_words)
 
 
-def nos_of(
-    words: Sequence[Word],
-    denies: Set[Word],
-) -> list[Word]:
+def nos_of(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
     """Returns the denying words that deny the word that they hang from, as "no" and "not" do and
     "without" does not.
     """
@@ -160,11 +157,7 @@ def is_bare(verb: Word, denies: Set[Word]) -> bool:
     return all(says_no_more(child, verb, denies) for child in verb.children)
 
 
-def says_no_more(
-    child: Word,
-    verb: Word,
-    denies: Set[Word],
-) -> bool:
+def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
     """Whether a word below the verb of a bare clause says nothing more of the subject."""
     if child in denies or child.dep in SILENT_BESIDE_DENIAL:
         return True
@@ -178,11 +171,7 @@ def says_no_more(
     return any(below.lemma in PICTURES for below in child.children)
 
 
-def absences(
-    words: Sequence[Word],
-    denies: Set[Word],
-    denied: Set[Word],
-) -> Iterator[Denial]:
+def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Iterator[Denial]:
     """Yields what the text says is not there. words: the whole text. denied: the words that a claim
     of it denies.
     """

@@ -197,12 +197,7 @@ def _in_text_order(components: Iterable[Component]) -> list[Component]:
 class _Builder:
     """Makes entities, then attributes and relations, of the components of a text in text order."""
 
-    def __init__(
-        self,
-        places: Places,
-        references: References,
-        rules: Rules,
-    ) -> None:
+    def __init__(self, places: Places, references: References, rules: Rules) -> None:
         self.places = places
         self.references = references
         self.rules = rules

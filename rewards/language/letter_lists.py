@@ -32,10 +32,7 @@ MOST_LIST_CHARACTERS = 400  # characters of a list
 ORDERED_LETTERS = 3  # letters that can be put in order, at least
 
 
-def letters_listed(
-    answer: str,
-    joined: bool = False,
-) -> tuple[str, ...]:
+def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
     """Returns the letters, sorted and in upper case; () for an answer that is no list of two or
     more.
 
@@ -45,10 +42,7 @@ def letters_listed(
     return tuple(sorted(letters_in_order(answer, joined)))
 
 
-def letters_in_order(
-    answer: str,
-    joined: bool = False,
-) -> tuple[str, ...]:
+def letters_in_order(answer: str, joined: bool = False) -> tuple[str, ...]:
     """Returns what `letters_listed` does, in the answer's order."""
     text = answer.strip()
     # a hostile text must not keep the patterns busy

@@ -38,11 +38,7 @@ NOT_INHERITED_TWICE = frozenset(
 )
 
 
-def add_links(
-    components: Sequence[Component],
-    places: Places,
-    rules: Rules,
-) -> None:
+def add_links(components: Sequence[Component], places: Places, rules: Rules) -> None:
     """Links the components of one sentence, in the order in which they were found."""
     for component in components:
         if component.kind is Kind.ADJECTIVE:
@@ -131,11 +127,7 @@ def _subjects(verb: Word, places: Places) -> list[Word]:
     return [word for word in subjects if word.index in places]
 
 
-def _inverted_subjects(
-    verb: Word,
-    places: Places,
-    rules: Rules,
-) -> list[Word]:
+def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
     """Returns the subjects after a verb: "there is a man", "in the boat sits a man"."""
     deps: tuple[str, ...] = ()
     if rules.copula_relations and verb.is_copula:
@@ -173,11 +165,7 @@ def _link_preposition(preposition: Component, places: Places) -> None:
             _link(preposition, Role.POBJ, places[child.index])
 
 
-def spread_over_conjunctions(
-    words: Sequence[Word],
-    places: Places,
-    rules: Rules,
-) -> None:
+def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules) -> None:
     """Gives the second of two conjuncts the links of the first ("red hats and coats"), in the whole
     text.
     """
@@ -216,12 +204,7 @@ def _share_preposition(first: Component, second: Component) -> None:
         first.links.append((conjuncts[0], Role.POBJ))
 
 
-def _share_links(
-    first: Component,
-    second: Component,
-    conjunct: Word,
-    rules: Rules,
-) -> None:
+def _share_links(first: Component, second: Component, conjunct: Word, rules: Rules) -> None:
     """Gives the second component the links of the first.
 
     With the rule `own_objects` the objects and prepositions of a first verb that stand before the

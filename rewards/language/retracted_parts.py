@@ -44,9 +44,7 @@ STOPPING_SIGNS = frozenset(".!?;:\n()[]\u2026")
 SHORT_PIECE_WORDS = 6  # words of a piece that says something of the text
 
 
-def framed(
-    words: Sequence[Word],
-) -> Iterator[tuple[int, int, Needs]]:
+def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
     """Yields (start, end, needs) of the words that are framed: those of words[start:end].
 
     words: the whole text. The same words may come more than once, with other needs.
@@ -146,9 +144,7 @@ def speaks_of_text(words: Sequence[Word]) -> bool:
     return not any(word.tag in ("PRP", "EX", *FINITE) for word in words)
 
 
-def pieces(
-    words: Sequence[Word],
-) -> Iterator[tuple[int, int, str]]:
+def pieces(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
     """Yields (start, end, sign behind) of the pieces between full stops, colons, brackets, dashes
     and line breaks.
     """

@@ -60,11 +60,7 @@ def claims_of(words: Sequence[Word]) -> Claims:
     return Claims(denies, hanging(words, denies))
 
 
-def unasserted(
-    words: Sequence[Word],
-    claims: Claims,
-    alternatives: bool = False,
-) -> Unasserted:
+def unasserted(words: Sequence[Word], claims: Claims, alternatives: bool = False) -> Unasserted:
     """Returns what a whole text does not assert. claims: those of its words.
 
     alternatives: whether alternatives joined by "or" count as asserted. A reference supports each

@@ -129,9 +129,7 @@ class Word:
         return any(child.dep in deps for child in self.children)
 
 
-def read_words(
-    doc: Doc,
-) -> tuple[list[Word], list[str]]:
+def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
     """Returns the words of a parsed text and its stripped sentences."""
     if not len(doc):
         return [], []

@@ -158,11 +158,7 @@ def _value_of_equation(text: str, start: int, end: int) -> int:
     return equation.start("value")
 
 
-def _with_braces(
-    text: str,
-    start: int,
-    end: int,
-) -> tuple[int, int]:
+def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
     r"""Returns the characters with the command that they begin in and the braces that end it:
     "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
     """
@@ -294,11 +290,7 @@ def _comparable(answer: str) -> str:
     return comparable_form(plain) or plain.lower()
 
 
-def _of_kind(
-    answer: str,
-    kind: str,
-    rules: AnswerRules,
-) -> tuple[int, int] | None:
+def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
     """Returns the characters of the one letter, number, yes or no that an answer says. None where
     it says none or several, denies or doubts.
     """
@@ -328,12 +320,7 @@ def _of_kind(
     return None
 
 
-def _predicate(
-    text: str,
-    start: int,
-    end: int,
-    sure: bool,
-) -> tuple[int, int]:
+def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
     """Returns the characters of the predicate of the first sentence, or of the sentence.
 
     All stays where what follows adds an answer: it is too short for a sentence, denies or doubts,
@@ -359,11 +346,7 @@ def _predicate(
     return answer_start, first_end
 
 
-def _start_of_predicate(
-    text: str,
-    start: int,
-    end: int,
-) -> int | None:
+def _start_of_predicate(text: str, start: int, end: int) -> int | None:
     """Returns where the predicate of a sentence such as "It is a dog" begins, None if it is none or
     a denial.
     """

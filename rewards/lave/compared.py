@@ -57,22 +57,14 @@ def answer_in(
     return _claimed(answer, answers, question) or comparable(answer)
 
 
-def _labels_named(
-    answer: str,
-    options: Mapping[str, str],
-    question: str = "",
-) -> tuple[str, ...]:
+def _labels_named(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
     """Returns what `named_options` does, and () where there are no options."""
     if not options:
         return ()
     return named_options(answer, options, question)
 
 
-def found_answer(
-    text: str,
-    answers: Sequence[str],
-    options: Mapping[str, str],
-) -> tuple[int, int]:
+def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) -> tuple[int, int]:
     """Returns the characters [start, end) that `find_answer` finds, with the text behind a letter
     that is another option's, and with the lines behind it that list more letters.
     """
@@ -122,11 +114,7 @@ def options_for(
     return options
 
 
-def with_option(
-    answer: str,
-    options: Mapping[str, str],
-    question: str = "",
-) -> str:
+def with_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
     """Returns "A (a kettle), B (a lamp)" for an answer that names them, else the answer."""
     labels = _labels_named(answer, options, question)
     if not labels:
@@ -134,11 +122,7 @@ def with_option(
     return ", ".join(f"{label} ({options[label]})" for label in labels)
 
 
-def label_of(
-    answer: str,
-    options: Mapping[str, str],
-    question: str = "",
-) -> str:
+def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str:
     """Returns the labels of the options that an answer names, as "A, B", else the answer. Letters
     stand for numbers, as a part of several options is no answer, and a part of a number is.
     """
@@ -151,11 +135,7 @@ def label_of(
     return ", ".join(labels)
 
 
-def _claimed(
-    answer: str,
-    answers: Sequence[str],
-    question: str,
-) -> str:
+def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
     """Returns "yes", "no" or "0" where a sentence says so, "" where none does."""
     kind = kind_of(answers)
     if kind not in (BINARY, COUNTED) or not answers:

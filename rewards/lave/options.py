@@ -78,11 +78,7 @@ def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(repr(columns.get(name)) for name in COLUMNS)
 
 
-def named_option(
-    answer: str,
-    options: Mapping[str, str],
-    question: str = "",
-) -> str:
+def named_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
     """Returns the label of the one option that an answer names, "" where it names none or several,
     doubts, or says more.
 
@@ -118,11 +114,7 @@ def named_option(
     return label
 
 
-def named_options(
-    answer: str,
-    options: Mapping[str, str],
-    question: str = "",
-) -> tuple[str, ...]:
+def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
     """Returns the labels of the options that an answer names, in the options' order. () where it
     doubts, says more, or puts another option's text behind a label.
     """
@@ -234,11 +226,7 @@ def _are_numbered(options: Mapping[str, str]) -> bool:
     return next(iter(options), "").isdigit()
 
 
-def is_mislabelled(
-    following: str,
-    label: str,
-    options: Mapping[str, str],
-) -> bool:
+def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bool:
     """Whether the text behind a label is that of another option: "B. a kettle"."""
     line, _, _ = following[:MOST_OPTION_CHARACTERS].strip().partition("\n")
     words = _lemmas(tokens_of(line))

@@ -93,12 +93,7 @@ class LavePrompts:
     general: tuple[Demonstration, ...]
     binary: tuple[Demonstration, ...]
 
-    def text(
-        self,
-        example: LaveExample,
-        binary: bool,
-        rationale: bool,
-    ) -> str:
+    def text(self, example: LaveExample, binary: bool, rationale: bool) -> str:
         """Returns the whole prompt, which ends where the judge's answer begins.
 
         binary: whether people answered yes or no. rationale: whether the judge writes a reason

@@ -403,11 +403,7 @@ def _verdict_of(rating: float, note: str, candidate: CandidateQuestion) -> Verdi
     return Verdict(total, parts=parts, spans=tuple(spans))
 
 
-def keep_references(
-    answers: Sequence[str],
-    share: float,
-    mode: Mode = "default",
-) -> list[str]:
+def keep_references(answers: Sequence[str], share: float, mode: Mode = "default") -> list[str]:
     """Returns the answers, sorted, that people gave at least `share` times as often as the most
     frequent one.
 

@@ -65,12 +65,7 @@ PUBLISHED_EDGES = Edges(
 )
 
 
-def trimmed(
-    text: str,
-    start: int,
-    end: int,
-    edges: Edges = DEFAULT_EDGES,
-) -> tuple[int, int]:
+def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tuple[int, int]:
     """Returns the characters without what stands around them; start == end if nothing is left."""
     whole = text[start:end]
     whole_start = start

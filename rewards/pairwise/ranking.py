@@ -30,11 +30,7 @@ Ranking = list[int]  # places in the group, best first
 Rankings = tuple[Ranking | Failure, Ranking | Failure]  # of the texts in order, and in reverse
 
 
-def ask_ranking(
-    prompts: Texts,
-    evidence: Shown,
-    texts: Sequence[str],
-) -> Question:
+def ask_ranking(prompts: Texts, evidence: Shown, texts: Sequence[str]) -> Question:
     """Returns the question for a ranking of at least one text, as numbers from 1, best first.
 
     The end of the longest text may be cut.
@@ -139,11 +135,7 @@ def votes_of(rankings: Rankings, first: int, second: int) -> PairVotes:
     )
 
 
-def _vote_of_ranking(
-    ranking: Ranking | Failure,
-    first: int,
-    second: int,
-) -> Rating | Failure:
+def _vote_of_ranking(ranking: Ranking | Failure, first: int, second: int) -> Rating | Failure:
     """Returns a ranking's answer on two texts, in the order in which they were shown."""
     if isinstance(ranking, Failure):
         return ranking

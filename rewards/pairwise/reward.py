@@ -167,12 +167,7 @@ class PairwiseReward(RowReward):
         read = tokens_in(question.messages[0]["content"])
         return Cost(count, read * count, written * count, exact, how)
 
-    def lacks(
-        self,
-        missing: str,
-        where: str,
-        present: Sequence[str],
-    ) -> ValueError:
+    def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
         """Returns the error for missing columns. Where evidence is missing it names the option of
         rows of plain text.
         """

@@ -92,12 +92,7 @@ class _Frame:
         link = Link(PART_OF, self.parent.mention)
         return Mention(head, links=(link,))
 
-    def head(
-        self,
-        number: int,
-        head: str,
-        rank: int = 0,
-    ) -> Candidate:
+    def head(self, number: int, head: str, rank: int = 0) -> Candidate:
         """Returns the entity's name by one of its heads."""
         name = self.name(head)
         return Candidate(
@@ -136,10 +131,7 @@ def candidates(
     return sorted(ranked, key=lambda candidate: candidate.rank)
 
 
-def _new(
-    candidates: Iterable[Candidate],
-    earlier: Sequence[Candidate],
-) -> list[Candidate]:
+def _new(candidates: Iterable[Candidate], earlier: Sequence[Candidate]) -> list[Candidate]:
     """Returns the candidates without repeated phrases, and without those of `earlier` ones.
 
     Bare heads may repeat.

@@ -215,10 +215,7 @@ def spans_of(
     return tuple(spans)
 
 
-def mentions(
-    tokens: Sequence[CharacterSpan],
-    text: str,
-) -> list[CharacterSpan]:
+def mentions(tokens: Sequence[CharacterSpan], text: str) -> list[CharacterSpan]:
     """Returns the distinct tokens in order, joined where only white space is between them."""
     joined: list[CharacterSpan] = []
     # a set: a component may list a word twice

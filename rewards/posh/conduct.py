@@ -123,10 +123,7 @@ class _Asker:
                 further_names += [(sheet, name) for name in names[1:]]
         self._ask_names(further_names)
 
-    def _ask_names(
-        self,
-        named: Sequence[tuple[AnswerSheet, Candidate]],
-    ) -> None:
+    def _ask_names(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> None:
         """Words these names, has them rated, and keeps each entity's best one."""
         if self.published:
             identifiers = self._rewrite(named)
@@ -157,10 +154,7 @@ class _Asker:
                 question=answer.question,
             )
 
-    def _rewrite(
-        self,
-        named: Sequence[tuple[AnswerSheet, Candidate]],
-    ) -> list[str]:
+    def _rewrite(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> list[str]:
         """Returns the published identifiers (2.3): heads unchanged, the others as the judge words
         them.
         """
@@ -196,10 +190,7 @@ class _Asker:
             if answer is not None:
                 sheet.details[component.kind, *component.numbers] = answer
 
-    def _rate(
-        self,
-        pairs: Sequence[tuple[AnswerSheet, Component]],
-    ) -> list[ComponentRating | None]:
+    def _rate(self, pairs: Sequence[tuple[AnswerSheet, Component]]) -> list[ComponentRating | None]:
         """Returns the mean rating of each component, from one call to the judge. None for a
         failure, which the sheet keeps. Published mode asks the questions of another pass again,
         and rates an answer without a digit among its likeliest tokens as 1 (3).
@@ -238,10 +229,7 @@ class _Asker:
         return ratings
 
 
-def rate_questions(
-    judge: Judge,
-    questions: list[Question],
-) -> list[Rated | Failure]:
+def rate_questions(judge: Judge, questions: list[Question]) -> list[Rated | Failure]:
     """Returns the mean rating of each question and what the judge did not read, for a cache."""
     answers: list[Rated | Failure] = []
     for rating in judge.rate(questions):

@@ -250,12 +250,7 @@ class Interview:
         return only
 
 
-def tie_of(
-    view: GraphView,
-    relation: RelationView,
-    number: int,
-    described: bool = True,
-) -> Link:
+def tie_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
     """Returns a relation of the entity with this number as data. described: whether with the other
     end's attributes.
     """

@@ -48,9 +48,7 @@ class Decoy:
     mention: Mention
 
 
-def open_row_pictures(
-    rows: Sequence[ParsedRow],
-) -> tuple[dict[int, Pictures], dict[int, str]]:
+def open_row_pictures(rows: Sequence[ParsedRow]) -> tuple[dict[int, Pictures], dict[int, str]]:
     """Returns each row's pictures by its number, opened once for all rows that hold the same ones,
     and why other rows have none that can be used.
     """
@@ -124,10 +122,7 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
                 picture.details[key] = answer
 
 
-def choose_decoys(
-    rows: Sequence[ParsedRow],
-    pictures: Mapping[int, Pictures],
-) -> list[Decoy]:
+def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -> list[Decoy]:
     """Returns up to DECOYS things for each distinct picture; none where there is but one picture.
 
     Equal rows have equal decoys, in whatever order they stand.
@@ -193,9 +188,7 @@ def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
     return replace(sheet, entities=entities, details=details)
 
 
-def ends_by_detail(
-    sheet: AnswerSheet,
-) -> dict[tuple[str | int, ...], tuple[int, ...]]:
+def ends_by_detail(sheet: AnswerSheet) -> dict[tuple[str | int, ...], tuple[int, ...]]:
     """Returns the entities of each attribute and relation, by its key in `AnswerSheet.details`."""
     view = sheet.interview.source
     ends: dict[tuple[str | int, ...], tuple[int, ...]] = {}

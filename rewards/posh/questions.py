@@ -47,10 +47,7 @@ class Component:
     other: Mention | None = None
 
 
-def names_to_ask(
-    sheet: AnswerSheet,
-    parts: bool,
-) -> list[list[Candidate]]:
+def names_to_ask(sheet: AnswerSheet, parts: bool) -> list[list[Candidate]]:
     """Returns the names of each entity that is part of another one (parts=True), or of each that is
     not. Entities with an answer are left out.
     """

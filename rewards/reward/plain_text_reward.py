@@ -112,11 +112,7 @@ class PlainTextReward(Reward):
         raise NotImplementedError(f"{type(self).__name__} must define assess_plain(samples)")
 
 
-def _on_whole(
-    verdict: Verdict,
-    text: str,
-    place: tuple[int, int],
-) -> Verdict:
+def _on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:
     """Returns the verdict on a part of the text as one on the text."""
     start, end = place
     spans = []
@@ -129,12 +125,7 @@ def _on_whole(
     return replace(verdict, spans=tuple(spans), unread=tuple(unread))
 
 
-def outside(
-    text: str,
-    start: int,
-    end: int,
-    kind: str,
-) -> list[Unread]:
+def outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
     """Returns what stands outside of what is judged, [start, end), without white space around it;
     none where it is white space alone.
     """
@@ -182,11 +173,7 @@ def _begun(text: str) -> str:
     return text[: judged_length(text)]
 
 
-def _cuts(
-    sample: Sample,
-    plain: Sample,
-    columns: Collection[str],
-) -> str:
+def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
     """Returns a note on what is not read of the texts beside the completion, "" for nothing.
 
     plain: the sample as it is read. columns: those that the metric reads.
@@ -238,11 +225,7 @@ def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
     return replace(verdict, spans=spans, missed=missed, note=note, unread=tuple(unread))
 
 
-def _as_written(
-    spans: tuple[Span, ...],
-    reading: Reading,
-    text: str,
-) -> tuple[Span, ...]:
+def _as_written(spans: tuple[Span, ...], reading: Reading, text: str) -> tuple[Span, ...]:
     """Returns spans on the plain text as spans on the text. reading: of the text."""
     if reading.plain is text:  # nothing in it was markup, and places are the same
         return spans

@@ -81,12 +81,7 @@ class RemoteReward(Reward):
         ValueError: an invalid url.
     """
 
-    def __init__(
-        self,
-        url: str,
-        name: str = "remote",
-        deadline: float = 300.0,
-    ) -> None:
+    def __init__(self, url: str, name: str = "remote", deadline: float = 300.0) -> None:
         super().__init__(name)
         self.server = http.Server.at(url, "the reward's url")
         self.deadline: float = deadline

@@ -124,12 +124,7 @@ class Reward:
         reason = first.note or first.status.value
         return f"{self.__name__}, which reads {reads}, says {reason!r}"
 
-    def lacks(
-        self,
-        missing: str,
-        where: str,
-        present: Sequence[str],
-    ) -> ValueError:
+    def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
         """Returns the error for a missing column.
 
         missing: as `missing_column` quotes it. where: what the message calls the data. present: its

@@ -256,11 +256,7 @@ def at_most(places: Sequence[Place]) -> list[Place]:
     return joined
 
 
-def without(
-    text: str,
-    places: Sequence[Place],
-    number: int,
-) -> str:
+def without(text: str, places: Sequence[Place], number: int) -> str:
     """Returns the text without its sentence of this number and the white space after it.
 
     places: of all sentences. Behind the last one nothing is left.

@@ -27,11 +27,7 @@ TWICE = "write each mark within a cell twice, and the cell between marks"
 TableRow = tuple[int, str, dict[str, Any] | str]
 
 
-def delimited_rows(
-    file: BinaryIO,
-    source: str,
-    ending: str,
-) -> Iterator[TableRow]:
+def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[TableRow]:
     """Yields rows of texts, under the names of the first line.
 
     file: one that can be read again from its start. source: its name, for errors. ending: ".csv" or
@@ -107,11 +103,7 @@ def _separator(first: str, ending: str) -> str:
     return max(SEPARATORS, key=first.count)
 
 
-def _rows_as_quoted(
-    lines: io.TextIOWrapper,
-    ending: str,
-    quoted: bool,
-) -> Iterator[TableRow]:
+def _rows_as_quoted(lines: io.TextIOWrapper, ending: str, quoted: bool) -> Iterator[TableRow]:
     """Yields the table's rows, read with quotation marks or, in TSV, without them where they are
     not those of its cells.
 
@@ -137,11 +129,7 @@ def _rows_as_quoted(
     yield from _csv_rows(lines, separator, quoting)
 
 
-def _csv_rows(
-    lines: Iterable[str],
-    separator: str,
-    quoting: Any,
-) -> Iterator[TableRow]:
+def _csv_rows(lines: Iterable[str], separator: str, quoting: Any) -> Iterator[TableRow]:
     """Yields the rows below the line of the names, or why one cannot be read. quoting: as csv has
     it. Raises ValueError for two columns of one name, and csv.Error.
     """
@@ -208,12 +196,7 @@ def _fault(lines: Iterable[str], separator: str) -> str:
         return f"{error}, in the row that begins in line {first}"
 
 
-def _holds_others(
-    cells: list[str],
-    lines: list[str],
-    separator: str,
-    count: int,
-) -> bool:
+def _holds_others(cells: list[str], lines: list[str], separator: str, count: int) -> bool:
     """Returns whether the cells of a row, on these lines of a table of so many columns, are others
     without quotation marks.
     """
@@ -226,11 +209,7 @@ def _holds_others(
     return _are_rows(lines, separator, count)
 
 
-def _are_rows(
-    lines: list[str],
-    separator: str,
-    count: int,
-) -> bool:
+def _are_rows(lines: list[str], separator: str, count: int) -> bool:
     """Returns whether each of the lines would be a row of so many cells without quotation marks."""
     pattern = re.escape(separator)
     if separator in ",;":

@@ -83,12 +83,7 @@ class _Joined:
         self.count = 0
         self.first: Any = None
 
-    def plain_line(
-        self,
-        number: int,
-        where: str,
-        row: dict[str, Any] | str,
-    ) -> TextLine:
+    def plain_line(self, number: int, where: str, row: dict[str, Any] | str) -> TextLine:
         """Returns the line with plain values, and counts it if its answers are joined."""
         if isinstance(row, str):  # why the line cannot be read
             return [number, where, row]
@@ -115,12 +110,7 @@ class _Joined:
         )
 
 
-def read_row(
-    number: int,
-    where: str,
-    row: dict[str, Any] | str,
-    folder: Path = Path(),
-) -> InputRow:
+def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:
     """Returns the row, with the reason in place of the sample when it cannot be judged.
 
     where: the row's place, as in "line 3", with which a reason begins. folder: see `located`.

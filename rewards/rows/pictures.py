@@ -47,11 +47,7 @@ class PictureError(NotApplicable):
     """The picture or its box cannot be used. The message says why."""
 
 
-def opened(
-    picture: Any,
-    folder: Path = Path(),
-    pixels: int = DECODED_PIXELS,
-) -> Image.Image:
+def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) -> Image.Image:
     """Returns the picture decoded.
 
     picture: a PIL image, a path, a file or data URL, base64, bytes, or a dict with "bytes" or

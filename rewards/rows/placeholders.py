@@ -63,21 +63,13 @@ class Placeholder:
     waits: bool
 
 
-def without_placeholders(
-    text: str,
-    pictures: int = 0,
-    name: str = "the text",
-) -> str:
+def without_placeholders(text: str, pictures: int = 0, name: str = "the text") -> str:
     """Returns what `plain_texts` does of one text."""
     (plain,) = plain_texts([text], pictures, name)
     return plain
 
 
-def plain_texts(
-    texts: Sequence[str],
-    pictures: int,
-    name: str,
-) -> list[str]:
+def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
     """Returns texts about the same pictures without placeholders, in order.
 
     pictures: how many the row has; 0 where it holds none, and then they are not counted. name: what
@@ -161,11 +153,7 @@ def _highest_as_written(
     return token[:NEAR_CHARACTERS]
 
 
-def _pieces_in_words(
-    text: str,
-    marks: Sequence[Placeholder],
-    has_numbers: bool,
-) -> Iterator[str]:
+def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool) -> Iterator[str]:
     """Yields the text's pieces, with words, or nothing, in place of placeholders.
 
     marks: the text's placeholders, at least one. has_numbers: whether words tell pictures apart.
@@ -203,12 +191,7 @@ def _adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[list[Placehol
     yield block
 
 
-def _stands_apart(
-    text: str,
-    start: int,
-    end: int,
-    alone: bool,
-) -> bool:
+def _stands_apart(text: str, start: int, end: int, alone: bool) -> bool:
     """Returns whether no sentence reaches from before characters [start, end) to behind them, or
     begins with them. alone: whether these are the only placeholder.
     """

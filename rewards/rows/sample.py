@@ -16,11 +16,7 @@ from spanreward.rewards.rows.messages import completion_text, prompt_text
 from spanreward.rewards.rows.placeholders import without_placeholders
 
 
-def read_sample(
-    row: Mapping[str, Any],
-    completion: Any,
-    prompt: Any = "",
-) -> Sample:
+def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sample:
     """Returns the Sample for a dataset row (docs/recipes.md).
 
     Raises ValueError for a value of the wrong type, and for placeholders of more pictures than the

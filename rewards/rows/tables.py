@@ -139,11 +139,7 @@ def row_id(row: Mapping[str, Any], number: int) -> str:
     return str(name)
 
 
-def _renamed(
-    row: dict[str, Any],
-    columns: Mapping[str, str],
-    where: str,
-) -> dict[str, Any] | str:
+def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any] | str:
     """Returns the row with our names too, or why it has none of them."""
     ours = {}
     for name, key in columns.items():

@@ -35,9 +35,7 @@ def without_answer(text: str) -> Iterator[Piece]:
     yield at, len(text)
 
 
-def _tagged_parts(
-    text: str,
-) -> Iterator[tuple[int, int, int, int, str]]:
+def _tagged_parts(text: str) -> Iterator[tuple[int, int, int, int, str]]:
     """Yields start, start and end of the content, end, and name of the outermost tags. A tag
     without an end goes to the end of the text.
     """

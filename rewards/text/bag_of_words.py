@@ -26,10 +26,7 @@ def bag_f1(text: str, references: Sequence[str]) -> float:
     return best_f1(content_words(text), words_of_references)
 
 
-def best_f1(
-    words: Sequence[str],
-    references: Sequence[Sequence[str]],
-) -> float:
+def best_f1(words: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """Returns the highest F1 of the words with any of the references, all as multisets; 0 of no
     words or no references.
     """

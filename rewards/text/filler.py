@@ -254,11 +254,7 @@ def _said_again(
     return repeated
 
 
-def _is_chain(
-    words: Sequence[str],
-    start: int,
-    length: int,
-) -> bool:
+def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
     """Whether a phrase and its copy at `start` are of a chain: "row after row after row"."""
     if length != 2:
         return False
@@ -267,10 +263,7 @@ def _is_chain(
     return before == words[start - 1] or behind == words[start]
 
 
-def _joints(
-    text: str,
-    places: Sequence[tuple[int, int]],
-) -> list[str]:
+def _joints(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
     """Returns what stands before each word, and behind the last one: "." for the end of a clause,
     of the text, or a sign as in "2+2"; "," for a sign within a clause, and " ".
     """
@@ -332,10 +325,7 @@ def _unstated(
     return _beyond(are_outside, UNSTATED_WORDS)
 
 
-def _beyond(
-    marked: Iterable[bool],
-    most: int,
-) -> list[int]:
+def _beyond(marked: Iterable[bool], most: int) -> list[int]:
     """Returns the numbers of the entries beyond the first `most` of every run of marked ones."""
     beyond = []
     run = 0
@@ -370,10 +360,7 @@ def _disordered(
     return sorted(disordered)
 
 
-def _unwordly(
-    words: Sequence[str],
-    beside_text: str,
-) -> list[int]:
+def _unwordly(words: Sequence[str], beside_text: str) -> list[int]:
     """Returns words that neither are English nor stand in `beside_text`.
 
     They are words in another script than Latin, unless `beside_text` has one too or they are a
@@ -411,11 +398,7 @@ def _is_foreign(word: str, latin: bool) -> bool:
     return latin and not is_sign
 
 
-def _unfinished(
-    text: str,
-    places: Sequence[tuple[int, int]],
-    words: Sequence[str],
-) -> list[int]:
+def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
     """Returns the last word if its sentence breaks off."""
     if not words:
         return []
@@ -430,10 +413,7 @@ def _unfinished(
     return []
 
 
-def _join(
-    text: str,
-    pieces: Sequence[tuple[int, int, str]],
-) -> list[tuple[int, int, str]]:
+def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Returns the pieces, with neighbours of one kind joined."""
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:

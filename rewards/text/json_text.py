@@ -153,9 +153,7 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
     return tokens
 
 
-def _kind_and_place(
-    match: re.Match[str],
-) -> tuple[str, int, int]:
+def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
     """Returns a token's kind, and where what it says stands."""
     if match["value"]:
         return ("value", *match.span("value"))
@@ -180,10 +178,7 @@ def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
         container.records += 1
 
 
-def _without_syntax(
-    text: str,
-    tokens: Sequence[_JsonToken],
-) -> Iterator[Piece]:
+def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
     """Yields what the tokens say, with signs and line breaks between, and drops the rest."""
     joint = "\n" if tokens[0].start else ""  # what stands before the next that says something
     at = tokens[0].start
@@ -218,11 +213,7 @@ def _without_syntax(
         at = token.end
 
 
-def _with_breaks(
-    text: str,
-    start: int,
-    end: int,
-) -> Iterator[Piece]:
+def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
     r"""Yields a text's characters, with line breaks and blanks for "\n", "\r" and "\t". Models also
     write "\nabla" and "\times" here, which are no breaks.
     """

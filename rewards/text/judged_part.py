@@ -43,10 +43,7 @@ def check_part(part: str | None) -> str | None:
     return part
 
 
-def judged_range(
-    text: str,
-    part: str,
-) -> tuple[int, int] | None:
+def judged_range(text: str, part: str) -> tuple[int, int] | None:
     """Returns the characters [start, end) of the part, without white space around them, None where
     the text has no such part. part: as `check_part` returns it.
     """
@@ -70,9 +67,7 @@ def _is_expression(part: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _compiled(
-    part: str,
-) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _compiled(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Returns what finds the tags of this name and its key in JSON."""
     name = re.escape(part)
     tag = rf"<(?P<slash>/)?{name}(?:\s[^<>]*)?>"
@@ -80,10 +75,7 @@ def _compiled(
     return re.compile(tag, re.IGNORECASE), re.compile(key, re.IGNORECASE)
 
 
-def _by_expression(
-    visible: str,
-    part: str,
-) -> tuple[int, int] | None:
+def _by_expression(visible: str, part: str) -> tuple[int, int] | None:
     """Returns the range of a regular expression's matches, or of their first groups."""
     pattern = _expression(part)
     group = 1 if pattern.groups else 0
@@ -105,10 +97,7 @@ def _expression(part: str) -> re.Pattern[str]:
     return re.compile(part[1:-1])
 
 
-def _between_tags(
-    visible: str,
-    part: str,
-) -> tuple[int, int] | None:
+def _between_tags(visible: str, part: str) -> tuple[int, int] | None:
     """Returns the range from the first tag that opens to the last one that closes."""
     tags, _ = _compiled(part)
     start = end = -1
@@ -128,10 +117,7 @@ def _between_tags(
     return start, end
 
 
-def _of_key(
-    visible: str,
-    part: str,
-) -> tuple[int, int] | None:
+def _of_key(visible: str, part: str) -> tuple[int, int] | None:
     """Returns the range from the first value under this key to the last one."""
     _, keys = _compiled(part)
     start = end = -1

@@ -140,10 +140,7 @@ class _Latex:
                 yield from self._sign_of_token(token)
         yield at, len(self.text)
 
-    def _sign_of_token(
-        self,
-        token: re.Match[str],
-    ) -> Iterator[Piece]:
+    def _sign_of_token(self, token: re.Match[str]) -> Iterator[Piece]:
         """Yields what stands in place of a token that always becomes the same."""
         if token["grouping"]:
             return  # "3\,000" is one number
@@ -224,13 +221,7 @@ class _Latex:
             end = yield from self._group(end, "", " ")
         return end
 
-    def _group(
-        self,
-        at: int,
-        before: str,
-        after: str,
-        between: str = "",
-    ) -> Steps:
+    def _group(self, at: int, before: str, after: str, between: str = "") -> Steps:
         """Yields the start of a command's argument, and returns where the text goes on.
 
         before: stands before a single sign, and after it where a letter follows. between: stands
@@ -267,13 +258,7 @@ class _Latex:
         yield start, end
         return end
 
-    def _closed_argument(
-        self,
-        start: int,
-        end: int,
-        close: str,
-        then: str,
-    ) -> Steps:
+    def _closed_argument(self, start: int, end: int, close: str, then: str) -> Steps:
         """Yields what the closing brace of an argument becomes. start, end: of the brace. close,
         then: what takes its place, and what stands behind it where an argument or a letter follows.
         """
@@ -292,10 +277,7 @@ class _Latex:
             yield then, start
         return end
 
-    def _opened(
-        self,
-        token: re.Match[str],
-    ) -> Iterator[Piece]:
+    def _opened(self, token: re.Match[str]) -> Iterator[Piece]:
         """Yields nothing for a sign that opens a formula, and otherwise the sign."""
         group = "math" if token["opens"] else "formula"
         content = token[group]
@@ -310,11 +292,7 @@ class _Latex:
         else:
             yield token.span()
 
-    def _is_whole(
-        self,
-        token: re.Match[str],
-        end: int,
-    ) -> bool:
+    def _is_whole(self, token: re.Match[str], end: int) -> bool:
         """Whether the formula that ends at an offset is the whole text: "$II$" is no price."""
         end += len(token["dollars"] or "\\]")  # with the sign that closes it
         before = self.text[: token.start()].strip()

@@ -174,11 +174,7 @@ class _Texts:
             yield array("Q", numbers.tolist()), other_counts[-1]
 
 
-def in_a_sentence(
-    no_answer_texts: Sequence[NoAnswer],
-    count: int,
-    what: str,
-) -> str:
+def in_a_sentence(no_answer_texts: Sequence[NoAnswer], count: int, what: str) -> str:
     """Returns how many of `count` answers look like failures, and which. what: the answers, in a
     word or two.
     """
@@ -278,11 +274,7 @@ def is_expected(sample: Sample) -> bool:
     return answer in question_words
 
 
-def is_repeated(
-    of_text: Sequence[Sample],
-    samples: Sequence[Sample],
-    rows_of_other: int,
-) -> bool:
+def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_other: int) -> bool:
     """Whether one text answers too many different rows for chance, and is no answer that may come
     back. of_text: the samples that have it. rows_of_other: how many have the most frequent long
     text beside it.

@@ -34,10 +34,7 @@ _TAG_NAME = re.compile(r"</?[^\s<>/]*")
 _RUN = re.compile(rf"([^\w\s]{{1,4}}?)\1{{{IN_A_ROW},}}+")
 
 
-def find_padding(
-    text: str,
-    unread: Sequence[tuple[int, int, str]],
-) -> Filler:
+def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
     """Returns the padding of a text as it was written, as a share of its characters.
 
     unread: what of it is not read (`Reading.unread`). Time is linear in the text's length.
@@ -98,10 +95,7 @@ def _name_of(mark: str) -> str:
     return mark.casefold()
 
 
-def _joined_pieces(
-    text: str,
-    pieces: Sequence[tuple[int, int, str]],
-) -> list[tuple[int, int, str]]:
+def _joined_pieces(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Returns the pieces, with those joined that only white space divides."""
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:

@@ -108,11 +108,7 @@ def _in_a_row(words: Sequence[str]) -> str:
     return _BETWEEN_WORDS.join(groups)
 
 
-def fill_masked(
-    template: str,
-    marks: tuple[Mark, ...],
-    **values: str,
-) -> str:
+def fill_masked(template: str, marks: tuple[Mark, ...], **values: str) -> str:
     """Returns the filled template, in which no value spells a mark. Raises KeyError as `fill`."""
     masked = {}
     for name, value in values.items():

@@ -213,9 +213,7 @@ def visible_ranges(text: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end, kind in parts_of(text) if not kind]
 
 
-def parts_of(
-    text: str,
-) -> list[tuple[int, int, str]]:
+def parts_of(text: str) -> list[tuple[int, int, str]]:
     """Returns the text in parts (start, end, kind), in order. The kind is "" for what is shown, and
     says what the others are.
     """
@@ -232,9 +230,7 @@ def parts_of(
     return parts
 
 
-def _turns(
-    text: str,
-) -> list[tuple[int, int, str]]:
+def _turns(text: str) -> list[tuple[int, int, str]]:
     """Returns the parts with the calls of tools in them.
 
     What stands before a first end of reasoning without a start is reasoning. Turns of others hide
@@ -302,9 +298,7 @@ def _has_letters(text: str, start: int, end: int) -> bool:
     return any(piece[1] for piece in pieces)
 
 
-def _as_reasoning(
-    part: tuple[int, int, str],
-) -> tuple[int, int, str]:
+def _as_reasoning(part: tuple[int, int, str]) -> tuple[int, int, str]:
     """Returns what was shown as reasoning, and any other part as it is."""
     start, end, kind = part
     return start, end, kind or REASONING

@@ -29,11 +29,7 @@ _WHITE_SPACE = re.compile(r"\s*+(?:[\w.-]{1,80}+(?:\[ARGS\])?\s*+)?(?=[\[{])")
 _DECODER = json.JSONDecoder()
 
 
-def calls_in(
-    text: str,
-    start: int,
-    end: int,
-) -> Iterator[tuple[int, int]]:
+def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yields the characters [start, end) of each call, or of what a tool gave back, in order and by
     linear time.
     """
@@ -45,11 +41,7 @@ def calls_in(
         yield opened.start(), start
 
 
-def _end_of(
-    text: str,
-    opened: re.Match[str],
-    end: int,
-) -> int:
+def _end_of(text: str, opened: re.Match[str], end: int) -> int:
     """Returns the end of the call that this mark opens, at most `end`."""
     kind = opened.lastgroup or ""
     # Mistral's list has no mark at its end

@@ -64,11 +64,7 @@ class Reading:
     origin: Sequence[int]
     unread: tuple[tuple[int, int, str], ...] = ()
 
-    def written(
-        self,
-        start: int,
-        end: int,
-    ) -> tuple[int, int]:
+    def written(self, start: int, end: int) -> tuple[int, int]:
         """Returns where the plain characters [start, end), at least one, were written."""
         return self.origin[start], self.origin[end - 1] + 1
 
@@ -94,11 +90,7 @@ def read_text(text: str, answers: bool = False) -> Reading:
     return Reading(once.plain, once.origin, tuple(_ranges(text, kinds)))
 
 
-def _settled(
-    once: Reading,
-    kinds: list[str],
-    stages: Sequence[Stage],
-) -> Reading:
+def _settled(once: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
     """Returns the reading that a further reading does not change. Signs that would now be markup
     become spaces.
     """
@@ -117,11 +109,7 @@ def _settled(
     return _read_in_stages(blanked, kinds, stages)
 
 
-def _blanked(
-    reading: Reading,
-    trial: Sequence[str],
-    kinds: list[str],
-) -> Reading:
+def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Reading:
     """Returns the reading with spaces for the signs of markup that have a kind in this trial."""
     characters = list(reading.plain)
     for sign in _SIGN_LEFT_BEHIND.finditer(reading.plain):
@@ -132,11 +120,7 @@ def _blanked(
     return Reading("".join(characters), reading.origin)
 
 
-def _read_in_stages(
-    reading: Reading,
-    kinds: list[str],
-    stages: Sequence[Stage],
-) -> Reading:
+def _read_in_stages(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
     """Returns the reading of a plain text, without white space before what is dropped at its end.
 
     What is dropped gets its kind, where it has none.
@@ -152,11 +136,7 @@ def _read_in_stages(
     return Reading(reading.plain[:end], reading.origin[:end])
 
 
-def _after_stage(
-    reading: Reading,
-    stage: Stage,
-    kinds: list[str],
-) -> Reading:
+def _after_stage(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
     """Returns what a stage keeps and puts. Gives what it drops its kind in `kinds`."""
     text = reading.plain
     origin = reading.origin
@@ -185,10 +165,7 @@ def _after_stage(
     return Reading("".join(parts), places)
 
 
-def _ranges(
-    text: str,
-    kinds: Sequence[str],
-) -> Iterator[tuple[int, int, str]]:
+def _ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yields each run of characters of a kind, without white space at its ends."""
     start = 0
     for kind, run in groupby(kinds):

@@ -110,11 +110,7 @@ class CachedJudge(OuterJudge):
         self.misses += len(unknown)
         return [ratings[key] for key in keys]
 
-    def write_each(
-        self,
-        questions: Sequence[Question],
-        max_tokens: int,
-    ) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         keys = self._keys(questions, {"write": max_tokens})
         texts: dict[str, str | Failure] = self._look_up(keys)
         unknown = _unanswered_questions(texts, keys, questions)
@@ -129,11 +125,7 @@ class CachedJudge(OuterJudge):
         self.misses += len(unknown)
         return [texts[key] for key in keys]
 
-    def _keys(
-        self,
-        questions: Sequence[Question],
-        request: Mapping[str, Any],
-    ) -> list[str]:
+    def _keys(self, questions: Sequence[Question], request: Mapping[str, Any]) -> list[str]:
         """Returns a key of each question under everything that decides its answer.
 
         request: what is asked of all of them, the scale or the number of tokens.
@@ -141,10 +133,7 @@ class CachedJudge(OuterJudge):
         about = {"reading": READING, "judge": self.name, **request}
         return question_keys(questions, about)
 
-    def _look_up(
-        self,
-        keys: Sequence[str],
-    ) -> dict[str, Any]:
+    def _look_up(self, keys: Sequence[str]) -> dict[str, Any]:
         """Returns the answers in the file, as `_keep` wrote them."""
         answers: dict[str, Any] = {}
         for key, value in self.store.read(keys).items():
@@ -157,10 +146,7 @@ class CachedJudge(OuterJudge):
             self.judge.__enter__()  # `__exit__` of this judge ends it
             self._awake = True
 
-    def _keep(
-        self,
-        answers: Mapping[str, Rating | Failure] | Mapping[str, str | Failure],
-    ) -> None:
+    def _keep(self, answers: Mapping[str, Rating | Failure] | Mapping[str, str | Failure]) -> None:
         """Writes the answers to the file, but no Failure."""
         values: dict[str, bytes] = {}
         for key, answer in answers.items():

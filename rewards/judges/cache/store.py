@@ -83,10 +83,7 @@ class Store:
         self._warned = False
         self._busy = False  # locked by another process for longer than PATIENCE
 
-    def read(
-        self,
-        keys: Sequence[str],
-    ) -> dict[str, bytes]:
+    def read(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Returns the values of the keys that exist. What is used thereby becomes the last to be
         evicted.
         """
@@ -121,12 +118,7 @@ class Store:
         self._use(read_rows)
         return values
 
-    def _remove(
-        self,
-        connection: sqlite3.Connection,
-        damaged: set[str],
-        missing: set[str],
-    ) -> None:
+    def _remove(self, connection: sqlite3.Connection, damaged: set[str], missing: set[str]) -> None:
         """Removes and counts damaged values, and removes what is under the missing keys too: a
         damaged index may hide their rows.
         """
@@ -154,11 +146,7 @@ class Store:
 
         self._use(keep, create=True)
 
-    def _use(
-        self,
-        action: Callable[[sqlite3.Connection], None],
-        create: bool = False,
-    ) -> None:
+    def _use(self, action: Callable[[sqlite3.Connection], None], create: bool = False) -> None:
         """Runs the action on the file, if it exists. An error is a warning, once for this store.
 
         create: makes the file where there is none.

@@ -130,11 +130,7 @@ class ChatEncoder:
         """Where a chat can be parted behind its description. Found at the first such chat."""
         return find_join_place(self._plain)
 
-    def encode(
-        self,
-        messages: Sequence[Mapping[str, str]],
-        description_end: int = 0,
-    ) -> list[int]:
+    def encode(self, messages: Sequence[Mapping[str, str]], description_end: int = 0) -> list[int]:
         """Returns the chat's ids, up to where the answer begins.
 
         description_end: many chats have the same text up to this offset of the last message; 0 for
@@ -151,11 +147,7 @@ class ChatEncoder:
                 ids += text_ids[piece.anchor_tokens :]
         return ids
 
-    def ahead(
-        self,
-        questions: Sequence[Question],
-        budget: int,
-    ) -> Iterator[Question]:
+    def ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:
         """Yields the questions. The texts of AHEAD of them, but of those that will hardly fit
         into `budget` tokens, are encoded together, which the tokenizer does on all cores.
         """
@@ -249,20 +241,12 @@ class ChatEncoder:
             return 0
         return self.join_place.cut(content, description_end)
 
-    def prompt(
-        self,
-        question: Question,
-        budget: int,
-    ) -> tuple[Prompt, int]:
+    def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
         """Returns what `fit` does, as a Prompt without pictures."""
         ids, cut = self.fit(question, budget)
         return Prompt((), tuple(ids)), cut
 
-    def fit(
-        self,
-        question: Question,
-        budget: int,
-    ) -> tuple[list[int], int]:
+    def fit(self, question: Question, budget: int) -> tuple[list[int], int]:
         """Returns the question's chat in at most `budget` tokens, and how many characters of the
         description were cut.
 
@@ -323,10 +307,7 @@ class ChatEncoder:
         alone = [[number] for number in range(size)]
         return self.tokenizer.backend_tokenizer.decode_batch(alone, skip_special_tokens=False)
 
-    def scale(
-        self,
-        scale: Sequence[str],
-    ) -> dict[str, tuple[int, ...]]:
+    def scale(self, scale: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """Returns the token ids of each entry: those whose whole text is the entry, except for
         leading spaces.
 
@@ -349,10 +330,7 @@ class ChatEncoder:
                 )
         return {entry: tuple(numbers) for entry, numbers in ids.items()}
 
-    def _layout(
-        self,
-        roles: tuple[str, ...],
-    ) -> list[str | int]:
+    def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
         """Returns the template for these roles: its plain text, its control tokens as ids, and a
         slot for each content.
         """
@@ -378,11 +356,7 @@ class ChatEncoder:
             self._layouts[roles] = layout
         return self._layouts[roles]
 
-    def _render(
-        self,
-        roles: tuple[str, ...],
-        chat: list[dict[str, Any]],
-    ) -> str:
+    def _render(self, roles: tuple[str, ...], chat: list[dict[str, Any]]) -> str:
         """Returns the chat as the template writes it. Raises ValueError where it does not."""
         options = {"add_generation_prompt": True, "enable_thinking": self.thinking}
         # first in another process: with these roles the template may do what it did not do before
@@ -400,11 +374,7 @@ class ChatEncoder:
             ) from error
         return text
 
-    def _chat(
-        self,
-        roles: Sequence[str],
-        contents: Sequence[str],
-    ) -> list[dict[str, Any]]:
+    def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
         """Returns a chat of messages with these roles and contents, as the template gets it."""
         chat = []
         for role, content in zip(roles, contents, strict=True):

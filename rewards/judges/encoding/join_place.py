@@ -187,10 +187,7 @@ def _joins(
     return True
 
 
-def _encode_all(
-    plain: Tokenizer,
-    texts: list[str],
-) -> list[list[Token]]:
+def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
     """Returns the tokens of each text."""
     tokens_of_texts = []
     for encoding in plain.encode_batch(texts, add_special_tokens=False):
@@ -204,10 +201,7 @@ def _encode_all(
     return tokens_of_texts
 
 
-def _begin_word(
-    tokens: list[Token],
-    place: int,
-) -> list[Token]:
+def _begin_word(tokens: list[Token], place: int) -> list[Token]:
     """Returns the tokens. The one at this place, if there is one, now begins a word."""
     changed = list(tokens)
     if place < len(changed):

@@ -51,11 +51,7 @@ class PictureChatEncoder(ChatEncoder):
         # the ids that stand for a picture, by its width and height: only these decide them
         self._placeholders: dict[tuple[int, int], list[int]] = {}
 
-    def prompt(
-        self,
-        question: Question,
-        budget: int,
-    ) -> tuple[Prompt, int]:
+    def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
         """As in ChatEncoder, for a question whose images are Pictures. Raises ValueError also if a
         picture could not be decoded, the model's processor refuses it, or no user message can hold
         the pictures.
@@ -115,21 +111,13 @@ class PictureChatEncoder(ChatEncoder):
             self._placeholders[size] = ids
         return self._placeholders[size]
 
-    def _process(
-        self,
-        pictures: list[Picture],
-        **options: Any,
-    ) -> Any:
+    def _process(self, pictures: list[Picture], **options: Any) -> Any:
         """Returns what the processor makes of one text of nothing but these pictures."""
         text = self.processor.image_token * len(pictures)
         images = [picture.image for picture in pictures]
         return self.processor(text=[text], images=[images], add_special_tokens=False, **options)
 
-    def _chat(
-        self,
-        roles: Sequence[str],
-        contents: Sequence[str],
-    ) -> list[dict[str, Any]]:
+    def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
         """Returns the chat with contents in parts, as templates of image-text models read them, and
         the pictures before the text of the first user message.
         """
@@ -146,10 +134,7 @@ class PictureChatEncoder(ChatEncoder):
             message["content"] = [*images, *message["content"]]
         return chat
 
-    def _layout(
-        self,
-        roles: tuple[str, ...],
-    ) -> list[str | int]:
+    def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
         """Returns the layout as ChatEncoder does, with a placeholder for each picture and with the
         begin-of-sequence token. Raises ValueError where the template shows another number of
         pictures.
@@ -165,10 +150,7 @@ class PictureChatEncoder(ChatEncoder):
         return [*self._before, *layout]
 
 
-def load_processor(
-    folder: Path | str,
-    config: PretrainedConfig | None = None,
-) -> ProcessorMixin:
+def load_processor(folder: Path | str, config: PretrainedConfig | None = None) -> ProcessorMixin:
     """Loads a model's processor.
 
     Without torchvision, which only videos need, it is one that takes no videos. folder: of the

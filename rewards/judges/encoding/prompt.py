@@ -182,10 +182,7 @@ class Batch:
     cuts: list[int]
     failures: dict[int, Failure]
 
-    def by_question(
-        self,
-        answers: Sequence[T | Failure],
-    ) -> list[T | Failure]:
+    def by_question(self, answers: Sequence[T | Failure]) -> list[T | Failure]:
         """Returns the answers to the inputs in the order of the questions, with the failures."""
         answered: dict[int, T | Failure] = dict(self.failures)
         for number, answer in zip(self.numbers, answers, strict=True):

@@ -65,11 +65,7 @@ def compiled_template(template: str) -> Template:
     return room.from_string(template)
 
 
-def render_chat(
-    template: Template,
-    chat: Chat,
-    variables: Mapping[str, Any],
-) -> str:
+def render_chat(template: Template, chat: Chat, variables: Mapping[str, Any]) -> str:
     """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses, and
     whatever else its expressions raise.
     """

@@ -193,11 +193,7 @@ class LocalJudge(Judge):
         count_unparsed(self.usage, ratings.values())
         return [ratings[number] for number in range(len(questions))]
 
-    def write_each(
-        self,
-        questions: Sequence[Question],
-        max_tokens: int,
-    ) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Answers `write` greedily.
 
         Raises as `rate_each` does.
@@ -231,11 +227,7 @@ class LocalJudge(Judge):
         """
 
     @abstractmethod
-    def _texts(
-        self,
-        prompts: Sequence[Prompt],
-        max_tokens: int,
-    ) -> list[Sequence[int] | Failure]:
+    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
         """Returns the greedy continuation of each prompt, as token ids. The prompts are sorted."""
 
     def _wake(self) -> None:

@@ -159,11 +159,7 @@ class TransformersJudge(LocalJudge):
             likeliest.append(dict(zip(ids_of_row, values_of_row, strict=True)))
         return likeliest
 
-    def _texts(
-        self,
-        prompts: Sequence[Prompt],
-        max_tokens: int,
-    ) -> list[Sequence[int] | Failure]:
+    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
         answers = self._in_runs(prompts, partial(self._continued, max_tokens))
         for text in answers:
             if not isinstance(text, Failure):
@@ -271,11 +267,7 @@ class TransformersJudge(LocalJudge):
         return output[self._cache_name]
 
     @torch.inference_mode()
-    def _after(
-        self,
-        suffixes: list[tuple[int, ...]],
-        cache: Any,
-    ) -> torch.Tensor:
+    def _after(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
         """Returns log-probabilities (len(suffixes), vocabulary) of the token after each suffix of
         what is in the cache. The padding is on the right, where a causal model does not see it, so
         no mask is needed.
@@ -304,11 +296,7 @@ class TransformersJudge(LocalJudge):
         logits = self._model(**arguments).logits[rows, places]
         return logits.float().log_softmax(-1)
 
-    def _earlier(
-        self,
-        cache: Any,
-        rows: int,
-    ) -> dict[str, Any]:
+    def _earlier(self, cache: Any, rows: int) -> dict[str, Any]:
         """Returns the argument that gives what is in the cache to each of these rows."""
         if cache is None:
             return {}

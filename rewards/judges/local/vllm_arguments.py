@@ -19,11 +19,7 @@ BLOCK_TOKENS = 256  # a multiple of the block sizes that vLLM chooses
 BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
 
 
-def engine_arguments(
-    memory: float | int | None,
-    dtype: str,
-    sees_pictures: bool,
-) -> dict[str, Any]:
+def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool) -> dict[str, Any]:
     """Returns arguments of vLLM's LLM: the KV cache and the weights' dtype (see VllmJudge for
     `memory` and `dtype`), how much is read at once, and sleep mode where the platform has it. There
     is no room for videos, which no metric shows.
@@ -59,11 +55,7 @@ def engine_arguments(
     return arguments
 
 
-def bytes_per_token(
-    config: Any,
-    dtype: str,
-    tensor_parallel: int = 1,
-) -> int:
+def bytes_per_token(config: Any, dtype: str, tensor_parallel: int = 1) -> int:
     """Returns the bytes of one token's keys and values on one device.
 
     config: the text model's. dtype: "auto" is the config's. tensor_parallel: devices, which share

@@ -59,11 +59,7 @@ class Guard:
         self._shell.communicate()
 
 
-def watched(
-    ask: Callable[[], T],
-    processes: Sequence[Any],
-    end: float,
-) -> T:
+def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
     """Calls the engine in a thread, and returns or raises what the call does. A daemon thread holds
     up no exit.
 

@@ -326,11 +326,7 @@ class VllmJudge(LocalJudge):
             log.exception("the judge %s could not be put to sleep and is closed", self.model)
             self.close()
 
-    def _answer_to_check(
-        self,
-        end: float,
-        tokens: Sequence[int] = (),
-    ) -> dict[int, float]:
+    def _answer_to_check(self, end: float, tokens: Sequence[int] = ()) -> dict[int, float]:
         """Returns log-probabilities after the check prompt: of these tokens, or the likeliest."""
         from vllm import SamplingParams
 
@@ -360,11 +356,7 @@ class VllmJudge(LocalJudge):
             answers.append(logprobs)
         return answers
 
-    def _texts(
-        self,
-        prompts: Sequence[Prompt],
-        max_tokens: int,
-    ) -> list[Sequence[int] | Failure]:
+    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
         answers: list[Sequence[int] | Failure] = []
         for output in self._outputs(prompts, max_tokens=max_tokens):
             if isinstance(output, Failure):
@@ -373,21 +365,12 @@ class VllmJudge(LocalJudge):
                 answers.append(list(output.token_ids))
         return answers
 
-    def _run(
-        self,
-        requests: list[Any],
-        params: Any,
-        end: float,
-    ) -> list[Any]:
+    def _run(self, requests: list[Any], params: Any, end: float) -> list[Any]:
         """Returns the engine's outputs. Raises as `watched` does."""
         ask = partial(self._engine.generate, requests, params, use_tqdm=False)
         return watched(ask, self._processes, end)
 
-    def _outputs(
-        self,
-        prompts: Sequence[Prompt],
-        **sampling: Any,
-    ) -> list[Any]:
+    def _outputs(self, prompts: Sequence[Prompt], **sampling: Any) -> list[Any]:
         """Returns vLLM's output for each prompt, or a Failure. sampling: arguments of
         SamplingParams.
         """

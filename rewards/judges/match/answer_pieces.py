@@ -56,10 +56,7 @@ class Piece:
     denied: bool
 
 
-def pieces_of(
-    answer: str,
-    harmless: Collection[str],
-) -> list[Piece]:
+def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
     """Returns the pieces of a plain answer that have words. "Without doubt" affirms. harmless:
     words that deny nothing, as the question's and the references' are.
     """

@@ -36,10 +36,7 @@ _VERBS = word_set(
 _DOING = word_set("do does did can will")  # a question that begins so has its verb within
 
 
-def binary_answer(
-    question: str,
-    pieces: Sequence[Piece],
-) -> tuple[str, str]:
+def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
     """Returns "yes" or "no", or "" with the reason why it is neither, a clause about the answer.
 
     pieces: of the answer (`pieces_of`).
@@ -87,10 +84,7 @@ def _says_otherwise(piece: Piece, word: str) -> bool:
     return first_word in SAYING_NO or TAKING_BACK.issuperset(piece.words)
 
 
-def _claims(
-    question: str,
-    pieces: Sequence[Piece],
-) -> set[str]:
+def _claims(question: str, pieces: Sequence[Piece]) -> set[str]:
     """Returns "yes" where a piece claims what the question asks, and "no" where one denies it. A
     piece without a verb claims nothing.
     """

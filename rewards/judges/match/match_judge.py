@@ -56,11 +56,7 @@ class MatchJudge(Judge):
     sees_pictures = False
     _takes_shared = True
 
-    def __init__(
-        self,
-        pipeline: Any = None,
-        coref: Any = "rules",
-    ) -> None:
+    def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref
         # By the id of a probe's graph. The index holds the graph, so that its id stays taken.
@@ -114,22 +110,14 @@ class MatchJudge(Judge):
                 ratings.append(NO_PROSE)
         return ratings
 
-    def levels(
-        self,
-        probes: Sequence[PresenceProbe],
-        indexes: Sequence[TextIndex],
-    ) -> list[float]:
+    def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
         """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""
         levels = []
         for probe, index in zip(probes, indexes, strict=True):
             levels.append(index.rating(probe))
         return levels
 
-    def write_each(
-        self,
-        questions: Sequence[Question],
-        max_tokens: int,
-    ) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, and else
         NO_PROSE.
         """

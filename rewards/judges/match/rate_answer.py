@@ -160,11 +160,7 @@ def _rate_by_share(
     return 1.0, f"it has {recall:.0%} of a reference answer"
 
 
-def _rate_letters(
-    candidate: str,
-    people: Sequence[str],
-    is_new: bool,
-) -> tuple[float, str] | None:
+def _rate_letters(candidate: str, people: Sequence[str], is_new: bool) -> tuple[float, str] | None:
     """Applies the rule for lists of letters. None: it does not apply. is_new: no reference has
     the candidate's words.
     """
@@ -244,10 +240,7 @@ def letters_of(answer: str) -> set[str]:
     return set(filter(is_letter, texts))
 
 
-def contradicts(
-    content: Sequence[str],
-    reference: Sequence[str],
-) -> bool:
+def contradicts(content: Sequence[str], reference: Sequence[str]) -> bool:
     """Returns whether an answer gives other numbers, signs or formulas than a reference, or in
     another order, or for another thing or unit ("5 m" for "5 km").
     """
@@ -346,11 +339,7 @@ def _rate_by_frequency(
     return rating, f"it is {share:.0%} a reference answer"
 
 
-def _rate_binary(
-    word: str,
-    reason: str,
-    counts: Counter[str],
-) -> tuple[float, str]:
+def _rate_binary(word: str, reason: str, counts: Counter[str]) -> tuple[float, str]:
     """Applies the rule "yes/no". word: "yes", "no", or "" with the reason why it is neither."""
     if not word:
         return 1.0, reason

@@ -125,11 +125,7 @@ class TextIndex:
         self.words = frozenset().union(*details, *self.named)
         self._resolved: dict[Mention, tuple[float, list[int]]] = {}
 
-    def _meant(
-        self,
-        graph: SceneGraph,
-        names: Sequence[set[frozenset[str]]],
-    ) -> list[int]:
+    def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
         """Returns per entity the one that it stands for: "men" for the group in "a group of men",
         else itself.
         """
@@ -151,12 +147,7 @@ class TextIndex:
             self.attributes[object_] = list(dict.fromkeys(attributes))
         return meant
 
-    def _relate(
-        self,
-        subject: int,
-        object_: int,
-        words: frozenset[str],
-    ) -> None:
+    def _relate(self, subject: int, object_: int, words: frozenset[str]) -> None:
         """Adds a relation to the indexes by pair and by entity."""
         self.relations[subject, object_].append(words)
         self.does[subject].append(words)
@@ -164,11 +155,7 @@ class TextIndex:
         self.linked[subject].add(object_)
         self.linked[object_].add(subject)
 
-    def _add_names(
-        self,
-        number: int,
-        names: set[frozenset[str]],
-    ) -> None:
+    def _add_names(self, number: int, names: set[frozenset[str]]) -> None:
         """Adds an entity to the indexes by name."""
         for name in names:
             self.named[name].append(number)
@@ -203,10 +190,7 @@ class TextIndex:
             return self._related(subjects, objects, words)
         return self._loose(words)
 
-    def resolve(
-        self,
-        mention: Mention,
-    ) -> tuple[float, list[int]]:
+    def resolve(self, mention: Mention) -> tuple[float, list[int]]:
         """Returns a rating and the entities that a mention may mean: those that fit it, else all of
         its name.
 
@@ -217,10 +201,7 @@ class TextIndex:
             self._resolved[mention] = self._resolve(mention)
         return self._resolved[mention]
 
-    def _resolve(
-        self,
-        mention: Mention,
-    ) -> tuple[float, list[int]]:
+    def _resolve(self, mention: Mention) -> tuple[float, list[int]]:
         """Returns what `resolve` does, without looking it up."""
         how, namesakes = self._namesakes(mention)
         fitting = [number for number in namesakes if self._fits(number, mention)]
@@ -250,11 +231,7 @@ class TextIndex:
                     near |= self.linked[owner]
         return [number for number in near if self.is_place[number]]
 
-    def _likest(
-        self,
-        numbers: list[int],
-        mention: Mention,
-    ) -> list[int]:
+    def _likest(self, numbers: list[int], mention: Mention) -> list[int]:
         """Returns the entities that share most details with the mention."""
         if len(numbers) < 2:
             return numbers
@@ -272,10 +249,7 @@ class TextIndex:
         most = max(shared.values())
         return [number for number in numbers if shared[number] == most]
 
-    def _namesakes(
-        self,
-        mention: Mention,
-    ) -> tuple[float, list[int]]:
+    def _namesakes(self, mention: Mention) -> tuple[float, list[int]]:
         """Returns a rating and the entities of that name, else those of the surest other way to say
         it.
         """
@@ -394,12 +368,7 @@ class TextIndex:
                 return max(best, LOOSE)
         return best
 
-    def _pair_rating(
-        self,
-        subject: int,
-        object_: int,
-        words: frozenset[str],
-    ) -> float:
+    def _pair_rating(self, subject: int, object_: int, words: frozenset[str]) -> float:
         """Rates whether the relation holds from the subject to the object, which may be the same
         entity.
         """
@@ -417,19 +386,13 @@ class TextIndex:
         return max(ratings, default=WRONG)
 
 
-def _is_said(
-    words: frozenset[str],
-    relations: Iterable[frozenset[str]],
-) -> bool:
+def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
     """Returns whether one of the relations says these words, if in other words."""
     return any(agreement(words, relation) > LOOSE for relation in relations)
 
 
 @lru_cache(maxsize=8192)
-def agreement(
-    words: frozenset[str],
-    relation: frozenset[str],
-) -> float:
+def agreement(words: frozenset[str], relation: frozenset[str]) -> float:
     """Rates whether a relation of the text says the words, where postures and in / at / on count
     little: 5, 4 or 1.
     """

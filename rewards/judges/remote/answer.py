@@ -324,11 +324,7 @@ def read_models(content: bytes) -> dict[str, Served]:
     return models
 
 
-def _first_value(
-    entry: Mapping[str, Any],
-    keys: Sequence[str],
-    kind: type[V],
-) -> V | None:
+def _first_value(entry: Mapping[str, Any], keys: Sequence[str], kind: type[V]) -> V | None:
     """Returns the value of the first of the keys that has one of this kind."""
     for key in keys:
         value = entry.get(key)
@@ -345,10 +341,7 @@ def _parsed_json(text: str | bytes) -> Any:
         return None
 
 
-def _error_layers(
-    value: Any,
-    depth: int = MAX_DEPTH,
-) -> Iterator[dict[str, Any]]:
+def _error_layers(value: Any, depth: int = MAX_DEPTH) -> Iterator[dict[str, Any]]:
     """Yields the objects that may speak of an error, the innermost first.
 
     Some servers write JSON into a string.

@@ -64,11 +64,7 @@ class ChatForm:
         """
         return encoded(ready(questions), self.chat, budget)
 
-    def chat(
-        self,
-        question: Question,
-        budget: int,
-    ) -> tuple[Chat, int]:
+    def chat(self, question: Question, budget: int) -> tuple[Chat, int]:
         """Returns the question as a chat. Pictures stand before the text of the first user message,
         as `transformers:` and `vllm:` place them.
 
@@ -90,10 +86,7 @@ class ChatForm:
         texts = tuple(message["content"] for message in question.messages)
         return Chat(question.images, texts, {"messages": messages}), 0
 
-    def _picture_parts(
-        self,
-        pictures: Sequence[Picture],
-    ) -> list[dict[str, Any]]:
+    def _picture_parts(self, pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Returns the pictures as parts of a message. Raises ValueError where one cannot be
         decoded, and where together they are too large.
         """

@@ -67,12 +67,7 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         trouble: what the last failed attempt met, "" if none failed.
     """
 
-    def __init__(
-        self,
-        network: httpx.AsyncClient,
-        reading: Reading[T],
-        largest: int,
-    ) -> None:
+    def __init__(self, network: httpx.AsyncClient, reading: Reading[T], largest: int) -> None:
         self.network = network
         self.reading = reading
         self.largest = largest
@@ -128,10 +123,7 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
             return httpx.Response(400, headers=headers, extensions=extensions)
         return httpx.Response(200, extensions=extensions)
 
-    async def _exchange(
-        self,
-        request: httpx.Request,
-    ) -> tuple[httpx.Response, bytes]:
+    async def _exchange(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
         """Returns a response and its body.
 
         Raises BadAnswer if it is compressed, which may expand to gigabytes, or has more than
@@ -186,11 +178,7 @@ class Client(Generic[T]):
     async def __aexit__(self, *error: object) -> None:
         await self._openai.close()
 
-    async def post(
-        self,
-        path: str,
-        body: Mapping[str, Any],
-    ) -> T | Refused | Busy:
+    async def post(self, path: str, body: Mapping[str, Any]) -> T | Refused | Busy:
         """Asks until the answer is none that another attempt may change."""
         # half a character of a completion is no UTF-8, and becomes "?"
         text = json.dumps(body, ensure_ascii=False, default=str)
@@ -207,10 +195,7 @@ class Client(Generic[T]):
         )
         return await self._outcome(response)
 
-    async def _outcome(
-        self,
-        response: Awaitable[httpx.Response],
-    ) -> T | Refused | Busy:
+    async def _outcome(self, response: Awaitable[httpx.Response]) -> T | Refused | Busy:
         """Returns what the transport read. The openai client raises for what is no answer."""
         from openai import APIConnectionError, APIStatusError
 

@@ -170,12 +170,7 @@ class Endpoint:
             answers.append(late if answer is None else answer)
         return answers, client.transport.retries
 
-    async def _take(
-        self,
-        call: Call,
-        requests: StreamedRequests,
-        place: int,
-    ) -> Answer:
+    async def _take(self, call: Call, requests: StreamedRequests, place: int) -> Answer:
         """Takes one request, which may encode a part of them, and asks it."""
         body = requests.take(place)
         if isinstance(body, Failure):
@@ -193,11 +188,7 @@ class Endpoint:
             return still_busy(self.url, answer)
         return answer
 
-    async def _post(
-        self,
-        call: Call,
-        body: Body,
-    ) -> ServerAnswer | Refused | Busy:
+    async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
         """Asks, and again as long as the server says how to ask.
 
         Many questions are refused at once. One of them learns the better form, and the others wait
@@ -256,12 +247,7 @@ class Endpoint:
             self._accepted_fields |= request.keys()
         return answer
 
-    def _refusal(
-        self,
-        call: Call,
-        body: Body,
-        refused: Refused,
-    ) -> Failure:
+    def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
         """Returns a refusal as a Failure, in the server's words, with advice where these are few.
 
         One that every question would get is noted, so that no other question is sent.
@@ -305,11 +291,7 @@ def still_busy(url: str, busy: Busy) -> Failure:
     return Failure(Status.ERROR, f"{url} failed, the last of {ATTEMPTS} times: {busy.why}")
 
 
-def too_late(
-    url: str,
-    deadline: float,
-    client: Client[Any],
-) -> Failure:
+def too_late(url: str, deadline: float, client: Client[Any]) -> Failure:
     """Returns the Failure of what has no answer at the end of the call's `deadline` seconds."""
     words = f"no answer from {url} within {deadline:g} s"
     if client.transport.trouble:
@@ -317,21 +299,14 @@ def too_late(
     return Failure(Status.TIMEOUT, words)
 
 
-def _read_list(
-    status: int,
-    content: bytes,
-) -> dict[str, Served] | Refused | Busy:
+def _read_list(status: int, content: bytes) -> dict[str, Served] | Refused | Busy:
     """Reads a list of models. A server without one refuses, or answers something else."""
     if not 200 <= status < 300:
         return trouble(status, content) or Refused(status, "")
     return read_models(content)
 
 
-def _entry_of(
-    model: str,
-    entries: Mapping[str, Served],
-    models: str,
-) -> Served | Failure:
+def _entry_of(model: str, entries: Mapping[str, Served], models: str) -> Served | Failure:
     """Returns a model's entry in a server's list. models: the list's url."""
     entry = entries.get(model)
     if entry is None:

@@ -228,21 +228,11 @@ class RemoteJudge(Judge):
         """Returns the server's endpoint for the question, below /v1/."""
         return CHAT
 
-    def _budget(
-        self,
-        path: str,
-        questions: Sequence[Question],
-        reserve: int,
-    ) -> int:
+    def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
         """Returns how many tokens a question may have, with `reserve` left for its answer."""
         return UNBOUNDED
 
-    def _encoded(
-        self,
-        path: str,
-        questions: Sequence[Question],
-        budget: int,
-    ) -> Batch:
+    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
         """Encodes each question's part of a request."""
         return self.chat_form.encoded(questions, budget)
 
@@ -441,11 +431,7 @@ class RemoteJudge(Judge):
         readable_share = len(read) / len(texts)
         return Rating(probabilities, readable_share, cut, samples=len(read))
 
-    def write_each(
-        self,
-        questions: Sequence[Question],
-        max_tokens: int,
-    ) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Answers `write` greedily."""
         texts: dict[int, str | Failure] = {}
         paths = map(self._path, questions)

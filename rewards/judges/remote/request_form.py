@@ -64,10 +64,7 @@ class RequestForm:
         return ", ".join([*changes, f"the path begins with {self.base or '/'}"])
 
 
-def fit_request(
-    request: Mapping[str, Any],
-    form: RequestForm,
-) -> dict[str, Any]:
+def fit_request(request: Mapping[str, Any], form: RequestForm) -> dict[str, Any]:
     """Returns the request as the server wants it."""
     fields = dict(request)
     if "max_tokens" in fields:

@@ -56,13 +56,7 @@ class ServerJudge(RemoteJudge):
         url, model, settings: the arguments of RemoteJudge.
     """
 
-    def __init__(
-        self,
-        url: str,
-        model: str,
-        tokenizer: str | None = None,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, url: str, model: str, tokenizer: str | None = None, **settings: Any) -> None:
         super().__init__(url, model, **settings)
         self.tokenizer = tokenizer or model
 
@@ -129,12 +123,7 @@ class ServerJudge(RemoteJudge):
             return words[number]
         return ""
 
-    def _budget(
-        self,
-        path: str,
-        questions: Sequence[Question],
-        reserve: int,
-    ) -> int:
+    def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
         """Returns how many tokens a question may have: as the server says, if it does."""
         # Only a description can be cut. Without one the server need not be asked for its length.
         if path == CHAT or not any(map(has_description, questions)):
@@ -144,22 +133,13 @@ class ServerJudge(RemoteJudge):
             return UNBOUNDED
         return served.max_model_len - reserve
 
-    def _encoded(
-        self,
-        path: str,
-        questions: Sequence[Question],
-        budget: int,
-    ) -> Batch:
+    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
         if path == CHAT:
             return super()._encoded(path, questions, budget)
         questions_ahead = self.encoder.ahead(questions, budget)
         return encoded(questions_ahead, self._ids, budget)
 
-    def _ids(
-        self,
-        question: Question,
-        budget: int,
-    ) -> tuple[TokenIds, int]:
+    def _ids(self, question: Question, budget: int) -> tuple[TokenIds, int]:
         """Returns what `ChatEncoder.fit` does, as a part of a request."""
         ids, cut = self.encoder.fit(question, budget)
         return TokenIds(ids), cut

@@ -67,10 +67,7 @@ class StreamedRequests:
             self._cuts[start + number] = cut
         self._encoded_parts += 1
 
-    def by_question(
-        self,
-        answers: Sequence[T],
-    ) -> tuple[list[T], list[int]]:
+    def by_question(self, answers: Sequence[T]) -> tuple[list[T], list[int]]:
         """Returns the answers, which are by place, in the order of the questions, and how many
         characters of each question's description were cut.
         """
