@@ -5,7 +5,7 @@ help?
     agreement = summarise(completions)
     agreement["words"]["all"]["precision"], agreement["credit"]["all"]["equal_signs"]
 
-It reads what `spanreward compare` wrote about Scenes, where the referee knows the truth. Words are
+It reads what `spanreward compare` wrote about Scenes, where an oracle knows the truth. Words are
 runs of letters and digits; one is wrong when a wrong span (score below 0.5) or a wrong claim of the
 referee touches it. A component's effect is the true F1 of the text less that of the text without
 the component's first span.

@@ -20,7 +20,7 @@ class Cell:
     Attributes:
         omission: the share of the things on a picture that its only reference leaves out.
         evidence: of PoshReward.
-        judge: "noisy", the referee that errs, or the folder of a judge that was trained to see.
+        judge: "noisy", the oracle that errs, or the folder of a judge that was trained to see.
         errors: the share of the noisy judge's answers about pictures that are wrong. It is 0 where
             no picture is asked, since the answers about texts are those of `match`.
         spans: whether the policy learns from spans too, or from the scalar alone.

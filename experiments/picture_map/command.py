@@ -51,7 +51,7 @@ def main() -> None:
     run.add_argument("--base", required=True, help="the base's folder, with {seed} in it")
     run.add_argument("--seeds", type=seeds, default=[0, 1, 2], metavar="A-B", help="default: 0-2")
     run.add_argument(
-        "--judge", help="folder of one that was trained to see, in place of the referee that errs"
+        "--judge", help="folder of one that was trained to see, in place of the oracle that errs"
     )
     run.add_argument("--omissions", nargs="+", type=float, choices=OMISSIONS, default=OMISSIONS)
     run.add_argument("--evidences", nargs="+", choices=EVIDENCES, default=EVIDENCES)

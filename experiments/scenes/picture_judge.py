@@ -30,7 +30,7 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, ra
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.probe import Mention, PictureProbe, PresenceProbe
 
-LEVELS = (1, 2, 3)  # the referee knows how things lie in their grid
+LEVELS = (1, 2, 3)  # the oracle knows how things lie in their grid
 
 
 class PictureJudge(Judge):

@@ -11,7 +11,7 @@ for every model; a single folder stands beside all seeds of the others. A folder
 an adapter over one. A hub id, or a file of answers, JSONL ({"id": ..., "completion": ...}) or
 another table, may take its place.
 
-The recipe gives rewards, held-out metrics (its referees) and data. Without one, --data names rows
+The recipe gives rewards, held-out metrics (its key `referees`) and data. Without one, --data names rows
 as `spanreward score` reads them (id, and what the metrics need, such as reference), and --metric
 and --judge (match, without one) the scores.
 
@@ -106,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     prompts_from = parser.add_mutually_exclusive_group(required=True)
     prompts_from.add_argument(
-        "--recipe", help="whose data, rewards and held-out metrics (referees) are used"
+        "--recipe", help="whose data, rewards and held-out metrics are used"
     )
     prompts_from.add_argument("--data", metavar="ROWS", help="in place of a recipe, with --metric")
     add(

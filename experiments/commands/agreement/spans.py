@@ -46,9 +46,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     counted = f"{agreement['completions']} completions" + (
         f", {skipped} without a verdict left out" if skipped else ""
     )
-    found, tables = reliability_of(labels_of(completions), f"Spans, by the referee: {counted}")
+    found, tables = reliability_of(labels_of(completions), f"Spans, by the oracle: {counted}")
     return without_nan({**agreement, **found}), [
-        table_of(f"Wrong words, judge and referee: {counted}", agreement["words"]),
+        table_of(f"Wrong words, judge and oracle: {counted}", agreement["words"]),
         table_of("Credit and true effect on F1, per component", agreement["credit"]),
         *tables,
     ]

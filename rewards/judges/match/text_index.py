@@ -1,7 +1,6 @@
 """An index of a scene graph by lemma.
 
-It rates presence questions as match_judge.py says: 5, 4, 3, 2, 1.05 or 1. What each of its rules is
-worth is in docs/evidence/graph_rules.md.
+It rates presence questions as match_judge.py says: 5, 4, 3, 2, 1.05 or 1.
 """
 
 from collections import defaultdict
