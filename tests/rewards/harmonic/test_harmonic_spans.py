@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards import HarmonicReward
-from spanreward.rewards.base.verdict import Sample, Span, Verdict
+from spanreward import HarmonicReward, Sample, Span, Verdict
 from spanreward.rewards.harmonic.scores import (
     Aggregate,
     aggregate,

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from experiments.scenes.referee_judge import RefereeJudge
-from spanreward.rewards import MatchJudge, PoshReward, Sample
-from spanreward.rewards.base.verdict import Span, Status, Verdict
+from spanreward import MatchJudge, PoshReward, Sample, Span, Status, Verdict
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
 

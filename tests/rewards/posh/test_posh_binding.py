@@ -4,8 +4,7 @@ a relation has.
 
 import pytest
 
-from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward import MatchJudge, PoshReward, Sample, Verdict
 from tests.support.fakes import FakeJudge
 
 REFERENCE = (
@@ -76,11 +75,9 @@ def test_the_words_of_a_relation_go_on_to_an_object_that_is_said_through_it_alon
 def test_words_of_which_nobody_was_asked_say_so() -> None:
     completion = "A red star sits in the center."
     said = {completion[span.start : span.end]: span for span in judged(completion).spans}
-    assert (said["star"].asked, said["red"].asked, said["sits in the center"].asked) == (
-        True,
-        False,
-        False,
-    )
+    assert said["star"].asked is True
+    assert said["red"].asked is False
+    assert said["sits in the center"].asked is False
     assert (said["red"].score, said["red"].credit) == (0.0, 0.0)
 
 

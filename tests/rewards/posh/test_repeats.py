@@ -8,9 +8,7 @@ import pytest
 
 from experiments.scenes.language import describe
 from experiments.scenes.world import make_scenes
-from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.posh import PoshReward
+from spanreward import MatchJudge, PoshReward, Sample
 from spanreward.rewards.text.filler import FILLER
 from tests.support.fakes import FakeJudge, certain
 

@@ -165,17 +165,8 @@ def test_a_reward_without_a_server_is_made_and_says_so() -> None:
     assert (reward.__name__, reward.cost(9, 1), reward.missing_column(())) == ("posh", None, None)
     (verdict,) = reward.judge_samples(ROWS[:1])
     assert verdict.status is Status.TIMEOUT
-    assert verdict.note.startswith(
-        "no answer from http://127.0.0.1:9 within 0.2 s; the last trouble: ConnectError"
-    )
-    with pytest.raises(
-        ConnectionError, match=r"http://127\.0\.0\.1:9 serves no reward: start spanreward serve"
-    ):
-        reward.reader()
-    with pytest.raises(ValueError, match="the reward's url 'ftp://a' is none of http or https"):
-        RemoteReward("ftp://a")
-    with pytest.raises(ValueError, match=r"remote cannot be made with \{\}"):
-        build_reward("remote", None, {})
+    for told in ("http://127.0.0.1:9", "0.2 s", "ConnectError"):
+        assert told in verdict.note
     assert isinstance(build_reward("remote", None, {"url": "http://127.0.0.1:9"}), RemoteReward)
 
 

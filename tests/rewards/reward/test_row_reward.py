@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from spanreward import CriteriaReward, PairwiseReward, Sample, Status
-from spanreward.rewards.base.verdict import Verdict
+from spanreward import CriteriaReward, PairwiseReward, Sample, Status, Verdict
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from tests.support.pair_judges import PairJudge, better
 
@@ -128,10 +127,8 @@ def test_what_it_costs_and_where_it_cannot_be() -> None:
             reward("match", **options, spans=spans).cost(40, 1) for spans in ("none", "ablation")
         )
         assert (many.questions, many.exact) == (5 * once.questions, False)
-        with pytest.raises(ValueError, match='spans is "ablation" or "none", got \'sentences\''):
+        with pytest.raises(ValueError, match=r"spans is .*'sentences'"):
             reward("match", spans="sentences")
     for form in ("pair", "batch"):
-        with pytest.raises(
-            ValueError, match='judges each text alone: name an anchor, or take form="score"'
-        ):
+        with pytest.raises(ValueError, match="name an anchor"):
             PairwiseReward("match", form=form, spans="ablation")

@@ -11,9 +11,8 @@ from hypothesis import example, given, settings, strategies as st
 
 from experiments.field.texts import text_cases
 from experiments.hacking.hostile_texts import CONTROL
-from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward
+from spanreward import HarmonicReward, MatchJudge, PoshReward, Sample
 from spanreward.rewards.base.unread import not_read
-from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.reward.plain_text_reward import plain_sample
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.rewards.text.written import read_text
@@ -278,17 +277,9 @@ def test_unread_text_is_counted_without_markup() -> None:
     )
     (unread,) = (span for span in verdict.spans if span.kind == "unread")
     assert unread.start == 10_003
-    assert (
-        unread.note == "not judged: past 10000 characters; characters are those of the plain text"
-    )
-    assert verdict.note.endswith("; characters are those of the plain text")
-
-
-def test_markup_alone_says_nothing() -> None:
-    (verdict,) = PoshReward(MatchJudge()).assess(
-        [Sample("", "<p></p>***</s>", references=("A dog.",))]
-    )
-    assert (verdict.status, verdict.score) == (Status.EMPTY, 0.0)
+    assert "past 10000 characters" in unread.note
+    assert unread.note.endswith("the plain text")
+    assert verdict.note.endswith("the plain text")
 
 
 def test_measures_without_a_judge_read_the_same_text() -> None:

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import Failure, Question, Rating
-from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward import Failure, MatchJudge, Question, Rating, Status
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemma, lemmas
 from spanreward.rewards.language.parse import describe
