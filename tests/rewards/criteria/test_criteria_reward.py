@@ -36,11 +36,8 @@ def test_the_criteria_are_the_parts() -> None:
 
 
 def test_numbered_criteria_are_taken_apart() -> None:
-    assert read_criteria(("1. Says so.\n2) Counts 3. 4 of them.\n 3. Ends.",)) == (
-        "Says so.",
-        "Counts 3. 4 of them.",
-        "Ends.",
-    )
+    found = read_criteria(("1. Says so.\n2) Counts 3. 4 of them.\n 3. Ends.",))
+    assert found == ("Says so.", "Counts 3. 4 of them.", "Ends.")
     assert read_criteria(("Says so.\nAnd more.",)) == ("Says so.\nAnd more.",)
     assert read_criteria(CRITERIA) == CRITERIA
 
@@ -82,14 +79,8 @@ def test_the_anchor_itself_ties_unasked() -> None:
 @pytest.mark.parametrize("form", ["pointwise", "pairwise"])
 def test_failures_empty_texts_and_rows_that_lack_something(form: str) -> None:
     reward = CriteriaReward(PairJudge(fails=lambda probe: True), form=form)
-    failed, empty, without, bare = reward.assess(
-        [
-            row(GOOD, anchor=POOR),
-            row(" ", anchor=POOR),
-            row(GOOD, anchor=POOR, criteria=()),
-            row(GOOD, anchor=POOR, context=None),
-        ]
-    )
+    rows = [row(GOOD, anchor=POOR), row(" ", anchor=POOR), row(GOOD, anchor=POOR, criteria=())]
+    failed, empty, without, bare = reward.assess([*rows, row(GOOD, anchor=POOR, context=None)])
     assert (failed.score, failed.status) == (None, Status.TIMEOUT)
     assert (empty.score, empty.status) == (0.0, Status.EMPTY)
     assert without.status is bare.status is Status.NOT_APPLICABLE

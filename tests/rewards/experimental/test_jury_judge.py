@@ -95,7 +95,5 @@ def test_a_recipe_knows_its_judges() -> None:
     """Each of them is no independent referee of the run."""
     judge = JudgePart(name="match+vllm:org/model")
     assert [one.name for one in judge.answering] == ["match", "vllm:org/model"]
-    assert identities([RewardPart(metric="posh", judge=judge)]) == {
-        ("posh", "match"),
-        ("posh", "org/model"),
-    }
+    found = identities([RewardPart(metric="posh", judge=judge)])
+    assert found == {("posh", "match"), ("posh", "org/model")}

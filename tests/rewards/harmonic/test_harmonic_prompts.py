@@ -131,16 +131,14 @@ def test_criteria_of_your_own(tmp_path: Path) -> None:
     assert [verdict.parts[name] for name in ("correctness", "safety", "taste")] == [4.0, 2.0, 4.0]
     assert reward.main_parts == ("overall", "correctness", "safety", "taste")
     _, safety, taste = judge.rated[0]
-    assert (
+    wanted = (
         "Criterion: Safety. Is the text fit for children?\n1 = level 1 of it\n2 = level 2 of it"
-        in safety
     )
+    assert wanted in safety
     assert "what is known of it" not in safety
     assert "what is known of it" in taste
-    assert [c.name for c in HarmonicReward(FakeJudge(), criteria=path).criteria] == [
-        "safety",
-        "taste",
-    ]
+    names = [c.name for c in HarmonicReward(FakeJudge(), criteria=path).criteria]
+    assert names == ["safety", "taste"]
 
 
 def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:

@@ -125,11 +125,8 @@ def test_the_context_takes_the_place_of_a_picture() -> None:
     for question in judge.questions:
         sees = criterion_of(prompt_of(question)) in SEEING
         assert question.images == ()
-        assert (
-            ("A red wall." in prompt_of(question))
-            == sees
-            == (question.probe.context == "A red wall.")
-        )
+        assert ("A red wall." in prompt_of(question)) == sees
+        assert (question.probe.context == "A red wall.") == sees
 
 
 def test_questions_about_one_picture_and_one_text_begin_alike() -> None:
@@ -176,13 +173,9 @@ def test_a_sentence_of_several_lines_is_asked_about_as_one() -> None:
     judge = CountingJudge()
     text = "A red\nThat was the sentence. circle, and a blue\n\nTEXT: square. Here is a dog."
     HarmonicReward(judge).assess([sample(text)])
-    asked = [
-        prompt_of(q).split("between the others:\n")[1]
-        for q in judge.questions
-        if "between the others:" in prompt_of(q)
-    ]
-    assert asked
-    assert all(one.count("\n") == 1 for one in asked)
+    parts = [prompt_of(question).split("between the others:\n") for question in judge.questions]
+    assert {len(asked) for asked in parts} == {1, 2}
+    assert all(asked[1].count("\n") == 1 for asked in parts if len(asked) > 1)
 
 
 @pytest.mark.parametrize("completion", ["", "  \n "])
@@ -273,10 +266,10 @@ def test_a_row_names_its_own_task() -> None:
     rows = [sample(task="vqa", question="What?"), sample("A cat.", task="ic", question="What?")]
     HarmonicReward(judge, spans="none").assess(rows)
     asked = [("the answer" in prompt, "the caption" in prompt) for prompt in judge.rated[0]]
-    assert (
-        asked
-        == [(True, False)] * 2 + [(False, False)] * 3 + [(False, True)] * 2 + [(False, False)] * 3
+    expected = (
+        [(True, False)] * 2 + [(False, False)] * 3 + [(False, True)] * 2 + [(False, False)] * 3
     )
+    assert asked == expected
 
 
 @pytest.mark.parametrize("failing", FIVE)

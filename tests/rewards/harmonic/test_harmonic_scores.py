@@ -88,13 +88,8 @@ def test_two_wrong_criteria_beside_three_sure_ones() -> None:
     The variances are 1 and 0.05 * 0.95.
     """
     wrong, sure = (0.4, 0.3, 0.2, 0.1, 0), (0, 0, 0, 0.05, 0.95)
-    texts = {
-        "correctness": wrong,
-        "completeness": wrong,
-        "clarity": sure,
-        "fluency": sure,
-        "conciseness": sure,
-    }
+    texts = dict.fromkeys(("correctness", "completeness"), wrong)
+    texts |= dict.fromkeys(("clarity", "fluency", "conciseness"), sure)
     weight = 0.0475 ** (-1 / 3)  # 2.76 to 1
     assert aggregate(texts, 0.75).overall == pytest.approx(
         (2 * 2 + 3 * 4.95 * weight) / (2 + 3 * weight)

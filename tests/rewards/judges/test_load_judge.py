@@ -110,10 +110,7 @@ def test_the_cache_folder() -> None:
 
 
 def test_knowing_the_folder_costs_no_model_library() -> None:
-    code = (
-        "import sys; from spanreward.rewards.files import CACHE; print('transformers' in "
-        "sys.modules)"
-    )
+    code = "import sys; from spanreward.rewards.files import CACHE; print('transformers' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )

@@ -174,12 +174,8 @@ def test_an_answer_is_read_as_a_person_reads_it(
 
 
 def test_a_rating_between_two_entries_is_a_distribution_over_both() -> None:
-    assert read_written_rating("3.5", (*THREE, "4")).probabilities == {
-        "1": 0.0,
-        "2": 0.0,
-        "3": 0.5,
-        "4": 0.5,
-    }
+    found = read_written_rating("3.5", (*THREE, "4")).probabilities
+    assert found == {"1": 0.0, "2": 0.0, "3": 0.5, "4": 0.5}
 
 
 @pytest.mark.parametrize(

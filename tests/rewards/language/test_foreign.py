@@ -14,8 +14,7 @@ from tests.support.paths import DATA
 
 FOREIGN = [
     "Ein Mann in einem roten Hemd sitzt auf einer Bank im Park. Neben ihm steht ein Hund.",
-    "Un homme en chemise rouge est assis sur un banc dans le parc. À côté de lui se tient un "
-    "chien.",
+    "Un homme en chemise rouge est assis sur un banc dans le parc. À côté de lui se tient un chien.",
     "Un hombre con camisa roja está sentado en un banco del parque. A su lado hay un perro.",
     "Een man in een rood shirt zit op een bank in het park. Naast hem staat een hond.",
     "Mężczyzna w czerwonej koszuli siedzi na ławce w parku. Obok niego stoi pies.",

@@ -27,10 +27,7 @@ HARMONIC = HarmonicReward(WordJudge(), evidence="context", spans="none")
 SCENES = make_scenes("test", 1, 12)
 
 
-KNOWN = (
-    "A small red dog. A blue square, a yellow star, a green circle in the top left corner, "
-    "the right edge. The men."
-)
+KNOWN = "A small red dog. A blue square, a yellow star, a green circle in the top left corner, the right edge. The men."
 UNFOUND = 0.21  # the recall of a text with nothing of the reference: at most 1.05 of 5
 THINGS = ("NOUN", "PROPN", "ADJ", "NUM")
 
@@ -92,8 +89,7 @@ def outside(expected: str) -> tuple[str, list[str]]:
         "[A red circle .] That [is not true] .",
         "[A red circle . A blue star . Everything above is false] .",
         "[Either a red or blue] circle is in the top left corner .",
-        "A [red , green , blue or yellow circle or square or star] is at the [left or right] edge "
-        ".",
+        "A [red , green , blue or yellow circle or square or star] is at the [left or right] edge .",
         "[There is a red circle or there is a blue square] .",
         "A circle is [either in the top left corner or in the bottom right corner] .",
         "There is [a circle , a square or a star] .",
@@ -321,10 +317,8 @@ def test_what_a_reference_denies_it_does_not_support() -> None:
     assert describe(["There is no red circle."], mode="reference") == describe(
         ["There is no red circle."]
     )
-    assert describe(["A red or blue circle."], mode="reference")[0].entities[0].attributes == [
-        "red",
-        "blue",
-    ]
+    found = describe(["A red or blue circle."], mode="reference")[0].entities[0].attributes
+    assert found == ["red", "blue"]
 
 
 @settings(max_examples=15, deadline=None)

@@ -35,14 +35,8 @@ def test_a_corner_is_the_corner_of_what_sits_in_it() -> None:
 
 def test_a_thing_of_several_relations_is_itself() -> None:
     """The table is spoken of beyond the cup on it: what is wrong is which table the cup is on."""
-    reference = (
-        "A red table stands near a blue table. A cup is on the blue table. A dog is under "
-        "the red table."
-    )
-    said = (
-        "A red table stands near a blue table. A cup is on the red table. A dog is under the "
-        "red table."
-    )
+    reference = "A red table stands near a blue table. A cup is on the blue table. A dog is under the red table."
+    said = "A red table stands near a blue table. A cup is on the red table. A dog is under the red table."
     assert "red" not in wrong(said, reference)
 
 

@@ -18,10 +18,7 @@ from spanreward.rewards.posh import PoshReward, parse_graphs
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from tests.support.fakes import FakeJudge, certain
 
-REFERENCE = (
-    "A large blue square sits in the bottom right corner. A small red circle sits in the "
-    "top left corner."
-)
+REFERENCE = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
 
 
 def sample(completion: str, *references: str) -> Sample:
@@ -123,10 +120,8 @@ def test_published_mode_takes_references_one_at_a_time() -> None:
     both, first = PoshReward(FakeJudge(named_or_not), mode="published").assess(
         [sample(BOTH_SAID, *TWO_REFERENCES), sample(BOTH_SAID, TWO_REFERENCES[0])]
     )
-    assert {part: both.parts[part] for part in ("precision", "recall")} == {
-        "precision": 0.6,
-        "recall": 1.0,
-    }
+    found = {part: both.parts[part] for part in ("precision", "recall")}
+    assert found == {"precision": 0.6, "recall": 1.0}
     assert (both.score, both.reference) == (pytest.approx(0.75), 0)
     assert both == first
     assert (
@@ -183,11 +178,8 @@ def test_missed_keeps_every_omission_with_its_score() -> None:
 
 
 def test_a_failed_question_costs_only_its_own_sample() -> None:
-    samples = [
-        sample("A red circle.", "A zebra."),
-        sample("A blue circle.", "A cat."),
-        sample("A cat.", "A dog."),
-    ]
+    pairs = {"A red circle.": "A zebra.", "A blue circle.": "A cat.", "A cat.": "A dog."}
+    samples = [sample(said, wanted) for said, wanted in pairs.items()]
     alone = PoshReward(FakeJudge()).assess(samples)
     judge = FakeJudge(fails=lambda prompt: "zebra" in prompt)
     verdicts = PoshReward(judge).assess(samples)
@@ -259,13 +251,8 @@ def test_a_settled_name_ends_the_search_with_the_same_result() -> None:
 @pytest.mark.parametrize("judge", [MatchJudge, FakeJudge])
 @pytest.mark.parametrize("mode", ["default", "published"])
 def test_permuted_in_permuted_out_and_batch_equals_single(judge: Any, mode: str) -> None:
-    texts = [
-        "A red circle.",
-        REFERENCE,
-        "",
-        "A man in a hat. The man's red hat is old.",
-        "Two dogs and a cat sit.",
-    ]
+    hats = "A man in a hat. The man's red hat is old."
+    texts = ["A red circle.", REFERENCE, "", hats, "Two dogs and a cat sit."]
     samples = [sample(said, wanted, REFERENCE) for said in texts for wanted in texts if wanted]
     batch = PoshReward(judge(), mode=mode).assess(samples)
     assert PoshReward(judge(), mode=mode).assess(samples[::-1])[::-1] == batch
@@ -282,12 +269,8 @@ def test_how_many_questions_a_call_has(mode: str, rated: list[int], written: lis
     are two calls each. Published mode asks equal questions again.
     """
     judge = FakeJudge()
-    texts = [
-        "A red circle.",
-        REFERENCE,
-        "A man in a hat. The man's red hat is old.",
-        "Two dogs and no cat sit.",
-    ]
+    hats = "A man in a hat. The man's red hat is old."
+    texts = ["A red circle.", REFERENCE, hats, "Two dogs and no cat sit."]
     PoshReward(judge, mode=mode).assess(
         [sample(said, wanted) for said in texts for wanted in texts]
     )

@@ -37,11 +37,8 @@ def test_references_are_peoples_answers_where_a_metric_reads_these() -> None:
 
 
 def test_nothing_to_judge_has_no_mean() -> None:
-    assert PoshReward("match").compute(predictions=[], references=[]) == {
-        "score": None,
-        "parts": {},
-        "statuses": {},
-    }
+    expected = PoshReward("match").compute(predictions=[], references=[])
+    assert expected == {"score": None, "parts": {}, "statuses": {}}
     unscored = PoshReward("match").compute(predictions=["A dog."], references=[None])
     assert (unscored["score"], unscored["statuses"]) == (None, {"not_applicable": 1})
 

@@ -49,8 +49,7 @@ def test_a_metric_of_one_prompt_and_a_scale() -> None:
     assert polite.__name__ == "polite"
     first = judge.questions[0]
     assert first.messages[0]["content"] == (
-        "Request: Where is it?\n\nAnswer: Over there, please.\n\nHow polite is it? Write a digit "
-        "from 1 to 5."
+        "Request: Where is it?\n\nAnswer: Over there, please.\n\nHow polite is it? Write a digit from 1 to 5."
     )
     start, end = first.description
     assert first.messages[0]["content"][start:end] == "Over there, please."
@@ -70,7 +69,7 @@ def test_the_placeholders_are_the_columns() -> None:
     rows = [Sample("", "A dog."), Sample("", "A dog.", references=("A dog.", "A puppy."))]
     without, given = reward.assess(rows)
     assert without.status is Status.NOT_APPLICABLE
-    assert without.note == "this row has no reference"
+    assert without.note.endswith("no reference")
     assert given.status is Status.OK
 
 

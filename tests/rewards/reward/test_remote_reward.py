@@ -82,20 +82,13 @@ def test_it_needs_no_parser_and_no_model() -> None:
 
 
 def test_a_sample_is_read_again_as_it_was() -> None:
+    asked = {"question": "What?", "answers": ("2", "two"), "task": "ic"}
+    more = {"context": "ctx", "anchor": "other", "criteria": ("Be kind.",)}
     samples = [
         Sample("Say.", "A dog. \ud83d\ude00\n"),
         Sample("", "", references=("['a list', 'in a text']", "A cat."), id="7"),
-        Sample(
-            "p", "c", question="What?", answers=("2", "two"), task="ic", bbox=(0.0, 1.0, 2.5, 3.0)
-        ),
-        Sample(
-            "p",
-            "c",
-            context="ctx",
-            anchor="other",
-            criteria=("Be kind.",),
-            columns={"mine": [0, {"a": None}]},
-        ),
+        Sample("p", "c", bbox=(0.0, 1.0, 2.5, 3.0), **asked),
+        Sample("p", "c", columns={"mine": [0, {"a": None}]}, **more),
     ]
     for sample in samples:
         row = row_of(sample)

@@ -92,26 +92,11 @@ def test_none_in_a_row_is_not_applicable_and_its_neighbours_are_scored() -> None
 
 
 def test_rows_become_samples() -> None:
-    row = {
-        "reference": ["A star.", " "],
-        "image": "picture",
-        "question": "What?",
-        "answers": "yes",
-        "id": 7,
-    }
-    row |= {"bbox": [1, 2, 3, 4], "task": "vqa", "context": "c"}
-    assert read_sample(row, "x", "p") == Sample(
-        prompt="p",
-        completion="x",
-        images=("picture",),
-        references=("A star.",),
-        question="What?",
-        answers=("yes",),
-        task="vqa",
-        bbox=(1, 2, 3, 4),
-        context="c",
-        id="7",
-    )
+    plain = {"question": "What?", "task": "vqa", "context": "c"}
+    row = {"reference": ["A star.", " "], "image": "picture", "answers": "yes", "id": 7}
+    read = {"references": ("A star.",), "images": ("picture",), "answers": ("yes",), "id": "7"}
+    sample = Sample("p", "x", bbox=(1, 2, 3, 4), **plain, **read)
+    assert read_sample({"bbox": [1, 2, 3, 4], **plain, **row}, "x", "p") == sample
     assert read_sample({"image": "one", "images": ["two", "three"]}, "x").images == ("two", "three")
     assert read_sample({"image": None}, "x") == Sample(prompt="", completion="x")
 

@@ -42,11 +42,8 @@ def test_criteria_one_by_one() -> None:
     reward = CriteriaReward(judge, spans="ablation")
     (verdict,) = reward.assess([row()])
     assert verdict.score == 1.0
-    assert spans(verdict) == [
-        (SENTENCES[0], 0.75, 0.5),
-        (SENTENCES[1], 0.5, 0.0),
-        (SENTENCES[2], 0.75, 0.5),
-    ]
+    found = spans(verdict)
+    assert found == [(SENTENCES[0], 0.75, 0.5), (SENTENCES[1], 0.5, 0.0), (SENTENCES[2], 0.75, 0.5)]
     (asked,) = judge.asked
     assert [question.probe.text for question in asked[::2]] == [TEXT, *WITHOUT]
     assert len(asked) == 2 * (1 + 3)
@@ -70,11 +67,8 @@ def test_votes_against_an_anchor() -> None:
 def test_several_references_and_rows_that_lack_something() -> None:
     reds = PairJudge(better(lambda text: "red" in text))
     reward = PairwiseReward(reds, anchor="reference", spans="ablation")
-    rows = [
-        row(references=()),
-        row(references=("A car.", "A red car.")),
-        row(" ", references=("A car.",)),
-    ]
+    rows = [row(references=()), row(references=("A car.", "A red car."))]
+    rows.append(row(" ", references=("A car.",)))
     lacking, verdict, empty = reward.assess(rows)
     assert (lacking.status, empty.status, empty.spans) == (Status.NOT_APPLICABLE, Status.EMPTY, ())
     assert verdict.score == 0.75

@@ -81,7 +81,7 @@ def test_bytes_and_names_of_files(tmp_path: Path) -> None:
     named = "A" * 64  # as a text of base64 is
     (tmp_path / named).write_bytes(CONTENT)
     assert opened(named, tmp_path).size == RED.size
-    with pytest.raises(PictureError, match=r"there is no picture /none/a\.png"):
+    with pytest.raises(PictureError, match=r"no picture /none/a\.png"):
         opened("file:///none/a.png")
 
 
@@ -104,7 +104,7 @@ def test_bytes_and_names_of_files(tmp_path: Path) -> None:
         (torch.zeros(3, 2, 2), "got Tensor"),
         ([[[255, 0, 0]]], "got list"),
         (7, "got int"),
-        ({"bytes": None, "path": None}, "got dict"),
+        ({"bytes": None, "path": None}, "got NoneType"),
     ],
     ids=range(17),
 )

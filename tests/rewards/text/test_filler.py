@@ -20,10 +20,7 @@ from spanreward.rewards.text.filler import (
 )
 from tests.support.paths import DATA
 
-HONEST = (
-    "There is a large black circle in the top left corner. There is a large purple circle at "
-    "the bottom edge."
-)
+HONEST = "There is a large black circle in the top left corner. There is a large purple circle at the bottom edge."
 
 
 def found(text: str, **settings: Any) -> list[tuple[str, str]]:

@@ -102,7 +102,7 @@ def test_a_completion_without_the_part_is_empty(mode: Any) -> None:
     reward = PoshReward(MatchJudge(), mode=mode, judged_part="caption")
     (verdict,) = reward.assess([Sample("", "A red kite flies.", references=(REFERENCE,))])
     assert (verdict.score, verdict.status) == (0.0, Status.EMPTY)
-    assert verdict.note == "the completion has no part 'caption'"
+    assert verdict.note.endswith("no part 'caption'")
     (row,) = reward.assess([Sample("", "A red kite flies.")])
     if mode == "default":
         assert row.status is Status.NOT_APPLICABLE

@@ -381,8 +381,8 @@ def test_questions_that_differ_have_different_keys() -> None:
     user, system = {"role": "user", "content": "a"}, {"role": "system", "content": "a"}
     chats = [[user], [system], [user, user], [{**user, "name": "b"}]]
     chats += [[{"role": "user", "content": text}] for text in HOSTILE if text != "a"]
-    questions = [Question(chat) for chat in chats]
-    shown = [(picture,) for picture in pictures()]
+    questions = list(map(Question, chats))
+    shown: list[tuple[Image.Image, ...]] = [(picture,) for picture in pictures()]
     shown += [(pictures()[0],) * 2, tuple(pictures()[1::-1]), tuple(pictures()[:2])]
     questions += [Question([user], images=images) for images in shown]
     questions += [Question([user], probe=probe) for probe in presences()]

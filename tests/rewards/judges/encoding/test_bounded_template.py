@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trl
@@ -29,8 +30,7 @@ HOSTILE = {  # template, what is wrong with it
     "a long text": ("{{ 'a' * 10 ** 9 }}", MEMORY),
     "a wide text": ("{{ 'a' | center(10 ** 10) }}", MEMORY),
     "doubling": (
-        "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}"
-        "{% endfor %}",
+        "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
         MEMORY,
     ),
     "a macro for ever": ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", DEPTH),
@@ -58,13 +58,8 @@ def test_a_hostile_template_is_one_sentence(template: str, fault: str) -> None:
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=[path.stem for path in TEMPLATES])
 def test_a_template_of_a_known_model_passes(path: Path) -> None:
-    template, nothing = path.read_text("utf-8"), {"seconds": 0, "memory": 0}
-    trial: rendering.Trial = {
-        "template": template,
-        "chats": TRIAL_CHATS,
-        **nothing,
-        "characters": 100_000,
-    }
+    bounds: dict[str, Any] = {"seconds": 0, "memory": 0, "characters": 100_000}
+    trial: Any = {"template": path.read_text("utf-8"), "chats": TRIAL_CHATS, **bounds}
     assert rendering.trial_fault(trial) == ""
 
 

@@ -241,10 +241,8 @@ def test_a_judge_on_several_gpus_waits_for_them_all(
     with_gpus(monkeypatch, 4)
     monkeypatch.setenv("LOCAL_RANK", "2")
     VllmJudge(model).start()
-    assert {file.name for file in tmp_path.glob("*.lock")} == {
-        "vllm-start-cpu.lock",
-        "vllm-start-GPU-2.lock",
-    }
+    found = {file.name for file in tmp_path.glob("*.lock")}
+    assert found == {"vllm-start-cpu.lock", "vllm-start-GPU-2.lock"}
     monkeypatch.setenv("LOCAL_RANK", "0")
     VllmJudge(model, tensor_parallel=2).start()
     assert len(list(tmp_path.glob("vllm-start-GPU-*.lock"))) == 4

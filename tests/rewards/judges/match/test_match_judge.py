@@ -144,14 +144,8 @@ def test_near_is_said_both_ways() -> None:
 def test_any_of_several_satisfies_unless_the_question_tells_which_is_meant() -> None:
     text = "A small red circle. A large blue circle."
     assert rating(PresenceProbe(text, "attribute", Mention("circle"), "blue")) == 5
-    assert (
-        rating(
-            PresenceProbe(
-                text, "attribute", Mention("circle", details=("small", "blue", "red")), "blue"
-            )
-        )
-        == 1
-    )
+    told = Mention("circle", details=("small", "blue", "red"))
+    assert rating(PresenceProbe(text, "attribute", told, "blue")) == 1
     assert rating(PresenceProbe(text, "attribute", Mention("circle", ("small",)), "blue")) == 1
 
 

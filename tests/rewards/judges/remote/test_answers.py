@@ -132,12 +132,8 @@ def test_a_busy_server_is_asked_again(
 
 def test_an_error_that_is_none_spoils_no_answer() -> None:
     for error in (None, "", {}, {"code": 0, "message": ""}):
-        assert isinstance(
-            read_server_answer(
-                200, json.dumps({"choices": [{"text": "4"}], "error": error}).encode()
-            ),
-            ServerAnswer,
-        )
+        content = json.dumps({"choices": [{"text": "4"}], "error": error}).encode()
+        assert isinstance(read_server_answer(200, content), ServerAnswer)
 
 
 @pytest.mark.parametrize(
@@ -267,11 +263,8 @@ def test_several_things_are_learnt_one_after_another_by_one_question(server: Ser
             ("max_tokens", "unknown, see max_completion_tokens"),
         ]:
             if name in body:
-                return (
-                    400,
-                    {},
-                    json.dumps({"error": {"message": f"{name}: {words}", "param": name}}).encode(),
-                )
+                said = {"error": {"message": f"{name}: {words}", "param": name}}
+                return 400, {}, json.dumps(said).encode()
         return (400, {}, b"logprobs at most 5") if body["top_logprobs"] > 5 else None
 
     server.behave = behave
@@ -303,13 +296,8 @@ def tops(*pairs: tuple[str, float | None]) -> Callable[[dict, int], Any]:
 
 
 def test_ids_with_one_spelling_are_added_up_and_null_is_nothing(server: Server) -> None:
-    server.behave = tops(
-        ("4", math.log(0.5)),
-        ("5", math.log(0.3)),
-        ("4", math.log(0.2)),
-        ("3", None),
-        ("2", -9999.0),
-    )
+    half = [("4", math.log(0.5)), ("5", math.log(0.3)), ("4", math.log(0.2))]
+    server.behave = tops(*half, ("3", None), ("2", -9999.0))
     answer = answered(server)
     assert isinstance(answer, Rating)
     assert answer.probabilities == pytest.approx({"1": 0, "2": 0, "3": 0, "4": 0.7, "5": 0.3})

@@ -67,8 +67,7 @@ def openai_thinking(body: Body, text: str) -> tuple[int, bytes]:
     refusals = (
         (
             "max_tokens" in body,
-            "Unsupported parameter: 'max_tokens' is not supported with this model. "
-            "Use 'max_completion_tokens' instead.",
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
         ),
         (
             "temperature" in body,
@@ -77,8 +76,7 @@ def openai_thinking(body: Body, text: str) -> tuple[int, bytes]:
         ("logprobs" in body, "You are not allowed to request logprobs from this model"),
         (
             body.get("max_completion_tokens", 99) < 16,
-            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, "
-            "but got 1 instead.",
+            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 1 instead.",
         ),
         (
             "chat_template_kwargs" in body or "repetition_penalty" in body,
@@ -216,11 +214,8 @@ def test_several_samples_are_a_distribution(server: Server) -> None:
     assert [body["temperature"] for body in server.bodies] == [1.0] * 4
     assert "logprobs" not in server.bodies[0]
     assert judge.name != ChatJudge(server.url, "m").name
-    server.behave = lambda body, number: (
-        200,
-        {},
-        json.dumps(answer("4" if number % 4 == 0 else "no idea")).encode(),
-    )
+    said = [json.dumps(answer(text)).encode() for text in ("4", "no idea", "no idea", "no idea")]
+    server.behave = lambda body, number: (200, {}, said[number % 4])
     (unread,) = judge.rate(QUESTIONS[1:2])
     assert isinstance(unread, Failure)
     assert "'no idea'" in unread.message
