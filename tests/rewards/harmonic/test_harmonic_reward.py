@@ -17,7 +17,6 @@ from spanreward.rewards.harmonic import aggregate
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.encoding.prompt import runs
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.rewards.text.filler import FILLER
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
 from spanreward.rewards.text.quoting import marks_in, mask
 from spanreward.rewards.text.written import read_text
@@ -205,13 +204,6 @@ def test_hostile_completions_are_data(completion: str, spans: str) -> None:
         assert prompt_of(question).startswith("You rate a text on one criterion.")
         assert prompt_of(question).endswith("from 1 to 5 and nothing else.")
     assert len(judge.questions) <= 5 * 33
-
-
-def test_a_repeated_sentence_is_asked_about_once() -> None:
-    judge = CountingJudge()
-    (verdict,) = HarmonicReward(judge).assess([sample("A cat sleeps. " * 20)])
-    assert len([span for span in verdict.spans if span.kind != FILLER]) == 20
-    assert len(judge.questions) == 10
 
 
 LACKS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
