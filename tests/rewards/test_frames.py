@@ -15,16 +15,16 @@ import yaml
 
 from spanreward import (
     CriteriaReward,
+    DifferencesReward,
+    Failure,
     HarmonicReward,
     JudgedReward,
     PairwiseReward,
     PoshReward,
+    Question,
     Sample,
 )
-from spanreward.rewards.experimental.differences.reward import DifferencesReward
 from spanreward.rewards.files.templates import literal_lines
-from spanreward.rewards.judges import Question
-from spanreward.rewards.judges.judge import Failure
 from tests.support.fakes import FakeJudge, prompt_of
 
 ROOT = Path(__file__).parents[2] / "rewards"

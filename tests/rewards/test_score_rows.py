@@ -2,13 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import pytest
 from datasets import Dataset
 
-from spanreward import LaveReward, PoshReward, Verdict, score
+from spanreward import PoshReward, Verdict, score
 from tests.support.own_parts import overlap
 
 ROWS = [
@@ -29,10 +27,7 @@ def test_the_rows_keep_what_they_hold_and_get_their_verdicts(tmp_path: Path) -> 
     assert [row["posh/score"] for row in found] == [*scores, None]
     assert [row["posh/status"] for row in found] == ["ok", "ok", "not_applicable"]
     assert found[0]["posh/precision"] == 1.0
-    assert (
-        "row 3 needs the key 'completion' with a text"
-        in score(PoshReward("match"), ROWS)[2]["posh/note"]
-    )
+    assert "row 3 needs the key 'completion'" in score(PoshReward("match"), ROWS)[2]["posh/note"]
 
 
 def test_a_frame_and_a_data_set_come_out_and_go_in() -> None:
@@ -51,38 +46,6 @@ def test_a_frame_and_a_data_set_come_out_and_go_in() -> None:
 
 def test_columns_and_limit() -> None:
     renamed = [{"text": "A dog.", "caption": "A dog."}] * 3
-    found = score(
-        PoshReward("match"),
-        renamed,
-        columns={"completion": "text", "reference": "caption"},
-        limit=2,
-    )
+    columns = {"completion": "text", "reference": "caption"}
+    found = score(PoshReward("match"), renamed, columns=columns, limit=2)
     assert [row["posh/score"] for row in found] == [1.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([], "holds no rows"),
-        (
-            ["A dog."],
-            "no row can be read .*row 1 must hold a JSON object, got 'A dog.'.*frame.to_dict",
-        ),
-        (
-            pd.DataFrame(ROWS[:1]),
-            r"no row can be read .*got 'id'.*: of a pandas frame, give frame.to_dict",
-        ),
-        ("gone.jsonl", "there is no input file gone.jsonl"),
-    ],
-)
-def test_what_is_no_rows(rows: Any, message: str) -> None:
-    with pytest.raises((ValueError, FileNotFoundError), match=message) as error:
-        score(PoshReward("match"), rows)
-    assert "\n" not in str(error.value)
-
-
-def test_a_column_that_no_row_has() -> None:
-    with pytest.raises(
-        ValueError, match="lave needs the key 'question' in the rows of the table, which have"
-    ):
-        score(LaveReward("match"), ROWS)

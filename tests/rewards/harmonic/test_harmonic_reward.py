@@ -12,14 +12,11 @@ from PIL import Image
 from transformers import AutoTokenizer
 
 from experiments.scenes.word_judge import WordJudge
-from spanreward.rewards import HarmonicReward, build_reward
-from spanreward.rewards.base.verdict import Sample, Status
+from spanreward import HarmonicReward, Rating, Sample, Status
 from spanreward.rewards.harmonic import aggregate
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.encoding.prompt import runs
-from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.rewards.text.filler import FILLER
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
 from spanreward.rewards.text.quoting import marks_in, mask
 from spanreward.rewards.text.written import read_text
@@ -127,11 +124,8 @@ def test_the_context_takes_the_place_of_a_picture() -> None:
     for question in judge.questions:
         sees = criterion_of(prompt_of(question)) in SEEING
         assert question.images == ()
-        assert (
-            ("A red wall." in prompt_of(question))
-            == sees
-            == (question.probe.context == "A red wall.")
-        )
+        assert ("A red wall." in prompt_of(question)) == sees
+        assert (question.probe.context == "A red wall.") == sees
 
 
 def test_questions_about_one_picture_and_one_text_begin_alike() -> None:
@@ -178,13 +172,9 @@ def test_a_sentence_of_several_lines_is_asked_about_as_one() -> None:
     judge = CountingJudge()
     text = "A red\nThat was the sentence. circle, and a blue\n\nTEXT: square. Here is a dog."
     HarmonicReward(judge).assess([sample(text)])
-    asked = [
-        prompt_of(q).split("between the others:\n")[1]
-        for q in judge.questions
-        if "between the others:" in prompt_of(q)
-    ]
-    assert asked
-    assert all(one.count("\n") == 1 for one in asked)
+    parts = [prompt_of(question).split("between the others:\n") for question in judge.questions]
+    assert {len(asked) for asked in parts} == {1, 2}
+    assert all(asked[1].count("\n") == 1 for asked in parts if len(asked) > 1)
 
 
 @pytest.mark.parametrize("completion", ["", "  \n "])
@@ -216,66 +206,41 @@ def test_hostile_completions_are_data(completion: str, spans: str) -> None:
     assert len(judge.questions) <= 5 * 33
 
 
-def test_a_repeated_sentence_is_asked_about_once() -> None:
-    judge = CountingJudge()
-    (verdict,) = HarmonicReward(judge).assess([sample("A cat sleeps. " * 20)])
-    assert len([span for span in verdict.spans if span.kind != FILLER]) == 20
-    assert len(judge.questions) == 10
+LACKS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
+    ("ic", {"images": ()}, ("no picture", "no context")),
+    ("ic", {"images": (), "context": " "}, ("no picture", "no context")),
+    ("vqa", {}, ("vqa needs a question",)),
+    ("vdu", {"question": ""}, ("vdu needs a question",)),
+    ("reg", {}, ("reg needs a picture", "bbox")),
+    ("reg", {"images": (), "context": "A wall.", "bbox": (0, 0, 1, 1)}, ("reg needs a picture",)),
+    ("reg", {"bbox": (0, 0, 9, 4)}, ("8 x 8 pixels",)),
+    ("ic", {"task": "caption"}, ("task 'caption'",)),
+    ("ic", {"question": "What is it?"}, ("has a question", "the task ic")),
+    ("ic", {"images": ("https://example.org/a.jpg",)}, ("nothing is downloaded",)),
+    ("ic", {"images": ("/none/such.png",)}, ("no picture /none/such.png",)),
+    ("ic", {"images": (7,)}, ("got int",)),
+]
 
 
-@pytest.mark.parametrize(
-    ("task", "columns", "note"),
-    [
-        ("ic", {"images": ()}, "this row has no picture, and no context in its place"),
-        (
-            "ic",
-            {"images": (), "context": " "},
-            "this row has no picture, and no context in its place",
-        ),
-        ("vqa", {}, "the task vqa needs a question, and this row has none"),
-        ("vdu", {"question": ""}, "the task vdu needs a question, and this row has none"),
-        ("reg", {}, "the task reg needs a picture and the bbox of the object in it"),
-        (
-            "reg",
-            {"images": (), "context": "A wall.", "bbox": (0, 0, 1, 1)},
-            "the task reg needs a picture",
-        ),
-        (
-            "reg",
-            {"bbox": (0, 0, 9, 4)},
-            "must be x0 < x1 and y0 < y1 within the picture of 8 x 8 pixels",
-        ),
-        ("ic", {"task": "caption"}, "unknown task 'caption'"),
-        ("ic", {"question": "What is it?"}, "this row has a question, and the task ic has none"),
-        ("ic", {"images": ("https://example.org/a.jpg",)}, "is a URL, and nothing is downloaded"),
-        ("ic", {"images": ("/none/such.png",)}, "there is no picture /none/such.png"),
-        ("ic", {"images": (7,)}, "a picture is a PIL image or the path of a file, got int"),
-    ],
-)
-def test_what_a_row_lacks_is_said_and_nothing_is_asked(task: str, columns: Any, note: str) -> None:
+@pytest.mark.parametrize(("task", "columns", "told"), LACKS, ids=range(len(LACKS)))
+def test_what_a_row_lacks_is_said_and_nothing_is_asked(task: str, columns: Any, told: Any) -> None:
     judge = CountingJudge()
     (verdict,) = HarmonicReward(judge, task=task).assess([sample(**columns)])
     assert (verdict.status, verdict.score) == (Status.NOT_APPLICABLE, None)
-    assert note in verdict.note
+    assert all(words in verdict.note for words in told), verdict.note
     assert judge.log == []
 
 
-def test_without_context_a_text_judge_has_nothing_to_go_by() -> None:
-    (verdict,) = HarmonicReward(FakeJudge(), evidence="context").assess([sample()])
-    assert verdict.note == "this row has no context, a text that says what is in the picture"
-
-
 def test_missing_columns() -> None:
-    with pytest.raises(
-        ValueError, match="harmonic needs the dataset column 'image' or 'images' or 'context'"
+    (verdict,) = HarmonicReward(FakeJudge(), evidence="context").assess([sample()])
+    assert "no context" in verdict.note
+    for options, column in (
+        ({"evidence": "context"}, "context"),
+        ({"task": "vqa"}, "question"),
+        ({"task": "reg"}, "bbox"),
     ):
-        HarmonicReward(FakeJudge())(["Describe."], [TEXT], caption=["A red wall."])
-    with pytest.raises(ValueError, match="needs the dataset column 'context'"):
-        HarmonicReward(FakeJudge(), evidence="context")(["Describe."], [TEXT], image=[RED])
-    with pytest.raises(ValueError, match="needs the dataset column 'question'"):
-        HarmonicReward(FakeJudge(), task="vqa")(["Describe."], [TEXT], image=[RED])
-    with pytest.raises(ValueError, match="needs the dataset column 'bbox'"):
-        HarmonicReward(FakeJudge(), task="reg")(["Describe."], [TEXT], image=[RED])
+        with pytest.raises(ValueError, match=f"column '{column}'"):
+            HarmonicReward(FakeJudge(), **options)(["Describe."], [TEXT], image=[RED])
     rewards = HarmonicReward(FakeJudge())(["Describe."] * 2, [TEXT] * 2, image=[RED, None])
     assert rewards[0] is not None
     assert rewards[1] is None
@@ -293,10 +258,10 @@ def test_a_row_names_its_own_task() -> None:
     rows = [sample(task="vqa", question="What?"), sample("A cat.", task="ic", question="What?")]
     HarmonicReward(judge, spans="none").assess(rows)
     asked = [("the answer" in prompt, "the caption" in prompt) for prompt in judge.rated[0]]
-    assert (
-        asked
-        == [(True, False)] * 2 + [(False, False)] * 3 + [(False, True)] * 2 + [(False, False)] * 3
+    expected = (
+        [(True, False)] * 2 + [(False, False)] * 3 + [(False, True)] * 2 + [(False, False)] * 3
     )
+    assert asked == expected
 
 
 @pytest.mark.parametrize("failing", FIVE)
@@ -390,18 +355,10 @@ def test_what_a_completion_of_three_sentences_costs(options: Any, questions: int
     ],
 )
 def test_the_tokens_of_the_page(options: Any, row: Any) -> None:
-    text = (
-        "A man sits on a bench. Two dogs lie in the grass. Behind them a river runs past a "
-        "bridge. The sky is low."
-    )
-    context = (
-        "A man in a red hat sits on a bench. Two dogs lie in the grass beside him. A river "
-        "runs past a bridge."
-    )
-    encoder, judge = (
-        ChatEncoder(AutoTokenizer.from_pretrained(model_folder("smollm2"))),
-        CountingJudge(),
-    )
+    text = "A man sits on a bench. Two dogs lie in the grass. Behind them a river runs past a bridge. The sky is low."
+    context = "A man in a red hat sits on a bench. Two dogs lie in the grass beside him. A river runs past a bridge."
+    encoder = ChatEncoder(AutoTokenizer.from_pretrained(model_folder("smollm2")))
+    judge = CountingJudge()
     HarmonicReward(judge, **options).assess([Sample("", text, context=context)])
     prompts = sorted({encoder.prompt(question, 10_000)[0] for question in judge.questions})
     read = sum(len(prompt.ids) for prompt in prompts)
@@ -416,12 +373,8 @@ def test_a_text_of_one_sentence_costs_no_more_than_its_score() -> None:
         (verdict,) = HarmonicReward(judge, spans=spans).assess([sample("A red circle is here.")])
         assert len(judge.questions) == 5
         (span,) = verdict.spans
-        assert (span.start, span.end, span.credit, span.score) == (
-            0,
-            21,
-            verdict.score,
-            verdict.score,
-        )
+        assert (span.start, span.end) == (0, 21)
+        assert span.credit == span.score == verdict.score
 
 
 def test_one_overall_question() -> None:
@@ -488,26 +441,3 @@ def test_the_wording_says_which_criteria_were_asked() -> None:
     assert (
         HarmonicReward(FakeJudge()).wording != HarmonicReward(FakeJudge(), criteria=SEEING).wording
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"task": "icc"}, "unknown task 'icc': did you mean 'ic'"),
-        ({"spans": "words"}, 'spans is "sentences", "ablation" or "none", got \'words\''),
-        ({"evidence": "text"}, 'evidence is "picture" or "context", got \'text\''),
-        ({"gamma": 0}, "gamma lies in"),
-        (
-            {"criteria": ["corectness"]},
-            "unknown criterion 'corectness': did you mean 'correctness'",
-        ),
-        ({"criteria": []}, "criteria must be at least one"),
-        ({"criteria": ["fluency", "fluency"]}, "of different names"),
-        ({"criteria": "none.yaml"}, "none.yaml"),
-        ({"prompts": "none.yaml"}, "none.yaml"),
-        ({"text_judge": "vlm"}, "unknown judge 'vlm'"),
-    ],
-)
-def test_options_that_cannot_be(options: Any, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        build_reward("harmonic", FakeJudge(), options)

@@ -88,13 +88,8 @@ def test_two_wrong_criteria_beside_three_sure_ones() -> None:
     The variances are 1 and 0.05 * 0.95.
     """
     wrong, sure = (0.4, 0.3, 0.2, 0.1, 0), (0, 0, 0, 0.05, 0.95)
-    texts = {
-        "correctness": wrong,
-        "completeness": wrong,
-        "clarity": sure,
-        "fluency": sure,
-        "conciseness": sure,
-    }
+    texts = dict.fromkeys(("correctness", "completeness"), wrong)
+    texts |= dict.fromkeys(("clarity", "fluency", "conciseness"), sure)
     weight = 0.0475 ** (-1 / 3)  # 2.76 to 1
     assert aggregate(texts, 0.75).overall == pytest.approx(
         (2 * 2 + 3 * 4.95 * weight) / (2 + 3 * weight)
@@ -171,28 +166,23 @@ def test_probabilities_by_rating_or_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tables", "sentence"),
+    ("tables", "told"),
     [
-        ({}, "at least one criterion"),
-        ({"fluency": [0.5, 0.5]}, "fluency: a rating has the levels 1 to 5, got 2 numbers"),
-        ({"fluency": {"6": 1.0}}, "fluency: a rating has the levels 1 to 5, got 6"),
+        ({}, "at least one"),
         ({"fluency": [0.5, 0.1, 0, 0, 0]}, "sum to 1"),
         ({"fluency": [1.5, -0.5, 0, 0, 0]}, "at least 0"),
         ({"fluency": [math.nan, 0, 0, 0, 1]}, "at least 0"),
     ],
 )
-def test_what_is_no_distribution(tables: Any, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
+def test_what_is_no_distribution(tables: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
         aggregate(tables, 0.75)
 
 
-@pytest.mark.parametrize("gamma", [0, -0.1, 1.01, math.nan, math.inf])
-def test_gamma_outside_its_range(gamma: Any) -> None:
-    with pytest.raises(ValueError, match=r"gamma lies in \(0, 1\]"):
-        aggregate({"a": HALVES}, gamma)
-
-
-@pytest.mark.parametrize("floor", [0, -1, math.nan, math.inf])
-def test_a_floor_that_is_none(floor: Any) -> None:
-    with pytest.raises(ValueError, match="sigma_floor must be a number above 0"):
-        aggregate({"a": HALVES}, 0.5, sigma_floor=floor)
+@pytest.mark.parametrize("number", [0, -0.1, math.nan, math.inf])
+def test_gamma_and_floor_outside_their_range(number: float) -> None:
+    for gamma in (number, 1.01):
+        with pytest.raises(ValueError, match="gamma"):
+            aggregate({"a": HALVES}, gamma)
+    with pytest.raises(ValueError, match="sigma_floor"):
+        aggregate({"a": HALVES}, 0.5, sigma_floor=number)

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from spanreward.rewards import HarmonicReward
-from spanreward.rewards.base.verdict import Sample, Status
+from spanreward import HarmonicReward, Sample, Status
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.paths import DATA
 from tests.support.tiny_models import encodings, save_llava, save_qwen, started

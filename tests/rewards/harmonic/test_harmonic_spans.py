@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards import HarmonicReward
-from spanreward.rewards.base.verdict import Sample, Span, Verdict
+from spanreward import HarmonicReward, Sample, Span, Verdict
 from spanreward.rewards.harmonic.scores import (
     Aggregate,
     aggregate,
@@ -102,11 +101,8 @@ def test_ablation_is_the_difference_of_two_verdicts() -> None:
     text = " A red circle.  A blue square is here. They are small. "
     reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans="ablation")
     (verdict,) = reward.assess([Sample("", text)])
-    assert [text[span.start : span.end] for span in verdict.spans] == [
-        "A red circle.",
-        "A blue square is here.",
-        "They are small.",
-    ]
+    found = [text[span.start : span.end] for span in verdict.spans]
+    assert found == ["A red circle.", "A blue square is here.", "They are small."]
     shorter = [" A blue square is here. They are small. ", " A red circle.  They are small. "]
     shorter.append(" A red circle.  A blue square is here.")
     alone = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans="none")
@@ -153,11 +149,8 @@ def test_an_endless_text_has_few_pieces(count: int) -> None:
 def test_a_sentence_goes_with_the_white_space_after_it() -> None:
     text = " One.  Two.\nThree. "
     places = [(1, 5), (7, 11), (12, 18)]
-    assert [without(text, places, n) for n in range(3)] == [
-        " Two.\nThree. ",
-        " One.  Three. ",
-        " One.  Two.",
-    ]
+    found = [without(text, places, n) for n in range(3)]
+    assert found == [" Two.\nThree. ", " One.  Three. ", " One.  Two."]
 
 
 def test_all_of_the_score_is_the_only_sentence_s() -> None:

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.judges import Failure, Judge, MatchJudge, Rating
+from spanreward import Failure, Judge, MatchJudge, PoshReward, Rating, Sample, Status
 from spanreward.rewards.judges.judge import answered
 from spanreward.rewards.judges.question import question_keys
-from spanreward.rewards.posh import PoshReward
 from tests.support.fakes import FakeJudge, asked, hashed_rating, prompt_of
 
 PROMPTS = ("b", "a", "b", "c", "a")
@@ -41,7 +39,7 @@ def test_a_damaged_picture_and_what_is_none_cost_only_their_own_questions(tmp_pa
     assert [ratings[number] for number in (1, 2, 4)] == [hashed_rating("a")] * 3
     assert judge.rated == [["a"] * 2]  # both intact ones look alike
     assert isinstance(ratings[0], Failure)
-    assert ratings[0].message.startswith("a picture of 64 x 64 pixels is of no use: ")
+    assert "64 x 64 pixels" in ratings[0].message
     assert ratings[3] == ratings[0]
     assert judge.rate([replace(text, images=(damaged,))]) == ratings[:1]
     assert judge.rated == [["a"] * 2]
@@ -57,7 +55,8 @@ def test_without_questions_nobody_is_asked() -> None:
 def test_a_rating_of_nothing_is_unparsed(given: dict[str, float]) -> None:
     judge = FakeJudge(lambda prompt: Rating(given) if prompt == "a" else hashed_rating(prompt))
     first, second = judge.rate(asked("a", "b"))
-    assert first == Failure(Status.UNPARSED, "the judge's rating has no probability on any entry")
+    assert isinstance(first, Failure)
+    assert first.status is Status.UNPARSED
     assert second == hashed_rating("b")
 
 
@@ -74,9 +73,9 @@ def test_a_judge_that_defines_neither_says_so() -> None:
     class Silent(Judge):
         name = "silent"
 
-    with pytest.raises(NotImplementedError, match="the judge silent cannot rate: define rate_each"):
+    with pytest.raises(NotImplementedError, match=r"silent .*define rate_each"):
         Silent().rate(asked("a"))
-    with pytest.raises(NotImplementedError, match="cannot write: define write_each"):
+    with pytest.raises(NotImplementedError, match="define write_each"):
         Silent().write(asked("a"), 4)
 
 

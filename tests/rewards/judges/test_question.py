@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 from spanreward.rewards import PoshReward, Sample
 from spanreward.rewards.judges import question as question_module
 from spanreward.rewards.judges.judge import Judge, Question, Rating, rating_of
-from spanreward.rewards.judges.probe import Mention, PresenceProbe
 from spanreward.rewards.judges.question import SharedPrompt, question_keys
 
 
@@ -43,27 +42,6 @@ def test_its_key_is_that_of_the_same_text_as_a_list(
     shared = Question(SharedPrompt(beginning, rest), description=description)
     listed = Question(plain(beginning, rest), description=description)
     assert question_keys([shared]) == question_keys([listed])
-
-
-def test_other_questions_have_other_keys() -> None:
-    probe = PresenceProbe("A kite.", "entity", Mention("kite"))
-    other_text = PresenceProbe("A boat.", "entity", Mention("kite"))
-    other_thing = PresenceProbe("A kite.", "entity", Mention("boat"))
-    questions = [
-        Question(SharedPrompt("ab", "c")),
-        Question(SharedPrompt("ab", "d")),
-        Question(SharedPrompt("ab", "c"), description=(0, 1)),
-        Question(SharedPrompt("ab", "c"), description=(0, 2)),
-        Question([{"role": "system", "content": "abc"}]),
-        Question([{"role": "user", "content": "abc"}, {"role": "user", "content": "abc"}]),
-        Question([]),
-        Question(SharedPrompt("ab", "c"), probe=probe),
-        Question(SharedPrompt("ab", "c"), probe=other_text),
-        Question(SharedPrompt("ab", "c"), probe=other_thing),
-        Question(SharedPrompt("ab", "c"), top=20),
-        Question(SharedPrompt("ab", "c"), again=1),
-    ]
-    assert len(set(question_keys(questions))) == len(questions)
 
 
 class Keeping(Judge):

@@ -17,12 +17,8 @@ def test_an_answer_ends_where_the_models_configuration_says(
     """
     tokenizer = AutoTokenizer.from_pretrained(smollm2.smollm2_folder())
     tokenizer.eos_token, tokenizer.pad_token = "<|im_start|>", None
-    sizes = {
-        "hidden_size": 8,
-        "intermediate_size": 8,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-    }
+    sizes = {"hidden_size": 8, "intermediate_size": 8}
+    sizes |= {"num_hidden_layers": 1, "num_attention_heads": 2}
     packaged = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), eos_token_id=2, **sizes))
     packaged.config.quantization_config = {}
     models = SimpleNamespace(

@@ -82,8 +82,6 @@ def test_methods() -> None:
     assert coref_method(lambda docs: [[[[0, 1], [3, 3]]] for _ in docs])(docs) == [
         [[[0, 1], [3, 3]]]
     ]
-    with pytest.raises(ValueError, match="'maverick' or a function, got 'neural'"):
-        coref_method("neural")
 
 
 #        0 1  2   3 4   5      6  7   8   9  10   11    12      (" \n" is a token, too)
@@ -135,7 +133,7 @@ def test_maverick_is_asked_text_by_text_and_gives_the_graphs_of_its_clusters(
     installed("maverick", Maverick=Maverick)
     with caplog.at_level(logging.WARNING):
         graphs = describe(TEXTS, SMALL, "maverick", "published")
-    assert caplog.text.count("CC BY-NC-SA 4.0, which forbids commercial use") == 1
+    assert caplog.text.count("CC BY-NC-SA 4.0") == 1
     assert graphs == parse_graphs(TEXTS, SMALL, CLUSTERS)
     assert shown(graphs[0]) == "man dog; (man, has, dog) (man, walks, dog)"
     assert _maverick().asked == [
@@ -150,14 +148,13 @@ def test_a_cluster_that_maverick_leaves_with_one_mention_says_nothing(
 ) -> None:
     installed("maverick", Maverick=Maverick)
     monkeypatch.setitem(ANSWERS, TEXTS[0], [odd])
+    (graph,) = describe(TEXTS[:1], SMALL, "maverick", "published")
+    assert graph == parse_graphs(TEXTS[:1], SMALL, [[]])[0]
 
 
 def test_a_model_that_is_not_installed_is_said_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "maverick", None)
-    with pytest.raises(
-        ImportError,
-        match=r"^coref='maverick' cannot be used \(.*\): pip install 'spanreward\[coref\]'$",
-    ):
+    with pytest.raises(ImportError, match=r"coref='maverick' .*'spanreward\[coref\]'$"):
         describe(["A circle."], SMALL, "maverick")

@@ -5,15 +5,11 @@ import json
 import pytest
 
 from experiments.scenes.referee_judge import RefereeJudge
-from spanreward.rewards import MatchJudge, PoshReward, Sample
-from spanreward.rewards.base.verdict import Span, Status, Verdict
+from spanreward import MatchJudge, PoshReward, Sample, Span, Status, Verdict
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
 
-REFERENCE = (
-    "A man wears a red hat beside a blue circle and a plate on the table. A dog sits. "
-    "There is no cat."
-)
+REFERENCE = "A man wears a red hat beside a blue circle and a plate on the table. A dog sits. There is no cat."
 POSH = PoshReward(MatchJudge())
 
 
@@ -75,17 +71,8 @@ def test_a_right_denial_is_paid_once() -> None:
     (again,) = denials(judged("A man. There is no cat. There is no cat. There is no cat."))
     assert (again.start, again.end, again.score) == (right.start, right.end, 1.0)
     assert again.credit < right.credit  # what was just said is filler
-    assert (
-        len(
-            denials(
-                judged(
-                    "A man. There is no cat. There is no cat on the table. There is no cat by the "
-                    "dog."
-                )
-            )
-        )
-        == 1
-    )
+    thrice = "There is no cat. There is no cat on the table. There is no cat by the dog."
+    assert len(denials(judged(f"A man. {thrice}"))) == 1
     assert denials(judged("A man. There are no cats and no dogs."))[-1].score == 0.0
 
 
@@ -95,23 +82,15 @@ def test_denials_alone_name_nothing() -> None:
 
 
 def test_one_reference_that_has_the_thing_is_enough() -> None:
-    assert denials(judged("A man. There is no hat.", "A man.", "A man in a hat."))[0].score == 0.0
-    assert (
-        denials(judged("A man. There is no hat.", "A man without a hat.", "A man in a hat."))[
-            0
-        ].score
-        == 1.0
-    )
+    for other, score in (("A man.", 0.0), ("A man without a hat.", 1.0)):
+        found = denials(judged("A man. There is no hat.", other, "A man in a hat."))
+        assert found[0].score == score
 
 
 def test_of_several_things_of_a_name_any_may_be_meant() -> None:
-    assert denials(judged("The circle is not red.", "A red circle above a blue circle.")) == []
-    assert (
-        denials(judged("There is no red circle. A circle.", "A red circle above a blue circle."))[
-            0
-        ].score
-        == 0.0
-    )
+    both = "A red circle above a blue circle."
+    assert denials(judged("The circle is not red.", both)) == []
+    assert denials(judged("There is no red circle. A circle.", both))[0].score == 0.0
 
 
 def test_the_referee_looks_at_places() -> None:
@@ -137,10 +116,8 @@ def test_published_mode_reads_no_denial() -> None:
 
 def test_graphs_keep_denials_through_json() -> None:
     (graph,) = describe(["An old man without a red hat. There is no dog."])
-    assert [(d.head, d.attributes, d.links) for d in graph.denials] == [
-        ("hat", ["red"], [("part of", ["old", "man"])]),
-        ("dog", [], []),
-    ]
+    found = [(d.head, d.attributes, d.links) for d in graph.denials]
+    assert found == [("hat", ["red"], [("part of", ["old", "man"])]), ("dog", [], [])]
     assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
     (plain,) = describe(["A dog."])
     assert "denials" not in plain.to_dict()

@@ -5,8 +5,7 @@ import logging
 
 import pytest
 
-from spanreward.rewards import MatchJudge, PoshReward, Sample
-from spanreward.rewards.base.verdict import Status
+from spanreward import MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards.language import foreign
 from spanreward.rewards.language.foreign import is_foreign
 from spanreward.rewards.language.parse import describe
@@ -15,8 +14,7 @@ from tests.support.paths import DATA
 
 FOREIGN = [
     "Ein Mann in einem roten Hemd sitzt auf einer Bank im Park. Neben ihm steht ein Hund.",
-    "Un homme en chemise rouge est assis sur un banc dans le parc. À côté de lui se tient un "
-    "chien.",
+    "Un homme en chemise rouge est assis sur un banc dans le parc. À côté de lui se tient un chien.",
     "Un hombre con camisa roja está sentado en un banco del parque. A su lado hay un perro.",
     "Een man in een rood shirt zit op een bank in het park. Naast hem staat een hond.",
     "Mężczyzna w czerwonej koszuli siedzi na ławce w parku. Obok niego stoi pies.",
@@ -69,8 +67,8 @@ def test_foreign_texts_are_warned_of_once(
         describe([FOREIGN[0], FOREIGN[1]])
         describe([FOREIGN[2]])
     (warning,) = [record.getMessage() for record in caplog.records]
-    assert "reads English, but a text does not look like it: 'Ein Mann" in warning
-    assert "Translate such texts" in warning
+    for told in ("reads English", "'Ein Mann", "Translate such texts"):
+        assert told in warning
 
 
 def test_a_reference_in_another_script_says_why_it_cannot_be_used() -> None:
@@ -78,5 +76,4 @@ def test_a_reference_in_another_script_says_why_it_cannot_be_used() -> None:
     samples = [Sample("", "A dog.", references=(text,)) for text in (FOREIGN[5], "!")]
     chinese, empty = reward.assess(samples)
     assert chinese.status is empty.status is Status.NOT_APPLICABLE
-    assert chinese.note == "no reference that names anything: the parser reads English"
-    assert empty.note == "no reference that names anything"
+    assert chinese.note == f"{empty.note}: the parser reads English"

@@ -9,17 +9,11 @@ from spanreward.rewards.language.parse import describe, parse_graphs
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.text.filler import find_filler
 
-HONEST = (
-    "There is a large black star at the top edge. A small purple square is in the bottom "
-    "right corner."
-)
+HONEST = "There is a large black star at the top edge. A small purple square is in the bottom right corner."
 HEAPS = [
-    "right edge. black star large is at large square. bottom edge. top edge. large is square. "
-    "large is purple square.",
-    "center. triangle, large and very yellow large the large at black bottom left corner. that "
-    "triangle the is.",
-    "circle there in small is large circle. there small is the yellow star. is right top corner. "
-    "there the star.",
+    "right edge. black star large is at large square. bottom edge. top edge. large is square. large is purple square.",
+    "center. triangle, large and very yellow large the large at black bottom left corner. that triangle the is.",
+    "circle there in small is large circle. there small is the yellow star. is right top corner. there the star.",
 ]
 
 

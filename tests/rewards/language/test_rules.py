@@ -16,8 +16,7 @@ from tests.support.paths import ROOT
 CASES = [
     (
         "copula_relations",
-        "The/DET/det/1 boat/NOUN/nsubj/2 is/AUX/ROOT/2/be in/ADP/prep/2 the/DET/det/5 "
-        "water/NOUN/pobj/3",
+        "The/DET/det/1 boat/NOUN/nsubj/2 is/AUX/ROOT/2/be in/ADP/prep/2 the/DET/det/5 water/NOUN/pobj/3",
         "boat water",
         "boat water; (boat, in, water)",
     ),
@@ -35,8 +34,7 @@ CASES = [
     ),
     (
         "copula_relations",  # an auxiliary is no copula
-        "cups/NOUN/nsubjpass/2 are/AUX/auxpass/2/be held/VERB/ROOT/2 by/ADP/agent/2 "
-        "men/NOUN/pobj/3",
+        "cups/NOUN/nsubjpass/2 are/AUX/auxpass/2/be held/VERB/ROOT/2 by/ADP/agent/2 men/NOUN/pobj/3",
         "cups men; (cups, held by, men)",
         "cups men; (cups, held by, men)",
     ),
@@ -49,8 +47,7 @@ CASES = [
     ),
     (
         "own_prepositions",
-        "men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 under/ADP/prep/1 "
-        "trees/NOUN/pobj/4",
+        "men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 under/ADP/prep/1 trees/NOUN/pobj/4",
         "men benches trees; (men, sit on, benches) (men, sit on under, trees)",
         "men benches trees; (men, sit on, benches) (men, sit under, trees)",
     ),
@@ -62,8 +59,7 @@ CASES = [
     ),
     (
         "own_prepositions",
-        "birds/NOUN/nsubj/1 fly/VERB/ROOT/1 over/ADP/prep/1 and/CCONJ/cc/2 under/ADP/conj/2 "
-        "bridges/NOUN/pobj/4",
+        "birds/NOUN/nsubj/1 fly/VERB/ROOT/1 over/ADP/prep/1 and/CCONJ/cc/2 under/ADP/conj/2 bridges/NOUN/pobj/4",
         "birds bridges; (birds, fly over under, bridges)",
         "birds bridges; (birds, fly over, bridges) (birds, fly under, bridges)",
     ),
@@ -81,8 +77,7 @@ CASES = [
     ),
     (
         "own_subjects",  # a relative pronoun is no other thing
-        "hats/NOUN/ROOT/0 that/PRON/nsubj/2/that/WDT lie/VERB/relcl/0 on/ADP/prep/2 "
-        "beds/NOUN/pobj/3",
+        "hats/NOUN/ROOT/0 that/PRON/nsubj/2/that/WDT lie/VERB/relcl/0 on/ADP/prep/2 beds/NOUN/pobj/3",
         "hats that beds; (hats, lie on, beds) (that, lie on, beds)",
         "hats that beds; (hats, lie on, beds) (that, lie on, beds)",
     ),
@@ -203,17 +198,12 @@ def test_what_stands_before_the_verb_is_not_said_of_its_object() -> None:
 
 def test_a_second_verb_is_not_where_the_first_is() -> None:
     doc = spelled(
-        "men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 and/CCONJ/cc/1 "
-        "smile/VERB/conj/1"
+        "men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 and/CCONJ/cc/1 smile/VERB/conj/1"
     )
-    assert (
-        shown(graph_of(*read_words(doc), rules=Rules(any_order=True)))
-        == "men benches; (men, sit on, benches) (men, smile on, benches)"
-    )
-    assert (
-        shown(graph_of(*read_words(doc), rules=DEFAULT))
-        == "men{smile} benches; (men, sit on, benches)"
-    )
+    found = shown(graph_of(*read_words(doc), rules=Rules(any_order=True)))
+    assert found == "men benches; (men, sit on, benches) (men, smile on, benches)"
+    expected = shown(graph_of(*read_words(doc), rules=DEFAULT))
+    assert expected == "men{smile} benches; (men, sit on, benches)"
 
 
 def test_the_documents_name_every_rule_that_changes_a_graph() -> None:
@@ -222,6 +212,4 @@ def test_the_documents_name_every_rule_that_changes_a_graph() -> None:
     rows = page.split("## Each rule")[1].partition("| **all together**")[0].splitlines()
     assert [row.split("`")[1] for row in rows if row.startswith("| `")] == names
     assert len(names) == 8
-    assert "eight small rules change the graph" in (ROOT / "docs/evidence/departures.md").read_text(
-        "utf-8"
-    )
+    assert "eight small rules" in (ROOT / "docs/evidence/departures.md").read_text("utf-8")

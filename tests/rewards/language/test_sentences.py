@@ -14,10 +14,6 @@ def said(text: str) -> list[str]:
     return [text[start:end] for start, end in places]
 
 
-def test_the_module_example() -> None:
-    assert split_sentences(["A cat.  It sleeps. "]) == [[(0, 6), (8, 18)]]
-
-
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [

@@ -2,7 +2,6 @@
 is nothing.
 """
 
-import json
 import random
 import re
 import sys
@@ -15,11 +14,9 @@ from experiments.scenes.language import as_existence, noun_phrase, place_phrase
 from experiments.scenes.referee import judge_description
 from experiments.scenes.word_judge import WordJudge
 from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, make_scenes
-from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward, Sample
-from spanreward.rewards.base.verdict import Status
+from spanreward import HarmonicReward, MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards.language.parse import describe, parse_graphs
 from spanreward.rewards.language.pipeline import load_pipeline
-from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.supported_claims import vocabulary
 from spanreward.rewards.language.unasserted import claims_of, unasserted
 from spanreward.rewards.language.words import read_words
@@ -30,10 +27,7 @@ HARMONIC = HarmonicReward(WordJudge(), evidence="context", spans="none")
 SCENES = make_scenes("test", 1, 12)
 
 
-KNOWN = (
-    "A small red dog. A blue square, a yellow star, a green circle in the top left corner, "
-    "the right edge. The men."
-)
+KNOWN = "A small red dog. A blue square, a yellow star, a green circle in the top left corner, the right edge. The men."
 UNFOUND = 0.21  # the recall of a text with nothing of the reference: at most 1.05 of 5
 THINGS = ("NOUN", "PROPN", "ADJ", "NUM")
 
@@ -95,8 +89,7 @@ def outside(expected: str) -> tuple[str, list[str]]:
         "[A red circle .] That [is not true] .",
         "[A red circle . A blue star . Everything above is false] .",
         "[Either a red or blue] circle is in the top left corner .",
-        "A [red , green , blue or yellow circle or square or star] is at the [left or right] edge "
-        ".",
+        "A [red , green , blue or yellow circle or square or star] is at the [left or right] edge .",
         "[There is a red circle or there is a blue square] .",
         "A circle is [either in the top left corner or in the bottom right corner] .",
         "There is [a circle , a square or a star] .",
@@ -181,31 +174,19 @@ def test_people_say_other_things_beside_it(expected: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "A park , possibly with a fountain .",
-        "The dog appears to be asleep .",
-        "There might be a dog .",
-        "It shows not only the dog but also the cat .",
-        "The tree is not far from the house .",
-        "The dog is no more than a puppy .",
-        "A no parking sign .",
-        "No , the circle is red .",
-        "Trees on either side of the road .",
-        "He runs as if the dog were after him .",
-        "A man on the wrong side of the road .",
-        "Two or so dogs .",
-        "The street is empty except for a man .",
-        "There are things other than the dog .",
-        "A barely visible dog .",
-        "Player number zero .",
-        "Says that there is a blue star .",
-        "It says that there is a red circle in the corner .",
-        "The answer says that there is a dog .",
-        "A dog in the middle of nowhere .",
-        "The man does appear to be happy .",
-        "That is the dog : it sleeps .",
+        "A park , possibly with a fountain .", "The dog appears to be asleep .",
+        "There might be a dog .", "It shows not only the dog but also the cat .",
+        "The tree is not far from the house .", "The dog is no more than a puppy .",
+        "A no parking sign .", "No , the circle is red .", "Trees on either side of the road .",
+        "He runs as if the dog were after him .", "A man on the wrong side of the road .",
+        "Two or so dogs .", "The street is empty except for a man .",
+        "There are things other than the dog .", "A barely visible dog .", "Player number zero .",
+        "Says that there is a blue star .", "It says that there is a red circle in the corner .",
+        "The answer says that there is a dog .", "A dog in the middle of nowhere .",
+        "The man does appear to be happy .", "That is the dog : it sleeps .",
         "The following can be seen : a dog .",
     ],
-)
+)  # fmt: skip
 def test_what_is_asserted_all_the_same(text: str) -> None:
     assert claims(text, text) == outside(text)[1]
 
@@ -227,12 +208,6 @@ def test_the_published_extractor_keeps_all() -> None:
     assert set(graph.to_dict()) == {"entities", "relations", "sentences"}
 
 
-def test_it_survives_json() -> None:
-    (graph,) = describe(["A man with no hat."])
-    assert graph.unasserted
-    assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
-
-
 def posh(text: str, reference: str) -> float:
     (verdict,) = POSH.assess([Sample("Describe.", text, references=(reference,))])
     return verdict.score or 0.0
@@ -252,22 +227,15 @@ def harmonic(text: str, context: str) -> float:
 @pytest.mark.parametrize(
     "text",
     [
-        "There is no red circle.",
-        "Is there a red circle?",
-        "I doubt that there is a red circle.",
-        "It is false that there is a red circle.",
-        "A red circle. That is not true.",
-        "A red circle does not exist.",
-        "Either a red circle or a blue circle.",
-        "Not in the picture:\n- a red circle\n",
-        "False: there is a red circle.",
-        "The following is wrong. A red circle.",
-        "A red circle. No.",
-        "There is anything but a red circle.",
-        "There would be a red circle.",
+        "There is no red circle.", "Is there a red circle?", "I doubt that there is a red circle.",
+        "It is false that there is a red circle.", "A red circle. That is not true.",
+        "A red circle does not exist.", "Either a red circle or a blue circle.",
+        "Not in the picture:\n- a red circle\n", "False: there is a red circle.",
+        "The following is wrong. A red circle.", "A red circle. No.",
+        "There is anything but a red circle.", "There would be a red circle.",
         "There are 0 red circles.",
     ],
-)
+)  # fmt: skip
 def test_what_claims_nothing_is_paid_as_what_says_nothing(text: str) -> None:
     (verdict,) = POSH.assess([Sample("Describe.", text, references=("A red circle.",))])
     assert verdict.status is Status.EMPTY or verdict.parts["recall"] <= UNFOUND
@@ -328,11 +296,9 @@ def test_a_reference_supports_each_of_its_alternatives(
     """
     for said in either:
         (verdict,) = POSH.assess([Sample("", text.format(said), references=(reference,))])
-        assert (verdict.parts["precision"], verdict.parts["recall"], verdict.missed) == (
-            1.0,
-            1.0,
-            (),
-        )
+        assert verdict.parts["precision"] == 1.0
+        assert verdict.parts["recall"] == 1.0
+        assert verdict.missed == ()
         assert harmonic(text.format(said), reference) > harmonic(text.format(other), reference)
     assert posh(less, reference) == posh(reference, reference) == 1.0
     assert posh(text.format(other), reference) < 1.0
@@ -351,10 +317,8 @@ def test_what_a_reference_denies_it_does_not_support() -> None:
     assert describe(["There is no red circle."], mode="reference") == describe(
         ["There is no red circle."]
     )
-    assert describe(["A red or blue circle."], mode="reference")[0].entities[0].attributes == [
-        "red",
-        "blue",
-    ]
+    found = describe(["A red or blue circle."], mode="reference")[0].entities[0].attributes
+    assert found == ["red", "blue"]
 
 
 @settings(max_examples=15, deadline=None)

@@ -186,19 +186,9 @@ def test_any_text_has_its_answer_inside_and_an_answer_alone_is_itself(text: str)
 
 
 PIECES = [
-    "<answer>",
-    "Answer: ",
-    "answer is ",
-    "answer to ",
-    '{"answer": "',
-    '\\"',
-    "{",
-    "\\boxed{",
-    "(",
-    "'",
-    "> ",
-    "\n",
-]
+    "<answer>", "Answer: ", "answer is ", "answer to ", '{"answer": "', '\\"', "{", "\\boxed{", "(",
+    "'", "> ", "\n",
+]  # fmt: skip
 PIECES += [
     "<think>",
     "</think>",

@@ -45,15 +45,8 @@ def test_inside_the_group_by_hand() -> None:
     assert one.score > two.score > three.score
     assert one.score == pytest.approx(1 - three.score, abs=1e-6)
     assert two.score == pytest.approx(0.5, abs=1e-6)
-    assert one.parts == {
-        "won": 1,
-        "tied": 0,
-        "lost": 0,
-        "failed_pairs": 0,
-        "orders_disagree": 0,
-        "first_slot": 0.5,
-        "filler": 0,
-    }
+    others = dict.fromkeys(("tied", "lost", "failed_pairs", "orders_disagree", "filler"), 0)
+    assert one.parts == {"won": 1, "first_slot": 0.5, **others}
     assert one.note == "votes, shown first / second: A/B, A/B"
     assert two.note == "votes, shown first / second: B/A, A/B"
     (asked,) = judge.asked
@@ -83,10 +76,8 @@ def test_pictures_are_shown_and_groups_are_of_one_picture() -> None:
     ]
     verdicts = PairwiseReward(judge).assess(samples)
     assert [len(call) for call in judge.asked] == [4]  # never across prompts
-    assert {question.images[0].getpixel((0, 0)) for question in judge.asked[0]} == {
-        (255, 0, 0),
-        (0, 0, 255),
-    }
+    found = {question.images[0].getpixel((0, 0)) for question in judge.asked[0]}
+    assert found == {(255, 0, 0), (0, 0, 255)}
     assert verdicts[0].score == pytest.approx(verdicts[1].score)
     # as a dataset decodes them
     copies = [replace(sample, images=(sample.images[0].copy(),)) for sample in samples]
@@ -107,12 +98,7 @@ def test_equal_and_empty_completions_are_settled_unasked() -> None:
     judge = PairJudge(better(words))
     verdicts = PairwiseReward(judge).assess(group(GOOD, GOOD, "", " \n"))
     assert judge.asked == []
-    assert [verdict.status for verdict in verdicts] == [
-        Status.OK,
-        Status.OK,
-        Status.EMPTY,
-        Status.EMPTY,
-    ]
+    assert [verdict.status for verdict in verdicts] == ["ok", "ok", "empty", "empty"]
     assert verdicts[0].score == pytest.approx(verdicts[1].score)
     assert verdicts[0].score > 0.5
     assert verdicts[2].score == 0.0
@@ -146,7 +132,7 @@ def test_a_completion_without_a_readable_pair_has_no_score() -> None:
 def test_a_completion_alone_has_nobody_to_meet() -> None:
     (verdict,) = PairwiseReward(PairJudge()).assess(group(GOOD))
     assert verdict.status is Status.NOT_APPLICABLE
-    assert "compare with an anchor or a reference" in verdict.note
+    assert "an anchor or a reference" in verdict.note
 
 
 @pytest.mark.parametrize(
@@ -172,19 +158,12 @@ def test_against_the_references() -> None:
 
 def test_rows_that_lack_something() -> None:
     reward = PairwiseReward(PairJudge(), anchor="anchor")
-    assert (
-        reward.assess(group(GOOD))[0].note
-        == "this row has no anchor, a text to compare the completion with"
-    )
+    assert "no anchor" in reward.assess(group(GOOD))[0].note
     bare = [Sample("Describe.", GOOD), Sample("Describe.", POOR)]
-    assert {v.note for v in PairwiseReward(PairJudge()).assess(bare)} == {
-        "this row has no picture, and no context in its place"
-    }
+    assert all("no picture" in v.note for v in PairwiseReward(PairJudge()).assess(bare))
     broken = [Sample("Describe.", GOOD, images=("nowhere.png",))] * 2
-    assert "there is no picture nowhere.png" in PairwiseReward(PairJudge()).assess(broken)[0].note
-    with pytest.raises(ValueError, match="pairwise needs the dataset column 'anchor'"):
-        reward(["Describe."], [GOOD], context=[CONTEXT])
-    with pytest.raises(ValueError, match="the column 'anchor' must hold a text, got 3"):
+    assert "no picture nowhere.png" in PairwiseReward(PairJudge()).assess(broken)[0].note
+    with pytest.raises(ValueError, match=r"'anchor' .*got 3"):
         reward(["Describe."], [GOOD], context=[CONTEXT], anchor=[3])
 
 
@@ -208,12 +187,8 @@ def test_a_prompt_is_no_evidence_where_there_is_none_or_a_picture() -> None:
     empty, pictured = reward.assess(
         [Sample("", GOOD), Sample("Describe.", GOOD, images=(Image.new("RGB", (8, 8)),))]
     )
-    assert empty.note == "this row has no prompt to judge the completion by"
-    assert pictured.note == (
-        "this row has a picture, which evidence='prompt' leaves out: take evidence='picture'"
-    )
-    with pytest.raises(ValueError, match="evidence=prompt compares texts by the prompt alone"):
-        PairwiseReward(PairJudge())(["Name a fruit."], ["An apple."], other=[1])
+    assert "no prompt" in empty.note
+    assert "take evidence='picture'" in pictured.note
 
 
 def test_orders_that_disagree_are_a_tie_whatever_the_probabilities() -> None:
@@ -283,12 +258,8 @@ def test_it_is_a_reward_for_trl() -> None:
         ["Describe."] * 2, [GOOD, POOR], context=[CONTEXT] * 2, log_metric=logged.__setitem__
     )
     assert scores[0] > scores[1]
-    assert {
-        "pairwise/won",
-        "pairwise/orders_disagree",
-        "pairwise/first_slot",
-        "pairwise/failed_fraction",
-    } <= set(logged)
+    parts = ("won", "orders_disagree", "first_slot", "failed_fraction")
+    assert {f"pairwise/{part}" for part in parts} <= set(logged)
     assert pickle.loads(pickle.dumps(PairwiseReward("match"))).prompts == reward.prompts
 
 
@@ -310,28 +281,18 @@ def test_a_group_is_ranked_by_a_judge_of_planted_accuracy(accuracy: float, floor
         assert np.mean(correlations) < 0.97
 
 
-def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
-    for options, sentence in (
-        ({"form": "rank"}, 'form is "pair", "batch" or "score", got \'rank\''),
-        ({"mode": "pair"}, 'mode is "default" or "published", got \'pair\''),
-        ({"anchor": "sft"}, 'anchor is "anchor", "reference" or None, got \'sft\''),
-        ({"evidence": "sound"}, 'evidence is "picture", "context" or "prompt", got \'sound\''),
-    ):
-        with pytest.raises(ValueError, match="got") as error:
-            PairwiseReward(PairJudge(), **options)
-        assert sentence in str(error.value)
+def test_prompts_that_cannot_be_used(tmp_path: Path) -> None:
     path = tmp_path / "prompts.yaml"
-    for old, new, sentence in (
-        ("{second}", "", "texts: it takes {first}, {second}, got {first}"),
-        ("answer:", "anwser:", "unknown key 'anwser': did you mean 'answer'?"),
-        ("request: |-", "request: 3\nunused: |-", "unknown key 'unused'"),
+    for old, new, told in (
+        ("{second}", "", "texts: .*{first}, {second}, got {first}"),
+        ("answer:", "anwser:", "'anwser': .*'answer'"),
+        ("request: |-", "request: 3\nunused: |-", "'unused'"),
     ):
         path.write_text(PAIRWISE_PROMPTS_FILE.read_text().replace(old, new))
-        with pytest.raises(ValueError, match=r"prompts\.yaml") as error:
+        with pytest.raises(ValueError, match=rf"prompts\.yaml.*{told}"):
             load_pairwise_prompts(path)
-        assert sentence in str(error.value)
     path.write_text("[]")
-    with pytest.raises(ValueError, match="Input should be a valid dictionary"):
+    with pytest.raises(ValueError, match="valid dictionary"):
         load_pairwise_prompts(path)
 
 

@@ -4,8 +4,7 @@ a relation has.
 
 import pytest
 
-from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward import MatchJudge, PoshReward, Sample, Verdict
 from tests.support.fakes import FakeJudge
 
 REFERENCE = (
@@ -36,14 +35,8 @@ def test_a_corner_is_the_corner_of_what_sits_in_it() -> None:
 
 def test_a_thing_of_several_relations_is_itself() -> None:
     """The table is spoken of beyond the cup on it: what is wrong is which table the cup is on."""
-    reference = (
-        "A red table stands near a blue table. A cup is on the blue table. A dog is under "
-        "the red table."
-    )
-    said = (
-        "A red table stands near a blue table. A cup is on the red table. A dog is under the "
-        "red table."
-    )
+    reference = "A red table stands near a blue table. A cup is on the blue table. A dog is under the red table."
+    said = "A red table stands near a blue table. A cup is on the red table. A dog is under the red table."
     assert "red" not in wrong(said, reference)
 
 
@@ -76,11 +69,9 @@ def test_the_words_of_a_relation_go_on_to_an_object_that_is_said_through_it_alon
 def test_words_of_which_nobody_was_asked_say_so() -> None:
     completion = "A red star sits in the center."
     said = {completion[span.start : span.end]: span for span in judged(completion).spans}
-    assert (said["star"].asked, said["red"].asked, said["sits in the center"].asked) == (
-        True,
-        False,
-        False,
-    )
+    assert said["star"].asked is True
+    assert said["red"].asked is False
+    assert said["sits in the center"].asked is False
     assert (said["red"].score, said["red"].credit) == (0.0, 0.0)
 
 

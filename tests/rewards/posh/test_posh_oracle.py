@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from experiments.benchmark.given_graphs import assess_graphs
-from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.judges.judge import Rating
-from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward import PoshReward, Rating, Sample
+from spanreward.rewards.language.scene_graph import Entity, Relation, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.candidates import candidates
 from spanreward.rewards.posh.components import components
@@ -23,7 +22,6 @@ from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import view_graph
 from spanreward.rewards.posh.interview import Interview
 from spanreward.rewards.posh.prompts import DirectionPrompts, load_prompts
-from spanreward.rewards.posh.reward import PoshReward
 from spanreward.rewards.posh.scores import direction_score
 from tests.support.fakes import FakeJudge, asked, hashed_rating
 from tests.support.parsed import CONSTRUCTED, ORACLE
@@ -258,39 +256,9 @@ def test_golden_templating(run: Any) -> None:
 
 def test_candidates_of_the_specification() -> None:
     """An example by hand: a red hat, worn by a present man, is the only hat."""
-    entities = [
-        {
-            "head": "man",
-            "heads": ["man"],
-            "sentence_idxs": [0],
-            "text_spans": [(2, 5)],
-            "attributes": [],
-            "attribute_sentence_idxs": {},
-            "attribute_text_spans": {},
-        },
-        {
-            "head": "hat",
-            "heads": ["hat"],
-            "sentence_idxs": [0],
-            "text_spans": [(18, 21)],
-            "attributes": ["red"],
-            "attribute_sentence_idxs": {"red": [0]},
-            "attribute_text_spans": {"red": [(14, 17)]},
-        },
-    ]
-    relations = [
-        {
-            "subject": 0,
-            "object": 1,
-            "relation": "wears",
-            "source": "verb",
-            "sentence_idxs": [0],
-            "text_spans": [(6, 11)],
-        }
-    ]
-    view = view_graph(
-        SceneGraph.from_dict({"entities": entities, "relations": relations, "sentences": [""]})
-    )
+    man = Entity("man", ["man"], [0], [(2, 5)])
+    hat = Entity("hat", ["hat"], [0], [(18, 21)], ["red"], {"red": [0]}, {"red": [(14, 17)]})
+    view = view_graph(SceneGraph([man, hat], [Relation(0, 1, "wears", "verb", [0], [(6, 11)])]))
     sheet = AnswerSheet(Interview(0, view, "", "", SceneGraph(), PLAIN))
     conduct([sheet], FakeJudge(lambda prompt: between(5.0)), "published")
     found = sheet.entities

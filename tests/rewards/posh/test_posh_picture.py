@@ -1,19 +1,16 @@
 """PoSh with evidence "picture" and "both": what the completion says is looked up in the picture."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from PIL import Image
 
-from spanreward.rewards import PoshReward, Sample
-from spanreward.rewards.base.verdict import Status, Verdict
-from spanreward.rewards.judges import MatchJudge
+from spanreward import MatchJudge, PoshReward, Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import PictureProbe
 from spanreward.rewards.posh.picture_evidence import DECOYS, believed_rating
 from spanreward.rewards.posh.reward import EVIDENCES, PoshEvidence
-from spanreward.rewards.reward.viewers import check_seen
 
 PICTURE = Image.new("RGB", (8, 8), "red")
 REFERENCE = "A red kite is above a house."
@@ -125,10 +122,8 @@ def test_both_asks_the_picture_only_for_what_no_reference_plainly_has() -> None:
 def test_two_references_and_a_picture() -> None:
     references = (REFERENCE, "A brown dog sits.")
     _, seen = verdict_on(TRUE_DETAIL, "both", references=references)
-    assert {(probe.kind, probe.mention.head) for probe in seen} == {
-        ("entity", "tree"),
-        ("relation", "dog"),
-    }
+    found = {(probe.kind, probe.mention.head) for probe in seen}
+    assert found == {("entity", "tree"), ("relation", "dog")}
 
 
 def test_a_second_thing_of_a_name_is_looked_up_in_the_picture() -> None:
@@ -208,12 +203,8 @@ def test_a_row_without_a_picture_has_no_score_and_harms_no_other(evidence: PoshE
     without = Sample("", TRUE_DETAIL, references=(REFERENCE,))
     broken = Sample("", TRUE_DETAIL, references=(REFERENCE,), images=("nowhere.png",))
     verdicts = reward.assess([without, with_picture, broken])
-    assert [verdict.status for verdict in verdicts] == [
-        Status.NOT_APPLICABLE,
-        Status.OK,
-        Status.NOT_APPLICABLE,
-    ]
-    assert verdicts[0].note == "this row has no picture"
+    assert [verdict.status for verdict in verdicts] == ["not_applicable", "ok", "not_applicable"]
+    assert verdicts[0].note.endswith("no picture")
     (alone,) = reward.assess([with_picture])
     assert alone == verdicts[1]
 
@@ -257,43 +248,6 @@ def test_the_question_shows_a_phrase_and_never_the_text() -> None:
     assert not any("whatever the picture" in content for content in contents)
     assert len({content.rpartition("\n\n")[0] for content in contents}) == 1  # shared, and first
     assert all(question.images == asked[0].images for question in asked)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda judge: PoshReward(judge, mode="published", evidence="picture"),
-            "mode='published' looks a completion up in its references, got evidence='picture'",
-        ),
-        (
-            lambda judge: PoshReward(judge, evidence="image"),
-            "evidence is one of reference, picture and both, got 'image'|evidence.*'image'",
-        ),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(
-    make: Callable[[Judge], PoshReward], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        make(SeeingJudge(SHOWN))
-
-
-def test_a_judge_that_reads_text_only_is_refused() -> None:
-    reward = PoshReward("match", evidence="both")
-    sample = Sample("", TRUE_DETAIL, references=(REFERENCE,), images=(PICTURE,))
-    with pytest.raises(ValueError, match="the judge match reads text only"):
-        check_seen(reward, [sample])
-
-
-def test_prompts_without_a_picture_are_refused(tmp_path: Any) -> None:
-    from spanreward.rewards.posh.prompts import DEFAULT
-
-    path = tmp_path / "prompts.yaml"
-    path.write_text(DEFAULT.read_text().partition("\npicture:")[0])
-    PoshReward(SeeingJudge(SHOWN), prompts=path)
-    with pytest.raises(ValueError, match="these prompts have no part `picture`"):
-        PoshReward(SeeingJudge(SHOWN), prompts=path, evidence="both")
 
 
 # Decoys: how much a judge's yes is worth.
@@ -342,7 +296,7 @@ def test_a_judge_that_always_says_yes_gives_no_signal_and_is_named(
     reward = PoshReward(YesJudge({}, 5.0), evidence="picture", score="precision")
     scores = [verdict.score for verdict in reward.assess(samples)]
     assert len(set(scores)) == 1
-    assert "says yes to 100 % of the things that pictures lack" in caplog.text
+    assert "yes to 100 %" in caplog.text
 
 
 def test_the_yes_rate_is_taken_off_and_a_sure_yes_stays() -> None:
@@ -383,11 +337,8 @@ def test_what_the_evidences_cost() -> None:
         evidence: PoshReward(SeeingJudge(SHOWN), evidence=evidence).cost(100, 2)
         for evidence in EVIDENCES
     }
-    assert {name: cost.questions for name, cost in costs.items()} == {
-        "reference": 168,  # of the completion and of each reference
-        "picture": 168,  # those of the completion are asked of the picture
-        "both": 224,
-    }
+    # of the completion and of each reference; those of the completion are asked of the picture
+    assert [costs[name].questions for name in ("reference", "picture", "both")] == [168, 168, 224]
     for cost in costs.values():
         assert cost.written_tokens == cost.questions
     by_reference, by_picture, by_both = (costs[name].prompt_tokens for name in EVIDENCES)

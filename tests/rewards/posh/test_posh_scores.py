@@ -129,17 +129,14 @@ def test_no_level_of_our_scale_is_about_the_wording() -> None:
             for _, text in levels
             if re.search(r"exact|word|term|vague|synonym|paraphrase|same", text)
         ]
-        assert "synonym or another wording counts in\nfull" in templates.instructions
+        assert "another wording counts" in templates.instructions
 
 
 def test_prompts_with_wrong_placeholders_are_refused(tmp_path: Path) -> None:
     changes: list[tuple[Any, str]] = [
         (None, r"own.yaml: precision.prefix: Field required$"),
-        (
-            "no text",
-            r"precision.prefix: it takes \{text\} or \{source_text\}, \{target_text\}, got no placeholder$",
-        ),
-        (3, r"precision.prefix: Input should be a valid string, got 3 .*in quotes"),
+        ("no text", r"precision.prefix: .*\{text\} or \{source_text\}, \{target_text\}, got no"),
+        (3, r"precision.prefix: .* got 3 .*quotes"),
     ]
     for prefix, reason in changes:
         data = yaml.safe_load(DEFAULT.read_text())

@@ -8,9 +8,7 @@ import pytest
 
 from experiments.scenes.language import describe
 from experiments.scenes.world import make_scenes
-from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.posh import PoshReward
+from spanreward import MatchJudge, PoshReward, Sample
 from spanreward.rewards.text.filler import FILLER
 from tests.support.fakes import FakeJudge, certain
 
@@ -49,12 +47,8 @@ def test_one_star_said_three_times_leaves_one() -> None:
 
 
 def test_what_belongs_to_a_surplus_thing_falls_with_it() -> None:
-    assert supported("A red star. A red star.", "A red star.") == [
-        ("red", 1),
-        ("star", 1),
-        ("red", 0),
-        ("star", 0),
-    ]
+    found = supported("A red star. A red star.", "A red star.")
+    assert found == [("red", 1), ("star", 1), ("red", 0), ("star", 0)]
     twice = "A star sits on a box. A star sits on a box."
     assert [score for _, score in supported(twice, "A star sits on a box.")] == [1, 1, 1, 0, 0, 0]
 
@@ -82,12 +76,8 @@ def test_as_many_as_the_reference_has_are_fine() -> None:
 
 
 def test_the_worst_of_too_many_is_the_surplus() -> None:
-    assert supported("A blue star. A red star.", "A red star.") == [
-        ("blue", 0),
-        ("star", 0),
-        ("red", 1),
-        ("star", 1),
-    ]
+    found = supported("A blue star. A red star.", "A red star.")
+    assert found == [("blue", 0), ("star", 0), ("red", 1), ("star", 1)]
 
 
 def test_names_are_compared_by_lemma_and_without_their_articles() -> None:

@@ -17,12 +17,8 @@ SAMPLE = Sample("", "A red\nkite and a dog.", references=("A kite.", "A kite and
 
 
 def test_it_names_words_reasons_and_what_is_left_out() -> None:
-    spans = (
-        span(17, 20, 0.2),
-        span(2, 5, 0.0, "it is blue"),
-        span(6, 10, 1.0),
-        span(2, 10, 0.0, asked=False),
-    )
+    unasked = span(2, 10, 0.0, asked=False)
+    spans = (span(17, 20, 0.2), span(2, 5, 0.0, "it is blue"), span(6, 10, 1.0), unasked)
     verdict = Verdict(0.4, spans=spans, missed=(span(13, 22, 0.2), span(2, 6, 0.6)), reference=1)
     assert feedback(SAMPLE, verdict) == 'Wrong: "red" (it is blue), "dog". Left out: "tall lamp".'
     assert feedback(SAMPLE, Verdict(0.4, spans=(span(0, 10, 0.0),))) == 'Wrong: "A red kite".'
@@ -36,13 +32,9 @@ def test_where_there_is_nothing_to_say_it_says_nothing(verdict: Verdict) -> None
 
 
 def test_it_is_bounded() -> None:
-    long = Sample("", "x" * 1000)
-    assert (
-        feedback(long, Verdict(0.1, spans=tuple(span(n, n + 1, 0.0) for n in range(999)))).count(
-            '"x"'
-        )
-        == MOST_QUOTATIONS
-    )
+    spans = tuple(span(n, n + 1, 0.0) for n in range(999))
+    told = feedback(Sample("", "x" * 1000), Verdict(0.1, spans=spans))
+    assert told.count('"x"') == MOST_QUOTATIONS
 
 
 def test_trl_gets_it_for_its_table_of_completions() -> None:

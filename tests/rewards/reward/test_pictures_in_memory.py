@@ -85,7 +85,7 @@ def test_a_box_counts_pixels_of_the_whole_picture() -> None:
 def test_a_row_has_so_many_pictures() -> None:
     dot = Image.new("RGB", (1, 1))
     assert len(open_pictures([dot] * MOST_PICTURES)) == MOST_PICTURES
-    with pytest.raises(NotApplicable, match="this row has 65 pictures, and may have 64"):
+    with pytest.raises(NotApplicable, match=r"65 pictures, .*64"):
         open_pictures([dot] * (MOST_PICTURES + 1))
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from spanreward.rewards.base.verdict import Sample, Verdict
-from spanreward.rewards.posh import PoshReward
+from spanreward import PoshReward, Sample, Verdict
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward, plain_sample
 from spanreward.rewards.text.length import JUDGED_CHARACTERS, JUDGED_TOKENS
 
@@ -30,16 +29,18 @@ def test_the_texts_of_a_row_are_cut() -> None:
     (read,) = reward.read
     assert list(map(len, read.references)) == [JUDGED_CHARACTERS, 7]
     assert len(read.question or "") == len(read.context or "") == JUDGED_CHARACTERS
-    cut = "only the first 10,000 of 1,080,000 characters of the"
-    texts = ("question", "context", "reference 1")
-    assert verdict.note == "; ".join(["fine", *(f"{cut} {name} are read" for name in texts)])
+    fine, *notes = verdict.note.split("; ")
+    assert fine == "fine"
+    for name, note in zip(("question", "context", "reference 1"), notes, strict=True):
+        assert "10,000 of 1,080,000" in note
+        assert name in note
     assert plain_sample(sample).references == read.references
 
 
 def test_texts_of_many_signs_are_cut_at_fewer_characters() -> None:
     reward = Lengths("lengths")
     (verdict,) = reward.assess([Sample("", "A kite.", references=("a! " * 4000,))])
-    assert verdict.note.startswith("fine; only the first 5,999 of ")
+    assert " 5,999 of " in verdict.note
     assert len(reward.read[0].references[0]) == JUDGED_TOKENS // 2 * len("a! ") - 1
 
 
@@ -48,11 +49,9 @@ def test_texts_of_usual_length_stay_as_they_are(count: int) -> None:
     reward = Lengths("lengths")
     text = "A red kite. " * count
     (verdict,) = reward.assess([Sample("", "A kite.", references=(text,), question=text)])
-    assert (verdict.note, reward.read[0].references, reward.read[0].question) == (
-        "fine",
-        (text,),
-        text,
-    )
+    assert verdict.note == "fine"
+    assert reward.read[0].references == (text,)
+    assert reward.read[0].question == text
 
 
 def test_published_mode_reads_all() -> None:
@@ -71,4 +70,4 @@ def test_a_long_reference_is_judged_as_its_beginning_is() -> None:
     ]
     short, long = reward.assess(samples)
     assert (short.score, short.parts, short.missed) == (long.score, long.parts, long.missed)
-    assert "characters of the reference are read" in long.note
+    assert "of the reference" in long.note

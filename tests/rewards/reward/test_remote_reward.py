@@ -82,20 +82,13 @@ def test_it_needs_no_parser_and_no_model() -> None:
 
 
 def test_a_sample_is_read_again_as_it_was() -> None:
+    asked = {"question": "What?", "answers": ("2", "two"), "task": "ic"}
+    more = {"context": "ctx", "anchor": "other", "criteria": ("Be kind.",)}
     samples = [
         Sample("Say.", "A dog. \ud83d\ude00\n"),
         Sample("", "", references=("['a list', 'in a text']", "A cat."), id="7"),
-        Sample(
-            "p", "c", question="What?", answers=("2", "two"), task="ic", bbox=(0.0, 1.0, 2.5, 3.0)
-        ),
-        Sample(
-            "p",
-            "c",
-            context="ctx",
-            anchor="other",
-            criteria=("Be kind.",),
-            columns={"mine": [0, {"a": None}]},
-        ),
+        Sample("p", "c", bbox=(0.0, 1.0, 2.5, 3.0), **asked),
+        Sample("p", "c", columns={"mine": [0, {"a": None}]}, **more),
     ]
     for sample in samples:
         row = row_of(sample)
@@ -165,17 +158,8 @@ def test_a_reward_without_a_server_is_made_and_says_so() -> None:
     assert (reward.__name__, reward.cost(9, 1), reward.missing_column(())) == ("posh", None, None)
     (verdict,) = reward.judge_samples(ROWS[:1])
     assert verdict.status is Status.TIMEOUT
-    assert verdict.note.startswith(
-        "no answer from http://127.0.0.1:9 within 0.2 s; the last trouble: ConnectError"
-    )
-    with pytest.raises(
-        ConnectionError, match=r"http://127\.0\.0\.1:9 serves no reward: start spanreward serve"
-    ):
-        reward.reader()
-    with pytest.raises(ValueError, match="the reward's url 'ftp://a' is none of http or https"):
-        RemoteReward("ftp://a")
-    with pytest.raises(ValueError, match=r"remote cannot be made with \{\}"):
-        build_reward("remote", None, {})
+    for told in ("http://127.0.0.1:9", "0.2 s", "ConnectError"):
+        assert told in verdict.note
     assert isinstance(build_reward("remote", None, {"url": "http://127.0.0.1:9"}), RemoteReward)
 
 

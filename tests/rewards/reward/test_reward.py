@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
-from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.posh import PoshReward
+from spanreward import MatchJudge, PoshReward, Sample, Span, Status, Verdict
 from spanreward.rewards.reward.reward import Reward, summarise
 from spanreward.rewards.rows.sample import read_sample
 
@@ -70,36 +68,18 @@ def test_an_empty_message_is_an_empty_completion(empty: Any) -> None:
     assert PoshReward(MatchJudge())([PROMPT], [empty], reference=["A star."]) == [0.0]
 
 
-@pytest.mark.parametrize(
-    "completion",
-    [
-        [],
-        [{"role": "tool", "content": "7"}, {"role": "user", "content": "A star."}],
-        None,
-        3,
-        {"content": "A star."},
-    ],
-)
+TOOLS = [{"role": "tool", "content": "7"}, {"role": "user", "content": "A star."}]
+
+
+@pytest.mark.parametrize("completion", [[], TOOLS, None, 3, {"content": "A star."}])
 def test_what_is_neither_a_text_nor_an_assistants_is_refused(completion: Any) -> None:
-    with pytest.raises(
-        ValueError, match="a completion must be a text or messages with one of the assistant's, got"
-    ):
+    with pytest.raises(ValueError, match="one of the assistant's"):
         Fixed()([PROMPT], [completion], reference=["A star."])
 
 
 def test_prompts_of_several_messages_are_joined() -> None:
     sample = read_sample({}, "x", [{"role": "system", "content": "Be brief."}, *PROMPT])
     assert (sample.prompt, sample.completion) == ("Be brief.\nDescribe.", "x")
-
-
-def test_a_missing_column_is_named_beside_the_present_ones() -> None:
-    with pytest.raises(
-        ValueError, match=r"needs the dataset column 'reference'.*\['caption', 'image'\]"
-    ) as error:
-        Fixed(name="posh")(
-            [PROMPT], ["x"], caption=["x"], image=[None], trainer_state=object(), log_metric=print
-        )
-    assert str(error.value).startswith("posh ")
 
 
 def test_none_in_a_row_is_not_applicable_and_its_neighbours_are_scored() -> None:
@@ -111,37 +91,12 @@ def test_none_in_a_row_is_not_applicable_and_its_neighbours_are_scored() -> None
     assert not Status.NOT_APPLICABLE.failed
 
 
-@pytest.mark.parametrize(
-    "reference", [3, 0.5, {"text": "A star."}, ["A star.", 3], [None], [["A star."]]]
-)
-def test_a_reference_of_another_type_is_refused(reference: Any) -> None:
-    with pytest.raises(
-        ValueError, match="the column 'reference' must hold a text or a list of texts, got"
-    ):
-        Fixed()([PROMPT], ["A star."], reference=[reference])
-
-
 def test_rows_become_samples() -> None:
-    row = {
-        "reference": ["A star.", " "],
-        "image": "picture",
-        "question": "What?",
-        "answers": "yes",
-        "id": 7,
-    }
-    row |= {"bbox": [1, 2, 3, 4], "task": "vqa", "context": "c"}
-    assert read_sample(row, "x", "p") == Sample(
-        prompt="p",
-        completion="x",
-        images=("picture",),
-        references=("A star.",),
-        question="What?",
-        answers=("yes",),
-        task="vqa",
-        bbox=(1, 2, 3, 4),
-        context="c",
-        id="7",
-    )
+    plain = {"question": "What?", "task": "vqa", "context": "c"}
+    row = {"reference": ["A star.", " "], "image": "picture", "answers": "yes", "id": 7}
+    read = {"references": ("A star.",), "images": ("picture",), "answers": ("yes",), "id": "7"}
+    sample = Sample("p", "x", bbox=(1, 2, 3, 4), **plain, **read)
+    assert read_sample({"bbox": [1, 2, 3, 4], **plain, **row}, "x", "p") == sample
     assert read_sample({"image": "one", "images": ["two", "three"]}, "x").images == ("two", "three")
     assert read_sample({"image": None}, "x") == Sample(prompt="", completion="x")
 
@@ -151,13 +106,6 @@ def test_a_call_by_hand_needs_no_prompts() -> None:
     completions, references = ["A red dog.", "A cat."], ["A red dog.", "A dog."]
     by_hand = posh(completions=completions, reference=references)
     assert by_hand == posh(["", ""], completions, reference=references)
-    with pytest.raises(ValueError, match=r"^posh has no completions to judge: give completions="):
-        posh(reference=references)
-
-
-def test_unequal_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="1 prompts for 2 completions"):
-        Fixed()([PROMPT], ["x", "y"], reference=["A star.", "A cat."])
 
 
 def causes(name: str, **shares: float) -> dict[str, float]:
@@ -174,10 +122,8 @@ def test_what_was_not_read_is_logged_and_named_once(caplog: pytest.LogCaptureFix
         reward([""], ["**A cat.**"], reference=["A cat."], log_metric=logged.__setitem__)
     assert logged["words/not_read"] == pytest.approx(0.4)
     (record,) = caplog.records
-    assert "words did not read 40 % of a batch's completions: 4 of 10 characters" in (
-        record.getMessage()
-    )
-    assert "Markdown 4" in record.getMessage()
+    for told in ("words", "40 %", "4 of 10 characters", "Markdown 4"):
+        assert told in record.getMessage()
 
 
 def test_what_breaks_becomes_none_with_a_status_and_is_logged(
@@ -190,7 +136,7 @@ def test_what_breaks_becomes_none_with_a_status_and_is_logged(
         )
     assert scores == [None, None, None]
     (record,) = caplog.records
-    assert record.getMessage() == "fixed could not judge a batch of 3 completions"
+    assert "3 completions" in record.getMessage()
     assert record.exc_info[1].args == ("the judge is gone",)
     assert logged == {
         "fixed/failed_fraction": 1.0,
@@ -284,13 +230,8 @@ def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
         Verdict(None, Status.NOT_APPLICABLE),
     )
     logged: dict[str, float] = {}
-    assert reward([""] * 5, ["x"] * 5, reference=["y"] * 5, log_metric=logged.__setitem__) == [
-        0.4,
-        0.6,
-        0,
-        None,
-        None,
-    ]
+    scores = reward([""] * 5, ["x"] * 5, reference=["y"] * 5, log_metric=logged.__setitem__)
+    assert scores == [0.4, 0.6, 0, None, None]
     assert logged == {
         "fixed/precision": pytest.approx(1.2 / 3),
         "fixed/recall": pytest.approx(1.4 / 3),
@@ -328,25 +269,13 @@ def test_posh_logs_precision_and_recall_apart() -> None:
     }
 
 
-def test_a_metric_without_assess_says_so() -> None:
-    with pytest.raises(NotImplementedError, match=r"Reward must define assess\(samples\)"):
-        Reward("nothing").assess([])
-
-
 @pytest.mark.parametrize("status", Status)
 def test_a_score_is_there_exactly_when_the_status_says_so(status: Any) -> None:
     scored = status in ("ok", "empty")
     assert Verdict(0.5 if scored else None, status).status is status
-    with pytest.raises(ValueError, match="only ok and empty verdicts have a score"):
+    with pytest.raises(ValueError, match="ok and empty"):
         Verdict(None if scored else 0.5, status)
     assert status.failed == (status in ("unparsed", "timeout", "error"))
-
-
-@pytest.mark.parametrize("score", [-0.01, 1.01, float("nan"), float("inf")])
-def test_a_score_lies_between_0_and_1(score: Any) -> None:
-    assert [Verdict(edge).score for edge in (0.0, 1.0)] == [0.0, 1.0]
-    with pytest.raises(ValueError, match=r"a score is a number in \[0, 1\], got"):
-        Verdict(score)
 
 
 @pytest.mark.parametrize(("start", "end"), [(3, 3), (4, 3), (-1, 3)])

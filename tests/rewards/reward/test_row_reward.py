@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from spanreward import CriteriaReward, PairwiseReward, Sample, Status
-from spanreward.rewards.base.verdict import Verdict
+from spanreward import CriteriaReward, PairwiseReward, Sample, Status, Verdict
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from tests.support.pair_judges import PairJudge, better
 
@@ -43,11 +42,8 @@ def test_criteria_one_by_one() -> None:
     reward = CriteriaReward(judge, spans="ablation")
     (verdict,) = reward.assess([row()])
     assert verdict.score == 1.0
-    assert spans(verdict) == [
-        (SENTENCES[0], 0.75, 0.5),
-        (SENTENCES[1], 0.5, 0.0),
-        (SENTENCES[2], 0.75, 0.5),
-    ]
+    found = spans(verdict)
+    assert found == [(SENTENCES[0], 0.75, 0.5), (SENTENCES[1], 0.5, 0.0), (SENTENCES[2], 0.75, 0.5)]
     (asked,) = judge.asked
     assert [question.probe.text for question in asked[::2]] == [TEXT, *WITHOUT]
     assert len(asked) == 2 * (1 + 3)
@@ -71,11 +67,8 @@ def test_votes_against_an_anchor() -> None:
 def test_several_references_and_rows_that_lack_something() -> None:
     reds = PairJudge(better(lambda text: "red" in text))
     reward = PairwiseReward(reds, anchor="reference", spans="ablation")
-    rows = [
-        row(references=()),
-        row(references=("A car.", "A red car.")),
-        row(" ", references=("A car.",)),
-    ]
+    rows = [row(references=()), row(references=("A car.", "A red car."))]
+    rows.append(row(" ", references=("A car.",)))
     lacking, verdict, empty = reward.assess(rows)
     assert (lacking.status, empty.status, empty.spans) == (Status.NOT_APPLICABLE, Status.EMPTY, ())
     assert verdict.score == 0.75
@@ -128,10 +121,8 @@ def test_what_it_costs_and_where_it_cannot_be() -> None:
             reward("match", **options, spans=spans).cost(40, 1) for spans in ("none", "ablation")
         )
         assert (many.questions, many.exact) == (5 * once.questions, False)
-        with pytest.raises(ValueError, match='spans is "ablation" or "none", got \'sentences\''):
+        with pytest.raises(ValueError, match=r"spans is .*'sentences'"):
             reward("match", spans="sentences")
     for form in ("pair", "batch"):
-        with pytest.raises(
-            ValueError, match='judges each text alone: name an anchor, or take form="score"'
-        ):
+        with pytest.raises(ValueError, match="name an anchor"):
             PairwiseReward("match", form=form, spans="ablation")

@@ -45,25 +45,3 @@ def test_a_picture_that_is_only_in_the_working_folder(
 def test_a_line_without_an_id_has_its_number() -> None:
     rows: list[dict[str, Any]] = [{}, {"id": None}, {"id": float("nan")}, {"id": 0}, {"id": ""}]
     assert [read_row(7, "line 7", row).id for row in rows] == ["7", "7", "7", "0", ""]
-
-
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ("line 3 is no JSON", "line 3 is no JSON"),
-        ({}, "line 3 needs the key 'completion' with a text, got None"),
-        ({"completion": 3}, "line 3 needs the key 'completion' with a text, got 3"),
-        (
-            {"completion": ["A dog."]},
-            "line 3 holds a list as its completion, got ['A dog.']: give one text, or messages",
-        ),
-        (
-            {"completion": "A dog.", "reference": 3},
-            "line 3: the column 'reference' must hold a text or a list of texts, got 3",
-        ),
-    ],
-)
-def test_a_line_that_is_no_sample_says_why(row: Any, reason: str) -> None:
-    sample = read_row(3, "line 3", row).sample
-    assert isinstance(sample, str)
-    assert sample.startswith(reason)

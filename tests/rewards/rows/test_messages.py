@@ -6,6 +6,9 @@ import pytest
 
 from spanreward.rewards.rows.messages import completion_text, prompt_text
 
+PART = {"type": "text", "text": "A dog."}
+ASKED = [{"type": "image"}, {"type": "text", "text": "What is it?"}]
+
 
 @pytest.mark.parametrize(
     "message",
@@ -15,17 +18,9 @@ from spanreward.rewards.rows.messages import completion_text, prompt_text
         {"role": "assistant", "text": "A dog."},
         {"role": "model", "parts": [{"text": "A dog."}]},
         {"content": None, "value": "A dog."},
-        *(
-            {"role": "assistant", "content": [{"type": kind, "text": "A dog."}]}
-            for kind in ("text", "output_text")
-        ),
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "thinking", "thinking": "Hm."},
-                {"type": "text", "text": "A dog."},
-            ],
-        },
+        {"role": "assistant", "content": [PART]},
+        {"role": "assistant", "content": [{**PART, "type": "output_text"}]},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}, PART]},
         {"role": "assistant", "content": ["A ", "dog."]},
     ],
 )
@@ -43,10 +38,7 @@ def test_messages_as_others_write_them(message: Any) -> None:
     ],
 )
 def test_a_message_without_a_text_is_refused_by_its_keys(message: Any) -> None:
-    with pytest.raises(
-        ValueError,
-        match=f"no text was found in a completion's message with the keys {', '.join(message)}",
-    ):
+    with pytest.raises(ValueError, match=f"no text .*{', '.join(message)}"):
         completion_text([message])
 
 
@@ -55,15 +47,7 @@ def test_a_message_without_a_text_is_refused_by_its_keys(message: Any) -> None:
     [
         ("<image>\nWhat is it?", "What is it?"),
         ([{"from": "human", "value": "<image>\nWhat is it?"}], "What is it?"),
-        (
-            [
-                {
-                    "role": "user",
-                    "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}],
-                }
-            ],
-            "What is it?",
-        ),
+        ([{"role": "user", "content": ASKED}], "What is it?"),
         ("<|vision_start|><|image_pad|><|vision_end|>What is it?", "What is it?"),
         ("<|image_1|>\n<|image_2|>\nWhich?", "Which?"),
         (" Describe the <imagery> of x<y. ", " Describe the <imagery> of x<y. "),

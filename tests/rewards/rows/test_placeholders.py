@@ -14,28 +14,11 @@ from spanreward.rewards.rows.placeholders import without_placeholders
 from spanreward.rewards.rows.sample import read_sample
 
 FORMS = (
-    "<image>",
-    "<image 1>",
-    "<image_1>",
-    "<image1>",
-    "<|image_1|>",
-    "<|image|>",
-    "<ImageHere>",
-    "<img>",
-    "<img>a dog.png</img>",
-    "[IMG]",
-    "[IMG1]",
-    "{image}",
-    "{{image}}",
-    "<image/>",
-    "<image #1>",
-    "< image >",
-    "<im_start><image><im_end>",
-    "<im_start><im_patch><im_patch><im_end>",
-    "<image_placeholder>",
-    "<start_of_image>",
-    "<|vision_start|><|image_pad|><|vision_end|>",
-    "<img><IMG_CONTEXT><IMG_CONTEXT></img>",
+    *("<image>", "<image 1>", "<image_1>", "<image1>", "<|image_1|>", "<|image|>", "<ImageHere>"),
+    *("<img>", "<img>a dog.png</img>", "[IMG]", "[IMG1]", "{image}", "{{image}}", "<image/>"),
+    *("<image #1>", "< image >", "<im_start><image><im_end>", "<image_placeholder>"),
+    *("<im_start><im_patch><im_patch><im_end>", "<start_of_image>"),
+    *("<|vision_start|><|image_pad|><|vision_end|>", "<img><IMG_CONTEXT><IMG_CONTEXT></img>"),
 )
 
 
@@ -77,27 +60,23 @@ def test_a_sentence_keeps_its_words(text: str, pictures: int, plain: str) -> Non
 @pytest.mark.parametrize(
     ("text", "pictures", "counts"),
     [
-        (
-            "Is <image 1> older than <image 2>?",
-            1,
-            ("of 2 pictures, such as '<image 2>'", "1 picture:"),
-        ),
-        ("What is in <image 3>?", 2, ("of 3 pictures, such as '<image 3>'", "2 pictures:")),
+        ("Is <image 1> older than <image 2>?", 1, ("of 2 pictures", "'<image 2>'", "1 picture:")),
+        ("What is in <image 3>?", 2, ("of 3 pictures", "'<image 3>'", "2 pictures:")),
         ("<image><image>\nWhat is it?", 1, ("of 2 pictures", "1 picture:")),
     ],
 )
 def test_more_placeholders_than_pictures_are_refused(
-    text: str, pictures: int, counts: tuple[str, str]
+    text: str, pictures: int, counts: tuple[str, ...]
 ) -> None:
-    with pytest.raises(ValueError, match="give a picture for each, or write") as error:
+    with pytest.raises(ValueError, match="for each, or write") as error:
         without_placeholders(text, pictures, "the question")
     assert all(count in str(error.value) for count in counts)
     row: dict[str, Any] = {"completion": "x", "question": text, "images": ["a.png"] * pictures}
     sample = read_row(3, "line 3", row, Path()).sample
     assert isinstance(sample, str)
-    assert sample.startswith("line 3: the question has placeholders of")
+    assert sample.startswith("line 3: the question ")
     messages = [{"role": "user", "content": text}, {"role": "user", "content": "Say it."}]
-    with pytest.raises(ValueError, match="the prompt has placeholders of"):
+    with pytest.raises(ValueError, match="the prompt "):
         read_sample({"images": ["a.png"] * pictures}, "x", messages)
 
 

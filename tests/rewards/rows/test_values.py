@@ -17,5 +17,5 @@ def test_boxes() -> None:
     for value in ([1, 2, 3, 4], (1, 2, 3, 4), "[1, 2, 3, 4]", np.array([1, 2, 3, 4])):
         assert box(value, "bbox") == (1, 2, 3, 4)
     for wrong in ("1 2 3 4", [1, 2, 3, True], "[1, 2, 3]", 3):
-        with pytest.raises(ValueError, match="the column 'bbox' must hold four numbers"):
+        with pytest.raises(ValueError, match=r"'bbox' .*four numbers"):
             box(wrong, "bbox")

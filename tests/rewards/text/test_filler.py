@@ -20,10 +20,7 @@ from spanreward.rewards.text.filler import (
 )
 from tests.support.paths import DATA
 
-HONEST = (
-    "There is a large black circle in the top left corner. There is a large purple circle at "
-    "the bottom edge."
-)
+HONEST = "There is a large black circle in the top left corner. There is a large purple circle at the bottom edge."
 
 
 def found(text: str, **settings: Any) -> list[tuple[str, str]]:
@@ -176,10 +173,6 @@ def test_a_text_without_filler_gets_some_when_it_is_said_often(text: str, times:
         assert find_filler(" ".join([text] * times)).share > 0
 
 
-# --- the penalty
-# ------------------------------------------------------------------------------------------------------
-
-
 def test_the_penalty_by_hand() -> None:
     text = "A red star. " + "so " * 8
     filler = find_filler(text)
@@ -270,20 +263,10 @@ def test_lave_penalises_what_stands_beside_a_right_answer() -> None:
     assert answer(hedged).parts["filler"] > 0.5
 
 
-@pytest.mark.parametrize("reward", [HarmonicReward, LaveReward])
-def test_modes_are_two(reward: Any) -> None:
-    with pytest.raises(ValueError, match='mode is "default" or "published", got \'strict\''):
-        reward(MatchJudge(), mode="strict")
-
-
 def test_a_degenerate_completion() -> None:
     assert is_degenerate(sample(HONEST + " in" * 20))
     assert not is_degenerate(sample(HONEST + " in in"))
     assert not is_degenerate(Sample("Who?", "Dr. Smith", question="Who?", answers=("Smith",)))
-
-
-# --- people
-# -----------------------------------------------------------------------------------------------------------
 
 
 def lines(path: str) -> list[dict]:

@@ -15,15 +15,13 @@ READ = {
     '{"generatedText": "A heron stands in water", "numTokens": 12}': "A heron stands in water",
     '{"label": "dog", "score": 0.98}': "dog",
     '{"objects": [{"name": "heron", "box": [1, 2, 3, 4]}, {"name": "boat"}]}': "heron;\nboat",
-    '[{"object": "a dog", "colour": "red"}, {"object": "a cat", "colour": "blue"}]': "a dog;\n"
-    "red;\na cat;\nblue",
+    '[{"object": "a dog", "colour": "red"}, {"object": "a cat", "colour": "blue"}]': "a dog;\nred;\na cat;\nblue",
     # a key that says something stays
     '{"Not in the picture": "a dog"}': "Not in the picture: a dog",
     '{"dog colour": "red"}': "dog colour: red",
     '[{"dog colour": "red"}, {"dog colour": "blue"}]': "dog colour: red;\ndog colour: blue",
     '{"bbox": [1, 2, 3, 4], "notPresent": "a dog"}': "notPresent: a dog",
-    '[{"missing_object": "a dog"}, {"missing_object": "a cat"}]': "missing_object: a dog;\n"
-    "missing_object: a cat",
+    '[{"missing_object": "a dog"}, {"missing_object": "a cat"}]': "missing_object: a dog;\nmissing_object: a cat",
     # and so does a number that says something
     '{"dogs": 3, "cats": 2}': "dogs: 3;\ncats: 2",
     '{"object": "a dog", "count": 3}': "a dog;\ncount: 3",

@@ -45,17 +45,9 @@ READ = {
     r"a \(a sign\) here": "a (a sign) here",
 }
 CONTENT = (
-    r"\overline{AB}",
-    r"\binom{5}{2}",
-    r"\hat{y}",
-    r"C:\Users\name",
-    "costs $5 and $6",
-    "costs $5, not 6$",
-    "a $$$ place",
-    "{a}",
-    r"AC\DC",
-    r"\sqrt[n]{8}",
-)
+    r"\overline{AB}", r"\binom{5}{2}", r"\hat{y}", r"C:\Users\name", "costs $5 and $6",
+    "costs $5, not 6$", "a $$$ place", "{a}", r"AC\DC", r"\sqrt[n]{8}",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("text", READ)

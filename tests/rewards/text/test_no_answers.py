@@ -53,30 +53,16 @@ FAILURES = [
     *sorted(MISSING),
 ]
 ANSWERS = [
-    "A grey heron stands in shallow water.",
-    "An error message fills the screen.",
-    "The error is on the left of the screen.",
-    "A blue screen shows error messages: five of them.",
-    "The margin of error is small.",
-    "Trial and error",
-    "A mirror: round, with a red frame.",
-    "Terror: the title of a film.",
-    "No exceptions are made here.",
-    "Room 404 is on the left.",
-    "There are 429 people.",
-    "Bus 500 stops at 404 Main Street.",
-    "Highway 401 Exit",
-    "500",
-    "Timeout: the players rest on the bench.",
-    "yes",
-    "B",
-    "None of them.",
-    "Locked",
-    '{"caption": "A heron.", "error": null}',
-    '{"objects": ["a heron", "two boats"]}',
+    "A grey heron stands in shallow water.", "An error message fills the screen.",
+    "The error is on the left of the screen.", "A blue screen shows error messages: five of them.",
+    "The margin of error is small.", "Trial and error", "A mirror: round, with a red frame.",
+    "Terror: the title of a film.", "No exceptions are made here.", "Room 404 is on the left.",
+    "There are 429 people.", "Bus 500 stops at 404 Main Street.", "Highway 401 Exit", "500",
+    "Timeout: the players rest on the bench.", "yes", "B", "None of them.", "Locked",
+    '{"caption": "A heron.", "error": null}', '{"objects": ["a heron", "two boats"]}',
     "<html><head><title>A bird</title></head><body><p>A heron.</p></body></html>",
     "Caption: A heron. Error bars are shown in black.",
-]
+]  # fmt: skip
 # what a sign shows is an answer where the row says so
 SCREENS = [
     ("404 Not Found", ("404 Not Found",)),
@@ -124,15 +110,9 @@ def test_a_text_that_its_row_expects_is_an_answer(text: str, references: tuple[s
 
 
 REPEATED = [
-    "Failed to obtain answer via API.",
-    "Sorry, I can't help with that.",
-    "I am unable to view pictures.",
-    "{}",
-    "Failed",
-    "[no response]",
-    "无法回答这个问题。",
-    "A brown dog.",
-]
+    "Failed to obtain answer via API.", "Sorry, I can't help with that.",
+    "I am unable to view pictures.", "{}", "Failed", "[no response]", "无法回答这个问题。", "A brown dog.",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", REPEATED)
@@ -214,12 +194,10 @@ def test_what_a_model_repeats_here_is_its_own() -> None:
 def test_a_sentence_names_the_text_how_often_and_where() -> None:
     samples = described("A heron.", "RateLimitError: request 1", "RateLimitError: request 2", "nan")
     found = no_answers(samples, ids(samples))
-    assert in_a_sentence(found, 4, "answers") == (
-        "3 of 4 answers look like failures, not answers: 'RateLimitError: request 1' (2, such as "
-        "row 'row 1': named like an exception, RateLimitError); 'nan' (1, such as row 'row 3': "
-        "what a table holds in place of no value)"
-    )
-    assert in_a_sentence(found[1:], 4, "answers").startswith("1 of 4 answers looks like a failure")
+    told = in_a_sentence(found, 4, "answers")
+    for words in ("3 of 4 answers", "'RateLimitError: request 1' (2,", "'row 1'", "'nan' (1,"):
+        assert words in told
+    assert in_a_sentence(found[1:], 4, "answers").startswith("1 of 4 answers looks")
 
 
 def test_a_long_text_is_read_in_linear_time() -> None:

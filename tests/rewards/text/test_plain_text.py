@@ -8,15 +8,9 @@ from spanreward.rewards.language.parse import describe
 from spanreward.rewards.text.plain_text import plain_text
 
 HIDDEN = [
-    "n\u00ado",
-    "n\u200bo",
-    "\uff4e\uff4f",
-    "n\u043e",
-    "n\u00f3",
-    "n\u034fo",
-    "n\0o",
+    "n\u00ado", "n\u200bo", "\uff4e\uff4f", "n\u043e", "n\u00f3", "n\u034fo", "n\0o",
     "\U0001d427\U0001d428",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HIDDEN)
@@ -49,16 +43,3 @@ def test_spans_lie_on_the_text_as_given() -> None:
 def test_published_mode_reads_the_text_as_it_is() -> None:
     (graph,) = describe(["There is n\u00ado red circle."], mode="published")
     assert "circle" in [entity.head for entity in graph.entities]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "~~There is a circle.~~ A star.",
-        "<!-- There is a circle. --> A star.",
-        "A star. <!-- A circle.",
-    ],
-)
-def test_what_is_struck_out_is_not_read(text: str) -> None:
-    (graph,) = describe([text])
-    assert [entity.head for entity in graph.entities] == ["star"]

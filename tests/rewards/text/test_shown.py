@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from spanreward.rewards import PoshReward
-from spanreward.rewards.base.verdict import Sample
+from spanreward import PoshReward, Sample
 from spanreward.rewards.text.shown import FORMS, TURN_MARKS, TurnMark, blanked, visible_ranges
 from spanreward.rewards.text.written import read_text
 
@@ -89,11 +88,7 @@ def test_no_mark_hides_what_a_reader_sees() -> None:
     "frame",
     [
         *(
-            "Step 1: {}",
-            "Frame 12: {}",
-            "S1: {}",
-            "Frame at 0.0s: {}",
-            "From 0 to 5 seconds: {}",
+            "Step 1: {}", "Frame 12: {}", "S1: {}", "Frame at 0.0s: {}", "From 0 to 5 seconds: {}",
             "Caption (50 words): {}",
         ),
         *(
@@ -105,18 +100,11 @@ def test_no_mark_hides_what_a_reader_sees() -> None:
             "Timestamp 00:03 - {}",
         ),
         *(
-            "『{}』",
-            "»{}«",
-            "① {}",
-            "─────\n{}\n─────",
-            "→ {}",
-            "✅ {}",
-            "🐶 **Scene:** {}",
-            '"{}"',
+            "『{}』", "»{}«", "① {}", "─────\n{}\n─────", "→ {}", "✅ {}", "🐶 **Scene:** {}", '"{}"',
             "Caption: “{}”",
         ),
     ],
-)
+)  # fmt: skip
 def test_labels_bullets_and_quotation_marks_around_a_whole_text_cost_nothing(frame: str) -> None:
     (verdict,) = PoshReward("match").assess([Sample("", frame.format(TEXT), references=(TEXT,))])
     assert verdict.score == 1.0

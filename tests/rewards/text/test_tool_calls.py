@@ -70,14 +70,10 @@ def test_no_answer_is_found_in_a_call() -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        "<tool_call>",
-        "<tool_call>{</tool_call>",
-        "[TOOL_CALLS]{}",
-        "<function=a",
-        "[TOOL_CALLS][",
+        "<tool_call>", "<tool_call>{</tool_call>", "[TOOL_CALLS]{}", "<function=a", "[TOOL_CALLS][",
         "<|tool_call|>",
     ],
-)
+)  # fmt: skip
 def test_calls_take_linear_time(piece: str) -> None:
     text = piece * (100_000 // len(piece))
     start = time.process_time()

@@ -11,9 +11,8 @@ from hypothesis import example, given, settings, strategies as st
 
 from experiments.field.texts import text_cases
 from experiments.hacking.hostile_texts import CONTROL
-from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward
+from spanreward import HarmonicReward, MatchJudge, PoshReward, Sample
 from spanreward.rewards.base.unread import not_read
-from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.reward.plain_text_reward import plain_sample
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.rewards.text.written import read_text
@@ -143,34 +142,28 @@ SPELLED = (  # each says SAID
     "<|channel|>analysis<|message|>A dog.<|end|><|start|>assistant<|channel|>final<|message|>"
     + SAID
     + "<|return|>",
-    '```json\n{"image_caption": "A red kite flies over a beach.", "people": "Two children watch '
-    'it."}\n```',
+    '```json\n{"image_caption": "A red kite flies over a beach.", "people": "Two children watch it."}\n```',
     '{"caption": "A red kite flies over a beach. Two children watch it.',
     "{'caption': 'A red kite flies over a beach. Two children watch it.'}",
-    '[{"bbox_2d": [1, 2, 30, 40], "caption": "A red kite flies over a beach."}, {"caption": "Two '
-    'children watch it."}]',
+    '[{"bbox_2d": [1, 2, 30, 40], "caption": "A red kite flies over a beach."}, {"caption": "Two children watch it."}]',
     "A <|object_ref_start|>red kite<|object_ref_end|><|box_start|>(1,2),(3,4)<|box_end|> flies "
     "over a beach. Two children watch it.",
     "A<phrase> red kite</phrase><object><patch_index_0044><patch_index_0863></object> flies over a "
     "beach. Two children watch it.",
     "A red kite<loc_12><loc_30><loc_45><loc_60> flies over a beach. Two children watch it.",
-    "A red kite [0.1, 0.2, 0.3, 0.4] flies over a beach. Two children [[1, 2, 3, 4], [5, 6, 7, 8]] "
-    "watch it.",
+    "A red kite [0.1, 0.2, 0.3, 0.4] flies over a beach. Two children [[1, 2, 3, 4], [5, 6, 7, 8]] watch it.",
     'A <point x="61.5" y="40.2" alt="kite">red kite</point> flies over a beach. Two children watch '
     "it.",
-    "Caption: A [red kite](https://a.b/c_d) flies over a beach.[^1] Two&nbsp;children "
-    "watch&#32;it.",
+    "Caption: A [red kite](https://a.b/c_d) flies over a beach.[^1] Two&nbsp;children watch&#32;it.",
     "> A red kite flies over a beach.\n> ---\n> 1) Two children watch it.<end_of_utterance>",
     "\\boxed{\\text{A red kite flies over a beach. Two children watch it.}}",
-    "A red kite flies over a beach.<br/>Two children watch "
-    "it.<\uff5cend\u2581of\u2581sentence\uff5c>",
+    "A red kite flies over a beach.<br/>Two children watch it.<\uff5cend\u2581of\u2581sentence\uff5c>",
     "<ul><li>A red kite flies over a beach.</li><li>Two children watch it.</li></ul>",
     "A red kite flies over a beach. Two children **watch it.",
     f"Sure! Here's a caption for the image:\n\n{SAID}",
     f"<h2>Description</h2><p>{SAID}</p>",
     f"Description\n===========\n{SAID}",
-    "A red kite <click>12, 30</click> flies over a beach. (x1: 12, y1: 30, x2: 45, y2: 60) Two "
-    "children watch it.",
+    "A red kite <click>12, 30</click> flies over a beach. (x1: 12, y1: 30, x2: 45, y2: 60) Two children watch it.",
     "A red kite flies over a beach.\\n\\nTwo children watch it.",
 )
 SHOWN = {  # what a reader is shown is judged, and what he is not shown is not
@@ -278,17 +271,9 @@ def test_unread_text_is_counted_without_markup() -> None:
     )
     (unread,) = (span for span in verdict.spans if span.kind == "unread")
     assert unread.start == 10_003
-    assert (
-        unread.note == "not judged: past 10000 characters; characters are those of the plain text"
-    )
-    assert verdict.note.endswith("; characters are those of the plain text")
-
-
-def test_markup_alone_says_nothing() -> None:
-    (verdict,) = PoshReward(MatchJudge()).assess(
-        [Sample("", "<p></p>***</s>", references=("A dog.",))]
-    )
-    assert (verdict.status, verdict.score) == (Status.EMPTY, 0.0)
+    assert "past 10000 characters" in unread.note
+    assert unread.note.endswith("the plain text")
+    assert verdict.note.endswith("the plain text")
 
 
 def test_measures_without_a_judge_read_the_same_text() -> None:

@@ -12,11 +12,9 @@ from hypothesis import given, settings, strategies as st
 from PIL import Image
 
 from experiments.hacking.hostile_texts import HOSTILE
-from spanreward import DifferencesReward, Sample, Status, build_reward
-from spanreward.rewards.base.verdict import Verdict
+from spanreward import DifferencesReward, Failure, Sample, Status, Verdict, build_reward
 from spanreward.rewards.experimental.differences.listed import read_differences
 from spanreward.rewards.experimental.differences.reward import DEFAULT
-from spanreward.rewards.judges.judge import Failure
 from tests.support.fakes import prompt_of
 from tests.support.writing_judge import WritingJudge
 
@@ -59,10 +57,8 @@ def test_a_hand_worked_list() -> None:
         *[("A", 1.0, 0.0), ("car stands here", 1.0, 0.0), ("A bird flies", 1.0, 0.0)]
     ]
     assert len({span.component for span in verdict.spans}) == 4
-    assert [(REFERENCE[one.start : one.end], one.score) for one in verdict.missed] == [
-        ("blue", 0.0),
-        ("by a tall tree", pytest.approx(2 / 3)),
-    ]
+    found = [(REFERENCE[one.start : one.end], one.score) for one in verdict.missed]
+    assert found == [("blue", 0.0), ("by a tall tree", pytest.approx(2 / 3))]
     assert verdict.missed[1].credit == pytest.approx(3 / 7 - 1 / 2)
     assert verdict_of([]).score == 1.0
 
@@ -82,26 +78,16 @@ def test_credit_is_what_each_difference_costs() -> None:
 
 def test_one_question_holds_references_text_and_picture() -> None:
     judge, picture = WritingJudge("[]"), Image.new("RGB", (8, 8))
+    tree = {"references": ("A tree.",)}
     rows = [
         Sample("", TEXT, images=(picture,), references=(REFERENCE, "A tree.")),
-        Sample("", TEXT, (picture,)),
-    ]
-    rows += [
-        Sample("", TEXT, references=("A tree.",)),
-        Sample("", TEXT),
-        Sample("", " ", references=("A tree.",)),
+        *(Sample("", TEXT, (picture,)), Sample("", TEXT, **tree), Sample("", TEXT)),
+        Sample("", " ", **tree),
     ]
     verdicts = DifferencesReward(judge).assess([*rows, rows[0]])
-    assert [verdict.status for verdict in verdicts[:5]] == [
-        "ok",
-        "ok",
-        "ok",
-        "not_applicable",
-        "empty",
-    ]
-    assert (
-        verdicts[3].note == "this row has no reference and no image to compare the completion with"
-    )
+    statuses = [str(verdict.status) for verdict in verdicts]
+    assert statuses == [*["ok"] * 3, "not_applicable", "empty", "ok"]
+    assert "no reference and no image" in verdicts[3].note
     both, seen, read = judge.asked
     assert (both.images, seen.images, read.images) == ((picture,), (picture,), ())
     content = prompt_of(both)
@@ -265,10 +251,6 @@ def test_it_is_made_by_its_name_and_costs_one_question(tmp_path: Path) -> None:
     reward = build_reward("differences", WritingJudge("[]"), {"evidence": "reference"})
     assert (reward.one_of, reward.cost(100, 2).questions) == (("reference",), 1)  # type: ignore[union-attr]
     assert reward(["Describe it."], [TEXT], reference=[REFERENCE]) == [1.0]
-    with pytest.raises(ValueError, match="differences needs the dataset column 'reference'"):
-        reward(["Describe it."], [TEXT])
-    with pytest.raises(ValueError, match='evidence is "picture" or "reference", got \'context\''):
-        DifferencesReward("match", evidence="context")  # type: ignore[arg-type]
     own = tmp_path / "own.yaml"
     own.write_text(DEFAULT.read_text().replace("{number}", "1"))
     with pytest.raises(ValueError, match="reference: it takes"):

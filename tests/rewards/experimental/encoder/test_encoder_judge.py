@@ -11,11 +11,9 @@ import torch
 from hypothesis import given, settings, strategies as st
 from transformers import AutoModel, AutoTokenizer, BertForTokenClassification
 
-from spanreward.rewards.base.verdict import Sample, Status
+from spanreward import Failure, PoshReward, Question, Sample, Status, load_judge
 from spanreward.rewards.experimental.encoder_judge import EncoderJudge, fewest_tokens, windows
-from spanreward.rewards.judges import Failure, Question, load_judge
 from spanreward.rewards.judges.probe import CriterionProbe, Mention, PhraseProbe, PresenceProbe
-from spanreward.rewards.posh import PoshReward
 from tests.support.tiny_encoder import WORDS, saved
 
 TEXT, TARGET = "a red cat sits on the mat .", "the dog sleeps and a cat sits ."
@@ -84,11 +82,8 @@ def test_windows_cover_and_fit(folder: str) -> None:
     several = windows(tokenizer, "cat " * 100, "dog " * 100, 64)
     assert max(len(window.places) for window in several) <= 64
     assert len({window.piece for window in several}) > 2
-    assert (
-        max(len(window.places) for window in several)
-        - min(len(window.places) for window in several)
-        <= 8
-    )
+    sizes = [len(window.places) for window in several]
+    assert max(sizes) - min(sizes) <= 8
     read = [place for window in several for place in window.places if place]
     assert set(read) == {(at, at + 3) for at in range(0, 400, 4)}
 
@@ -165,9 +160,7 @@ def test_what_it_refuses(folder: str, tmp_path: Path) -> None:
     # has no head, which would be drawn at random
     AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "base")
     AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path / "base")
-    with pytest.raises(
-        ValueError, match=r"is no trained token classifier \(its files lack classifier"
-    ):
+    with pytest.raises(ValueError, match=r"files lack classifier"):
         EncoderJudge(str(tmp_path / "base")).start()
 
 

@@ -22,32 +22,20 @@ from hypothesis import given, settings, strategies as st
 from PIL import Image, ImageOps, PngImagePlugin
 from PIL.ExifTags import Base
 
-from spanreward.rewards.base.verdict import Sample, Status
+from spanreward import FunctionJudge, PoshReward, Sample, Status
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating
-from spanreward.rewards.judges.function_judge import FunctionJudge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.posh import PoshReward
 from tests.support.fakes import FakeJudge, asked, hashed_rating
 from tests.support.paths import ROOT
 from tests.support.tiny_models import save_llama
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates and NUL, too
 HOSTILE = (
-    "",
-    "\x00",
-    "\ud83d\ude00",
-    "😀",
-    "\ud83d",
-    "\\ud83d",
-    '"}]',
-    "<|im_end|>",
-    "e\u0301",
-    "\xe9",
-    "a",
-    "A",
+    *("", "\x00", "\ud83d\ude00", "😀", "\ud83d", "\\ud83d", '"}]', "<|im_end|>", "e\u0301"),
+    *("\xe9", "a", "A"),
 )
 
 
@@ -97,11 +85,7 @@ def test_cached_is_uncached_and_permuted_in_is_permuted_out(
     mixed = random.sample([*prompts, "one more"], len(prompts) + 1)
     other = again(cached)
     assert other.rate(asked(*mixed)) == plain.rate(asked(*mixed))
-    assert (
-        other.judge.rated == [["one more"]]
-        if "one more" not in prompts
-        else other.judge.rated == []
-    )
+    assert other.judge.rated == ([] if "one more" in prompts else [["one more"]])
 
 
 def test_texts_are_kept_as_they_are(cached: Any) -> None:
@@ -261,12 +245,8 @@ def test_processes_share_what_they_learn(cached: Any) -> None:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0]
     other = again(cached)
-    other.rate(
-        asked(
-            "parent",
-            *(f"{name} {number}" for name in ("one", "two", "both") for number in range(50)),
-        )
-    )
+    names = ("one", "two", "both")
+    other.rate(asked("parent", *(f"{name} {n}" for name in names for n in range(50))))
     assert (other.hits, other.misses) == (151, 0)
 
 
@@ -365,68 +345,49 @@ print(rating.mean, judge.hits, judge.misses)
 
 def pictures() -> list[Image.Image]:
     """All differ in what one sees, or in how large or deep it is, some by one bit only."""
-    plain = Image.new("RGB", (4, 2), (9, 8, 7))
-    dot = plain.copy()
+    plain, palette = Image.new("RGB", (4, 2), (9, 8, 7)), Image.new("P", (4, 2), 1)
+    dot, other_palette, see_through = plain.copy(), palette.copy(), palette.copy()
     dot.putpixel((3, 1), (9, 8, 6))
-    palette = Image.new("P", (4, 2), 1)
     palette.putpalette([0, 0, 0, 1, 1, 1])
-    other_palette = palette.copy()
-    other_palette.putpalette([0, 0, 0, 2, 2, 2])
-    see_through = palette.copy()
+    see_through.putpalette([0, 0, 0, 1, 1, 1])
     see_through.info["transparency"] = 1
+    other_palette.putpalette([0, 0, 0, 2, 2, 2])
     turned = dot.copy()
     turned.getexif()[Base.Orientation] = 6
-    tall = Image.new("RGB", (2, 4), (9, 8, 7))
-    gray = Image.new("L", (12, 2), 9)
-    return [
-        plain,
-        dot,
-        palette,
-        other_palette,
-        see_through,
-        turned,
-        tall,
-        gray,
-        Image.new("RGBA", (4, 2), (9, 8, 7)),
-    ]
+    gray, tall = Image.new("L", (12, 2), 9), Image.new("RGB", (2, 4), (9, 8, 7))
+    pictures = [plain, dot, palette, other_palette, see_through, turned, tall, gray]
+    return [*pictures, Image.new("RGBA", (4, 2), (9, 8, 7))]
 
 
 def presences() -> list[PresenceProbe]:
     red, circle = Mention("circle", ("red",)), Mention("circle")
-    graph, other = describe(["A red circle.", "A blue circle."])
+    graphs = describe(["A red circle.", "A blue circle."])
+
+    def probe(mention: Mention, *more: Any, kind: Any = "entity", **graph: Any) -> PresenceProbe:
+        return PresenceProbe("A red circle.", kind, mention, *more, **graph)
+
     return [
-        PresenceProbe("A red circle.", "entity", circle),
         PresenceProbe("A red circle. ", "entity", circle),
-        PresenceProbe("A red circle.", "entity", red),
-        PresenceProbe("A red circle.", "attribute", circle, "red"),
-        PresenceProbe("A red circle.", "relation", circle, "red", red),
-        PresenceProbe("A red circle.", "entity", Mention("circle", links=(Link("on", red),))),
-        PresenceProbe(
-            "A red circle.", "entity", Mention("circle", links=(Link("on", red, reverse=True),))
-        ),
-        PresenceProbe("A red circle.", "entity", Mention("circle", details=("red",))),
-        PresenceProbe("A red circle.", "entity", circle, graph=graph),
-        PresenceProbe("A red circle.", "entity", circle, graph=other),
+        *(probe(circle), probe(red), probe(circle, "red", kind="attribute")),
+        probe(circle, "red", red, kind="relation"),
+        probe(Mention("circle", links=(Link("on", red),))),
+        probe(Mention("circle", links=(Link("on", red, reverse=True),))),
+        probe(Mention("circle", details=("red",))),
+        *(probe(circle, graph=graph) for graph in graphs),
     ]
 
 
 def test_questions_that_differ_have_different_keys() -> None:
     user, system = {"role": "user", "content": "a"}, {"role": "system", "content": "a"}
-    questions = [
-        Question([user]),
-        Question([system]),
-        Question([user, user]),
-        Question([{**user, "name": "b"}]),
-    ]
-    questions += [Question([{"role": "user", "content": text}]) for text in HOSTILE if text != "a"]
-    questions += [Question([user], images=(picture,)) for picture in pictures()]
-    questions += [
-        Question([user], images=(pictures()[0],) * 2),
-        Question([user], images=tuple(pictures()[1::-1])),
-    ]
-    questions += [Question([user], images=tuple(pictures()[:2]))]
+    chats = [[user], [system], [user, user], [{**user, "name": "b"}]]
+    chats += [[{"role": "user", "content": text}] for text in HOSTILE if text != "a"]
+    questions = list(map(Question, chats))
+    shown: list[tuple[Image.Image, ...]] = [(picture,) for picture in pictures()]
+    shown += [(pictures()[0],) * 2, tuple(pictures()[1::-1]), tuple(pictures()[:2])]
+    questions += [Question([user], images=images) for images in shown]
     questions += [Question([user], probe=probe) for probe in presences()]
-    questions += [Question([user], top=20), Question([user], description=(0, 1))]
+    questions += [Question([user], top=20), Question([user], again=1)]
+    questions += [Question([user], description=(0, end)) for end in (1, 2)]
     keys = [
         key for about in ({"scale": ["1"]}, {"write": 1}) for key in question_keys(questions, about)
     ]
@@ -490,9 +451,3 @@ def test_the_file_is_in_the_cache_folder_unless_said_otherwise(
     assert (tmp_path / "cache" / "ratings.sqlite").is_file()
     CachedJudge(FakeJudge(), "~/mine.sqlite").rate(asked("a"))
     assert (tmp_path / "mine.sqlite").is_file()
-
-
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("keep me")
-    with pytest.raises(ValueError, match=r"notes\.txt is not a cache of ratings"):
-        CachedJudge(FakeJudge(), tmp_path / "notes.txt")

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,21 @@ def test_many_keys_at_once(path: Path) -> None:
     assert store.read(list(values)) == values
 
 
+def run_together(
+    work: Callable[..., None], path: Path, names: Sequence[str], meanwhile: Callable[[], None]
+) -> None:
+    """Runs processes that begin at once, and asserts that none fails."""
+    start = FORK.Barrier(len(names) + 1)
+    processes = [FORK.Process(target=work, args=(path, name, start)) for name in names]
+    for process in processes:
+        process.start()
+    start.wait()
+    meanwhile()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * len(names)
+
+
 def write_rows(path: Path, name: str, start: Any) -> None:
     store = Store(path, 16 * MIB)
     start.wait()
@@ -67,15 +82,8 @@ def write_rows(path: Path, name: str, start: Any) -> None:
 
 
 def test_processes_write_at_once(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    start = FORK.Barrier(5)
     names = ("one", "two", "three", "four")
-    processes = [FORK.Process(target=write_rows, args=(path, name, start)) for name in names]
-    for process in processes:
-        process.start()
-    start.wait()  # the file is made at the same time, too
-    for process in processes:
-        process.join()
-    assert [process.exitcode for process in processes] == [0, 0, 0, 0]
+    run_together(write_rows, path, names, lambda: None)  # the file is made at the same time, too
     values = rows("shared", 20)
     for name in names:
         for number in range(20):
@@ -339,12 +347,7 @@ def test_only_the_first_call_waits_for_a_lock(path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "value",
     [
-        "'text'",
-        "'1'",
-        "CAST(x'ff' AS TEXT)",
-        "7",
-        "x''",
-        "x'00'",
+        *("'text'", "'1'", "CAST(x'ff' AS TEXT)", "7", "x''", "x'00'"),
         "(SELECT value FROM answers LIMIT 1)",
     ],
 )
@@ -357,7 +360,7 @@ def test_a_damaged_value_is_none_and_makes_room_for_another(
         connection.execute(f"UPDATE answers SET value = {value} WHERE key = 'b'")
     assert store.read(["a", "b"]) == {"a": b"1"}
     assert store.damaged == 1
-    assert f"1 answers in the cache {path} are damaged: they are asked again." in caplog.text
+    assert f"{path} are damaged" in caplog.text
     store.write({"b": b"3"})
     assert store.read(["a", "b"]) == {"a": b"1", "b": b"3"}
     assert store.damaged == 1
@@ -375,10 +378,7 @@ def test_a_damaged_file_is_said_once_and_left_as_it_is(
     store.write(new)
     assert store.read([*new, "row-1"]) == {}
     (message,) = warnings(caplog)
-    assert (
-        "ratings.sqlite cannot be used (database disk image is malformed): the judge is asked "
-        "instead." in message
-    )
+    assert "ratings.sqlite cannot be used (database disk" in message
     path.unlink()
     store.write(new)
     assert store.read(list(new)) == new
@@ -456,21 +456,14 @@ def read_and_write(path: Path, name: str, start: Any) -> None:
 
 
 def test_a_file_damaged_under_several_processes_stops_none(path: Path) -> None:
-    start = FORK.Barrier(4)
     Store(path, 16 * MIB).write(rows("before", 2000))
-    processes = [
-        FORK.Process(target=read_and_write, args=(path, name, start))
-        for name in ("one", "two", "three")
-    ]
-    for process in processes:
-        process.start()
-    start.wait()
-    with path.open("r+b") as file:
-        file.seek(4096)
-        file.write(b"\xa5" * 4096 * 5)
-    for process in processes:
-        process.join()
-    assert [process.exitcode for process in processes] == [0, 0, 0]
+
+    def damage() -> None:
+        with path.open("r+b") as file:
+            file.seek(4096)
+            file.write(b"\xa5" * 4096 * 5)
+
+    run_together(read_and_write, path, ("one", "two", "three"), damage)
 
 
 def other_database(path: Path) -> None:
@@ -498,15 +491,13 @@ def test_other_files_are_refused_and_left_as_they_are(tmp_path: Path, make: Any)
     path = tmp_path / "file"
     make(path)
     before = path.read_bytes()
-    with pytest.raises(
-        ValueError, match="file is not a cache of ratings, or of another version: remove it"
-    ):
+    with pytest.raises(ValueError, match=r"file .*remove it"):
         Store(path, MIB)
     assert path.read_bytes() == before
 
 
 def test_a_bound_that_holds_nothing_is_refused(path: Path) -> None:
-    with pytest.raises(ValueError, match="max_bytes is 1000, and a cache needs at least 65536"):
+    with pytest.raises(ValueError, match=r"1000, .*65536"):
         Store(path, 1000)
     assert not path.exists()
 

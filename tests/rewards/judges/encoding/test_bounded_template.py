@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trl
@@ -15,7 +16,7 @@ from tests.support.tokenizer import TEMPLATE, tokenizer
 TEMPLATES = sorted((Path(trl.__file__).parent / "chat_templates").glob("*.jinja"))
 LOOPS = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
 SECONDS, MEMORY = "needs more than 1 s", "needs too much memory"
-DEPTH, COUNT = "calls itself, or nests, too deeply", "counts too far"
+DEPTH, COUNT = "calls itself", "counts too far"
 HOSTILE = {  # template, what is wrong with it
     "nested loops": (LOOPS, SECONDS),
     "after five messages": ("{% if messages | length > 5 %}" + LOOPS + "{% endif %}", SECONDS),
@@ -29,15 +30,14 @@ HOSTILE = {  # template, what is wrong with it
     "a long text": ("{{ 'a' * 10 ** 9 }}", MEMORY),
     "a wide text": ("{{ 'a' | center(10 ** 10) }}", MEMORY),
     "doubling": (
-        "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}"
-        "{% endfor %}",
+        "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
         MEMORY,
     ),
     "a macro for ever": ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", DEPTH),
     "a loop for ever": ("{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}", DEPTH),
     "nested": ("{{ " + "(" * 9999 + "1" + ")" * 9999 + " }}", DEPTH),
     "much": ("{% for i in range(99999) %}{{ 'a red star' * 2 }}{% endfor %}", "writes more than"),
-    "long": ("a" * (1 << 21), "has more than 1,048,576 characters"),
+    "long": ("a" * (1 << 21), "more than 1,048,576 characters"),
 }
 
 
@@ -50,22 +50,16 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("template", "fault"), HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_template_is_one_sentence(template: str, fault: str) -> None:
-    with pytest.raises(ValueError, match=f"the chat template of outputs/policy {fault}") as error:
+    with pytest.raises(ValueError, match=f"outputs/policy .*{fault}") as error:
         check_template("outputs/policy", template, {})
-    message = str(error.value)
-    assert message.endswith("put another chat_template.jinja there, or take another model.")
-    assert "\n" not in message
+    assert "put another chat_template.jinja there" in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=[path.stem for path in TEMPLATES])
 def test_a_template_of_a_known_model_passes(path: Path) -> None:
-    trial: rendering.Trial = {
-        "template": path.read_text("utf-8"),
-        "chats": TRIAL_CHATS,
-        "seconds": 0,
-        "memory": 0,
-        "characters": 100_000,
-    }
+    bounds: dict[str, Any] = {"seconds": 0, "memory": 0, "characters": 100_000}
+    trial: Any = {"template": path.read_text("utf-8"), "chats": TRIAL_CHATS, **bounds}
     assert rendering.trial_fault(trial) == ""
 
 
@@ -84,7 +78,7 @@ def test_a_template_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     check_template("one", template, {})
     monkeypatch.setattr(bounded_template, "RENDERING_FILE", Path("none.py"))
     check_template("another", template, {})
-    with pytest.raises(RuntimeError, match=r"chat templates cannot be tried with .*none.py"):
+    with pytest.raises(RuntimeError, match=r"none\.py"):
         check_template("another", template + " more", {})
 
 
@@ -98,7 +92,7 @@ def test_a_judge_is_refused_before_it_is_asked(tmp_path: Path) -> None:
     words = tokenizer(HOSTILE["nested loops"][0])
     words.save_pretrained(tmp_path)
     begun = time.monotonic()
-    with pytest.raises(ValueError, match=f"the chat template of {tmp_path} needs more than 1 s"):
+    with pytest.raises(ValueError, match=f"{tmp_path} {SECONDS}"):
         ChatEncoder(TokenizerFiles(tmp_path))
     assert time.monotonic() - begun < bounded_template.MOST_WAITING
 
@@ -106,11 +100,11 @@ def test_a_judge_is_refused_before_it_is_asked(tmp_path: Path) -> None:
 def test_a_template_that_waits_for_a_judges_own_chat() -> None:
     waiting = "{% if 'slot' in messages[0].content %}" + LOOPS + "{% endif %}"
     encoder = ChatEncoder(tokenizer(waiting))
-    with pytest.raises(ValueError, match="needs more than 1 s"):
+    with pytest.raises(ValueError, match=SECONDS):
         encoder.encode([{"role": "user", "content": "Rate it."}])
 
 
 def test_whatever_a_template_raises_is_one_sentence() -> None:
     encoder = ChatEncoder(tokenizer("{{ 1 + messages[0].content }}"))
-    with pytest.raises(ValueError, match="the chat template refuses the roles user: unsupported"):
+    with pytest.raises(ValueError, match="the roles user: unsupported"):
         encoder.encode([{"role": "user", "content": "Rate it."}])

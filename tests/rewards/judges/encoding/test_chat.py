@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spanreward.rewards.base.verdict import Status
+from spanreward import Failure, Question, Rating, Status
 from spanreward.rewards.judges.encoding.chat import (
     LONGEST_WORD,
     MIN_MASS,
@@ -18,7 +18,6 @@ from spanreward.rewards.judges.encoding.chat import (
     rating_from_logprobs,
     rating_from_top,
 )
-from spanreward.rewards.judges.judge import Failure, Question, Rating
 from tests.support.tokenizer import ENCODER, tokenizer
 
 
@@ -29,20 +28,13 @@ def ask(content: str) -> list[int]:
 @pytest.mark.parametrize(
     "chat",
     [
-        [{"role": "user", "content": "Rate it from 1 to 5."}],
-        [
-            {"role": "system", "content": "You rate."},
-            {"role": "user", "content": "    Rate it:\n\n1 2 3"},
-        ],
-        [
-            {"role": "user", "content": "a"},
-            {"role": "assistant", "content": "b"},
-            {"role": "user", "content": "c"},
-        ],
+        [("user", "Rate it from 1 to 5.")],
+        [("system", "You rate."), ("user", "    Rate it:\n\n1 2 3")],
+        [("user", "a"), ("assistant", "b"), ("user", "c")],
     ],
 )
 def test_harmless_chats_are_encoded_as_ever(chat: Any) -> None:
-    usual = [{**message, "content": message["content"].strip()} for message in chat]
+    usual = [{"role": role, "content": content.strip()} for role, content in chat]
     expected = ENCODER.tokenizer.apply_chat_template(
         usual, add_generation_prompt=True, enable_thinking=False, return_dict=False
     )
@@ -75,31 +67,20 @@ def test_white_space_keeps_its_tokens(text: str) -> None:
     assert spaces in ask(text)
 
 
-def test_roles_the_template_refuses() -> None:
-    with pytest.raises(ValueError, match="refuses the roles tool: no tools"):
+def test_roles_and_templates_that_are_refused() -> None:
+    with pytest.raises(ValueError, match="the roles tool: no tools"):
         ENCODER.encode([{"role": "tool", "content": "x"}])
-
-
-def test_templates_that_lose_or_lack() -> None:
     loses = ChatEncoder(tokenizer("{{ messages[-1].content }}"))
-    with pytest.raises(ValueError, match="does not show the messages of system, user once"):
+    with pytest.raises(ValueError, match="system, user once"):
         loses.encode([{"role": "system", "content": "x"}, {"role": "user", "content": "y"}])
-    with pytest.raises(ValueError, match="has no chat template"):
-        ChatEncoder(tokenizer(None))
 
 
 def test_scale_entries_are_whole_tokens() -> None:
-    words = ENCODER.tokenizer.convert_ids_to_tokens
     scale = ENCODER.scale(("1", "5", "10"))
-    assert set(words(scale["1"])) == {"1", "Ġ1"}
-    assert set(words(scale["5"])) == {"5", "Ġ5"}
-    assert set(words(scale["10"])) == {"10", "Ġ10"}
-
-
-def test_scale_entries_of_several_tokens_are_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r"the scale entry 'Answer1' is \d tokens .* choose entries of one token"
-    ):
+    for entry in ("1", "5", "10"):
+        words = ENCODER.tokenizer.convert_ids_to_tokens(scale[entry])
+        assert set(words) == {entry, f"Ġ{entry}"}
+    with pytest.raises(ValueError, match=r"'Answer1' is \d tokens"):
         ENCODER.scale(("1", "Answer1"))
 
 
@@ -169,12 +150,10 @@ def test_a_question_that_does_not_fit_by_itself_is_refused() -> None:
         about("A red circle.", asked=words),
         Question(about("", asked=words).messages),
     ):
-        with pytest.raises(
-            ValueError, match=r"the question is \d+ tokens long.* has room for 50 beside the answer"
-        ):
+        with pytest.raises(ValueError, match=r"\d+ tokens long.* room for 50"):
             ENCODER.fit(question, 50)
     budget = len(ENCODER.encode(about("").messages))
-    with pytest.raises(ValueError, match="tokens long without its description"):
+    with pytest.raises(ValueError, match="without its description"):
         ENCODER.fit(about("🟥 red"), budget)  # an answer about nothing would be none
 
 
@@ -271,11 +250,13 @@ def test_rating_sums_variants_and_renormalises() -> None:
     assert rating.mean == pytest.approx(1.5)
 
 
-def test_a_token_without_a_logprob_is_worth_nothing() -> None:
-    assert rating_from_logprobs({20: 0.0}, SCALE) == Rating({"1": 0.0, "2": 1.0}, 1.0)
-    assert rating_from_logprobs({11: -math.inf, 20: 0.0}, SCALE) == Rating(
-        {"1": 0.0, "2": 1.0}, 1.0
-    )
+def test_a_token_without_a_logprob_is_worth_nothing_and_just_enough_mass_is_enough() -> None:
+    second = Rating({"1": 0.0, "2": 1.0}, 1.0)
+    assert rating_from_logprobs({20: 0.0}, SCALE) == second
+    assert rating_from_logprobs({11: -math.inf, 20: 0.0}, SCALE) == second
+    rating = rating_from_logprobs({20: math.log(MIN_MASS * 1.01)}, SCALE)
+    assert isinstance(rating, Rating)
+    assert rating.probabilities["2"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -324,9 +305,3 @@ def test_the_likeliest_tokens_without_a_digit_are_no_rating() -> None:
         failure = rating_from_top(top, WORDS, FIVE)
         assert isinstance(failure, Failure)
         assert failure.status is Status.UNPARSED
-
-
-def test_just_enough_mass() -> None:
-    rating = rating_from_logprobs({20: math.log(MIN_MASS * 1.01)}, SCALE)
-    assert isinstance(rating, Rating)
-    assert rating.probabilities["2"] == 1.0

@@ -68,15 +68,10 @@ def test_older_layouts(tmp_path: Path) -> None:
     """
     folder = saved(tmp_path, "unused")
     (folder / FILES[2]).unlink()
-    named = [
-        {"name": "tool_use", "template": "t"},
-        {"name": "default", "template": "{{ bos_token }}{{ messages }}"},
-    ]
-    settings = {
-        "chat_template": named,
-        "bos_token": {"content": "<s>", "special": True},
-        "add_bos_token": True,
-    }
+    named = [{"name": "tool_use", "template": "t"}]
+    named += [{"name": "default", "template": "{{ bos_token }}{{ messages }}"}]
+    settings: dict[str, Any] = {"chat_template": named, "add_bos_token": True}
+    settings["bos_token"] = {"content": "<s>", "special": True}
     (folder / FILES[1]).write_text(json.dumps(settings))
     assert shown(TokenizerFiles(folder), [("user", "a")]) == "<s>[{'role': 'user', 'content': 'a'}]"
     (folder / FILES[1]).unlink()
@@ -91,18 +86,8 @@ def test_a_template_cannot_reach_this_process(tmp_path: Path) -> None:
     )
 
 
-def test_a_model_without_tokenizer_json_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        FileNotFoundError,
-        match=r"has no tokenizer\.json: save one with transformers' fast tokenizer",
-    ):
-        TokenizerFiles(tmp_path)
-
-
 @pytest.mark.parametrize("text", ["", "{", '{"version": "1.0"}', '{"model": {"type": "Later"}}'])
 def test_a_broken_tokenizer_json_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "tokenizer.json").write_text(text)
-    with pytest.raises(
-        ValueError, match=r"tokenizer\.json cannot be read \(.+\): copy or save it anew"
-    ):
+    with pytest.raises(ValueError, match=r"tokenizer\.json cannot be read"):
         TokenizerFiles(tmp_path)

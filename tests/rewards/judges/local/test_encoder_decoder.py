@@ -11,8 +11,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
-from spanreward.rewards import LaveReward, Sample, Status
-from spanreward.rewards.judges import Question, Rating, load_judge
+from spanreward import LaveReward, Question, Rating, Sample, Status, load_judge
 from spanreward.rewards.judges.local.local_judge import RELATIVE_CONTEXT
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.tiny_models import close, questions, save_llama
@@ -156,11 +155,6 @@ def test_a_chat_template_of_one_s_own(tmp_path: Path) -> None:
         names.add(judge.name)
     names.add(TransformersJudge(str(tmp_path), min_mass=0.0).name)
     assert len(names) == 3  # the answers of one are not those of another
-    with pytest.raises(
-        ValueError,
-        match=r"chat_template is a Jinja file or 'plain', and there is no file gone\.jinja",
-    ):
-        TransformersJudge(str(tmp_path), chat_template="gone.jinja").rate([Question(chat)])
 
 
 def test_plain_text_begins_as_the_tokenizer_begins_a_text(tmp_path: Path) -> None:
@@ -180,7 +174,5 @@ def test_plain_text_begins_as_the_tokenizer_begins_a_text(tmp_path: Path) -> Non
     chat = [{"role": "user", "content": "Rate it."}]
     judge = TransformersJudge(str(tmp_path), chat_template="plain", min_mass=0.0)
     assert judge.encoder.encode(chat) == words("Rate it.").input_ids
-    with pytest.raises(
-        ValueError, match="has no chat template: take an instruct model, or give the judge's option"
-    ):
+    with pytest.raises(ValueError, match="no chat template"):
         TransformersJudge(str(tmp_path)).rate([Question(chat)])

@@ -54,10 +54,6 @@ def test_bytes_by_hand() -> None:
 
 def test_whole_blocks_and_one_for_the_engine() -> None:
     assert tokens_that_fit(1000 * 100, 100) == 2 * 256
-    with pytest.raises(
-        ValueError, match=r"memory=5e\+04 bytes hold 500 tokens .* give it 5\.1e\+04 or more"
-    ):
-        tokens_that_fit(500 * 100, 100)
 
 
 def test_a_judge_reads_what_its_cache_holds(monkeypatch: pytest.MonkeyPatch) -> None:

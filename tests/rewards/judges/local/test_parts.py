@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.base.verdict import Status
+from spanreward import Failure, Question, Rating, Status
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.encoding.prompt import Batch, Prompt
-from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.local import local_judge
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from tests.support.tokenizer import tokenizer

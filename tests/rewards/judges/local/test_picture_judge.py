@@ -5,7 +5,6 @@ Nothing here says that a picture is judged well, only that it reaches the model,
 right text.
 """
 
-import io
 import random
 from pathlib import Path
 from typing import Any
@@ -15,20 +14,15 @@ import pytest
 import torch
 from PIL import Image
 
-from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.harmonic import HarmonicReward
-from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating
+from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.encoding.prompt import ready
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.rows.pictures import MAX_PIXELS
-from tests.support.paths import DATA
 from tests.support.tiny_models import (
     FIRST,
     SECOND,
     ask,
     close,
-    drawing,
     encodings,
     prompt_of,
     save_llama,
@@ -38,7 +32,6 @@ from tests.support.tiny_models import (
     usual,
 )
 
-PHOTOS = DATA / "coco_open_images"
 TEXTS = ("A red circle.", "A small blue square and a green star, close together.", "Two dogs.")
 ASKED = ("Is it complete?", "Is it right about every colour and every place?")
 
@@ -55,12 +48,6 @@ def questions() -> list[Question]:
 @pytest.fixture(scope="module", params=[save_llava, save_qwen], ids=["llava", "qwen2.5-vl"])
 def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return started(request.param, tmp_path_factory.mktemp("seeing"))
-
-
-def photos(count: int) -> list[Image.Image]:
-    if not PHOTOS.exists():
-        pytest.skip(f"needs {PHOTOS}")
-    return [Image.open(file) for file in sorted((PHOTOS / "images").iterdir())[:count]]
 
 
 def test_the_numbers_of_a_plain_forward_pass(judge: Any) -> None:
@@ -126,56 +113,16 @@ def test_writing_equals_plain_generation(judge: Any) -> None:
 
 def test_pictures_of_every_mode(judge: Any) -> None:
     sixteen = Image.fromarray(np.asarray(FIRST.convert("L")).astype(np.uint16) * 256)
-    odd = {
-        "P": FIRST.convert("P"),
-        "RGBA": FIRST.convert("RGBA"),
-        "LA": FIRST.convert("LA"),
-        "16 bits": sixteen,
-        "1x1": Image.new("RGB", (1, 1), "red"),
-        "1 bit": FIRST.convert("1"),
-        "CMYK": FIRST.convert("CMYK"),
-    }
-    ratings = dict(
-        zip(odd, judge.rate([ask("Rate it.", image) for image in odd.values()]), strict=True)
-    )
+    odd = {mode: FIRST.convert(mode) for mode in ("P", "RGBA", "LA", "1", "CMYK")}
+    odd |= {"16 bits": sixteen, "1x1": Image.new("RGB", (1, 1), "red")}
+    rated = judge.rate([ask("Rate it.", image) for image in odd.values()])
+    ratings = dict(zip(odd, rated, strict=True))
     assert all(isinstance(rating, Rating) for rating in ratings.values())
     (opaque,) = judge.rate([ask("Rate it.", FIRST)])
     assert close([ratings["RGBA"]], [opaque])
     assert ratings["1x1"].mean != opaque.mean
     (grey,) = judge.rate([ask("Rate it.", FIRST.convert("L"))])
     assert close([ratings["LA"], ratings["16 bits"]], [grey, grey])
-
-
-def test_a_camera_held_sideways(judge: Any) -> None:
-    file = io.BytesIO()
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    FIRST.rotate(90, expand=True).save(file, "PNG", exif=exif)
-    sideways = Image.open(file)
-    assert sideways.size == FIRST.size[::-1]
-    assert close(judge.rate([ask("Rate it.", sideways)]), judge.rate([ask("Rate it.", FIRST)]))
-
-
-def test_a_picture_of_100_megapixels(judge: Any) -> None:
-    (question,) = ready([ask("Rate it.", Image.new("L", (20_000, 5_000), 50))])
-    (shown,) = question.images
-    assert 0.99 * MAX_PIXELS < shown.image.width * shown.image.height <= MAX_PIXELS
-    assert shown.image.width == pytest.approx(4 * shown.image.height, rel=0.01)
-    assert isinstance(judge.rate([ask("Rate it.", shown.image)])[0], Rating)
-
-
-def test_a_damaged_file_fails_alone(judge: Any) -> None:
-    file = io.BytesIO()
-    drawing(3, (300, 300)).save(file, "PNG")
-    damaged = Image.open(io.BytesIO(file.getvalue()[: len(file.getvalue()) // 2]))
-    first, failure, second = judge.rate(
-        [ask("Rate it.", FIRST), ask("Rate it.", damaged), ask("Rate it.", SECOND)]
-    )
-    assert isinstance(first, Rating)
-    assert isinstance(second, Rating)
-    assert isinstance(failure, Failure)
-    assert failure.status is Status.ERROR
-    assert "a picture of 300 x 300 pixels is of no use" in failure.message
 
 
 def test_a_shape_that_the_model_refuses_fails_alone(tmp_path: Path) -> None:
@@ -226,53 +173,3 @@ def test_text_models_say_so(tmp_path: Path) -> None:
         (failure,) = judge.rate([ask("Rate it.", FIRST)])
         assert isinstance(failure, Failure)
         assert f"{tmp_path} reads text only" in failure.message
-
-
-def test_remembered_by_the_picture(judge: Any, tmp_path: Path) -> None:
-    with CachedJudge(judge, tmp_path / "ratings.sqlite") as cached:
-        first = cached.rate([ask("Rate it.", FIRST), ask("Rate it.", SECOND), ask("Rate it.")])
-        runs = encodings(judge)
-        again = cached.rate(
-            [ask("Rate it.", SECOND.copy()), ask("Rate it."), ask("Rate it.", FIRST)]
-        )
-    assert (cached.hits, cached.misses) == (3, 3)
-    assert runs == []
-    assert again == [first[1], first[2], first[0]]
-
-
-def test_real_photos_reach_the_model(judge: Any) -> None:
-    """Plumbing, nothing more: these weights are random."""
-    shown = photos(4)
-    text = "Rate from 1 to 5: A train stands beside some cars."
-    seen = judge.rate([ask(text, photo) for photo in shown])
-    assert len({round(rating.mean, 6) for rating in seen}) == len(shown)
-    (one, blind), (two, still_blind) = (
-        judge.rate([ask(text, photo), ask(text)]) for photo in shown[:2]
-    )
-    assert close([one, two], seen[:2])
-    assert abs(one.mean - two.mean) > 1e-4
-    assert blind == still_blind
-
-
-def test_harmonic_eval_shows_a_picture_once(tmp_path: Path) -> None:
-    """All criteria, sentences and completions on one photo: one encoding.
-
-    Plumbing, nothing more.
-    """
-    first, second = photos(2)
-    save_qwen(tmp_path, context=8192)
-    judge = TransformersJudge(str(tmp_path), batch_size=4, min_mass=0.0)
-    judge.start()
-    runs = encodings(judge)
-    reward = HarmonicReward(judge)
-    texts = ("A train stands in a yard. There are cars.", "Two dogs.")
-    verdicts = reward.assess([Sample("Describe.", text, images=(first,)) for text in texts])
-    assert len(runs) == 1
-    swapped = reward.assess([Sample("Describe.", text, images=(second,)) for text in texts])
-    assert len(runs) == 2
-    for one, other in zip(verdicts, swapped, strict=True):
-        assert one.status is other.status is Status.OK
-        for name in ("correctness", "completeness"):
-            assert abs(one.parts[name] - other.parts[name]) > 1e-4
-        for name in ("clarity", "fluency", "conciseness"):
-            assert one.parts[name] == pytest.approx(other.parts[name], abs=1e-5)

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.judges import Failure, Question, Rating, load_judge
+from spanreward import Failure, PoshReward, Question, Rating, Sample, Status, load_judge
 from spanreward.rewards.judges.encoding.prompt import groups, shared_length
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.rewards.posh import PoshReward
 from tests.support.tiny_models import TEXTS, close, questions, save_llama
 
 
@@ -167,7 +165,7 @@ def test_the_callers_mistakes_are_raised(judge: Any) -> None:
     with pytest.raises(ValueError, match="a rating reads one"):
         judge.rate(questions(), scale=("good", "abominable"))
     pictured = Question([{"role": "user", "content": "Rate it."}], images=("picture",))
-    with pytest.raises(ValueError, match="reads text only \\(its architecture is llama\\)"):
+    with pytest.raises(ValueError, match=r"text only \(.*llama\)"):
         judge.write_ids([pictured], 4)
 
 
@@ -215,22 +213,6 @@ def test_groups_by_shared_beginnings() -> None:
     assert groups([[5]]) == [(0, 1)]
     assert shared_length([[1, 2, 3], [1, 2, 3]]) == 2  # one token must be left to ask with
     assert shared_length([[1, 2], [1, 2, 3], [1, 5]]) == 1
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("matsh", "unknown judge 'matsh': did you mean 'match'"),
-        ("Match", "unknown judge 'Match': did you mean 'match'"),
-        ("vllm/Qwen/Qwen3-8B", "did you mean 'vllm:Qwen/Qwen3-8B'"),
-        ("transformers", "not complete"),
-        ("match:x", "not complete"),
-        ("gpt", "vllm:gpt or transformers:gpt here"),
-    ],
-)
-def test_unknown_judges(spec: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        load_judge(spec)
 
 
 def test_load_judge_loads_nothing(tmp_path: Path) -> None:

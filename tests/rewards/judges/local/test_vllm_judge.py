@@ -18,8 +18,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from scipy.stats import spearmanr
 
-from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges import Failure, Question, load_judge
+from spanreward import Failure, Question, Status, load_judge
 from spanreward.rewards.judges.encoding.chat import rating_from_logprobs
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.local.local_judge import LocalJudge
@@ -125,7 +124,7 @@ def test_usage_adds_up_and_order_is_kept(
     )
     assert 0.5 * usage.prompt_tokens < usage.cached_tokens < usage.prompt_tokens
     assert usage.peak_memory_bytes == 0  # of a CPU it is not known
-    assert "vLLM cannot sleep on this platform, the judge stays awake" in caplog.text
+    assert "cannot sleep" in caplog.text
     backwards = judge.rate(questions[::-1])[::-1]
     with judge:
         alone = [judge.rate([question])[0] for question in questions]
@@ -303,8 +302,6 @@ def test_beside_an_engine_within_this_process_a_judge_starts_and_restarts(tmp_pa
     assert float(first) == pytest.approx(float(second), abs=1e-3)
 
 
-def test_memory_that_was_meant_as_gigabytes_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"memory=4 .* is 4 bytes: write memory=4e9 for gigabytes"):
-        VllmJudge("m", memory=4)
+def test_memory_is_bytes_or_a_share() -> None:
     assert VllmJudge("m", memory=1).memory == 1
     assert VllmJudge("m", memory=4e9).memory == 4e9

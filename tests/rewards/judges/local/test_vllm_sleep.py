@@ -17,8 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges import Failure, Question, Rating
+from spanreward import Failure, Question, Rating, Status
 from spanreward.rewards.judges.local.vllm_engine import Guard, one_at_a_time
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.fake_vllm import GB, install
@@ -30,6 +29,12 @@ ASK = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
 def own_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Real engines that start elsewhere on this machine are not waited for."""
     monkeypatch.setattr("spanreward.rewards.judges.local.vllm_engine.CACHE", tmp_path)
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A stand-in for vLLM."""
+    return install(monkeypatch)
 
 
 @pytest.fixture
@@ -58,12 +63,11 @@ def tiny_chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_exact_ids_and_the_likeliest_tokens_are_never_in_one_batch(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     """vLLM (V1 runner, read in 0.33) gives a row without exact ids minus infinity where another row
     has them.
     """
-    fake = install(monkeypatch)
     asked: list[tuple[int, bool]] = []
     generate = fake.generate
 
@@ -84,9 +88,8 @@ def test_exact_ids_and_the_likeliest_tokens_are_never_in_one_batch(
 
 
 def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, model: str
 ) -> None:
-    fake = install(monkeypatch)
     judge = VllmJudge(model, memory=2e9)
     with judge, judge:
         assert isinstance(judge.rate(ASK)[0], Rating)
@@ -111,10 +114,7 @@ def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(
     assert engine.called[-1] == "shutdown"
 
 
-def test_started_early_it_sleeps_until_it_is_asked(
-    monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
-    fake = install(monkeypatch)
+def test_started_early_it_sleeps_until_it_is_asked(fake: Any, model: str) -> None:
     judge = VllmJudge(model)
     judge.start()
     judge.start()
@@ -126,9 +126,8 @@ def test_started_early_it_sleeps_until_it_is_asked(
 
 
 def test_engines_of_several_ranks_on_the_same_devices_are_refused(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    fake = install(monkeypatch)
     monkeypatch.setenv("LOCAL_RANK", "1")
     with pytest.raises(ValueError, match=r"tensor_parallel=2 would put .* server:URL#MODEL"):
         VllmJudge(model, tensor_parallel=2).start()
@@ -136,9 +135,8 @@ def test_engines_of_several_ranks_on_the_same_devices_are_refused(
 
 
 def test_the_engine_inherits_no_store_of_torchrun(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    fake = install(monkeypatch)
     seen = []
     monkeypatch.setattr(
         fake,
@@ -186,6 +184,7 @@ def with_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> list[int]:
     ],
 )
 def test_a_rank_has_its_gpu_though_it_sees_no_other(
+    fake: Any,
     monkeypatch: pytest.MonkeyPatch,
     model: str,
     rank: str,
@@ -194,7 +193,6 @@ def test_a_rank_has_its_gpu_though_it_sees_no_other(
     pinned: str,
     index: int,
 ) -> None:
-    fake = install(monkeypatch)
     asked = with_gpus(monkeypatch, count)
     seen = []
     monkeypatch.setattr(
@@ -243,20 +241,17 @@ def test_a_judge_on_several_gpus_waits_for_them_all(
     with_gpus(monkeypatch, 4)
     monkeypatch.setenv("LOCAL_RANK", "2")
     VllmJudge(model).start()
-    assert {file.name for file in tmp_path.glob("*.lock")} == {
-        "vllm-start-cpu.lock",
-        "vllm-start-GPU-2.lock",
-    }
+    found = {file.name for file in tmp_path.glob("*.lock")}
+    assert found == {"vllm-start-cpu.lock", "vllm-start-GPU-2.lock"}
     monkeypatch.setenv("LOCAL_RANK", "0")
     VllmJudge(model, tensor_parallel=2).start()
     assert len(list(tmp_path.glob("vllm-start-GPU-*.lock"))) == 4
 
 
 def test_a_vllm_that_lacks_what_is_used_of_it_is_named(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    fake = install(monkeypatch)
-    told = r"vLLM 0\.32\.0 has no {}, which vllm: judges need: pip install 'vllm>=0\.28,<0\.34', or put"
+    told = r"vLLM 0\.32\.0 has no {}.*'vllm>=0\.28,<0\.34'"
     with monkeypatch.context() as patch:
         patch.delattr("tests.support.fake_vllm.Environment.disable_envs_cache")
         with pytest.raises(RuntimeError, match=told.format("disable_envs_cache")):
@@ -274,12 +269,11 @@ def test_a_vllm_that_lacks_what_is_used_of_it_is_named(
 
 
 def test_cuda_is_initialised_before_a_device_is_pinned(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     """In a process that has touched CUDA only inside the pinned environment, other devices would be
     invisible.
     """
-    fake = install(monkeypatch)
     order = []
     with_gpus(monkeypatch, 2)
     monkeypatch.setattr(
@@ -298,9 +292,8 @@ def test_cuda_is_initialised_before_a_device_is_pinned(
 
 
 def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, model: str
 ) -> None:
-    fake = install(monkeypatch)
     judge = VllmJudge(model)
     with judge:
         judge.rate(ASK)
@@ -313,20 +306,14 @@ def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(
     assert len(fake.built) == 1  # neither of the later calls tried again
     assert isinstance(failure, Failure)
     assert failure.status is Status.ERROR
-    assert (
-        "did not wake up (RuntimeError: CUDA out of memory; where the device's memory is short"
-        in failure.message
-    )
-    assert "give the judge less of it with memory=, or place it behind a server" in failure.message
+    for told in ("RuntimeError: CUDA out of memory", "with memory=", "behind a server"):
+        assert told in failure.message
     with judge:
         assert isinstance(judge.rate(ASK)[0], Rating)
     assert len(fake.built) == 2
 
 
-def test_a_judge_that_woke_badly_is_started_anew(
-    monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
-    fake = install(monkeypatch)
+def test_a_judge_that_woke_badly_is_started_anew(fake: Any, model: str) -> None:
     judge = VllmJudge(model)
     with judge:
         judge.rate(ASK)
@@ -336,8 +323,7 @@ def test_a_judge_that_woke_badly_is_started_anew(
     assert [engine.called[-1] for engine in fake.built] == ["shutdown", "sleep1"]
 
 
-def test_a_judge_that_cannot_sleep_is_closed(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    fake = install(monkeypatch)
+def test_a_judge_that_cannot_sleep_is_closed(fake: Any, model: str) -> None:
     judge = VllmJudge(model)
     fake.raises = {"sleep1": [RuntimeError("no room in main memory")]}
     with judge:
@@ -365,10 +351,7 @@ def test_beside_trls_colocated_engine_it_starts_and_restarts_in_a_process_of_its
     assert envs._is_envs_cache_enabled()
 
 
-def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(
-    monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
-    fake = install(monkeypatch)
+def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(fake: Any, model: str) -> None:
     first, second = VllmJudge(model, memory=4e9), VllmJudge(model, memory=4e9)
     first.start()
     fake.device.taken = 60 * GB
@@ -379,11 +362,8 @@ def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(
     assert len(fake.built) == 2
 
 
-def test_by_a_fraction_it_does_not_start_beside_a_policy(
-    monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
+def test_by_a_fraction_it_does_not_start_beside_a_policy(fake: Any, model: str) -> None:
     """What the stand-in is for: it refuses as vLLM does."""
-    fake = install(monkeypatch)
     fake.device.taken = 60 * GB
     with pytest.raises(ValueError, match="Free memory on device"):
         VllmJudge(model, memory=0.5).start()
@@ -395,26 +375,22 @@ def test_by_a_fraction_it_does_not_start_beside_a_policy(
 
 
 def test_waking_beside_a_full_gpu_fails_the_step_and_the_next_goes_on(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, model: str
 ) -> None:
-    fake = install(monkeypatch)
     judge = VllmJudge(model, memory=4e9)
     judge.start()
     fake.device.taken = 70 * GB
     with judge:
         (failure,) = judge.rate(ASK)
     assert isinstance(failure, Failure)
-    assert "did not wake up (RuntimeError: CUDA out of memory" in failure.message
+    assert "RuntimeError: CUDA out of memory" in failure.message
     fake.device.taken = 60 * GB
     with judge:
         assert isinstance(judge.rate(ASK)[0], Rating)
 
 
-def test_one_that_wakes_with_other_weights_is_started_anew(
-    monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
+def test_one_that_wakes_with_other_weights_is_started_anew(fake: Any, model: str) -> None:
     """Finite answers are not enough: an adapter came back wrong without a word (vLLM #53888)."""
-    fake = install(monkeypatch)
     judge = VllmJudge(model)
     judge.start()
     fake.logprob = -1.05
@@ -432,10 +408,9 @@ def test_one_that_wakes_with_other_weights_is_started_anew(
 
 
 def test_the_engine_falls_asleep_before_the_next_one_starts(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     """The next one on its GPU measures what is free there."""
-    fake = install(monkeypatch)
     order = []
 
     @contextmanager
@@ -451,9 +426,8 @@ def test_the_engine_falls_asleep_before_the_next_one_starts(
 
 
 def test_an_engine_that_cannot_answer_when_it_is_new_is_not_left_behind(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, model: str
 ) -> None:
-    fake = install(monkeypatch)
     fake.raises = {"check": [RuntimeError("the adapter cannot be read")]}
     judge = VllmJudge(model)
     with pytest.raises(RuntimeError, match="cannot be read"):
@@ -461,8 +435,7 @@ def test_an_engine_that_cannot_answer_when_it_is_new_is_not_left_behind(
     assert fake.built[0].called[-1] == "shutdown"
 
 
-def test_interrupted_it_leaves_no_engine(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    fake = install(monkeypatch)
+def test_interrupted_it_leaves_no_engine(fake: Any, model: str) -> None:
     judge = VllmJudge(model)
     fake.raises = {"generate": [KeyboardInterrupt()]}
     with pytest.raises(KeyboardInterrupt), judge:
@@ -471,9 +444,8 @@ def test_interrupted_it_leaves_no_engine(monkeypatch: pytest.MonkeyPatch, model:
 
 
 def test_an_engine_that_does_not_come_up_leaves_no_process(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    fake = install(monkeypatch)
     monkeypatch.setattr("spanreward.rewards.judges.local.vllm_judge.END_SECONDS", 0.1)
     children = []
 
@@ -489,9 +461,10 @@ def test_an_engine_that_does_not_come_up_leaves_no_process(
     assert [child.is_alive() for child in children] == [False]
 
 
-def test_a_dead_engine_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_a_dead_engine_is_not_waited_for(
+    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     """vLLM itself never comes back from a call in whose middle its process is killed."""
-    fake = install(monkeypatch)
     never = threading.Event()
     judge = VllmJudge(model)
     with judge:
@@ -510,13 +483,12 @@ def test_a_dead_engine_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, model:
             (failure,) = judge.rate(ASK)
     never.set()
     assert isinstance(failure, Failure)
-    assert "ended in the middle of a call, then ZeroDivisionError" in failure.message
+    assert "then ZeroDivisionError" in failure.message
 
 
 def test_a_hanging_engine_is_given_up_at_the_deadline(
-    monkeypatch: pytest.MonkeyPatch, model: str
+    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    fake = install(monkeypatch)
     judge = VllmJudge(model, deadline=1.0)
     judge.start()
     never, generate = threading.Event(), fake.generate

@@ -72,10 +72,7 @@ def test_zero3_does_not_partition_the_judge(save: Any, tmp_path: Path, zero3: An
     config = zero3()
     assert deepspeed.is_deepspeed_zero3_enabled()
     for use in (late.start, lambda: late.rate(asked)):
-        with pytest.raises(
-            RuntimeError,
-            match=r"would partition the judge .* call judge.start\(\) before the training",
-        ):
+        with pytest.raises(RuntimeError, match=r"call judge.start\(\) before"):
             use()
     assert close(early.rate(asked), before)
     assert {name: weights.shape for name, weights in early._model.named_parameters()} == sizes

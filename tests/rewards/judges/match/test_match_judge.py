@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import Failure, Question, Rating
-from spanreward.rewards.judges.match.match_judge import MatchJudge
+from spanreward import Failure, MatchJudge, Question, Rating, Status
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemma, lemmas
 from spanreward.rewards.language.parse import describe
@@ -146,14 +144,8 @@ def test_near_is_said_both_ways() -> None:
 def test_any_of_several_satisfies_unless_the_question_tells_which_is_meant() -> None:
     text = "A small red circle. A large blue circle."
     assert rating(PresenceProbe(text, "attribute", Mention("circle"), "blue")) == 5
-    assert (
-        rating(
-            PresenceProbe(
-                text, "attribute", Mention("circle", details=("small", "blue", "red")), "blue"
-            )
-        )
-        == 1
-    )
+    told = Mention("circle", details=("small", "blue", "red"))
+    assert rating(PresenceProbe(text, "attribute", told, "blue")) == 1
     assert rating(PresenceProbe(text, "attribute", Mention("circle", ("small",)), "blue")) == 1
 
 

@@ -8,9 +8,7 @@ from scipy.stats import spearmanr
 from experiments.scenes.language import describe
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, Scene, Thing, make_scenes
-from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.posh import PoshReward
+from spanreward import MatchJudge, PoshReward, Sample
 
 FLOOR = 0.91  # 0.923 when written, 0.922 before the judge knew spellings and light nouns
 

@@ -134,11 +134,8 @@ def test_ratings(question: Question, candidate: str, references: Any, rating: in
 def test_both_ways_to_be_asked() -> None:
     judge = MatchJudge()
     question = Question([], probe=AnswerProbe(COLOR, "blue", ("red",)))
-    assert judge.rate([question], ("1", "2", "3"))[0].probabilities == {
-        "1": 1.0,
-        "2": 0.0,
-        "3": 0.0,
-    }
+    rating = judge.rate([question], ("1", "2", "3"))[0]
+    assert rating.probabilities == {"1": 1.0, "2": 0.0, "3": 0.0}
     (text,) = judge.write([question], 64)
     assert text.endswith("So rating=1")
     assert "'blue'" in text

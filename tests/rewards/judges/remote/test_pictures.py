@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges import Failure, Question, Rating
+from spanreward import Failure, Question, Rating, Status
 from spanreward.rewards.judges.remote import chat_form, remote_judge
 from spanreward.rewards.judges.remote.chat_form import neutralised
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge

@@ -20,7 +20,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from zlib import crc32
 
 import pytest
 
@@ -78,12 +77,8 @@ def test_a_rating_is_read_from_exactly_the_scales_tokens(server: Any, judge: Any
     (body,) = server.bodies
     assert server.paths == ["/v1/completions"]
     assert body["prompt"] == ENCODER.encode(give(4).messages)
-    assert (body["model"], body["max_tokens"], body["temperature"], body["logprobs"]) == (
-        "m",
-        1,
-        0.0,
-        20,
-    )
+    assert (body["model"], body["max_tokens"]) == ("m", 1)
+    assert (body["temperature"], body["logprobs"]) == (0.0, 20)
     assert set(body["logprob_token_ids"]) == {
         i for numbers in ENCODER.scale(SCALE).values() for i in numbers
     }
@@ -137,17 +132,22 @@ def test_exact_ids_and_the_likeliest_tokens_are_never_asked_for_together(
     assert server.most > 1
 
 
-def test_a_row_that_anothers_exact_ids_have_overwritten_is_no_rating(
-    server: Any, judge: Any
+@pytest.mark.parametrize(
+    ("top", "tokens", "told"),
+    [
+        # overwritten by another row's exact ids
+        (20, {f"token_id:{IDS['4']}": -0.1, "token_id:0": -9999.0}, "all but one log-probability"),
+        (20, {"token_id:512345": -0.01}, "0.0%"),  # the tokenizer has no such id
+        (0, {"token_id:1": -0.01, "token_id:99999": -5.0}, "0.0%"),  # beside the scale
+    ],
+)
+def test_tokens_that_say_nothing_of_the_scale_are_no_rating(
+    server: Any, judge: Any, top: int, tokens: dict[str, float], told: str
 ) -> None:
     server.behave = lambda body, number: (
-        lambda answer: answer["choices"][0].update(
-            logprobs={"top_logprobs": [{f"token_id:{IDS['4']}": -0.1, "token_id:0": -9999.0}]}
-        )
+        lambda answer: answer["choices"][0].update(logprobs={"top_logprobs": [tokens]})
     )
-    failed(
-        judge.rate([replace(give(3), top=20)])[0], Status.UNPARSED, "all but one log-probability"
-    )
+    failed(judge.rate([replace(give(3), top=top)])[0], Status.UNPARSED, told)
 
 
 def scaled_down(answer: dict, factor: float) -> None:
@@ -157,15 +157,6 @@ def scaled_down(answer: dict, factor: float) -> None:
         logprobs["top_logprobs"][0][token] = value + math.log(factor)
     for one in (logprobs.get("content") or [{"top_logprobs": []}])[0]["top_logprobs"]:
         one["logprob"] += math.log(factor)
-
-
-def test_ids_that_the_tokenizer_does_not_have_are_no_digits(server: Any, judge: Any) -> None:
-    server.behave = lambda body, number: (
-        lambda answer: answer["choices"][0].update(
-            logprobs={"top_logprobs": [{"token_id:512345": -0.01}]}
-        )
-    )
-    failed(judge.rate([replace(give(3), top=20)])[0], Status.UNPARSED, "0.0%")
 
 
 @pytest.mark.parametrize("chat", [False, True])
@@ -199,21 +190,9 @@ def test_equal_questions_are_asked_once_and_order_is_kept(server: Any, judge: An
     assert len(server.bodies) == 5
     assert rated(judge.rate([give(entry) for entry in entries[::-1]])) == entries[::-1]
     usage = judge.usage
-    assert (usage.questions, usage.prompt_tokens, usage.cached_tokens, usage.generated_tokens) == (
-        80,
-        100,
-        70,
-        10,
-    )
-    assert (usage.retries, usage.timeouts) == (0, 0)
+    assert (usage.questions, usage.prompt_tokens, usage.cached_tokens) == (80, 100, 70)
+    assert (usage.generated_tokens, usage.retries, usage.timeouts) == (10, 0, 0)
     assert judge.rate([]) == []
-
-
-def test_answers_out_of_order(server: Any, judge: Any) -> None:
-    questions = [ask(f"number {n}, give {1 + n % 5}") for n in range(30)]
-    server.delay = lambda body: (crc32(text_of(body).encode()) % 10) / 50
-    assert rated(judge.rate(questions)) == [str(1 + n % 5) for n in range(30)]
-    assert len(server.bodies) == 30
 
 
 def test_bounded_concurrency(server: Any, folder: Path) -> None:
@@ -225,11 +204,8 @@ def test_bounded_concurrency(server: Any, folder: Path) -> None:
 
 def test_texts(server: Any, judge: Any) -> None:
     server.behave = lambda body, number: 500 if number == 0 else None
-    assert judge.write([give(4), give(2), give(4)], max_tokens=7) == [
-        "text of ['4']",
-        "text of ['2']",
-        "text of ['4']",
-    ]
+    expected = [f"text of ['{entry}']" for entry in (4, 2, 4)]
+    assert judge.write([give(4), give(2), give(4)], max_tokens=7) == expected
     assert server.bodies[0]["max_tokens"] == 7
     assert ChatJudge(server.url, "m").write([give(1)], max_tokens=7) == ["text of ['1']"]
     server.behave = lambda body, number: lambda answer: answer["choices"][0].update(text=None)
@@ -253,16 +229,13 @@ def test_only_what_failed_is_asked_again(server: Any, judge: Any) -> None:
     assert len(asked) == 5 + judge.usage.retries
 
 
-def test_retry_after_is_honoured(server: Any, judge: Any) -> None:
-    server.behave = lambda body, number: (429, {"Retry-After": "1"}) if number == 0 else None
-    assert rated(judge.rate([give(4)])) == ["4"]
-    assert server.times[1] - server.times[0] > 0.9
-
-
-@pytest.mark.parametrize("after", ["Wed, 21 Oct 2015 07:28:00 GMT", "", "soon", "-1", "\u00b2"])
-def test_other_words_than_seconds_wait_for_no_longer(server: Any, judge: Any, after: str) -> None:
+@pytest.mark.parametrize(
+    "after", ["1", "Wed, 21 Oct 2015 07:28:00 GMT", "", "soon", "-1", "\u00b2"]
+)
+def test_retry_after_is_honoured_if_it_is_seconds(server: Any, judge: Any, after: str) -> None:
     server.behave = lambda body, number: (429, {"Retry-After": after}) if number == 0 else None
     assert rated(judge.rate([give(4)])) == ["4"]
+    assert after != "1" or server.times[1] - server.times[0] > 0.9
 
 
 @pytest.mark.parametrize("trouble", [500, b'{"choices": ['])
@@ -294,11 +267,8 @@ def test_a_good_answer_with_odd_counts_is_good(server: Any, judge: Any, usage: A
     assert rated(judge.rate([give(4)])) == ["4"]
     # each count stands for itself
     counted = 3 if isinstance(usage, dict) and usage.get("prompt_tokens") == 3 else 0
-    assert (judge.usage.retries, judge.usage.prompt_tokens, judge.usage.cached_tokens) == (
-        0,
-        counted,
-        0,
-    )
+    assert (judge.usage.prompt_tokens, judge.usage.cached_tokens) == (counted, 0)
+    assert judge.usage.retries == 0
 
 
 LARGEST = ANSWER_BYTES + BYTES_PER_TOKEN  # bytes of an answer of one token
@@ -308,12 +278,9 @@ BOMB = gzip.compress(bytes(1 << 26))
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (
-            (200, {"Content-Encoding": "gzip"}, BOMB),
-            "its answer is compressed, though it was asked not to",
-        ),
-        (b'{"choices": [' + b" " * LARGEST, f"its answer has more than {LARGEST:,} bytes"),
-        ((400, {}, b"x" * (LARGEST + 1)), f"its answer has more than {LARGEST:,} bytes"),
+        ((200, {"Content-Encoding": "gzip"}, BOMB), "is compressed"),
+        (b'{"choices": [' + b" " * LARGEST, f"more than {LARGEST:,} bytes"),
+        ((400, {}, b"x" * (LARGEST + 1)), f"more than {LARGEST:,} bytes"),
     ],
 )
 def test_of_an_answer_without_end_only_so_much_is_read(
@@ -463,19 +430,6 @@ def wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, 3.0])
-def test_bad_numbers_are_no_rating(server: Any, judge: Any, value: Any) -> None:
-    def spoil(answer: dict) -> None:
-        top = answer["choices"][0]["logprobs"]["top_logprobs"][0]
-        top[next(iter(top))] = value
-
-    server.behave = lambda body, number: spoil if "give 3" in text_of(body) else None
-    answers = judge.rate([give(3), give(4)])
-    failed(answers[0], Status.UNPARSED)
-    assert rated(answers[1:]) == ["4"]
-    assert len(server.bodies) == 2  # asking again would not help
-
-
 @pytest.mark.parametrize(
     "logprobs", [None, {}, {"top_logprobs": []}, {"top_logprobs": [None]}, {"content": []}]
 )
@@ -490,15 +444,6 @@ def test_without_logprobs_a_written_rating_is_asked_for(
     # a rating that published code reads from 20 tokens is read from nothing else
     failed(judge.rate([replace(give(3), top=20)])[0], Status.UNPARSED, "no log-probabilities")
     assert len(server.bodies) == 3
-
-
-def test_a_token_beside_the_scale_is_no_rating(server: Any, judge: Any) -> None:
-    server.behave = lambda body, number: (
-        lambda answer: answer["choices"][0].update(
-            logprobs={"top_logprobs": [{"token_id:1": -0.01, "token_id:99999": -5.0}]}
-        )
-    )
-    failed(judge.rate([give(3)])[0], Status.UNPARSED, "0.0%")
 
 
 @pytest.mark.parametrize(
@@ -525,13 +470,11 @@ def test_a_question_that_is_refused_fails_alone(server: Any, judge: Any) -> None
 
 
 def test_questions_and_scales_that_are_refused(judge: Any, server: Any) -> None:
-    with pytest.raises(ValueError, match="choose entries of one token"):
+    with pytest.raises(ValueError, match="one token"):
         judge.rate([give(1)], scale=("1", "Answer1"))
-    with pytest.raises(ValueError, match="the scale's '10' begins like '1'"):
+    with pytest.raises(ValueError, match="'10' begins like '1'"):
         ChatJudge(server.url, "m").rate([give(1)], scale=("1", "10"))
-    with pytest.raises(ValueError, match=r"no tokenizer is found for '/no/such'.*chat:URL#MODEL"):
-        ServerJudge(server.url, "m", "/no/such").rate([give(1)])
-    with pytest.raises(ValueError, match=r"no tokenizer is found for '/no/such'.*chat:URL#MODEL"):
+    with pytest.raises(ValueError, match="'/no/such'"):
         ServerJudge(server.url, "m", "/no/such").write([give(1)], 4)
     assert server.bodies == []
 
@@ -547,15 +490,9 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
         server.behave = lambda body, number: 401
         (failure,) = judge.rate([give(4)])
     assert server.keys == [None, "Bearer sk-secret", "Bearer sk-secret"]
-    seen = [
-        caplog.text,
-        repr(judge),
-        judge.name,
-        str(vars(judge.endpoint)),
-        str(failure),
-        str(pickle.dumps(judge)),
-    ]
-    assert not any("secret" in text for text in seen)
+    told = (caplog.text, repr(judge), judge.name, failure)
+    for seen in (*told, vars(judge.endpoint), pickle.dumps(judge)):
+        assert "secret" not in str(seen)
 
 
 @pytest.mark.parametrize(
@@ -589,28 +526,21 @@ def test_a_key_that_no_header_can_hold_is_refused_when_the_judge_is_built(
     monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setenv(http_client.KEY, key)
-    with pytest.raises(
-        ValueError, match=f"{http_client.KEY} must hold one line of ASCII without spaces"
-    ) as error:
+    with pytest.raises(ValueError, match=f"{http_client.KEY} must hold") as error:
         ChatJudge("http://h", "m")
     assert "secret" not in str(error.value)
 
 
 def test_a_servers_words_become_one_line_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(http_client.KEY, "k3y+/=")
-    said = (
-        "a\r\nb\x1b[31m\u202e k3y+/= Bearer abc.def api_key=xyz, 'password': \"hunter2\" "
-        "http://u:p@h/x?api_key=q&r=1"
+    said = "a\r\nb\x1b[31m\u202e k3y+/= Bearer abc.def api_key=xyz, 'password': \"hunter2\" http://u:p@h/x?api_key=q&r=1"
+    shown = (
+        "a b [31m *** Bearer *** api_key=***, 'password': \"***\" http://***@h/x?api_key=***&r=1"
     )
-    line = legible(said)
-    assert (
-        line
-        == "a b [31m *** Bearer *** api_key=***, 'password': \"***\" http://***@h/x?api_key=***&r=1"
-    )
+    assert legible(said) == shown
     assert legible(b"\xff" * 1000) == "\ufffd" * 300
-    assert (
-        legible("maximum context length is 4096 tokens") == "maximum context length is 4096 tokens"
-    )
+    usual = "maximum context length is 4096 tokens"
+    assert legible(usual) == usual
 
 
 def test_pickled_as_settings(server: Any, judge: Any) -> None:
@@ -707,11 +637,9 @@ def test_a_run_begins_with_a_server_that_has_the_model(
     server: Any, judge: Any, folder: Path
 ) -> None:
     judge.start()
-    with pytest.raises(
-        RuntimeError, match=r"/v1/models does not list the judge's model 'not served'"
-    ):
+    with pytest.raises(RuntimeError, match=r"/v1/models .*'not served'"):
         ServerJudge(server.url, "not served", folder).start()
-    with pytest.raises(RuntimeError, match=r"does not answer: start the server"):
+    with pytest.raises(RuntimeError, match="start the server"):
         ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder).start()
 
 
@@ -723,29 +651,16 @@ def test_cached_by_what_is_served(server: Any, judge: Any, tmp_path: Path) -> No
     assert len(server.bodies) == 2
 
 
-def test_urls() -> None:
-    assert [Endpoint(url).url for url in ("http://h:1/v1/", "https://h/x/v1", "http://h")] == [
-        "http://h:1",
-        "https://h/x",
-        "http://h",
-    ]
+def test_urls_and_judges_by_name() -> None:
+    found = [Endpoint(url).url for url in ("http://h:1/v1/", "https://h/x/v1", "http://h")]
+    assert found == ["http://h:1", "https://h/x", "http://h"]
     for url in ("127.0.0.1:8000", "ftp://h", ""):
-        with pytest.raises(ValueError, match="give one such as"):
+        with pytest.raises(ValueError, match="give one such"):
             Endpoint(url)
-    with pytest.raises(
-        ValueError, match="is that of one server, such as a load balancer before several"
-    ):
-        load_judge("server:http://a,http://b#m")
-
-
-def test_judges_by_name() -> None:
     judge = load_judge("server:http://127.0.0.1:8000#smollm2")
     assert isinstance(judge, ServerJudge)
-    assert (judge.endpoint.url, judge.model, judge.min_mass) == (
-        "http://127.0.0.1:8000",
-        "smollm2",
-        0.0,
-    )
+    assert (judge.endpoint.url, judge.model) == ("http://127.0.0.1:8000", "smollm2")
+    assert judge.min_mass == 0.0
     chat = load_judge("chat:https://example.org/v1#gpt#2")
     assert isinstance(chat, ChatJudge)
     assert (chat.endpoint.url, chat.model) == ("https://example.org", "gpt#2")

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spanreward.rewards.base.verdict import Status
+from spanreward import Failure, Question, Status
 from spanreward.rewards.judges.encoding.chat import AHEAD
 from spanreward.rewards.judges.encoding.prompt import Batch, encoded
-from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.remote.streamed import StreamedRequests
 
 

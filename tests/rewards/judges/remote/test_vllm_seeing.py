@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.harmonic import HarmonicReward
-from spanreward.rewards.judges import Question, Rating
+from spanreward import HarmonicReward, Question, Rating, Sample, Status
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
