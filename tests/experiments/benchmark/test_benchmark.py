@@ -129,7 +129,7 @@ def test_a_group_of_eight_costs_less_than_seven(
 @pytest.mark.parametrize(
     ("line", "arguments", "message"),
     [
-        ('{"completion": "A cat."}', [], "line 1 needs 'reference' as a text, it has None"),
+        ('{"completion": "A cat."}', [], "line 1 needs 'reference'"),
         ("", [], "holds no pair"),
     ],
 )
@@ -170,9 +170,7 @@ def test_judges_are_measured_on_the_same_questions(
     assert match["times_the_first"] == 1.0
     assert match["questions_per_second"] == pytest.approx(1 / match["seconds_per_question"])
     assert (empty["judged"], full["judged"]) == (12, 0)
-    with pytest.raises(
-        SystemExit, match=r"the pairs give [0-9]+ questions, fewer than --questions 5000"
-    ):
+    with pytest.raises(SystemExit, match=r"--questions 5000"):
         run(monkeypatch, benchmark, "judge", "--pairs", files / "pairs.jsonl", "--questions", 5000)
 
 
@@ -195,7 +193,7 @@ def test_memory_is_computed(
     assert one["peak_judging"] == pytest.approx(
         one["policy"] + one["optimizer"] + 4.0 + 29.5 + 0.2 + 1.5, abs=0.2
     )
-    with pytest.raises(SystemExit, match="--gpus must be 1 or more, got 0"):
+    with pytest.raises(SystemExit, match=r"--gpus .* got 0"):
         run(monkeypatch, benchmark, "memory", "--gpus", 0)
 
 
@@ -239,7 +237,7 @@ def test_spans_are_measured_beside_stock(
         )
     assert all(line["aligned"] and line["tokens"] == 50 for line in numbers["offsets"])
     assert numbers["components_per_completion"] > 0
-    with pytest.raises(SystemExit, match="--completions must be a multiple of 8, got 12"):
+    with pytest.raises(SystemExit, match=r"--completions .* 8, got 12"):
         run(monkeypatch, benchmark, "spans", "--completions", 12)
 
 
@@ -304,7 +302,7 @@ def test_groups_are_ranked_in_three_ways(
 
 
 def test_no_groups_are_no_measurement(monkeypatch: pytest.MonkeyPatch, benchmark: Any) -> None:
-    with pytest.raises(SystemExit, match="--groups must be 1 or more, got 0"):
+    with pytest.raises(SystemExit, match=r"--groups .* got 0"):
         run(monkeypatch, benchmark, "groups", "--groups", 0)
 
 

@@ -78,7 +78,7 @@ def test_steps_that_are_more_work_hold_by_their_work(tmp_path: Path) -> None:
     assert limits({**found, "exit_code": 0, "left": 0}, megabytes=100, slower=0.2)["time"]
     assert not held(samples)["time"]
     assert read_work(path, "tokens") == [*(10.0 + 2.0 * at for at in range(19)), 0.0]
-    with pytest.raises(ValueError, match=r"no line of .* has a number 'words' above 0"):
+    with pytest.raises(ValueError, match=r"no line of .* 'words' above 0"):
         read_work(path, "words")
 
 
@@ -86,9 +86,7 @@ def test_growth_is_the_slope_times_the_time() -> None:
     found = growth(looks(memory=2e6), warm_up=0.0)
     assert found["memory"]["grew"] == pytest.approx(2 * 19)
     assert found["cpu_seconds_a_line"] == pytest.approx([5.0, 5.0])
-    with pytest.raises(
-        ValueError, match="looked at 3 times after the warm-up: choose a smaller --every"
-    ):
+    with pytest.raises(ValueError, match=r"3 times after .* --every"):
         growth(looks()[:3], warm_up=0.0)
 
 
@@ -159,9 +157,7 @@ def test_a_fuzzed_reward(tmp_path: Path) -> None:
     found = json.loads(path.read_text())["metrics"]["lave"]
     assert found["problem"] == ""
     assert found["exponents"].keys() == LONG.keys()
-    assert (
-        "the first length is shorter" in experiments("benchmark", "fuzz", "--lengths", "9", "9").err
-    )
+    assert "first length is shorter" in experiments("benchmark", "fuzz", "--lengths", "9", "9").err
     assert (
         "there is no metric ['bleu']" in experiments("benchmark", "fuzz", "--metrics", "bleu").err
     )
@@ -206,7 +202,7 @@ def test_the_smallest_sample_that_breaks_a_reward_is_told(status: Status) -> Non
     ("text", "said"),
     [
         ("a: [1", "is not YAML"),
-        ("a: &x [*x]", "a value holds itself, by an alias"),
+        ("a: &x [*x]", "holds itself, by an"),
         ("seed: 2001-99-99", "is not YAML"),
         ("&a [" + "1," * 50 + "]\n---\n", "is not YAML"),
     ],
@@ -219,7 +215,7 @@ def test_yaml_that_is_none_is_a_sentence(text: str, said: str) -> None:
 def test_yaml_without_end_is_not_read_out() -> None:
     laughs = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"
     laughs += "".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
-    with pytest.raises(ValueError, match="more than 100,000 values"):
+    with pytest.raises(ValueError, match="more than 100,000"):
         read_yaml(laughs, "prompts.yaml")
 
 

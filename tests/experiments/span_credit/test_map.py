@@ -62,7 +62,7 @@ def test_the_command_draws_and_writes_the_map(tmp_path: Path) -> None:
     ]
     alone = experiments(*words)
     assert alone.code == 1
-    assert "has runs with spans and without" in alone.err
+    assert "with spans and without" in alone.err
     write(tmp_path / "n16", "add_centred-0.5", 0, FAST, 16)
     done = experiments(*words)
     assert (done.code, done.err) == (0, "")

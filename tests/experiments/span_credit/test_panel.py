@@ -85,7 +85,7 @@ def test_advantages_add_up_to_the_worth_less_that_of_nothing_said() -> None:
     start = {row: worth(drawn[2 * row]) - sum(found[2 * row]) for row in (0, 1)}
     for one, advantages in zip(drawn, found, strict=True):
         assert start[one.row] + sum(advantages) == pytest.approx(worth(one))
-    with pytest.raises(ValueError, match="only completions that end of themselves"):
+    with pytest.raises(ValueError, match="that end of themselves"):
         monte_carlo(model, processor, rows, [replace(drawn[0], finished=False)], 5, 1, worth, 0)
 
 

@@ -86,6 +86,6 @@ def test_columns_that_are_not_there_are_named(tmp_path: Path) -> None:
     assert done.code == 1
     assert "row 1 has no 'wants', only ['id', 'said', 'wanted', 'wrong']" in done.err
     done = spanreward("score", "posh", "--columns", "reference", "--input", source, *output)
-    assert "--columns is written OURS=THEIRS, such as reference=caption, got reference." in done.err
+    assert "--columns is written OURS=THEIRS" in done.err
     done = spanreward("labels", "spans", source, "--columns", "refrence=wanted")
-    assert "unknown column 'refrence': did you mean 'reference'?" in done.err
+    assert "did you mean 'reference'?" in done.err
