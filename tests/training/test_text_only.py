@@ -142,14 +142,9 @@ def test_two_steps_of_a_text_model_and_a_comparison(
     output = run(recipe(tmp_path, algorithm, text_model, data))
     lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "loss" in line] == [1, 2]
-    chosen = [
-        "--recipe",
-        output / "recipe.yaml",
-        "--set",
-        f"validation.path={data.path}",
-        "--max-tokens",
-        "8",
-    ]
+    chosen = (
+        f"--recipe {output}/recipe.yaml --set validation.path={data.path} --max-tokens 8".split()
+    )
     done = spanreward(
         "compare",
         f"base={text_model}",

@@ -300,14 +300,7 @@ def test_the_command_prints_and_writes_the_same(
     assert (
         run(
             monkeypatch,
-            "spans",
-            folder,
-            "--models",
-            "base",
-            "--count",
-            8,
-            "--json",
-            folder / "new" / "a.json",
+            *f"spans {folder} --models base --count 8 --json {folder}/new/a.json".split(),
         )
         is None
     )

@@ -113,13 +113,7 @@ def test_a_group_of_eight_costs_less_than_seven(
     run(
         monkeypatch,
         benchmark,
-        "posh",
-        "--pairs",
-        group,
-        "--tokens",
-        files / "model",
-        "--modes",
-        "default",
+        *f"posh --pairs {group} --tokens {files}/model --modes default".split(),
     )
     (cost,) = json.loads(capsys.readouterr().out)["modes"]["default"]["groups"].values()
     assert cost["pairs"] == 8
@@ -146,11 +140,7 @@ def test_what_a_user_gets_wrong_is_one_sentence(
         run(
             monkeypatch,
             benchmark,
-            "posh",
-            "--pairs",
-            files / "pairs.jsonl",
-            "--tokens",
-            files / "model",
+            *f"posh --pairs {files}/pairs.jsonl --tokens {files}/model".split(),
             *arguments,
         )
 
@@ -247,13 +237,7 @@ def test_dynamic_sampling_is_measured_seed_by_seed(
     run(
         monkeypatch,
         benchmark,
-        "sampling",
-        "--seeds",
-        0,
-        "--steps",
-        2,
-        "--json",
-        files / "sampling.json",
+        *f"sampling --seeds 0 --steps 2 --json {files}/sampling.json".split(),
     )
     numbers = json.loads((files / "sampling.json").read_text())
     plain, dynamic = numbers["runs"]
@@ -322,12 +306,7 @@ def test_a_search_asks_the_judge_that_it_is_given(tmp_path: Path) -> None:
     found = tmp_path / "search.json"
     done = experiments(
         *(
-            "benchmark",
-            "search",
-            "--judge",
-            f"{judge}:Yes",
-            "--policies",
-            tmp_path / "policy",
+            *f"benchmark search --judge {judge}:Yes --policies {tmp_path}/policy".split(),
             *sizes,
             "--json",
             found,

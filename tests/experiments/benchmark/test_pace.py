@@ -72,15 +72,7 @@ def test_rounds_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert rounds.fill(8, 0.0, False, 5, random) == (5, 40, 8)
     run(
         monkeypatch,
-        "rounds",
-        "--groups",
-        16,
-        "--share",
-        0.5,
-        "--batches",
-        300,
-        "--json",
-        tmp_path / "rounds.json",
+        *f"rounds --groups 16 --share 0.5 --batches 300 --json {tmp_path}/rounds.json".split(),
     )
     missing, rule = json.loads((tmp_path / "rounds.json").read_text())["lines"]
     assert rule["rounds"] < missing["rounds"]

@@ -273,17 +273,7 @@ def test_soak_that_is_ended_ends_its_command(tmp_path: Path) -> None:
     seen = tmp_path / "seen.jsonl"
     module = "experiments.benchmark.command"
     endless = ["serve", "posh", "--judge", "match", "--port", "0"]
-    words = [
-        sys.executable,
-        "-m",
-        module,
-        "soak",
-        "--every",
-        "0.1",
-        "--samples",
-        str(seen),
-        *endless,
-    ]
+    words = [*f"{sys.executable} -m {module} soak --every 0.1 --samples {seen}".split(), *endless]
     child = subprocess.Popen(words)
     while not seen.exists():
         assert child.poll() is None

@@ -45,10 +45,7 @@ def test_a_run_for_every_seed_in_every_environment(
     runs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [
-        "trainer.x=1",
-        "--folder",
-        tmp_path / "out",
-        "--start",
+        *f"trainer.x=1 --folder {tmp_path}/out --start".split(),
         "base/{seed}",
         "--environments",
         "0",

@@ -51,15 +51,9 @@ def test_cells_are_of_the_runs_that_both_have(tmp_path: Path) -> None:
 
 def test_the_command_draws_and_writes_the_map(tmp_path: Path) -> None:
     write(tmp_path / "n16", "scalar", 0, SLOW, 16)
-    words = [
-        "credit",
-        "map",
-        tmp_path / "n16",
-        "--plot",
-        tmp_path / "map.svg",
-        "--json",
-        tmp_path / "map.json",
-    ]
+    words = (
+        f"credit map {tmp_path}/n16 --plot {tmp_path}/map.svg --json {tmp_path}/map.json".split()
+    )
     alone = experiments(*words)
     assert alone.code == 1
     assert "with spans and without" in alone.err

@@ -196,18 +196,7 @@ def test_the_command(tmp_path: Path) -> None:
     path = tmp_path / f"panel-level1-{base.name}-texts.json"
     # as if sampled before: an untrained policy's texts never end
     write_panel(replace(PANEL, base=str(base)), path)
-    call = [
-        "credit",
-        "--output",
-        tmp_path,
-        "panel",
-        "--base",
-        base,
-        "--level",
-        "1",
-        "--flipped",
-        "0.1",
-    ]
+    call = f"credit --output {tmp_path} panel --base {base} --level 1 --flipped 0.1".split()
     done = experiments(*call)
     assert done.code == 0, done.err
     assert "posh:match" in done.out

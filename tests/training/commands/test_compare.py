@@ -68,16 +68,9 @@ def output(folders: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("comparison")
     models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
     with pytest.MonkeyPatch.context() as patch:
-        arguments = [
-            "--recipe",
-            folders / "recipe.yaml",
-            "--output",
-            folder,
-            "--limit",
-            6,
-            "--max-tokens",
-            12,
-        ]
+        arguments = (
+            f"--recipe {folders}/recipe.yaml --output {folder} --limit 6 --max-tokens 12".split()
+        )
         more = ["--seeds", 5, 7, "--json", folder / "new" / "copy.json", "--title", "<i>Title</i>"]
         assert run(patch, *models, *arguments, *more) is None
     return folder
@@ -132,16 +125,9 @@ def test_what_a_reader_must_know_comes_first(
         yaml.safe_dump({**RECIPE, "check": {"reward_rises": True}})
     )
     models = [f"sft={folders / '0'}", f"dapo={folders / '3'}"]
-    arguments = [
-        "--recipe",
-        folders / "recipe.yaml",
-        "--output",
-        tmp_path,
-        "--limit",
-        2,
-        "--max-tokens",
-        4,
-    ]
+    arguments = (
+        f"--recipe {folders}/recipe.yaml --output {tmp_path} --limit 2 --max-tokens 4".split()
+    )
     assert run(monkeypatch, *models, *arguments, "--strict") == 2
     for name in ("check.json", "recipe.yaml"):
         (folders / "3" / name).unlink()
@@ -186,16 +172,9 @@ def test_the_same_command_writes_the_same_numbers(
     output: Any, folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
-    arguments = [
-        "--recipe",
-        folders / "recipe.yaml",
-        "--output",
-        tmp_path,
-        "--limit",
-        6,
-        "--max-tokens",
-        12,
-    ]
+    arguments = (
+        f"--recipe {folders}/recipe.yaml --output {tmp_path} --limit 6 --max-tokens 12".split()
+    )
     assert run(monkeypatch, *models, *arguments, "--seeds", 5, 7) is None
     assert (tmp_path / "completions.jsonl").read_text() == (
         output / "completions.jsonl"
@@ -268,14 +247,7 @@ def test_the_longest_answer_is_the_recipe_s(
     longest: int,
 ) -> None:
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**RECIPE, "trainer": trainer}))
-    models = [
-        f"a={folders / '0'}",
-        f"b={folders / '1'}",
-        "--recipe",
-        tmp_path / "recipe.yaml",
-        "--limit",
-        1,
-    ]
+    models = f"a={folders}/0 b={folders}/1 --recipe {tmp_path}/recipe.yaml --limit 1".split()
     assert run(monkeypatch, *models, "--output", tmp_path / "out", *given) is None
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert results["max_tokens"] == longest
@@ -295,14 +267,7 @@ def test_rows_of_the_training_are_told_in_red(
     data = {"source": "jsonl", "path": str(tmp_path / "rows.jsonl")}
     plain = {key: value for key, value in RECIPE.items() if key not in ("validation", "referees")}
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**plain, "data": data}))
-    models = [
-        f"a={folders / '0'}",
-        f"b={folders / '1'}",
-        "--recipe",
-        tmp_path / "recipe.yaml",
-        "--limit",
-        1,
-    ]
+    models = f"a={folders}/0 b={folders}/1 --recipe {tmp_path}/recipe.yaml --limit 1".split()
     arguments = ["--max-tokens", 2, "--output", tmp_path / "out"]
     assert run(monkeypatch, *models, *arguments) is None
     assert "that the recipe trains on" in capsys.readouterr().out
@@ -336,13 +301,7 @@ def mistakes(folder: Path) -> Any:
             f"a={zero},{one}",
             f"b={zero},{one},{two}",
         ],
-        "every model has 1": [
-            f"a={zero}",
-            f"b={one}",
-            "--seeds",
-            0,
-            1,
-        ],
+        "every model has 1": f"a={zero} b={one} --seeds 0 1".split(),
         "unknown recipe key 'data.": [f"a={zero}", f"b={one}", "--set", "data.cuont=3"],
         "--limit is above 0, got 0.": [f"a={zero}", f"b={one}", "--limit", 0],
         "unknown metric 'pish'": [f"a={zero}", f"b={one}", "--set", "rewards.0.metric=pish"],

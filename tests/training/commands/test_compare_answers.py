@@ -96,18 +96,9 @@ def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
         f"good={answers(tmp_path / 'good.jsonl', references)}",
         f"same={answers(tmp_path / 'same.jsonl', references)}",
     ]
-    asked = [
-        "--data",
-        rows,
-        "--metric",
-        "posh",
-        "--judge",
-        "match",
-        "--output",
-        tmp_path / "out",
-        "--slice",
-        "level",
-    ]
+    asked = (
+        f"--data {rows} --metric posh --judge match --output {tmp_path}/out --slice level".split()
+    )
     assert compare(monkeypatch, *models, *asked) is None
     results = results_of(tmp_path / "out")
     assert results["leaderboard"]["metric"] == "posh_f1"
@@ -154,14 +145,7 @@ def test_a_judge_that_only_likes_length_is_exposed(
         for name, mean in (("short", 40), ("long", 52))
     }
     models = [f"{name}={answers(tmp_path / f'{name}.jsonl', of)}" for name, of in texts.items()]
-    asked = [
-        "--data",
-        rows,
-        "--metric",
-        f"{tmp_path / 'own.py'}:LongReward",
-        "--output",
-        tmp_path / "out",
-    ]
+    asked = f"--data {rows} --metric {tmp_path}/own.py:LongReward --output {tmp_path}/out".split()
     assert compare(monkeypatch, *models, *asked) is None
     entry = results_of(tmp_path / "out")["difference"]["long_minus_short"]["long_score"]
     rate = entry["win_rate"]
@@ -186,17 +170,7 @@ def test_a_comparison_whose_judge_raises_goes_on_and_asks_nothing_twice(
     }
     models = [f"{name}={answers(tmp_path / f'{name}.jsonl', of)}" for name, of in texts.items()]
     judge = f"{tmp_path / 'own.py'}:DyingJudge"
-    asked = [
-        "--data",
-        rows,
-        "--metric",
-        "posh",
-        "--judge",
-        judge,
-        "--output",
-        tmp_path / "out",
-        "--cache",
-    ]
+    asked = f"--data {rows} --metric posh --judge {judge} --output {tmp_path}/out --cache".split()
     assert compare(monkeypatch, *models, *asked) is None
     died = results_of(tmp_path / "out")
     # the row for which it raises, and none beside it
@@ -278,14 +252,7 @@ def test_a_metric_and_a_data_file_go_together(
     assert (
         compare(
             monkeypatch,
-            "a=a",
-            "b=b",
-            "--recipe",
-            "r.yaml",
-            "--metric",
-            "posh",
-            "--output",
-            tmp_path,
+            *f"a=a b=b --recipe r.yaml --metric posh --output {tmp_path}".split(),
         )
         == 2
     )
@@ -351,16 +318,7 @@ def test_a_changed_input_is_another_comparison(
     """Data, answers and settings decide it; the page's title does not."""
     rows, good = data(tmp_path / "rows.jsonl", 4), answers(tmp_path / "good.jsonl", ["A."] * 4)
     other = answers(tmp_path / "other.jsonl", ["B."] * 4)
-    asked = (
-        f"one={good}",
-        f"two={other}",
-        "--data",
-        rows,
-        "--metric",
-        "posh",
-        "--output",
-        tmp_path / "out",
-    )
+    asked = f"one={good} two={other} --data {rows} --metric posh --output {tmp_path}/out".split()
     assert compare(monkeypatch, *asked) is None
     assert compare(monkeypatch, *asked, "--title", "Mine") is None
     before = (tmp_path / "out" / "results.json").read_bytes()
@@ -408,13 +366,7 @@ def test_several_metrics_with_their_own_options(
         write(tmp_path / "rows.jsonl", VQA),
         ["--output", tmp_path / "out", "--metric", "posh"],
     )
-    own = [
-        "--set",
-        "posh.mode=published",
-        "--set",
-        "lave.rationale=false",
-        "judge.coref=none",
-    ]
+    own = ["--set", "posh.mode=published", "--set", "lave.rationale=false", "judge.coref=none"]
     data = ["--data", rows, "--metric", "lave", "--judge", "match"]
     assert compare(monkeypatch, *sides(tmp_path), *asked, *data, *own) is None
     made = json.loads((tmp_path / "out" / "comparison.settings.json").read_text())["metrics"]
@@ -498,14 +450,7 @@ def test_a_metric_that_asks_nobody_takes_no_judge(
 ) -> None:
     rows = write(tmp_path / "rows.jsonl", VQA)
     (tmp_path / "own.py").write_text(OWN.format(folder=str(tmp_path)))
-    asked = [
-        "--data",
-        rows,
-        "--metric",
-        f"{tmp_path / 'own.py'}:LongReward",
-        "--output",
-        tmp_path / "out",
-    ]
+    asked = f"--data {rows} --metric {tmp_path}/own.py:LongReward --output {tmp_path}/out".split()
     told = compare(monkeypatch, *sides(tmp_path), *asked, "--judge", "server:http://a/v1#b")
     assert told.startswith("compare.py: long asks no judge")
 

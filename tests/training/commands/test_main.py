@@ -77,15 +77,7 @@ def test_files_of_answers_are_compared_without_the_extra(tmp_path: Path) -> None
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     files = [f"{name}={tmp_path / name}.jsonl" for name in "ab"]
-    words = [
-        *files,
-        "--data",
-        str(tmp_path / "rows.jsonl"),
-        "--metric",
-        "posh",
-        "--output",
-        str(tmp_path / "out"),
-    ]
+    words = [*files, *f"--data {tmp_path}/rows.jsonl --metric posh --output {tmp_path}/out".split()]
     done = without_extra("compare", *words)
     assert done.returncode == 0, done.stderr
     assert (

@@ -77,13 +77,7 @@ def test_a_photo_in_the_row_itself_and_markup_in_a_name(
         json.dumps({"completion": "A dog.", "reference": "A dog.", "image": "/9j/4AAQ" * 20_000})
     )
     code, out, _ = score(
-        "posh",
-        "--judge",
-        "match",
-        "--input",
-        files[0],
-        "--output",
-        tmp_path / "o[red]7:five:.jsonl",
+        *f"posh --judge match --input {files[0]} --output {tmp_path}/o[red]7:five:.jsonl".split(),
     )
     assert (code, "o[red]7:five:.jsonl" in "".join(out.split())) == (None, True)
 

@@ -36,18 +36,7 @@ def answered(*words: Any) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_three_commands_read_every_kind(tmp_path: Path, kind: str) -> None:
     source, found = table(tmp_path, kind, ROWS), tmp_path / "found.json"
-    words = (
-        "--judge",
-        "match",
-        "--input",
-        source,
-        "--output",
-        tmp_path / "v.jsonl",
-        "--limit",
-        4,
-        "--json",
-        found,
-    )
+    words = f"--judge match --input {source} --output {tmp_path}/v.jsonl --limit 4 --json {found}".split()
     summary = answered("score", "posh", *SAID, *WANTED, *words)
     assert (summary["rows"], summary["statuses"]) == (4, {"ok": 4})
     assert [json.loads(line)["id"] for line in (tmp_path / "v.jsonl").open()] == [

@@ -242,13 +242,9 @@ def test_a_large_recipe_is_shown_without_loading_anything_and_says_what_is_missi
     written["output"] = str(tmp_path / "out")
     path = tmp_path / "large.yaml"
     path.write_text(yaml.safe_dump(written))
-    options = [
-        "--dry-run",
-        "--accelerate-config",
-        f"{CONFIG}/zero3.yaml",
-        "--json",
-        str(tmp_path / "plan" / "it.json"),
-    ]
+    options = (
+        f"--dry-run --accelerate-config {CONFIG}/zero3.yaml --json {tmp_path}/plan/it.json".split()
+    )
     monkeypatch.setattr(sys, "argv", ["train.py", str(path), *options])
     with pytest.raises(SystemExit) as ended:
         main()

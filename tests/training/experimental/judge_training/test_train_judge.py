@@ -111,12 +111,7 @@ def test_each_family_is_trained_and_is_a_judge(toy: Path, tmp_path: Path, family
     save_family(tmp_path / "base", family, VOCABULARY)
     few = ["steps=4", "check_every=2", "examples=40"]
     done = spanreward(
-        "judge",
-        "train",
-        toy / "recipe.yaml",
-        "--set",
-        f"base={tmp_path}/base",
-        f"output={tmp_path}/judge",
+        *f"judge train {toy}/recipe.yaml --set base={tmp_path}/base output={tmp_path}/judge".split(),
         *few,
     )
     assert done.code == 0, done.err
@@ -288,11 +283,7 @@ def test_a_picture_has_one_name_in_all_sets() -> None:
 )
 def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> None:
     done = spanreward(
-        "judge",
-        "train",
-        toy / "recipe.yaml",
-        "--set",
-        "output=/nowhere",
+        *f"judge train {toy}/recipe.yaml --set output=/nowhere".split(),
         override.replace("{toy}", str(toy)),
     )
     assert done.code == 1
@@ -347,13 +338,7 @@ def test_a_language_models_ratings_are_learnt_from(toy: Path, tmp_path: Path) ->
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     labels = tmp_path / "labels.jsonl"
     asked = (
-        "judge",
-        "label",
-        tmp_path / "rows.jsonl",
-        "--judge",
-        "transformers:smollm2",
-        "--output",
-        labels,
+        f"judge label {tmp_path}/rows.jsonl --judge transformers:smollm2 --output {labels}".split()
     )
     assert spanreward(*asked).code == 0
     found = [json.loads(line)["probabilities"] for line in labels.read_text().splitlines()]
