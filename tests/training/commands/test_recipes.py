@@ -30,7 +30,7 @@ def test_the_list_names_every_file_and_cuts_no_sentence(
     said = dict(zip(lines[::2], (line.strip() for line in lines[1::2]), strict=True))
     assert list(said) == recipes.packaged_files()
     assert said["recipes/quickstart/scenes-dapo.yaml"].startswith("DAPO with PoSh")
-    assert said["recipes/data/coco.yaml"] == "COCO 2017 (Lin et al."
+    assert said["recipes/data/coco.yaml"].startswith("COCO 2017 (Lin et al.")
     assert "National Gallery of Art" in said["recipes/data/docent.yaml"]
 
 

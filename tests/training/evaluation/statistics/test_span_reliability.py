@@ -98,7 +98,7 @@ def test_nothing_wrong_is_no_sample() -> None:
 def test_the_advice(low: float, high: float, said: str) -> None:
     assert advice({"r": 0.5, "low": low, "high": high, "completions": 20}).startswith(said)
     few = advice({"r": 0.5, "low": low, "high": high, "completions": 19})
-    assert few == "No advice from 19 completions"
+    assert few.startswith("No advice from 19 completions")
 
 
 def judged(scores: dict[str, float], wrong: list[str], **others: Any) -> Labelled:
