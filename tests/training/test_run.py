@@ -204,19 +204,6 @@ def test_one_judge_that_does_not_end_does_not_keep_the_others(
     assert engines["good"].done == ["start", "close"] * 2
 
 
-@pytest.mark.parametrize(
-    ("trainer", "message"),
-    [
-        ({"span_coef": -1}, "greater than or equal to 0, got -1"),
-        ({"num_generations": 3}, "divisible"),
-    ],
-)
-def test_what_the_trainer_refuses_is_one_line(tmp_path: Path, trainer: Any, message: str) -> None:
-    with pytest.raises(RecipeError, match=message) as error:
-        run(recipe(tmp_path / "out", "match", per_device_train_batch_size=8, **trainer))
-    assert "\n" not in str(error.value)
-
-
 @pytest.mark.parametrize("library", ["DEEPSPEED", "FSDP"])
 def test_what_accelerate_would_silently_leave_out_is_told(
     library: str, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments.benchmark import command, posh as posh_command, sampling
+from experiments.benchmark import command, posh as posh_command
 from experiments.scenes.parts import TINY
 from spanreward.rewards.judges.judge import Question
 from spanreward.training.policy import load_policy
@@ -229,45 +229,6 @@ def test_spans_are_measured_beside_stock(
     assert numbers["components_per_completion"] > 0
     with pytest.raises(SystemExit, match=r"--completions .* 8, got 12"):
         run(monkeypatch, benchmark, "spans", "--completions", 12)
-
-
-def test_dynamic_sampling_is_measured_seed_by_seed(
-    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
-    run(
-        monkeypatch,
-        benchmark,
-        *f"sampling --seeds 0 --steps 2 --json {files}/sampling.json".split(),
-    )
-    numbers = json.loads((files / "sampling.json").read_text())
-    plain, dynamic = numbers["runs"]
-    assert (plain["dynamic_sampling"], dynamic["dynamic_sampling"]) == (False, True)
-    assert plain["completions"] == 2 * 16 <= dynamic["completions"]
-    assert plain["groups_with_variance"] <= dynamic["groups_with_variance"] <= 1
-    for line in numbers["runs"]:
-        assert (line["steps"], len(line["rewards"]), line["reached"]) == (2, 2, False)
-        # of the prompts that are not solved alone
-        assert all(0 < reward < 1 for reward in line["rewards"])
-    assert numbers["steps"] is numbers["completions"] is None  # cut short: nothing to compare
-    with pytest.raises(SystemExit, match="--seeds differ, got 50 and"):
-        run(monkeypatch, benchmark, "sampling", "--seeds", 1, 1)
-
-
-def test_dynamic_sampling_is_compared_by_hand() -> None:
-    compare = sampling.compare
-    # without, with, without, with
-    runs = [{"reached": True, "steps": steps} for steps in (20, 15, 10, 5)]
-    numbers = compare(runs, "steps")
-    assert (numbers["without"], numbers["with"], numbers["difference"], numbers["ratio"]) == (
-        15,
-        10,
-        -5,
-        10 / 15,
-    )
-    assert numbers["difference_interval"] == [-5, -5]  # each seed saves 5 steps
-    assert numbers["ratio_interval"] == [5 / 10, 15 / 20]
-    assert compare(runs[:2], "steps")["ratio_interval"] is None  # a single seed
-    assert compare([*runs, {**runs[0], "reached": False}, runs[1]], "steps") is None
 
 
 def test_groups_are_ranked_in_three_ways(

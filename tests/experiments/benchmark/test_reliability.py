@@ -21,7 +21,6 @@ from experiments.benchmark.kills import Run, launcher, marked
 from experiments.benchmark.kills_compare import compare
 from experiments.benchmark.soak import family, growth, kill, limits, read_work
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.files.yaml_file import read_yaml
 from spanreward.rewards.harmonic.prompts import load_harmonic_prompts as harmonic_prompts
 from spanreward.rewards.judges.cache.store import Store
 from spanreward.rewards.lave.prompts import load_lave_prompts as lave_prompts
@@ -196,27 +195,6 @@ def test_the_smallest_sample_that_breaks_a_reward_is_told(status: Status) -> Non
     found = fuzz(FailingReward(status, always=False), cases=5, seed=0)
     assert f"the verdict is {status}" in found["problem"]
     assert "completion=''" in found["problem"]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a: [1", "is not YAML"),
-        ("a: &x [*x]", "holds itself, by an"),
-        ("seed: 2001-99-99", "is not YAML"),
-        ("&a [" + "1," * 50 + "]\n---\n", "is not YAML"),
-    ],
-)
-def test_yaml_that_is_none_is_a_sentence(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        read_yaml(text, "prompts.yaml")
-
-
-def test_yaml_without_end_is_not_read_out() -> None:
-    laughs = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"
-    laughs += "".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
-    with pytest.raises(ValueError, match="more than 100,000"):
-        read_yaml(laughs, "prompts.yaml")
 
 
 @pytest.mark.parametrize("load", [harmonic_prompts, lave_prompts, posh_prompts])

@@ -138,7 +138,6 @@ def test_the_words_of_a_prompts_file_matter_not_only_its_name(score: float, file
             {"more": ["--set", "judge.coreff=none"]},
             "unknown option of the judge match: 'coreff'",
         ),
-        ({"more": ["--set", "coref"]}, "an option is written key=value"),
         ({"more": ["--set", "scroe=f1"]}, "unknown option of posh 'scroe'"),
         ({"more": ["--set", "score"]}, "an option is written key=value"),
         ({"more": ["--set", "score=["]}, "the value of 'score=['"),

@@ -178,29 +178,23 @@ def test_several_sources_in_one_dataset(captions: str, tmp_path: Path) -> None:
     assert [turn["content"] for (turn,) in learned["completion"]][-1] == "no"
 
 
-def test_a_column_that_is_not_there_names_those_that_are(captions: str) -> None:
-    message = refused(part(captions, columns={"image": "picture", "reference": "captions"}))
-    for words in (f"'{captions}'", "'captions'", "['extra', 'picture', 'texts']"):
-        assert words in message
-
-
-def test_without_a_map_the_picture_is_looked_for_under_its_own_name(captions: str) -> None:
-    assert "no column 'image', only ['extra', 'picture', 'texts']" in refused(
-        part(captions, columns={})
-    )
-
-
-def test_a_split_that_is_not_there_names_those_that_are(captions: str) -> None:
-    message = refused(part(captions, split="val"))
-    assert "the split 'val'" in message
-    assert "Should be one of ['train']" in message
-    assert "Available splits: ['train']" in refused(
-        part(captions, split="val", streaming=True, count=1)
-    )
-
-
-def test_a_subset_that_is_not_there(captions: str) -> None:
-    assert "'large' not found. Available: ['default']" in refused(part(captions, subset="large"))
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (
+            {"columns": {"image": "picture", "reference": "captions"}},
+            ["'HERE'", "'captions', only ['extra', 'picture', 'texts']"],
+        ),
+        ({"columns": {}}, ["'image', only ['extra', 'picture', 'texts']", "set data.columns"]),
+        ({"split": "val"}, ["the split 'val'", "Should be one of ['train']"]),
+        ({"split": "val", "streaming": True, "count": 1}, ["Available splits: ['train']"]),
+        ({"subset": "large"}, ["'large' not found. Available: ['default']"]),
+    ],
+    ids=["column", "no map", "split", "streamed split", "subset"],
+)
+def test_what_is_not_there_names_what_is(captions: str, fields: Any, words: list[str]) -> None:
+    message = refused(part(captions, **fields))
+    assert not [word for word in words if word.replace("HERE", captions) not in message], message
 
 
 def test_a_dataset_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,11 +294,6 @@ def test_no_rows(tmp_path: Path, captions: str) -> None:
     only_pictures = part(captions, columns={"image": "picture"})
     assert len(load_data(only_pictures)) == 3
     assert "a reference or answers" in refused(only_pictures, completions=True)
-
-
-def test_streaming_needs_a_count() -> None:
-    with pytest.raises(ValueError, match="streaming needs a count"):
-        HubPart(source="hub", id="a/b", streaming=True)
 
 
 def test_the_task_of_all_rows_that_name_none(tmp_path: Path) -> None:
