@@ -458,7 +458,11 @@ def test_a_picture_that_cannot_be_read(name: str) -> None:
         Path(f"half.{ending}").write_bytes(content[: len(content) // 2])
     assert Image.open("half.jpg").size == (256, 256)
     data = jsonl(CAPTION, {"image": name, "reference": "A dog."})
-    told(lambda: load_data(data), RecipeError, ("line 2", name[:1], "cannot be read as"))
+    told(
+        lambda: load_data(data),
+        RecipeError,
+        ("line 2", name.partition("\0")[0], "cannot be read as"),
+    )
 
 
 MARKED = {"id": 7, "completion": "A red, red cat.", "reference": "A blue cat.", "mistakes": ["cat"]}
