@@ -74,7 +74,6 @@ SLOW = (
     "training/commands",
     "training/evaluation/answer_scores/test_evaluate.py",
     "training/grpo",
-    "training/test_bad_input.py",
     "training/test_run.py",
 )
 

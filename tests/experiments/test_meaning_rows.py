@@ -39,7 +39,7 @@ def test_each_case_has_its_outcome(tmp_path: Path) -> None:
     assert outcomes["placeholder"] == f"policy {asked}, judge {asked}"
     assert "placeholders of 2 pictures" in outcomes["two"]
     assert outcomes["mark"] == "2 rows, ids 1, 2"
-    assert "in UTF-16 units it would be the characters [5, 10] = 'green'" in outcomes["units"]
+    assert "the characters [5, 10] = 'green'" in outcomes["units"]
     assert outcomes["turned by EXIF"] == "seen: RGB, 3 x 6"
     assert outcomes["CMYK"] == outcomes["file:///path/a.png"] == "seen: RGB, 6 x 3"
     assert "was written as text" in outcomes["\"{'bytes': b'x'}\" in a CSV"]

@@ -99,16 +99,9 @@ def launch(
     """
     accelerate = str(Path(sys.executable).with_name("accelerate"))
     path = CONFIGS / f"{config}.yaml"
-    command = [
-        accelerate,
-        "launch",
-        "--config_file",
-        str(path),
-        "--num_processes",
-        "2",
-        "--mixed_precision",
-        "no",
-    ]
+    command = (
+        f"{accelerate} launch --config_file {path} --num_processes 2 --mixed_precision no".split()
+    )
     command += LAYERS if config == "fsdp2" else ()
     overrides = [f"output={folder / 'out'}", f"policy.model={policy}", *OVERRIDES, *options]
     environment = {

@@ -133,7 +133,7 @@ def test_a_part_of_a_split_is_left_to_datasets(tmp_path: Path) -> None:
 
 def test_an_sft_recipe_has_rewards_for_its_comparison(tmp_path: Path) -> None:
     changes = [f"output={tmp_path}/out", "rewards=[{metric: pohs}]"]
-    with pytest.raises(RecipeError, match="recipe key referees: unknown metric 'pohs'"):
+    with pytest.raises(RecipeError, match="referees: unknown metric 'pohs'"):
         run(load_recipe(SFT, changes))
 
 

@@ -3,6 +3,7 @@ and only then.
 """
 
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -154,10 +155,10 @@ def test_one_bad_batch_is_no_problem_yet(changes: dict[str, list[float]]) -> Non
 def test_the_sentence_on_a_yes_rate_has_both_numbers() -> None:
     limits = Limits()
     said = eager(0.3, 0.1, limits)
-    assert said.startswith("the judge says yes to 30% of the things that pictures lack (at the ")
+    assert said.startswith("the judge says yes to 30%")
     assert "start 10%, limit 15% more)" in said
     assert "(at the start 58%, limit 50%)" in eager(0.6, 0.58, limits)
-    assert "take a judge that sees better" in said
+    assert "judge that sees better" in said
 
 
 def test_the_yes_rate_of_a_batch_is_the_mean_of_the_verdicts_that_have_one() -> None:
@@ -174,10 +175,7 @@ def test_the_yes_rate_of_a_batch_is_the_mean_of_the_verdicts_that_have_one() -> 
     assert "yes_rate" not in watched.problems()  # the first batch had none to compare with
     high = [Judged(reward, [Verdict(0.5, parts={"yes_rate": 0.7})] * 3)]
     watched.add(completion_rows(samples, high))
-    assert (
-        "yes to 70% of the things that pictures lack (at the start 30%"
-        in (watched.problems()["yes_rate"])
-    )
+    assert re.search(r"yes to 70% .*\(at the start 30%", watched.problems()["yes_rate"])
 
 
 def test_nothing_but_failures_is_told_before_the_window_is_full() -> None:
@@ -217,9 +215,7 @@ def test_a_fall_is_told_where_the_intervals_do_not_meet(late: Any, told: str) ->
     sentence = fall(AGREED + late, window=10, floor=0.5)
     assert bool(sentence) is bool(told)
     if told:
-        assert sentence.startswith(
-            f"the teacher agrees with the cascade's student on {told} of the audited questions"
-        )
+        assert re.match(f"the teacher .* {told} of the audited", sentence)
 
 
 def test_the_floor_needs_no_start() -> None:
@@ -268,14 +264,11 @@ def test_a_trainer_that_is_not_trl_hears_of_each_problem() -> None:
     assert set(watched.problems()) == {"zero_variance", "saturation"}
     longer = [Sample("", f"{REFERENCE} " * 5, references=(REFERENCE,))] * 4
     watched.add(completion_rows(longer, [Judged(reward, [Verdict(1.0)] * 4)]))
-    assert (
-        "completions are 5.5 times as long as the longest reference"
-        in (watched.problems()["runaway"])
-    )
+    assert "5.5 times as long" in watched.problems()["runaway"]
     assert set(watched.problems()) <= set(PROBLEMS)
     failed = [Verdict(None, Status.TIMEOUT, note="no answer")] * 4
     watched.add(completion_rows(samples, [Judged(reward, failed)]))
-    assert "whose first reason is: no answer" in watched.problems()["failed"]
+    assert ": no answer" in watched.problems()["failed"]
 
 
 def test_audits_have_numbers_once_there_are_enough() -> None:
@@ -291,7 +284,7 @@ def test_cut_completions_are_a_problem_where_their_share_grows() -> None:
     for fraction in (0.0, 0.2):
         watched.add([row(0.5)])
         watched.add_truncated(fraction)
-    assert "20% of the completions are cut" in watched.problems()["runaway"]
+    assert "20% of the completions" in watched.problems()["runaway"]
 
 
 def test_it_needs_no_trainer() -> None:

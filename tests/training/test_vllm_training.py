@@ -36,14 +36,9 @@ def mark(monkeypatch: pytest.MonkeyPatch) -> str:
 
 def run_dapo(judge: str, ranks: int, output: Path) -> list[dict[str, Any]]:
     """The run's logged steps."""
-    launch = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc_per_node",
-        str(ranks),
-    ]
+    launch = (
+        f"{sys.executable} -m torch.distributed.run --standalone --nproc_per_node {ranks}".split()
+    )
     changes = [f"trainer.max_steps={STEPS}", f"rewards.0.judge={judge}"]
     return logged_steps(launch, changes, os.environ, output)
 

@@ -12,7 +12,7 @@ def test_a_curve_by_hand() -> None:
     assert curve([1, 2, 3, 4]) == pytest.approx([1, 8 / 3, 8 / 3, 5])
     assert curve([0, 3.5, 9]) == pytest.approx([1, (8 / 3 + 5) / 2, 5])
     assert fit([2.0], [3.0])([1, 2, 5]) == [3, 3, 3]
-    with pytest.raises(ValueError, match="as many of people's ratings as of the judge's, got 1"):
+    with pytest.raises(ValueError, match=r"people's ratings .* got 1"):
         fit([1, 2], [1])
 
 

@@ -103,7 +103,7 @@ def test_elements_match_once() -> None:
     ],
 )
 def test_another_layout_is_refused_in_words(tmp_path: Path, broken: Any) -> None:
-    with pytest.raises(ValueError, match=r"is not laid out as PoSh's gold\.json"):
+    with pytest.raises(ValueError, match=r"PoSh's gold\.json"):
         read_gold(written(tmp_path, broken))
 
 

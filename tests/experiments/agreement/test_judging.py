@@ -385,19 +385,19 @@ def test_failed_votes_are_counted_and_are_no_ties(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "change", "sentence"),
     [
-        ("score", {"human": 6}, "'human' is a rating from 1 to 5, got 6"),
-        ("score", {"human": "good"}, "'human' is a rating from 1 to 5, got 'good'"),
-        ("score", {"answer": 3}, "'answer' holds 3, which is of the wrong kind"),
-        ("pair", {"human_answer": "D"}, "'human_answer' is A, B or C (a tie), got 'D'"),
+        ("score", {"human": 6}, "'human' .* 1 to 5, got 6"),
+        ("score", {"human": "good"}, "'human' .* 1 to 5, got 'good'"),
+        ("score", {"answer": 3}, "'answer' holds 3, "),
+        ("pair", {"human_answer": "D"}, "'human_answer' .*, got 'D'"),
         (
             "pair",
             {"answer1": {"name": "x"}},
-            "an answer holds 'name' and the text 'answer', got {'name': 'x'}",
+            "'name' .* 'answer', got {'name': 'x'}",
         ),
-        ("batch", {"human": "AC"}, "'human' ranks 2 answers by the letters AB, got 'AC'"),
-        ("batch", {"answers": []}, "'human' ranks 0 answers by the letters , got 'BA'"),
-        ("preferences", {"human_ranking": [0, 0]}, "'human_ranking' 0 and 1, got [0, 0]"),
-        ("preferences", {"query": None}, "'query' holds None, which is of the wrong kind"),
+        ("batch", {"human": "AC"}, "'human' ranks 2 .* AB, got 'AC'"),
+        ("batch", {"answers": []}, "'human' ranks 0 .*, got 'BA'"),
+        ("preferences", {"human_ranking": [0, 0]}, r"'human_ranking' 0 and 1, got \[0, 0\]"),
+        ("preferences", {"query": None}, "'query' holds None, "),
     ],
 )
 def test_a_line_that_cannot_be_used_is_named(
@@ -405,17 +405,14 @@ def test_a_line_that_cannot_be_used_is_named(
 ) -> None:
     row = {"score": SCORE, "pair": PAIR, "batch": BATCH, "preferences": PREFERENCE}[name]
     folder = write(tmp_path, name, {**row, "id": 0}, {**row, **change})
-    with pytest.raises(ValueError, match=rf"{name}\.jsonl line 2") as error:
+    with pytest.raises(ValueError, match=rf"{name}\.jsonl line 2.*{sentence}"):
         read_judging(folder)
-    assert sentence in str(error.value)
 
 
 def test_folders_that_hold_nothing_or_something_twice(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="none of score"):
         read_judging(tmp_path)
-    with pytest.raises(
-        ValueError, match="repeats line 1: the text of pair, 1, x, y is there twice"
-    ):
+    with pytest.raises(ValueError, match=r"repeats line 1: .* pair, 1, x, y"):
         read_judging(write(tmp_path, "pair", PAIR, PAIR))
 
 
@@ -434,7 +431,7 @@ def test_a_picture_outside_the_folder_is_not_shown(tmp_path: Path) -> None:
     assert outside.shown.images == missing.shown.images == ()
     judge = GroupJudge(len)
     judge_pairs(judge, [missing])
-    assert "a picture that you do not see" in judge.rated[0][0].messages[0]["content"]
+    assert "you do not see" in judge.rated[0][0].messages[0]["content"]
 
 
 class Mortal(GroupJudge):

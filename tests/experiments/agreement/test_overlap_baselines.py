@@ -65,11 +65,8 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [metric.__name__ for metric in metrics] == ["words", "bag_of_words"]
     titles = [sentence.split(":")[0] for sentence in left_out]
     assert titles[:5] == ["BLEU", "ROUGE-L", "METEOR", "S-BERTScore", "4GramEmbed"]
-    assert "BLEU: left out, sacrebleu is not installed: make venv installs it." in left_out
-    assert any(
-        "CLIPScore: left out, its weights are not on this machine" in sentence
-        for sentence in left_out
-    )
+    assert any(one.startswith("BLEU: left out, sacrebleu") for one in left_out)
+    assert any("CLIPScore: left out" in sentence for sentence in left_out)
 
 
 def test_wordnet_is_asked_for_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,12 +76,10 @@ def test_wordnet_is_asked_for_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
         raise LookupError("a page of advice")
 
     monkeypatch.setattr(corpus, "wordnet", SimpleNamespace(ensure_loaded=nothing))
-    with pytest.raises(LookupError, match="nltk's WordNet is not on this machine"):
+    with pytest.raises(LookupError, match="nltk's WordNet is not"):
         overlap_baselines.meteor()
 
 
 def test_a_folder_without_clip(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"there is no CLIP in .*: give a folder that holds config\.json"
-    ):
+    with pytest.raises(ValueError, match=r"no CLIP in .*config\.json"):
         baselines(clip=tmp_path)

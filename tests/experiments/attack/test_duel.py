@@ -49,7 +49,7 @@ def test_masks_decide(
 
 def test_a_judge_that_fails_is_named() -> None:
     silent = FunctionJudge("silent", lambda prompt: "no rating")
-    with pytest.raises(RuntimeError, match="the judge failed: silent gave no rating"):
+    with pytest.raises(RuntimeError, match="silent gave no rating"):
         duel.duels(silent, masked=True)
 
 

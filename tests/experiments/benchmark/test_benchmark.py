@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments.benchmark import command, posh as posh_command, sampling
+from experiments.benchmark import command, posh as posh_command
 from experiments.scenes.parts import TINY
 from spanreward.rewards.judges.judge import Question
 from spanreward.training.policy import load_policy
@@ -113,13 +113,7 @@ def test_a_group_of_eight_costs_less_than_seven(
     run(
         monkeypatch,
         benchmark,
-        "posh",
-        "--pairs",
-        group,
-        "--tokens",
-        files / "model",
-        "--modes",
-        "default",
+        *f"posh --pairs {group} --tokens {files}/model --modes default".split(),
     )
     (cost,) = json.loads(capsys.readouterr().out)["modes"]["default"]["groups"].values()
     assert cost["pairs"] == 8
@@ -129,7 +123,7 @@ def test_a_group_of_eight_costs_less_than_seven(
 @pytest.mark.parametrize(
     ("line", "arguments", "message"),
     [
-        ('{"completion": "A cat."}', [], "line 1 needs 'reference' as a text, it has None"),
+        ('{"completion": "A cat."}', [], "line 1 needs 'reference'"),
         ("", [], "holds no pair"),
     ],
 )
@@ -146,11 +140,7 @@ def test_what_a_user_gets_wrong_is_one_sentence(
         run(
             monkeypatch,
             benchmark,
-            "posh",
-            "--pairs",
-            files / "pairs.jsonl",
-            "--tokens",
-            files / "model",
+            *f"posh --pairs {files}/pairs.jsonl --tokens {files}/model".split(),
             *arguments,
         )
 
@@ -170,9 +160,7 @@ def test_judges_are_measured_on_the_same_questions(
     assert match["times_the_first"] == 1.0
     assert match["questions_per_second"] == pytest.approx(1 / match["seconds_per_question"])
     assert (empty["judged"], full["judged"]) == (12, 0)
-    with pytest.raises(
-        SystemExit, match=r"the pairs give [0-9]+ questions, fewer than --questions 5000"
-    ):
+    with pytest.raises(SystemExit, match=r"--questions 5000"):
         run(monkeypatch, benchmark, "judge", "--pairs", files / "pairs.jsonl", "--questions", 5000)
 
 
@@ -195,7 +183,7 @@ def test_memory_is_computed(
     assert one["peak_judging"] == pytest.approx(
         one["policy"] + one["optimizer"] + 4.0 + 29.5 + 0.2 + 1.5, abs=0.2
     )
-    with pytest.raises(SystemExit, match="--gpus must be 1 or more, got 0"):
+    with pytest.raises(SystemExit, match=r"--gpus .* got 0"):
         run(monkeypatch, benchmark, "memory", "--gpus", 0)
 
 
@@ -239,53 +227,8 @@ def test_spans_are_measured_beside_stock(
         )
     assert all(line["aligned"] and line["tokens"] == 50 for line in numbers["offsets"])
     assert numbers["components_per_completion"] > 0
-    with pytest.raises(SystemExit, match="--completions must be a multiple of 8, got 12"):
+    with pytest.raises(SystemExit, match=r"--completions .* 8, got 12"):
         run(monkeypatch, benchmark, "spans", "--completions", 12)
-
-
-def test_dynamic_sampling_is_measured_seed_by_seed(
-    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
-    run(
-        monkeypatch,
-        benchmark,
-        "sampling",
-        "--seeds",
-        0,
-        "--steps",
-        2,
-        "--json",
-        files / "sampling.json",
-    )
-    numbers = json.loads((files / "sampling.json").read_text())
-    plain, dynamic = numbers["runs"]
-    assert (plain["dynamic_sampling"], dynamic["dynamic_sampling"]) == (False, True)
-    assert plain["completions"] == 2 * 16 <= dynamic["completions"]
-    assert plain["groups_with_variance"] <= dynamic["groups_with_variance"] <= 1
-    for line in numbers["runs"]:
-        assert (line["steps"], len(line["rewards"]), line["reached"]) == (2, 2, False)
-        # of the prompts that are not solved alone
-        assert all(0 < reward < 1 for reward in line["rewards"])
-    assert numbers["steps"] is numbers["completions"] is None  # cut short: nothing to compare
-    with pytest.raises(SystemExit, match="--seeds differ, got 50 and"):
-        run(monkeypatch, benchmark, "sampling", "--seeds", 1, 1)
-
-
-def test_dynamic_sampling_is_compared_by_hand() -> None:
-    compare = sampling.compare
-    # without, with, without, with
-    runs = [{"reached": True, "steps": steps} for steps in (20, 15, 10, 5)]
-    numbers = compare(runs, "steps")
-    assert (numbers["without"], numbers["with"], numbers["difference"], numbers["ratio"]) == (
-        15,
-        10,
-        -5,
-        10 / 15,
-    )
-    assert numbers["difference_interval"] == [-5, -5]  # each seed saves 5 steps
-    assert numbers["ratio_interval"] == [5 / 10, 15 / 20]
-    assert compare(runs[:2], "steps")["ratio_interval"] is None  # a single seed
-    assert compare([*runs, {**runs[0], "reached": False}, runs[1]], "steps") is None
 
 
 def test_groups_are_ranked_in_three_ways(
@@ -304,7 +247,7 @@ def test_groups_are_ranked_in_three_ways(
 
 
 def test_no_groups_are_no_measurement(monkeypatch: pytest.MonkeyPatch, benchmark: Any) -> None:
-    with pytest.raises(SystemExit, match="--groups must be 1 or more, got 0"):
+    with pytest.raises(SystemExit, match=r"--groups .* got 0"):
         run(monkeypatch, benchmark, "groups", "--groups", 0)
 
 
@@ -324,12 +267,7 @@ def test_a_search_asks_the_judge_that_it_is_given(tmp_path: Path) -> None:
     found = tmp_path / "search.json"
     done = experiments(
         *(
-            "benchmark",
-            "search",
-            "--judge",
-            f"{judge}:Yes",
-            "--policies",
-            tmp_path / "policy",
+            *f"benchmark search --judge {judge}:Yes --policies {tmp_path}/policy".split(),
             *sizes,
             "--json",
             found,

@@ -57,18 +57,7 @@ def test_a_run_has_its_figures(tmp_path: Path) -> None:
         part.save_pretrained(tmp_path)
     parser = argparse.ArgumentParser()
     cascade.add_arguments(parser)
-    given = [
-        "--start",
-        str(tmp_path),
-        "--seeds",
-        "0",
-        "--students",
-        "honest",
-        "--steps",
-        "2",
-        "--batch",
-        "16",
-    ]
+    given = f"--start {tmp_path} --seeds 0 --students honest --steps 2 --batch 16".split()
     (one,) = cascade.measure(parser.parse_args([*given, "--audit", "0.5", "--pictures", "0"]))[
         "runs"
     ]

@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from experiments.benchmark import ahead, command, requests, rounds
+from experiments.benchmark import ahead, command, requests
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> None:
@@ -64,27 +63,6 @@ def test_ahead_reads_a_runs_phases(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         run(monkeypatch, "ahead", "--metrics", tmp_path / "metrics.jsonl")
     with pytest.raises(SystemExit, match=r"knows push, .*, got jugde"):
         run(monkeypatch, "ahead", "--seconds", "jugde=3")
-
-
-def test_rounds_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    assert rounds.fill(8, 1.0, True, 5, random) == (0, 0, 0)
-    assert rounds.fill(8, 0.0, False, 5, random) == (5, 40, 8)
-    run(
-        monkeypatch,
-        "rounds",
-        "--groups",
-        16,
-        "--share",
-        0.5,
-        "--batches",
-        300,
-        "--json",
-        tmp_path / "rounds.json",
-    )
-    missing, rule = json.loads((tmp_path / "rounds.json").read_text())["lines"]
-    assert rule["rounds"] < missing["rounds"]
-    assert rule["drawn"] > missing["drawn"]
 
 
 def test_questions_of_one_text_are_turns_of_one_chat() -> None:

@@ -21,7 +21,6 @@ from experiments.benchmark.kills import Run, launcher, marked
 from experiments.benchmark.kills_compare import compare
 from experiments.benchmark.soak import family, growth, kill, limits, read_work
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.files.yaml_file import read_yaml
 from spanreward.rewards.harmonic.prompts import load_harmonic_prompts as harmonic_prompts
 from spanreward.rewards.judges.cache.store import Store
 from spanreward.rewards.lave.prompts import load_lave_prompts as lave_prompts
@@ -78,7 +77,7 @@ def test_steps_that_are_more_work_hold_by_their_work(tmp_path: Path) -> None:
     assert limits({**found, "exit_code": 0, "left": 0}, megabytes=100, slower=0.2)["time"]
     assert not held(samples)["time"]
     assert read_work(path, "tokens") == [*(10.0 + 2.0 * at for at in range(19)), 0.0]
-    with pytest.raises(ValueError, match=r"no line of .* has a number 'words' above 0"):
+    with pytest.raises(ValueError, match=r"no line of .* 'words' above 0"):
         read_work(path, "words")
 
 
@@ -86,9 +85,7 @@ def test_growth_is_the_slope_times_the_time() -> None:
     found = growth(looks(memory=2e6), warm_up=0.0)
     assert found["memory"]["grew"] == pytest.approx(2 * 19)
     assert found["cpu_seconds_a_line"] == pytest.approx([5.0, 5.0])
-    with pytest.raises(
-        ValueError, match="looked at 3 times after the warm-up: choose a smaller --every"
-    ):
+    with pytest.raises(ValueError, match=r"3 times after .* --every"):
         growth(looks()[:3], warm_up=0.0)
 
 
@@ -159,9 +156,7 @@ def test_a_fuzzed_reward(tmp_path: Path) -> None:
     found = json.loads(path.read_text())["metrics"]["lave"]
     assert found["problem"] == ""
     assert found["exponents"].keys() == LONG.keys()
-    assert (
-        "the first length is shorter" in experiments("benchmark", "fuzz", "--lengths", "9", "9").err
-    )
+    assert "first length is shorter" in experiments("benchmark", "fuzz", "--lengths", "9", "9").err
     assert (
         "there is no metric ['bleu']" in experiments("benchmark", "fuzz", "--metrics", "bleu").err
     )
@@ -200,27 +195,6 @@ def test_the_smallest_sample_that_breaks_a_reward_is_told(status: Status) -> Non
     found = fuzz(FailingReward(status, always=False), cases=5, seed=0)
     assert f"the verdict is {status}" in found["problem"]
     assert "completion=''" in found["problem"]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a: [1", "is not YAML"),
-        ("a: &x [*x]", "a value holds itself, by an alias"),
-        ("seed: 2001-99-99", "is not YAML"),
-        ("&a [" + "1," * 50 + "]\n---\n", "is not YAML"),
-    ],
-)
-def test_yaml_that_is_none_is_a_sentence(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        read_yaml(text, "prompts.yaml")
-
-
-def test_yaml_without_end_is_not_read_out() -> None:
-    laughs = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"
-    laughs += "".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
-    with pytest.raises(ValueError, match="more than 100,000 values"):
-        read_yaml(laughs, "prompts.yaml")
 
 
 @pytest.mark.parametrize("load", [harmonic_prompts, lave_prompts, posh_prompts])
@@ -277,17 +251,7 @@ def test_soak_that_is_ended_ends_its_command(tmp_path: Path) -> None:
     seen = tmp_path / "seen.jsonl"
     module = "experiments.benchmark.command"
     endless = ["serve", "posh", "--judge", "match", "--port", "0"]
-    words = [
-        sys.executable,
-        "-m",
-        module,
-        "soak",
-        "--every",
-        "0.1",
-        "--samples",
-        str(seen),
-        *endless,
-    ]
+    words = [*f"{sys.executable} -m {module} soak --every 0.1 --samples {seen}".split(), *endless]
     child = subprocess.Popen(words)
     while not seen.exists():
         assert child.poll() is None

@@ -92,7 +92,7 @@ def test_the_interface_has_the_tasks_keys_and_no_text_of_theirs(tmp_path: Path) 
 def test_texts_only(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two)
     (folder / "results.json").unlink()
-    with pytest.raises(ValueError, match="with --texts-only people see the two texts alone"):
+    with pytest.raises(ValueError, match="with --texts-only people"):
         export(folder, ("dapo", "sft"), 3, tmp_path / "no")
     export(folder, ("dapo", "sft"), 3, tmp_path / "blind", texts_only=True)
     task = json.loads((tmp_path / "blind/tasks.json").read_text())[0]
@@ -117,7 +117,7 @@ def test_equal_texts_are_not_asked_about(tmp_path: Path) -> None:
     key = export(folder, ("dapo", "sft"), 5, tmp_path / "blind")
     assert {task["id"] for task in key["tasks"].values()} == set(IDS[:2])
     alike = comparison(tmp_path / "alike", lambda name, seed: ("a", "a"))
-    with pytest.raises(ValueError, match="wrote the same for every prompt"):
+    with pytest.raises(ValueError, match="wrote the same for"):
         export(alike, ("dapo", "sft"), 5, tmp_path / "nothing")
 
 
@@ -145,12 +145,10 @@ def test_rows_that_have_changed_since_they_were_answered_are_refused(tmp_path: P
     path.write_text("".join(json.dumps(line | {ROW: marks[line["id"]]}) + "\n" for line in lines))
     export(folder, ("dapo", "sft"), 3, tmp_path / "blind")
     path.write_text("".join(json.dumps(line | {ROW: marks[IDS[0]]}) + "\n" for line in lines))
-    with pytest.raises(
-        ValueError, match="the row '2' has changed since it was answered: compare again"
-    ):
+    with pytest.raises(ValueError, match="the row '2' has changed"):
         export(folder, ("dapo", "sft"), 3, tmp_path / "other")
     path.write_text("".join(json.dumps(line | {ROW: line["model"]}) + "\n" for line in lines))
-    with pytest.raises(ValueError, match="the sides answered another row under the id '1'"):
+    with pytest.raises(ValueError, match=r"another row under .* '1'"):
         read_answered(folder, ("dapo", "sft"))
 
 
@@ -158,28 +156,26 @@ def test_what_cannot_be_exported_is_one_sentence(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two)
     output = tmp_path / "blind"
     for sides, count, sentence in (
-        (("dapo", "base"), 3, "has no side 'base': it has 'dapo', 'sft'"),
-        (("dapo", "dapo"), 3, "two different sides with the same rows are needed"),
-        (("dapo", "sft"), 0, "--count must be 1 or more, got 0"),
+        (("dapo", "base"), 3, "no side 'base': it has 'dapo', 'sft'"),
+        (("dapo", "dapo"), 3, "two different sides"),
+        (("dapo", "sft"), 0, "--count .* got 0"),
     ):
         with pytest.raises(ValueError, match=sentence):
             export(folder, sides, count, output)
         assert not output.exists()
-    with pytest.raises(FileNotFoundError, match="give the output folder of `spanreward compare`"):
+    with pytest.raises(FileNotFoundError, match="`spanreward compare`"):
         export(tmp_path, ("dapo", "sft"), 3, output)
     export(folder, ("dapo", "sft"), 3, output)
-    with pytest.raises(ValueError, match="is there already, and people may be answering it"):
+    with pytest.raises(ValueError, match="is there already"):
         export(folder, ("dapo", "sft"), 3, output)
     path = folder / "completions.jsonl"
     rows = path.read_text().splitlines()
     path.write_text("\n".join([*rows, rows[0]]))
-    with pytest.raises(
-        ValueError, match="line 17 answers the row '1', seed 0, of 'dapo' a second time"
-    ):
+    with pytest.raises(ValueError, match=r"line 17 .* '1', seed 0, of 'dapo'"):
         read_answered(folder, ("dapo", "sft"))
     path.write_text("\n".join(rows[:-1]))
     with pytest.raises(ValueError, match="1 rows have one only"):
         read_answered(folder, ("dapo", "sft"))
     path.write_text(json.dumps({"model": "dapo"}))
-    with pytest.raises(ValueError, match="line 1 needs model, seed, id, completion, scores"):
+    with pytest.raises(ValueError, match="line 1 needs model, seed"):
         read_answered(folder, ("dapo", "sft"))

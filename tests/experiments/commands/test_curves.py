@@ -31,15 +31,7 @@ def test_a_picture_of_two_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         run(tmp_path / "b", 0.3, 0.5),
         run(tmp_path / "c", 0.1, 0.1),
     )
-    words = [
-        f"DAPO={one},{two}",
-        f"SFT={other}",
-        "--keys",
-        "reward",
-        "loss",
-        "--picture",
-        str(tmp_path / "a.svg"),
-    ]
+    words = f"DAPO={one},{two} SFT={other} --keys reward loss --picture {tmp_path}/a.svg".split()
     monkeypatch.setattr(sys, "argv", ["experiments curves", *words])
     main()
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")

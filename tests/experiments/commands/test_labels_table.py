@@ -3,6 +3,7 @@ mistakes.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +103,7 @@ def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
     )
     done = experiments("labels", "table", "lave", rows, "--columns", mine, "--metric", "posh")
     assert done.code == 1
-    assert (
-        "nothing can be measured: posh has no score for 4 of 4 texts, the first is not_applicable"
-        in done.err
-    )
+    assert re.search("posh has no score for 4 of 4 .*not_applicable", done.err)
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,7 @@ def test_a_run_for_every_seed_in_every_environment(
     runs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [
-        "trainer.x=1",
-        "--folder",
-        tmp_path / "out",
-        "--start",
+        *f"trainer.x=1 --folder {tmp_path}/out --start".split(),
         "base/{seed}",
         "--environments",
         "0",
@@ -68,7 +65,7 @@ def test_a_run_for_every_seed_in_every_environment(
 def test_a_run_that_fails_is_told(
     runs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with pytest.raises(SystemExit, match="1 of 2 runs ended with an error"):
+    with pytest.raises(SystemExit, match="1 of 2 runs"):
         run(monkeypatch, "--folder", tmp_path / "out", "--seeds", "2-3")
 
 

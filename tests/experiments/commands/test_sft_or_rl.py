@@ -27,14 +27,7 @@ def test_the_file_has_every_run_and_the_picture_is_drawn(
 ) -> None:
     half = comparison(tmp_path / "half", base=[0.4, 0.6], dapo=[0.7, 0.9])
     few = comparison(tmp_path / "few", base=[0.4], sft=[0.55])
-    words = [
-        f"half={half}",
-        f"few={few}",
-        "--picture",
-        str(tmp_path / "a.svg"),
-        "--json",
-        str(tmp_path / "a.json"),
-    ]
+    words = f"half={half} few={few} --picture {tmp_path}/a.svg --json {tmp_path}/a.json".split()
     monkeypatch.setattr(sys, "argv", ["experiments sft-or-rl", *words])
     main()
     written = json.loads((tmp_path / "a.json").read_text())

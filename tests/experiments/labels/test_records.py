@@ -87,7 +87,7 @@ def test_what_cannot_be_used_is_one_sentence(
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"there is no input file .*nothing\.jsonl"):
+    with pytest.raises(FileNotFoundError, match=r"no input file .*nothing\.jsonl"):
         read_judgments(tmp_path / "nothing.jsonl", a_map(TEXT))
     (tmp_path / "empty.jsonl").write_text("\n")
     with pytest.raises(ValueError, match="holds no judgment"):
@@ -98,13 +98,11 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 
 def test_maps_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"unknown column map 'thum': did you mean 'thumb'\?"):
+    with pytest.raises(ValueError, match=r"map 'thum': did you mean 'thumb'\?"):
         load_map("thum")
     wrong = tmp_path / "mine.yaml"
     wrong.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: g, picture: p}\n")
-    with pytest.raises(
-        ValueError, match=r"mine\.yaml is no column map: columns\.picture: Extra inputs"
-    ):
+    with pytest.raises(ValueError, match=r"mine\.yaml is no column map: columns\.picture"):
         load_map(str(wrong))
     wrong.write_text("name: [")
     with pytest.raises(ValueError, match=r"mine\.yaml is not YAML"):

@@ -16,7 +16,7 @@ def test_quality_is_what_the_paper_makes_of_five_votes(right: int, quality: floa
 
 @pytest.mark.parametrize("votes", [[1, 1, 1, 1], [1, 1, 1, 1, 0.5]])
 def test_votes_that_are_none(votes: list[float]) -> None:
-    with pytest.raises(ValueError, match="made of five votes of 0 or 1, got"):
+    with pytest.raises(ValueError, match="five votes of 0 or 1, got"):
         quality_of_votes(votes)
 
 

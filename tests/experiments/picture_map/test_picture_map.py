@@ -90,16 +90,7 @@ def test_a_run_that_is_there_is_not_made_again(tmp_path: Path) -> None:
     runs = [run_of(None, 0, 0.4), *(run_of(cell, 0, 0.5) for cell in all_cells())]
     earlier.write_text(json.dumps(runs))
     done = experiments(
-        "picture-map",
-        "--output",
-        tmp_path / "runs",
-        "--earlier",
-        earlier,
-        "run",
-        "--base",
-        "x",
-        "--seeds",
-        "0",
+        *f"picture-map --output {tmp_path}/runs --earlier {earlier} run --base x --seeds 0".split(),
     )
     assert (done.code, done.out) == (0, "")
 

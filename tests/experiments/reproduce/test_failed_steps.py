@@ -83,7 +83,7 @@ def test_rows_without_a_figure_are_named_with_the_reason_and_no_traceback(
     done, numbers = reproduce(tmp_path, "lave-2", "--judge", f"{tmp_path}/mine.py:Broken")
     assert done.code == 1
     assert "failed: lave, lave: " in done.err
-    assert "there is no such model" in done.err
+    assert "no such model" in done.err
     assert "Traceback" not in done.err + caplog.text
     assert [one["step"] for one in numbers["failed"]] == ["lave, lave"]
 
@@ -94,8 +94,8 @@ def test_a_judge_that_answers_nothing(tmp_path: Path) -> None:
         picture.unlink()
     done, numbers = reproduce(tmp_path, "mllm-judge-2", "--judge", "match")
     assert done.code == 1
-    assert "failed: judge, GPT-4V: no figure for all, pairs; " in done.err
-    assert "match failed 16 times, the first is unparsed: match compares words" in done.err
+    assert "GPT-4V: no figure for all, pairs; " in done.err
+    assert "match failed 16 times" in done.err
     assert len(numbers["steps"]) == 1
 
 

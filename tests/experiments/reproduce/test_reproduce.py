@@ -96,15 +96,7 @@ def test_its_questions_and_tokens_are_the_metric_s_cost(tmp_path: Path) -> None:
 
 
 def test_the_judge_s_options_are_passed_on(tmp_path: Path) -> None:
-    words = (
-        "--judge",
-        "vllm:smollm2",
-        "--set",
-        "judge.memory=2e9",
-        "--no-cache",
-        "--json",
-        tmp_path / "plan.json",
-    )
+    words = f"--judge vllm:smollm2 --set judge.memory=2e9 --no-cache --json {tmp_path}/plan.json".split()
     experiments("reproduce", "lave-2", "--dry-run", "--data", tmp_path, *words)
     (step,) = read(tmp_path / "plan.json")["steps"]
     assert (
@@ -116,11 +108,7 @@ def test_the_judge_s_options_are_passed_on(tmp_path: Path) -> None:
 def test_the_authors_environment_is_shown_for_their_judge(tmp_path: Path) -> None:
     for words, begin in (((), "VLLM_BATCH_INVARIANT=1 python"), (("--judge", "match"), "python")):
         experiments(
-            "reproduce",
-            "posh-2",
-            "--dry-run",
-            "--data",
-            tmp_path,
+            *f"reproduce posh-2 --dry-run --data {tmp_path}".split(),
             *words,
             "--json",
             tmp_path / "plan.json",
@@ -175,14 +163,7 @@ def test_mllm_as_a_judge_s_files_are_read_as_they_are(tmp_path: Path) -> None:
     for path in (DATA / "mllm_judge_fixture").glob("*.jsonl"):
         (tmp_path / "mllm_judge" / path.name).write_text(path.read_text())
     done = experiments(
-        "reproduce",
-        "mllm-judge-2",
-        "--data",
-        tmp_path,
-        "--judge",
-        "experiments/agreement/stand_in_judges.py:LongerJudge",
-        "--json",
-        tmp_path / "n.json",
+        *f"reproduce mllm-judge-2 --data {tmp_path} --judge experiments/agreement/stand_in_judges.py:LongerJudge --json {tmp_path}/n.json".split(),
     )
     assert done.code == 0, done.err
     compared = read(tmp_path / "n.json")["steps"][0]["compared"]
@@ -198,11 +179,7 @@ def test_a_paper_s_average_is_the_mean_of_its_fourteen_sets() -> None:
 def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> None:
     words = ("--prompts", "mine.yaml", "--demonstrations", "six.yaml", "--set", "mode=default")
     done = experiments(
-        "reproduce",
-        "lave-2",
-        "--dry-run",
-        "--data",
-        tmp_path,
+        *f"reproduce lave-2 --dry-run --data {tmp_path}".split(),
         *words,
         "--json",
         tmp_path / "plan.json",
@@ -230,20 +207,20 @@ def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> 
         (
             "mllm-bench-5",
             ("--prompts", "a.yaml"),
-            "votes has no metric with options: it asks no judge and takes none",
+            "votes has no metric",
         ),
         (
             "mllm-judge-2",
             ("--set", "a=1"),
-            "judge has no metric with options: it takes --prompts alone, got a=1",
+            "takes --prompts alone, got a=1",
         ),
         ("mllm-judge-2", ("--prompts", "a", "--demonstrations", "b"), "takes --prompts alone"),
         (
             "posh-3",
             ("--demonstrations", "b"),
-            "--demonstrations are LAVE's, and docent-coarse is measured with posh",
+            "docent-coarse is measured with posh",
         ),
-        ("lave-2", ("--set", "rationale"), "an option is written key=value, got 'rationale'"),
+        ("lave-2", ("--set", "rationale"), "key=value, got 'rationale'"),
     ],
 )
 def test_what_a_step_cannot_take_is_refused_in_words(
@@ -329,4 +306,4 @@ def test_without_any_data_it_ends_in_words(tmp_path: Path) -> None:
     done = experiments("reproduce", "lave-2", "--data", tmp_path)
     assert done.code == 1
     assert "lave: left out" in done.err
-    assert "it is from https://huggingface.co/datasets/mair-lab/lave-human-feedback" in done.err
+    assert "https://huggingface.co/datasets/mair-lab/lave-human-feedback" in done.err

@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -34,6 +35,7 @@ TWO = Scene((RED_STAR, BLUE_SQUARE), seed="")
 
 STAR = "There is a small red star in the top left corner."
 SQUARE = "There is a large blue square at the right edge."
+GREEN = "There is a large green circle at the bottom edge."
 
 
 def wrong_words(text: str, scene: Scene) -> list[str]:
@@ -90,16 +92,83 @@ def test_one_wrong_word(right: str, wrong: str) -> None:
     assert len(truth.right) == 4
 
 
-def test_an_edge_is_the_middle_of_it() -> None:
-    text = "There is a small red star at the top edge."
-    assert wrong_words(text, ONE) == ["edge"]
-    assert right_words(text, ONE) == ["small", "red", "star", "top"]
-    assert judge_description(text, ONE).precision == 4 / 5
-    assert wrong_words("A star is at the left edge.", ONE) == ["edge"]
+RED_STARS = Scene(
+    (Thing("star", "blue", "small", "top", "left"), replace(RED_STAR, column="right")), ""
+)
+TWICE = "A star is in the top left corner. A red star is in the top right corner."
 
 
-def test_a_corner_for_what_lies_at_an_edge() -> None:
-    assert wrong_words("There is a large blue square in the top right corner.", TWO) == ["top"]
+@pytest.mark.parametrize(
+    ("text", "scene", "wrong", "precision", "recall"),
+    [
+        # an edge is the middle of it, and no corner
+        ("There is a small red star at the top edge.", ONE, ["edge"], 4 / 5, 4 / 5),
+        ("A star is at the left edge.", ONE, ["edge"], 2 / 3, 2 / 5),
+        (
+            SQUARE.replace("at the right edge", "in the top right corner"),
+            TWO,
+            ["top"],
+            4 / 5,
+            4 / 10,
+        ),
+        # invented, left out, or nothing speaks for it
+        (f"{STAR} {GREEN}", ONE, ["large", "green", "circle", "bottom", "edge"], 1 / 2, 1.0),
+        (STAR, TWO, [], 1.0, 1 / 2),
+        ("There is a star. There is a blue square.", TWO, [], 1.0, 3 / 10),
+        ("There is a large green circle.", ONE, ["large", "green", "circle"], 0.0, 0.0),
+        # definite: said again is marked again and counted once; what is new counts
+        (
+            f"{STAR.replace('red', 'green')} {SQUARE} The green star is above the blue square.",
+            TWO,
+            ["green", "green"],
+            10 / 11,
+            9 / 10,
+        ),
+        ("There is a star. The star is in the top left corner.", ONE, [], 1.0, 3 / 5),
+        ("There is a star. The star is at the right edge.", ONE, ["right", "edge"], 1 / 3, 1 / 5),
+        (f"{TWICE} The red star is here.", RED_STARS, [], 1.0, 7 / 10),
+        ("The small red star is in the top left corner.", ONE, [], 1.0, 1.0),
+        (
+            f"{STAR} The red star is in the top left corner, and a large blue square is at the right edge.",
+            TWO,
+            [],
+            1.0,
+            1.0,
+        ),
+        # relations
+        (f"{STAR} A star is above a circle.", ONE, ["star", "above", "circle"], 5 / 8, 1.0),
+        (
+            f"{STAR} {SQUARE} The red star is above and to the right of the blue square.",
+            TWO,
+            ["right of"],
+            11 / 12,
+            1.0,
+        ),
+        (f"{STAR} The red star is above.", ONE, ["above"], 5 / 6, 1.0),
+        ("To the left of it.", ONE, [], 0.0, 0.0),
+        # words of no object, and capitals
+        (
+            f"{STAR} A large blue. In the bottom corner.",
+            ONE,
+            ["large", "blue", "bottom"],
+            5 / 8,
+            1.0,
+        ),
+        (STAR.replace("left", "right").upper(), ONE, ["RIGHT"], 4 / 5, 4 / 5),
+    ],
+)
+def test_a_description_by_hand(
+    text: str, scene: Scene, wrong: list[str], precision: float, recall: float
+) -> None:
+    truth = judge_description(text, scene)
+    assert wrong_words(text, scene) == wrong
+    assert (truth.precision, truth.recall) == pytest.approx((precision, recall))
+    assert truth.f1 == pytest.approx(2 * precision * recall / (precision + recall or 1))
+
+
+def test_definite_mention_of_another_object_is_a_new_mention() -> None:
+    text = f"{STAR} The blue star is in the top left corner."
+    assert judge_description(text, ONE).precision == 5 / 9
 
 
 def test_center_is_one_word_for_two_facts() -> None:
@@ -113,14 +182,6 @@ def test_center_is_one_word_for_two_facts() -> None:
     assert (24, 30) not in half.right
 
 
-def test_invented_object_is_wrong_in_all_its_words() -> None:
-    text = f"{STAR} There is a large green circle at the bottom edge."
-    assert wrong_words(text, ONE) == ["large", "green", "circle", "bottom", "edge"]
-    truth = judge_description(text, ONE)
-    assert (truth.precision, truth.recall) == (1 / 2, 1.0)
-    assert truth.f1 == pytest.approx(2 / 3)
-
-
 @pytest.mark.parametrize("times", [2, 3, 10])
 def test_repeated_object_counts_once(times: int) -> None:
     truth = judge_description(" ".join([STAR] * times), ONE)
@@ -128,23 +189,6 @@ def test_repeated_object_counts_once(times: int) -> None:
     assert truth.recall == 1.0
     assert truth.wrong[0] == (len(STAR) + 12, len(STAR) + 17)  # "small" of the second sentence
     assert len(truth.wrong) == 5 * (times - 1)
-
-
-def test_omitted_object_costs_recall_only() -> None:
-    truth = judge_description(STAR, TWO)
-    assert (truth.precision, truth.recall, truth.wrong) == (1.0, 1 / 2, ())
-    assert truth.f1 == pytest.approx(2 / 3)
-
-
-def test_less_is_true_too() -> None:
-    truth = judge_description("There is a star. There is a blue square.", TWO)
-    assert (truth.precision, truth.recall) == (1.0, 3 / 10)
-
-
-def test_wrong_object_when_nothing_speaks_for_it() -> None:
-    truth = judge_description("There is a large green circle.", ONE)
-    assert (truth.precision, truth.recall, truth.f1) == (0.0, 0.0, 0.0)
-    assert len(truth.wrong) == 3
 
 
 def test_two_of_a_kind_are_told_apart_by_what_else_is_said() -> None:
@@ -173,54 +217,6 @@ def test_definite_repetition_adds_only_its_relation() -> None:
     assert wrong.recall == 1.0
 
 
-def test_definite_repetition_of_a_wrong_claim_marks_it_again_and_counts_it_once() -> None:
-    text = f"{STAR.replace('red', 'green')} {SQUARE} The green star is above the blue square."
-    truth = judge_description(text, TWO)
-    assert wrong_words(text, TWO) == ["green", "green"]
-    assert truth.precision == 10 / 11
-    assert truth.recall == 9 / 10
-
-
-def test_definite_mention_adds_what_is_new() -> None:
-    text = "There is a star. The star is in the top left corner."
-    truth = judge_description(text, ONE)
-    assert (truth.precision, truth.recall) == (1.0, 3 / 5)
-    assert wrong_words("There is a star. The star is at the right edge.", ONE) == ["right", "edge"]
-
-
-def test_definite_mention_takes_up_the_one_it_fits_best() -> None:
-    scene = Scene(
-        (
-            Thing("star", "blue", "small", "top", "left"),
-            Thing("star", "red", "small", "top", "right"),
-        ),
-        "",
-    )
-    text = (
-        "A star is in the top left corner. A red star is in the top right corner. The red star "
-        "is small."
-    )
-    assert wrong_words(text.replace(" is small", " is here"), scene) == []
-
-
-def test_definite_first_mention_is_a_mention() -> None:
-    assert judge_description("The small red star is in the top left corner.", ONE).f1 == 1.0
-
-
-def test_definite_mention_of_another_object_is_a_new_mention() -> None:
-    truth = judge_description(f"{STAR} The blue star is in the top left corner.", ONE)
-    assert truth.precision == 5 / 9
-
-
-def test_the_place_said_again_belongs_to_its_own_object() -> None:
-    text = (
-        f"{STAR} The red star is in the top left corner, and a large blue square is at the "
-        "right edge."
-    )
-    truth = judge_description(text, TWO)
-    assert (truth.precision, truth.recall, truth.wrong) == (1.0, 1.0, ())
-
-
 @pytest.mark.parametrize(
     ("relation", "holds"),
     [("above", True), ("below", False), ("to the left of", True), ("to the right of", False)],
@@ -236,23 +232,6 @@ def test_relations(relation: str, holds: bool) -> None:
     assert (said in truth.right) is holds
     assert truth.wrong == (() if holds else (said,))
     assert text[slice(*said)] == relation.removeprefix("to the ")
-
-
-def test_a_relation_with_something_invented_is_wrong() -> None:
-    text = f"{STAR} A star is above a circle."
-    assert wrong_words(text, ONE) == ["star", "above", "circle"]
-
-
-def test_two_relations_of_one_object() -> None:
-    text = f"{STAR} {SQUARE} The red star is above and to the right of the blue square."
-    assert wrong_words(text, TWO) == ["right of"]
-    assert judge_description(text, TWO).precision == 11 / 12
-
-
-def test_a_relation_to_nothing_is_wrong() -> None:
-    text = f"{STAR} The red star is above."
-    assert wrong_words(text, ONE) == ["above"]
-    assert judge_description(text, ONE).precision == 5 / 6
 
 
 @pytest.mark.parametrize(
@@ -280,12 +259,6 @@ def test_saying_what_is_right_more_often_does_not_raise_precision(said: str, aga
     assert often.recall == once.recall
 
 
-def test_words_of_no_object_are_wrong() -> None:
-    text = f"{STAR} A large blue. In the bottom corner."
-    assert wrong_words(text, ONE) == ["large", "blue", "bottom"]
-    assert judge_description(text, ONE).precision == 5 / 8
-
-
 @pytest.mark.parametrize(
     "text",
     ["", " ", ".", "🙂", "\n\n", "The cat sat on the mat.", "a the an", "starred redder", "é"],
@@ -294,20 +267,10 @@ def test_no_claims(text: str) -> None:
     assert judge_description(text, ONE) == Truth(0.0, 0.0, 0.0, (), ())
 
 
-def test_no_relation_reads_as_a_place() -> None:
-    assert judge_description("To the left of it.", ONE) == Truth(0.0, 0.0, 0.0, (), ())
-
-
 @pytest.mark.parametrize("before", ["🙂🙂 ", "👩‍👩‍👧 ", "e\u0301. ", "日本 ", "  \n"])
 def test_offsets_are_characters_of_the_text_as_given(before: str) -> None:
     text = before + STAR.replace("red", "blue")
     assert judge_description(text, ONE).wrong == ((len(before) + 17, len(before) + 21),)
-
-
-def test_case_does_not_matter() -> None:
-    text = STAR.replace("left", "right").upper()
-    assert wrong_words(text, ONE) == ["RIGHT"]
-    assert judge_description(text, ONE).precision == 4 / 5
 
 
 @pytest.mark.parametrize(

@@ -127,11 +127,7 @@ def test_judge_and_policy_both_look_at_the_picture(tmp_path: Path) -> None:
     ]
     lesson.append("data.options.count=32")
     taught = spanreward(
-        "train",
-        RECIPES / "seeing-judge.yaml",
-        "--set",
-        f"output={judge}",
-        f"policy.model={TINY}",
+        *f"train {RECIPES}/seeing-judge.yaml --set output={judge} policy.model={TINY}".split(),
         *lesson,
     )
     assert taught.code == 0, taught.err

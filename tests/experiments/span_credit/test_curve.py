@@ -92,15 +92,7 @@ def test_the_command_prints_and_draws(tmp_path: Path) -> None:
         json.dumps(panel(truth=0.8, **{"posh_transformers_a/judge": 0.2}))
     )
     (tmp_path / "three.json").write_text(json.dumps(panel(level=3, posh_match=0.3)))
-    words = [
-        "curve",
-        "--tables",
-        tmp_path / "table.json",
-        "--plot",
-        tmp_path / "c.svg",
-        "--json",
-        tmp_path / "c.json",
-    ]
+    words = f"curve --tables {tmp_path}/table.json --plot {tmp_path}/c.svg --json {tmp_path}/c.json".split()
     done = experiments("credit", *words, "--panels", tmp_path / "two.json", tmp_path / "three.json")
     assert done.code == 0, done.err
     assert "+0.020" in done.out

@@ -85,7 +85,7 @@ def test_advantages_add_up_to_the_worth_less_that_of_nothing_said() -> None:
     start = {row: worth(drawn[2 * row]) - sum(found[2 * row]) for row in (0, 1)}
     for one, advantages in zip(drawn, found, strict=True):
         assert start[one.row] + sum(advantages) == pytest.approx(worth(one))
-    with pytest.raises(ValueError, match="only completions that end of themselves"):
+    with pytest.raises(ValueError, match="that end of themselves"):
         monte_carlo(model, processor, rows, [replace(drawn[0], finished=False)], 5, 1, worth, 0)
 
 
@@ -196,18 +196,7 @@ def test_the_command(tmp_path: Path) -> None:
     path = tmp_path / f"panel-level1-{base.name}-texts.json"
     # as if sampled before: an untrained policy's texts never end
     write_panel(replace(PANEL, base=str(base)), path)
-    call = [
-        "credit",
-        "--output",
-        tmp_path,
-        "panel",
-        "--base",
-        base,
-        "--level",
-        "1",
-        "--flipped",
-        "0.1",
-    ]
+    call = f"credit --output {tmp_path} panel --base {base} --level 1 --flipped 0.1".split()
     done = experiments(*call)
     assert done.code == 0, done.err
     assert "posh:match" in done.out

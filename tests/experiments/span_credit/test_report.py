@@ -152,15 +152,7 @@ def test_the_command_prints_and_draws(tmp_path: Path) -> None:
     for arm, last in (("scalar", 0.5), ("spans", 0.6)):
         for seed in (0, 1):
             run_file(tmp_path, arm, seed, [0.1, 0.2, 0.3, last], [0, 5, 10, 15])
-    words = [
-        "--output",
-        tmp_path,
-        "table",
-        "--plot",
-        tmp_path / "c.svg",
-        "--json",
-        tmp_path / "c.json",
-    ]
+    words = f"--output {tmp_path} table --plot {tmp_path}/c.svg --json {tmp_path}/c.json".split()
     done = experiments("credit", *words)
     assert done.code == 0
     assert "+0.033" in done.out

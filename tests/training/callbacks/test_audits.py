@@ -63,7 +63,7 @@ def test_a_policy_that_farms_the_student_ends_the_run(
         health, lines, ended = health_of(judge, steps, tmp_path, stop_on=["audit"])
     assert ended is not None
     assert 6 < ended <= 9
-    assert "the policy may have found the student's weakness" in health.stopped
+    assert "the student's weakness" in health.stopped
     assert lines[-1]["health/audit_high"] < lines[2]["health/audit_low"]
     assert lines[0]["health/audit_low"] < lines[0]["health/audit_high"]
 

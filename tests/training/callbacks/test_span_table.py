@@ -358,10 +358,8 @@ def test_a_full_disk_does_not_end_the_training(
             callback_at(1, table, recorder, tmp_path)
             callback_at(2, table, recorder, tmp_path)
         callback_at(3, table, recorder, tmp_path)
-    assert [record.getMessage() for record in caplog.records] == [
-        "the table of step 1 could not be written, and the training goes on: "
-        "OSError: [Errno 28] No space left on device"
-    ]
+    (record,) = caplog.records
+    assert re.match("the table of step 1 .*Errno 28", record.getMessage())
     assert [path.name for path in (tmp_path / "spans").iterdir()] == ["step-000003.html"]
 
 
@@ -375,11 +373,11 @@ def test_a_page_that_cannot_be_drawn_does_not_end_the_training(
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         callback_at(1, SpanTableCallback([recorder], every=1), recorder, tmp_path)
     (record,) = caplog.records
-    assert "got a span from 0 to 500, text has" in record.getMessage()
+    assert "span from 0 to 500" in record.getMessage()
 
 
 def test_a_table_every_no_steps_is_refused() -> None:
-    with pytest.raises(ValueError, match="every must be 1 step or more, got 0"):
+    with pytest.raises(ValueError, match=r"^every must be 1 .* got 0"):
         SpanTableCallback([Recorder(Scored(lambda sample: 0.5))], every=0)
 
 

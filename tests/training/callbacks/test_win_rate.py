@@ -4,6 +4,7 @@ refused.
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -84,7 +85,7 @@ def test_an_anchor_of_other_rows_is_refused(tmp_path: Path) -> None:
         WinRateCallback(trainer, Scored(length), rows, anchor=kept)
         with pytest.raises(
             ValueError,
-            match="answers another row than the data's '1': they differ in their row_finger",
+            match=r"the data's '1': .* row_fingerprint",
         ):
             WinRateCallback(trainer, Scored(length), rows[::-1], anchor=kept)
 
@@ -100,7 +101,7 @@ def test_a_full_disk_ends_no_training(
     trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=2, max_tokens=4))
     trainer.train()
     assert [step for step, _ in curve(trainer)] == [0, 1]
-    assert "the answers of step 1 are not kept: [Errno 28] No space left on device" in caplog.text
+    assert "answers of step 1 are not kept: [Errno 28]" in caplog.text
 
 
 @pytest.mark.parametrize("kind", ["sft", "grpo"])
@@ -115,11 +116,8 @@ def test_both_trainers_log_a_curve_and_keep_the_answers(
     )
     trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=2, max_tokens=12))
     trainer.train()
-    told = (
-        "win rate by scored: 3 times, first before the first step, 6 prompts are answered with "
-        "at most 12 tokens"
-    )
-    assert told in capsys.readouterr().err
+    told = "win rate by scored: 3 times, .* 6 prompts .* 12 tokens"
+    assert re.search(told, capsys.readouterr().err)
     assert [step for step, _ in curve(trainer)] == [0, 2, 3]
     lines = [line for line in trainer.state.log_history if WIN_RATE_KEY in line]
     assert all(line.keys() >= KEYS for line in lines)
@@ -192,7 +190,8 @@ def test_a_pairwise_reward_against_a_file(tmp_path: Path) -> None:
     trainer.add_callback(callback)
     trainer.train()
     assert curve(trainer) == [(0, 0.0), (1, 0.0)]  # it never stops before a step
-    assert callback.stopped.startswith("the anchor wins: the policy's share is 0.00, 0.")
+    assert callback.stopped.startswith("the anchor wins: ")
+    assert " is 0.00, 0." in callback.stopped
     assert trainer.state.global_step == 1
     # both orders, and the anchor is asked nothing alone
     assert [len(asked) for asked in judge.asked] == [16, 16]
@@ -220,12 +219,7 @@ def test_a_failed_judge_is_left_out_and_never_a_loss(
         4.0,
         4.0,
     ]
-    assert (
-        sum(
-            "leaves out prompts without a score" in record.getMessage() for record in caplog.records
-        )
-        == 1
-    )
+    assert sum("prompts without a score" in record.getMessage() for record in caplog.records) == 1
 
 
 def test_a_resumed_run_compares_with_the_same_anchor(tmp_path: Path) -> None:
@@ -242,7 +236,7 @@ def test_a_resumed_run_compares_with_the_same_anchor(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reward", "rows", "more", "message"),
     [
-        (Scored(length), ROWS, {"every": 0}, r"needs every >= 1 and 2 rows or more, got 0 and 6"),
+        (Scored(length), ROWS, {"every": 0}, r"every >= 1 .*got 0 and 6"),
         (Scored(length), ROWS[:1], {}, r"got 50 and 1"),
         (Scored(length), ROWS, {"prompts": 1}, r"got 50 and 1"),
         (PairwiseReward(MatchJudge()), ROWS, {}, r'give PairwiseReward anchor="anchor"'),
@@ -250,19 +244,19 @@ def test_a_resumed_run_compares_with_the_same_anchor(tmp_path: Path) -> None:
             PoshReward(MatchJudge()),
             [{"prompt": ROWS[0]["prompt"]}] * 2,
             {},
-            r"posh needs the dataset column 'reference'",
+            r"the dataset column 'reference'",
         ),
         (
             Scored(length),
             [{"prompt": "Describe."}] * 2,
             {},
-            r"row 1 needs a prompt of messages and at most one",
+            r"row 1 needs a prompt",
         ),
         (
             Scored(length),
             [{**ROWS[0], "images": [1, 2]}] * 2,
             {},
-            r"row 1 needs a prompt of messages and at most one",
+            r"row 1 needs a prompt",
         ),
     ],
 )
@@ -353,5 +347,5 @@ def test_a_damaged_curve_is_named(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(
         '{"step": 1, "eval_win_rate": "high", "eval_win_rate_low": 0}\n'
     )
-    with pytest.raises(ValueError, match="eval_win_rate 'high', which is no finite number from 0"):
+    with pytest.raises(ValueError, match=r"eval_win_rate 'high', .* finite number"):
         training_of(str(tmp_path))

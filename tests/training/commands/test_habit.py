@@ -90,7 +90,7 @@ def test_a_second_value_is_refused() -> None:
         "score", "posh", "--judge", "match", "--judge", "vllm:x", "--input", "a", "--output", "b"
     )
     assert done.code == 2
-    assert "--judge is given twice, match and vllm:x: give one." in done.err
+    assert "twice, match and vllm:x" in done.err
 
 
 ROW = {
@@ -178,7 +178,7 @@ def test_a_recipe_s_flags_are_short_for_its_keys(tmp_path: Path) -> None:
     nothing = argparse.Namespace(options=[], output=None, overwrite=False)
     assert overrides_of(nothing) == []
     told = spanreward("train", "recipes/quickstart/scenes-sft.yaml", "--stop-on", "failed")
-    assert "--stop-on watches rewards, and an sft run asks none: leave it out." in told.err
+    assert "--stop-on watches rewards" in told.err
 
 
 def test_a_key_with_two_values_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +197,7 @@ def test_a_key_with_two_values_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     twice = argparse.Namespace(options=["seed=1", "output=a", "seed=2"], output=None, limit=None)
     # as in scripts that pass their own words on
     assert load_recipe(recipe, overrides_of(twice)).seed == 2
-    with pytest.raises(ValueError, match=r"data.count: Input should be greater than 0, got 0"):
+    with pytest.raises(ValueError, match=r"data.count: .* greater than 0, got 0"):
         load_recipe(recipe, overrides_of(argparse.Namespace(options=[], limit=0)))
 
 

@@ -4,6 +4,7 @@ exist.
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +70,8 @@ def test_the_old_ways_are_accepted_and_told_what_to_write(
         ["memory=2e9"],
     )
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith(
-        "write --set mode=published 'a=[1, b]' judge.memory=2e9: options written otherwise are "
-        "refused from 0.2 on."
-    )
+    assert "write --set mode=published 'a=[1, b]' judge.memory=2e9: " in line
+    assert line.endswith("from 0.2 on.")
 
 
 def test_a_judge_alone_takes_no_options_of_a_metric(parser: Any) -> None:
@@ -94,9 +93,8 @@ def test_labels_passes_them_on(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
     done = spanreward("labels", "spans", tmp_path / "rows.jsonl", "--set", "judge.corref=none")
     assert (done.code, done.out) == (1, "")
-    assert (
-        done.err
-        == "spanreward labels: unknown option of the judge match: 'corref': did you mean 'coref'?\n"
+    assert re.fullmatch(
+        "spanreward labels: .* match: 'corref': did you mean 'coref'\\?\n", done.err
     )
 
 

@@ -64,12 +64,9 @@ def test_a_labelled_sample_that_cannot_be_used(tmp_path: Path) -> None:
     sample = tmp_path / "labels.jsonl"
     row = {"id": 1, "completion": "A star.", "reference": "A star.", "mistakes": ["circle"]}
     sample.write_text(json.dumps(row))
-    assert (
-        "must hold spans of its text of 7 characters, or whole words of it, got 'circle'"
-        in refused(sample)
-    )
+    assert "got 'circle'" in refused(sample)
     sample.write_text(json.dumps({**row, "mistakes": [], "reference": "!!"}))
-    assert "none of 1 completions has a verdict; the first: no reference" in refused(sample)
+    assert "none of 1 completions" in refused(sample)
     del row["mistakes"]
     sample.write_text(json.dumps(row))
     assert "has no column 'mistakes'" in refused(sample)

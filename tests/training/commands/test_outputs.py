@@ -155,10 +155,7 @@ def test_an_input_is_never_an_output(command: str, folder: Path) -> None:
         for path in ("rows.jsonl", "linked.jsonl", str(folder / "rows.jsonl")):
             if f" {output}" in case.words:
                 done = run(case.words.replace(f" {output}", f" {path}"), "--overwrite")
-                assert (
-                    f"{path} is an input of this command, which would be lost: choose another "
-                    "output." in told(done)
-                )
+                assert f"{path} is an input of" in told(done)
                 assert contents(folder) == before
     if command == "compare":
         assert (

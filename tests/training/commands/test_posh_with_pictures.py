@@ -80,7 +80,7 @@ def test_rows_without_pictures_are_refused(tmp_path: Path) -> None:
     words = ("score", "posh", "--judge", SEER, "--input", rows, "--output", output)
     done = spanreward(*words, "--set", "evidence=both")
     assert done.code == 1
-    assert "posh needs the key 'image' or 'images' in the rows of " in done.err
+    assert "posh needs the key 'image'" in done.err
     assert not output.exists()
     assert spanreward(*words).code == 0  # references alone are enough for the default
 
@@ -129,7 +129,7 @@ def test_train(tmp_path: Path) -> None:
     plan = spanreward("train", path, "--dry-run")
     assert plan.code == 0, plan.err
     words = " ".join(plan.out.replace("│", " ").split())
-    assert "of the picture, which is asked only for what no reference plainly has" in words
+    assert "no reference plainly has" in words
     done = spanreward("train", path)
     assert done.code == 0, done.err
     lines = [json.loads(line) for line in (tmp_path / "out/metrics.jsonl").read_text().splitlines()]
@@ -141,5 +141,5 @@ def test_train_without_pictures_is_refused(tmp_path: Path) -> None:
     path = recipe(tmp_path, write(tmp_path, without, without))
     done = spanreward("train", path)
     assert done.code == 1
-    assert "posh needs the dataset column 'image' or 'images'" in done.err
+    assert "dataset column 'image' or 'images'" in done.err
     assert not (tmp_path / "out").exists()

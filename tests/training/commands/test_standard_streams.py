@@ -62,7 +62,7 @@ def test_warnings_of_the_library_are_said_and_no_traceback(tmp_path: Path) -> No
     german = "Auf der alten Brücke stehen drei Männer mit ihren Hunden und sprechen miteinander."
     row = json.dumps({"completion": german, "reference": german}) + "\n"
     done = spanreward(*SCORE, "-o", tmp_path / "v.jsonl", given=row)
-    assert "reads English, but a text does not look like it" in done.stderr
+    assert "reads English" in done.stderr
 
 
 @pytest.mark.parametrize(

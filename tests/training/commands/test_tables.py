@@ -36,18 +36,7 @@ def answered(*words: Any) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_three_commands_read_every_kind(tmp_path: Path, kind: str) -> None:
     source, found = table(tmp_path, kind, ROWS), tmp_path / "found.json"
-    words = (
-        "--judge",
-        "match",
-        "--input",
-        source,
-        "--output",
-        tmp_path / "v.jsonl",
-        "--limit",
-        4,
-        "--json",
-        found,
-    )
+    words = f"--judge match --input {source} --output {tmp_path}/v.jsonl --limit 4 --json {found}".split()
     summary = answered("score", "posh", *SAID, *WANTED, *words)
     assert (summary["rows"], summary["statuses"]) == (4, {"ok": 4})
     assert [json.loads(line)["id"] for line in (tmp_path / "v.jsonl").open()] == [
@@ -86,6 +75,6 @@ def test_columns_that_are_not_there_are_named(tmp_path: Path) -> None:
     assert done.code == 1
     assert "row 1 has no 'wants', only ['id', 'said', 'wanted', 'wrong']" in done.err
     done = spanreward("score", "posh", "--columns", "reference", "--input", source, *output)
-    assert "--columns is written OURS=THEIRS, such as reference=caption, got reference." in done.err
+    assert "--columns is written OURS=THEIRS" in done.err
     done = spanreward("labels", "spans", source, "--columns", "refrence=wanted")
-    assert "unknown column 'refrence': did you mean 'reference'?" in done.err
+    assert "did you mean 'reference'?" in done.err

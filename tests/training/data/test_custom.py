@@ -1,15 +1,13 @@
 """Rows of a function of one's own: what it may give, and one sentence for what cannot be used."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
-from spanreward.training.data.custom import custom_records
 from spanreward.training.data.load import load_data
-from spanreward.training.recipe import FilePart, JsonlPart, MixedPart, RecipeError
+from spanreward.training.recipe import FilePart, JsonlPart, MixedPart
 
 ROWS = """
 from PIL import Image
@@ -87,16 +85,6 @@ def test_keys_of_other_names() -> None:
     assert learned == ["One.", "Two."]
 
 
-def test_an_option_that_the_function_refuses_is_one_sentence(folder: Path) -> None:
-    (folder / "picky.py").write_text(
-        "def rows(split):\n    raise ValueError(f'no split {split}')\n    yield {}\n"
-    )
-    with pytest.raises(
-        RecipeError, match=r"the data of picky.py:rows cannot be asked for with .*: no split dev"
-    ):
-        list(custom_records(FilePart(source="picky.py:rows", options={"split": "dev"})))
-
-
 def test_no_more_rows_are_asked_for_than_are_wanted() -> None:
     assert len(load_data(own("endless", count=3))) == 3
 
@@ -107,44 +95,6 @@ def test_a_part_of_a_mix(folder: Path) -> None:
     dataset = load_data(MixedPart(source="mixed", parts=parts))
     assert dataset["id"][:] == ["0/1", "0/3", "1/1"]
     assert dataset["place"][:] == ["north", None, None]
-
-
-@pytest.mark.parametrize(
-    ("part", "message"),
-    [
-        (FilePart(source="none.py:rows"), "there is no file none.py in "),
-        (own("row"), "my_data.py has no function row: did you mean 'rows'?"),
-        (own("names"), "my_data.py has no function names: write it there."),
-        (
-            own(options={"sise": 5}),
-            "cannot be asked for with {'sise': 5}: got an unexpected keyword argument 'sise'",
-        ),
-        (
-            own(options={"more": [3]}),
-            "my_data.py:rows row 4 must be a mapping from keys to values, got 3.",
-        ),
-        (
-            own(options={"more": [{"reference": "A."}]}),
-            "my_data.py:rows row 4 has no 'image', only ['reference']",
-        ),
-        (
-            own(options={"more": [{"image": 3}]}),
-            "row 4: a picture is a PIL image or the path of a file, got int.",
-        ),
-        (
-            own(options={"more": [{"image": "none.png"}]}),
-            "my_data.py:rows row 4: there is no picture none.png",
-        ),
-        (
-            own(options={"more": [{"image": "blue.png", "reference": 3}]}),
-            "'reference' must hold a text",
-        ),
-    ],
-)
-def test_what_cannot_be_used(part: FilePart, message: str) -> None:
-    with pytest.raises(RecipeError, match=re.escape(message)) as error:
-        load_data(part)
-    assert "\n" not in str(error.value)
 
 
 def test_what_pandas_writes_for_a_missing_value_is_missing(

@@ -3,6 +3,7 @@ is refused.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -139,9 +140,6 @@ def test_a_picture_alone_is_enough(folder: Path) -> None:
         jsonl(folder, {"image": "red.png"}, {"image": "blue.png", "question": "What is it?"})
     )
     assert sorted(dataset.column_names) == ["id", "image", "prompt", "question"]
-    assert "holds no row with a reference or answers" in refused(
-        jsonl(folder, {"image": "red.png"}), completions=True
-    )
 
 
 @pytest.mark.parametrize("empty", [None, [], [" "], ""])
@@ -155,7 +153,7 @@ def test_a_question_that_nobody_answered_is_left_out(
         {**ASKED, "answers": empty, "context": "A red wall."},
     )
     assert load_data(data)["id"][:] == ["2", "3"]
-    assert "left out 1 rows without reference, answers and context, kept 2" in caplog.text
+    assert re.search("left out 1 rows .* kept 2", caplog.text)
 
 
 def test_sft_learns_every_reference_and_the_most_frequent_answer(folder: Path) -> None:
@@ -182,49 +180,10 @@ def test_answers_are_counted_after_normalisation() -> None:
     assert most_frequent(["?", "?", "!"]) == "?"
 
 
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        ({"question": 3}, "'question' must hold a text, got 3"),
-        ({"question": ["a", "b"]}, "'question' must hold a text, got ['a', 'b']"),
-        (
-            {"answers": 2},
-            "'answers' must hold a text, a list of texts or of {\"answer\": text}, got 2",
-        ),
-        ({"answers": ["2", 2]}, "got ['2', 2]"),
-        ({"answers": [{"text": "no"}]}, "got [{'text': 'no'}]"),
-        ({"context": ["A wall."]}, "'context' must hold a text, got ['A wall.']"),
-        ({"task": 1}, "'task' must hold a text, got 1"),
-        ({"bbox": [1, 2, 3]}, "'bbox' must hold four numbers"),
-        ({"bbox": [30, 2, 20, 4]}, "x0 < x1, y0 < y1 as [x0, y0, x1, y1], got [30, 2, 20, 4]"),
-        ({"bbox": [0, 0, True, 4]}, "got [0, 0, True, 4]"),
-        ({"bbox": [0, 0, float("nan"), 4]}, "got [0, 0, nan, 4]"),
-        ({"bbox": [0, 0, 4, 10**400]}, "got [0, 0, 4, 1000"),
-        ({"bbox": "0 0 4 4"}, "got '0 0 4 4'"),
-    ],
-)
-def test_values_of_another_kind_are_named_with_their_line(
-    folder: Path, record: Any, message: str
-) -> None:
-    said = refused(jsonl(folder, VQA, {"image": "red.png", **record}))
-    assert said.startswith(f"{folder}/rows.jsonl line 2: ")
-    assert message in said
-
-
-def test_half_a_character_is_named_with_its_line(folder: Path) -> None:
-    said = refused(jsonl(folder, VQA, {**ASKED, "question": "What \ud800?"}))
-    assert f"{folder}/rows.jsonl line 2 is not JSON" in said
-    assert "surrogates not allowed" in said
-
-
-def test_bytes_that_are_no_text_are_named_with_their_line(folder: Path) -> None:
+def test_a_file_may_begin_with_a_byte_order_mark(folder: Path) -> None:
     path = folder / "rows.jsonl"
-    good = json.dumps(CAPTION).encode()
-    path.write_bytes(b"\xef\xbb\xbf" + good + b"\n" + good + b"\n")  # some editors begin files so
+    path.write_bytes(b"\xef\xbb\xbf" + 2 * (json.dumps(CAPTION).encode() + b"\n"))
     assert len(load_data(JsonlPart(source="jsonl", path=str(path)))) == 2
-    path.write_bytes(good + b'\n{"image": "red.png", "reference": "caf\xe9"}\n')
-    said = refused(JsonlPart(source="jsonl", path=str(path)))
-    assert f"{path} line 2 is not UTF-8 (byte 38): save the file as UTF-8." in said
 
 
 def test_a_placeholder_of_the_picture_is_not_asked_twice(folder: Path) -> None:
@@ -243,17 +202,6 @@ def test_a_placeholder_of_the_picture_is_not_asked_twice(folder: Path) -> None:
     for data in (jsonl(folder, within), jsonl(folder, within, prompt="<image>{question} Say it.")):
         assert asked(data)[0].startswith("What does the picture show?")
         assert load_data(data)["question"][0] == "What does the picture show?"
-    said = refused(jsonl(folder, {**ASKED, "question": "Is <image 1> like <image 2>?"}))
-    assert "line 1: the question has placeholders of 2 pictures, such as '<image 2>'" in said
-    assert "and the row has 1 picture: give a picture for each" in said
-    said = refused(jsonl(folder, {"prompt": "<image>\nWhat is it?", "reference": "A wall."}))
-    assert "rows.jsonl line 1 has the placeholder of a picture and no picture, '<image>" in said
-    said = refused(
-        jsonl(
-            folder, {"images": ["red.png", "blue.png"], "prompt": "Which?", "reference": "A wall."}
-        )
-    )
-    assert "rows.jsonl line 1 must hold one picture, got 2." in said
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv.gz", "pretty.json", "parquet"])
@@ -280,7 +228,8 @@ def test_a_recipe_reads_pictures_in_parquet(folder: Path) -> None:
         folder / "no.parquet"
     )
     said = refused(JsonlPart(source="jsonl", path=str(folder / "no.parquet")))
-    assert "no.parquet row 1: the picture of this row cannot be read as a picture" in said
+    assert "no.parquet row 1: the picture" in said
+    assert "cannot be read" in said
 
 
 def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:
@@ -345,19 +294,6 @@ def test_a_reward_whose_column_is_missing_is_named_before_any_step(
     folder: Path, metric: str, record: Any, missing: Any
 ) -> None:
     told = recipe(folder, metric, jsonl(folder, record, record))
-    with pytest.raises(RecipeError) as error:
+    said = rf"^{metric} needs .* {missing}, .*data\.columns" if missing else "no row with something"
+    with pytest.raises(RecipeError, match=said):
         build_trainer(told, build_rewards(told.rewards))
-    if missing is None:
-        assert "holds no row with something to judge by" in str(error.value)
-    else:
-        assert f"{metric} needs the dataset column {missing}, and train_dataset has [" in str(
-            error.value
-        )
-        assert "data.columns" in str(error.value)
-
-
-def test_a_column_that_is_not_one(folder: Path) -> None:
-    fields = {"source": "jsonl", "path": "x", "columns": {"anwers": "a"}}
-    told = recipe(folder, "lave", jsonl(folder, ASKED)).model_dump() | {"data": fields}
-    with pytest.raises(RecipeError, match=r"recipe key data.*anwers"):
-        check_recipe(told)

@@ -3,6 +3,7 @@
 import csv
 import json
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +30,26 @@ def words(path: Path) -> list[list[str]]:
         (
             SHIPS,
             [7, 12],
-            "[7, 12], begins inside the word 'green': in UTF-16 units it would be the characters "
-            "[5, 10] = 'green'; give characters, len(text.encode('utf-16-le')[:2 * n]",
+            r"\[7, 12\], .* word 'green': in UTF-16 units .* \[5, 10\] = 'green'; give .*utf-16-le",
         ),
-        (SHIPS, [25, 28], "[23, 26] = 'red'"),
-        ("🚢🚢🚢 A boat", [9, 13], "ends past its text of 10 characters: in UTF-16 units"),
-        ("Café: a red dog.", [9, 12], "in UTF-8 bytes it would be the characters [8, 11] = 'red'"),
-        ("一只 brown dog", [7, 12], "in UTF-8 bytes it would be the characters [3, 8] = 'brown'"),
+        (SHIPS, [25, 28], r"\[23, 26\] = 'red'"),
+        ("🚢🚢🚢 A boat", [9, 13], "text of 10 characters: in UTF-16 units"),
+        ("Café: a red dog.", [9, 12], r"in UTF-8 bytes .* \[8, 11\] = 'red'"),
+        ("一只 brown dog", [7, 12], r"in UTF-8 bytes .* \[3, 8\] = 'brown'"),
     ],
 )
 def test_another_unit_is_refused_with_the_characters_that_fit(
     tmp_path: Path, text: str, mark: list[int], fault: str
 ) -> None:
-    with pytest.raises(ValueError, match="line 1: a mark of 'mistakes'") as error:
+    with pytest.raises(ValueError, match=f"line 1: .*'mistakes'.*{fault}") as error:
         read_marked(a_file(tmp_path, row(text, [mark])))
-    assert fault in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_a_file_that_counts_otherwise_says_so_once(tmp_path: Path) -> None:
     plain = row("A green heron.", [[2, 7]])
     path = a_file(tmp_path, plain, row(SHIPS, [[7, 12], [25, 28]]), plain)
-    with pytest.raises(ValueError, match=r"line 2: .* = 'green', as would all 4 marks; give"):
+    with pytest.raises(ValueError, match=r"line 2: .* = 'green', .* all 4 marks; give"):
         read_marked(path)
 
 
@@ -79,7 +78,7 @@ def test_parts_of_words_are_taken_and_said_once(
     with caplog.at_level(logging.WARNING):
         assert words(path) == [["A"], ["happy", "man"], ["happy", "man"]]
     (warning,) = caplog.messages
-    assert "line 2: 2 of 5 marks begin or end within a word, such as 'happy'" in warning
+    assert re.search("line 2: 2 of 5 marks .* within a word, .* 'happy'", warning)
 
 
 FORMS = (
@@ -105,13 +104,13 @@ def test_the_forms_of_tools_in_json_and_in_a_cell(tmp_path: Path, form: Any) -> 
 
 def test_the_words_that_a_tool_says_decide() -> None:
     said = {"start": 7, "end": 12, "text": "green"}
-    with pytest.raises(ValueError, match=r"in UTF-16 units it would be .* \[5, 10\] = 'green'"):
+    with pytest.raises(ValueError, match=r"in UTF-16 units .* \[5, 10\] = 'green'"):
         mark_places([said], "mistakes", SHIPS)
-    with pytest.raises(ValueError, match=r"says 'green', and its characters .* are 'heron'$"):
+    with pytest.raises(ValueError, match=r"says 'green', .* are 'heron'$"):
         mark_places([{"start": 8, "end": 13, "text": "green"}], "mistakes", "A green heron.")
     assert mark_places([{"start": 4, "end": 7, "text": "een"}], "mistakes", "A green heron.") == (
         (4, 7),
     )
     for wrong in ({"start": 2}, {"start": 2, "end": "7"}, {"value": {"choices": ["bad"]}}):
-        with pytest.raises(ValueError, match="the column 'mistakes' must hold spans of its text"):
+        with pytest.raises(ValueError, match="'mistakes' must hold spans"):
             mark_places([wrong], "mistakes", "A green heron.")

@@ -72,11 +72,11 @@ def test_criteria_of_rows_and_a_page(folder: Path) -> None:
         ["Says <b>blue</b>."],
         ["Says red."],
     ]
-    assert made[0]["refused"] == {
-        "says red": "it is there already",
-        "Says <b>blue</b>.": "no reference meets it",
-        "Says a.": "every text that was tried meets it",
-    }
+    assert list(made[0]["refused"]) == ["says red", "Says <b>blue</b>.", "Says a."]
+    for reason, words in zip(
+        made[0]["refused"].values(), ("there already", "no reference", "every text"), strict=True
+    ):
+        assert words in reason
     assert made[0]["mine"] == [1]
     numbers = json.loads((folder / "n.json").read_text())
     assert numbers == {"rows": 4, "criteria": 3, "refused": 9, "rows without criteria": 1}
@@ -190,7 +190,7 @@ def test_somebody_elses_page_is_left_alone(folder: Path) -> None:
     write(folder, RED)
     (folder / "page.html").write_text("mine")
     done = run(*NAMED)
-    assert (done.code, "page.html exists, and is no page of this command" in done.err) == (1, True)
+    assert (done.code, "page.html exists" in done.err) == (1, True)
     assert (folder / "page.html").read_text() == "mine"
     assert not (folder / "out.jsonl").exists()
     assert run(*NAMED, "--overwrite").code == 0

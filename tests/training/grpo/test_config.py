@@ -200,44 +200,6 @@ def test_a_batch_of_truncated_completions_moves_nothing(
         assert torch.equal(actual, expected)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            {"loss_type": "vespo", "span_coef": 0.1},
-            "loss_type='vespo' moves all tokens of a completion alike",
-        ),
-        (
-            {"off_policy_mask_threshold": 0.5, "span_coef": 0.1},
-            "off_policy_mask_threshold moves all tokens",
-        ),
-        (
-            {"importance_sampling_level": "sequence", "span_coef": 0.1},
-            "level='sequence' moves all tokens",
-        ),
-        (
-            {"top_entropy_quantile": 0.5, "span_coef": 0.1},
-            "top_entropy_quantile=0.5 leaves tokens out after the spans' credit was centred",
-        ),
-        ({"max_resamples": 0}, "max_resamples: Input should be greater than or equal to 1, got 0"),
-        (
-            {"soft_overlong_cache": 0},
-            "soft_overlong_cache: Input should be greater than or equal to 1, got 0",
-        ),
-        ({"soft_overlong_cache": 600}, "got 600 and 512"),
-        (
-            {"num_generations": 3, "per_device_train_batch_size": 8},
-            r"8\) must be divisible by num_generations \(3",
-        ),
-    ],
-)
-def test_settings_that_exclude_each_other_are_refused(
-    tmp_path: Path, settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **settings)
-
-
 def test_sequence_ratios_without_spans_are_trls_own_matter(tmp_path: Path) -> None:
     SpanGRPOConfig(
         output_dir=str(tmp_path), use_cpu=True, bf16=False, importance_sampling_level="sequence"
@@ -257,22 +219,10 @@ def a_tool(word: str) -> str:
 @pytest.mark.parametrize(
     ("parts", "settings", "message"),
     [
-        ({"tools": [a_tool]}, {"dynamic_sampling": True}, "in one turn, and tools makes several"),
-        (
-            {"environment_factory": object},
-            {"dynamic_sampling": True},
-            "and environment_factory makes several",
-        ),
-        (
-            {"rollout_func": a_tool},
-            {"span_coef": 0.5},
-            "span_coef=0.5 needs tokens that the trainer sampled",
-        ),
-        (
-            {"rollout_func": a_tool},
-            {"dynamic_sampling": True},
-            "in one turn, and rollout_func makes several: leave",
-        ),
+        ({"tools": [a_tool]}, {"dynamic_sampling": True}, "and tools makes several"),
+        ({"environment_factory": object}, {"dynamic_sampling": True}, "environment_factory makes"),
+        ({"rollout_func": a_tool}, {"span_coef": 0.5}, "span_coef=0.5 needs tokens"),
+        ({"rollout_func": a_tool}, {"dynamic_sampling": True}, "and rollout_func makes several"),
     ],
 )
 def test_completions_of_several_turns_are_refused(
@@ -288,25 +238,15 @@ def length(completions: list[Any], **columns: Any) -> list[float]:
 
 def test_data_of_which_no_batch_can_be_made_is_refused(tmp_path: Path) -> None:
     empty: Dataset = scenes().select([])
-    with pytest.raises(
-        ValueError, match="the training dataset has 0 rows, and one batch takes 2 prompts"
+    streamed: Any = scenes().with_format(None).to_iterable_dataset()
+    for data, reward, settings, told in (
+        (empty, Scored(judge), {}, "has 0 rows, .* 2 prompts"),
+        (scenes(1), Scored(judge), {}, "has 1 rows, .* 2 prompts .*8 / num_generations 4"),
+        (streamed, Scored(judge), {"dynamic_sampling": True}, "dynamic_sampling .* streamed"),
+        (scenes(), length, {"dynamic_sampling": True}, "dynamic_sampling .* of a Reward"),
     ):
-        make_trainer(tmp_path, empty, [Scored(judge)])
-    with pytest.raises(
-        ValueError, match=r"has 1 rows, and one batch takes 2 prompts .*8 / num_generations 4"
-    ):
-        make_trainer(tmp_path, scenes(1), [Scored(judge)])
-    with pytest.raises(
-        ValueError, match="dynamic_sampling draws rows by number, which a streamed dataset lacks"
-    ):
-        make_trainer(
-            tmp_path,
-            scenes().with_format(None).to_iterable_dataset(),
-            [Scored(judge)],
-            dynamic_sampling=True,
-        )
-    with pytest.raises(ValueError, match="dynamic_sampling looks at the scores of a Reward"):
-        make_trainer(tmp_path, scenes(), [length], dynamic_sampling=True)
+        with pytest.raises(ValueError, match=told):
+            make_trainer(tmp_path, data, [reward], **settings)
 
 
 def test_of_several_messages_the_assistants_last_is_judged() -> None:
@@ -315,7 +255,7 @@ def test_of_several_messages_the_assistants_last_is_judged() -> None:
     for messages in (turns, turns[:1], [*turns, {"role": "assistant", "content": "c"}]):
         assert reward(["?"], [messages]) == [0.5]
     assert [sample.completion for sample in reward.seen] == ["a", "a", "c"]
-    with pytest.raises(ValueError, match="messages with one of the assistant's"):
+    with pytest.raises(ValueError, match="one of the assistant's"):
         reward(["?"], [turns[1:] * 2])
 
 

@@ -509,7 +509,5 @@ def test_the_credit_of_a_verdict_for_any_trainer() -> None:
     assert [
         own for own, (start, end) in zip(credit, offsets, strict=True) if start >= 5 or start == end
     ] == [0.0] * (sum(start >= 5 or start == end for start, end in offsets))
-    with pytest.raises(
-        ValueError, match=r"spans end at character 10, and the \d+ ids decode to 5 characters"
-    ):
+    with pytest.raises(ValueError, match=r"character 10, .* 5 characters"):
         spanreward.token_credit(verdict, ids_of("A red"), tiny_tokenizer())

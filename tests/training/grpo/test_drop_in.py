@@ -69,8 +69,8 @@ def test_trls_own_config_has_no_spans_and_that_is_told(
             model, PoshReward(MatchJudge()), GRPOConfig(str(tmp_path), **COMMON), **parts
         )
     (message,) = caplog.messages
-    assert message.startswith("args is a GRPOConfig, which has no span_coef: spans are off")
-    assert "for spans pass SpanGRPOConfig(..., span_coef=0.5)" in message
+    assert message.startswith("args is a GRPOConfig, ")
+    assert "SpanGRPOConfig(..., span_coef=0.5)" in message
 
 
 def test_without_settings_the_folder_is_trls(
@@ -125,7 +125,7 @@ def test_a_missing_column_is_told_before_anything_is_sampled(tmp_path: Path, par
         parts = {"train_dataset": lacking}
     elif "new" in part:
         parts["eval_dataset"] = {"new": lacking}
-    with pytest.raises(ValueError, match=r"posh needs the dataset column 'reference'") as raised:
+    with pytest.raises(ValueError, match=r"the dataset column 'reference'") as raised:
         SpanGRPOTrainer(
             model,
             PoshReward(MatchJudge()),
@@ -139,7 +139,7 @@ def test_a_missing_column_is_told_before_anything_is_sampled(tmp_path: Path, par
 def test_weights_are_counted_without_what_the_user_did_not_pass(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError,
-        match="reward_weights has 2 numbers for 1 reward functions: give one each, and none ",
+        match=r"reward_weights has 2 numbers .* 1 reward functions",
     ):
         make_trainer(
             tmp_path, scenes(), [of_length], reward_weights=[1.0, 2.0], soft_overlong_cache=8
@@ -190,17 +190,12 @@ def test_spans_that_reach_no_completion_are_told_once(
         for _ in range(2):
             advantages_of(trainer, dataset, ["A red star."] * 8, monkeypatch, end=False)
     assert len(caplog.messages) == 1
-    assert (
-        "no completion of this step gets span credit: each was cut at 24 tokens, failed"
-        in caplog.messages[0]
-    )
+    assert re.match("no completion .*span credit: .* cut at 24 tokens", caplog.messages[0])
     assert trainer._metrics["train"]["spans/rows_without_credit"] == [0.0, 1.0, 1.0]
 
 
 def test_lave_needs_its_columns_too(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"lave needs the dataset column 'question', and train_dataset has"
-    ):
+    with pytest.raises(ValueError, match=r"lave needs .* 'question', and train_dataset has"):
         make_trainer(tmp_path, scenes(), [LaveReward(MatchJudge(), rationale=False)])
 
 

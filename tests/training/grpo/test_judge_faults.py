@@ -3,6 +3,7 @@ run that hangs.
 """
 
 import math
+import re
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -117,9 +118,8 @@ def test_a_judge_that_cannot_be_woken_fails_its_rows(
     assert (bad.tried, bad.slept, bad.rated) == (1, 0, [])
     assert good.woken == good.slept > 0
     for recorder in trainer.recorders[:2]:
-        assert {verdict.note for verdict in recorder.verdicts} == {
-            "the judge could not be woken: OSError: no memory left"
-        }
+        (note,) = {verdict.note for verdict in recorder.verdicts}
+        assert note.endswith("woken: OSError: no memory left")
     assert not any(verdict.status.failed for verdict in trainer.recorders[2].verdicts)
     bad.breaks = lambda place: None
     advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)  # the next step asks it again
@@ -252,10 +252,8 @@ def test_a_dead_server_stops_the_run_in_one_sentence(
     monkeypatch.setattr(trainer, "_generate_single_turn", lambda *args, **kwargs: (answers, None))
     with pytest.raises(JudgeFailure) as error:
         trainer.train()
-    assert str(error.value).startswith(
-        "100% of this step's completions could not be judged (max_failed_fraction is 50%); the "
-        f"first reason, on rank 0: no answer from http://127.0.0.1:{port} within 1 s"
-    )
+    told = rf"100% of .*\(max_failed_fraction is 50%\); .* rank 0: .*127.0.0.1:{port} within 1 s"
+    assert re.match(told, str(error.value))
     assert "\n" not in str(error.value)
     assert metrics_of(trainer)["judge/timeout"][0] > 0
 
@@ -280,6 +278,6 @@ def test_deadlines_that_the_other_ranks_do_not_wait_for(tmp_path: Path) -> None:
         check_deadlines([PoshReward(judge)], 1801)
         with pytest.raises(
             ValueError,
-            match=r"judge of posh may take 1800 s .*the other ranks wait 1800 s \(ddp_timeo",
+            match=r"judge of posh .* 1800 s .* wait 1800 s \(ddp_timeout",
         ):
             check_deadlines([PoshReward(FakeJudge(), name="first"), PoshReward(judge)], 1800)

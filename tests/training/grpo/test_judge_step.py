@@ -350,7 +350,7 @@ def test_exact_ids_and_the_likeliest_tokens_are_not_asked_of_one_server_together
 def test_a_missing_column_is_said_before_a_judge_is_asked() -> None:
     away = Elsewhere()
     recorders = [Recorder(Asking(away)), Recorder(PoshReward(Elsewhere()))]
-    with pytest.raises(ValueError, match="posh needs the dataset column 'reference'"):
+    with pytest.raises(ValueError, match="the dataset column 'reference'"):
         judge_step(recorders, PROMPTS, TEXTS, lambda *_: None, {})
     assert away.rated == []
 

@@ -80,7 +80,7 @@ def test_a_missing_column_is_the_same_error(tmp_path: Path, dataset: Dataset) ->
     streamed = IterableDataset.from_generator(lambda: iter(dataset.remove_columns("reference")))
     assert streamed.column_names is None
     trainer = make_trainer(tmp_path, streamed, [PoshReward(Elsewhere())])
-    with pytest.raises(ValueError, match=r"posh needs the dataset column 'reference'.*rename"):
+    with pytest.raises(ValueError, match=r"the dataset column 'reference'.*rename"):
         trainer.train()
 
 

@@ -58,7 +58,7 @@ def frozen(trainer: Any) -> None:
             IDLE,
             "cut at max_completion_l",
         ),
-        ({}, lambda _: 0.5, 16, "all of a group have the same reward"),
+        ({}, lambda _: 0.5, 16, "have the same reward"),
         ({"learning_rate": 0.0}, by_length, IDLE, "the learning rate is 0"),
     ],
     ids=["cut", "equal", "rate"],
@@ -84,8 +84,8 @@ def test_weight_decay_is_no_lesson(tmp_path: Path) -> None:
     trainer.train()
     assert not torch.equal(weights(trainer), before)
     assert trainer.state.global_step == 16
-    assert "16 steps moved weights without a reward" in trainer.learning_monitor.stopped
-    assert "all of a group have the same reward" in trainer.learning_monitor.stopped
+    assert "16 steps moved weights" in trainer.learning_monitor.stopped
+    assert "have the same reward" in trainer.learning_monitor.stopped
 
 
 def test_momentum_is_no_lesson(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_momentum_is_no_lesson(tmp_path: Path) -> None:
     assert trainer.state.global_step == 17
     moved = [line["learning/moved"] for line in trainer.state.log_history if "loss" in line]
     assert moved[5] > 0.1
-    assert "16 steps moved weights without a reward" in trainer.learning_monitor.stopped
+    assert "16 steps moved weights" in trainer.learning_monitor.stopped
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_idle_batches_are_counted_and_not_their_updates(
     trainer = make_trainer(tmp_path, scenes(64), [Scored(lambda _: 0.5)], **settings)
     trainer.train()
     assert trainer.state.global_step == steps
-    assert f"{steps} steps moved weights without a reward" in trainer.learning_monitor.stopped
+    assert f"{steps} steps moved weights" in trainer.learning_monitor.stopped
 
 
 def test_one_update_that_teaches_saves_its_batch(
@@ -178,7 +178,7 @@ def test_a_merged_policy_has_nothing_to_train(tmp_path: Path) -> None:
     model, processor = merged_policy()
     reward = Scored(by_length)
     args = SpanGRPOConfig(str(tmp_path), **COMMON)
-    with pytest.raises(ValueError, match="no parameter of the policy requires a gradient, as af"):
+    with pytest.raises(ValueError, match="no parameter of the policy"):
         SpanGRPOTrainer(model, reward, args, scenes(), processing_class=processor)
     assert reward.seen == []
 
@@ -207,10 +207,7 @@ def test_a_reference_that_is_another_policy_is_named_once(
     messages = [message for message in caplog.messages if "the KL before the first" in message]
     assert len(messages) == merged
     if merged:
-        assert (
-            f"reference that is loaded from '{tmp_path / 'base'}', and this is another policy"
-            in messages[0]
-        )
+        assert f"loaded from '{tmp_path / 'base'}'" in messages[0]
 
 
 def test_an_optimizer_without_the_policy_is_named(tmp_path: Path) -> None:
@@ -219,7 +216,7 @@ def test_an_optimizer_without_the_policy_is_named(tmp_path: Path) -> None:
     )
     frozen(trainer)
     trainer.train()
-    assert "the optimizer holds no trained parameter" in trainer.learning_monitor.stopped
+    assert "optimizer holds no trained" in trainer.learning_monitor.stopped
 
 
 def test_idle_steps_between_others_are_none(

@@ -4,6 +4,7 @@ step.
 
 import logging
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def test_a_row_whose_advantage_is_not_finite_is_dropped_and_counted(
     )
     with pytest.raises(
         JudgeFailure,
-        match=r"12% of this step's completions have .* not finite or above .* is 10%\)",
+        match=r"12% of .* not finite .* is 10%\)",
     ):
         advantages_of(trainer, dataset, TEXTS, monkeypatch)
 
@@ -65,9 +66,7 @@ def test_a_step_whose_every_reward_is_huge_says_so(
 ) -> None:
     everything = lambda completions, **_: [math.inf] * len(completions)  # noqa: E731
     trainer = make_trainer(tmp_path, dataset, [Scored(by_text), everything])
-    with pytest.raises(
-        JudgeFailure, match="100% of this step's completions have a reward or an advantage"
-    ):
+    with pytest.raises(JudgeFailure, match=r"100% of .* a reward or an advantage"):
         advantages_of(trainer, dataset, TEXTS, monkeypatch)
 
 
@@ -90,8 +89,7 @@ def test_a_step_in_which_nothing_is_scored_stops(tmp_path: Path, empty: list[str
     trainer = make_trainer(tmp_path, data, [PoshReward("match")], span_coef=0.5)
     with pytest.raises(
         NothingScored,
-        match=r"none of this step's 8 completions has a score, .*: posh, which reads 'reference', says "
-        r"'no reference that names anything'; fill the column, or leave out the rows without it\.",
+        match=r"step's 8 completions .*: posh, .* 'reference', says 'no reference that .*fill the column",
     ):
         trainer.train()
     assert trainer.state.global_step == 0
@@ -108,7 +106,7 @@ def test_a_step_with_a_score_goes_on(
     trainer = make_trainer(tmp_path, dataset, [nothing, only_one])
     advantages_of(trainer, dataset, TEXTS, monkeypatch)
     overlong = make_trainer(tmp_path, dataset, [nothing], soft_overlong_cache=8)
-    with pytest.raises(NothingScored, match="scored, which reads no column, says 'no column'"):
+    with pytest.raises(NothingScored, match=r"scored, .*, says 'no column'"):
         advantages_of(overlong, dataset, TEXTS, monkeypatch)  # a punishment of lengths is no score
     failing = Scored(lambda sample: Verdict(None, Status.ERROR, note="gone"))
     trainer = make_trainer(tmp_path, dataset, [failing], max_failed_fraction=1.0)
@@ -130,7 +128,7 @@ def test_with_stock_trl_the_health_callback_stops(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path, data, [reward], stock=True, callbacks=[health])
     trainer.train()
     assert trainer.state.global_step == 1
-    assert "no completion of the batch has a score" in health.stopped
+    assert "no completion of the batch" in health.stopped
     assert "posh, which reads 'reference'" in health.stopped
 
 
@@ -167,5 +165,5 @@ def test_a_typo_in_a_reward_is_named_in_trls_own_trainer(
     trainer.train()
     ours = [record.getMessage() for record in caplog.records if "boom" in record.getMessage()]
     assert len(ours) == 2
-    assert "AttributeError: 'Sample' object has no attribute 'completions'" in ours[0]
-    assert ours[1].startswith("boom could not judge 8 of 8 completions of a call")
+    assert "AttributeError: 'Sample'" in ours[0]
+    assert re.match("boom .* 8 of 8 completions", ours[1])

@@ -44,7 +44,7 @@ def test_a_judge_of_slots_teaches_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert logged == pytest.approx(1.0)
 
 
-CUT = "compares the 8 completions of a prompt, and a process gets 4"
+CUT = "the 8 completions .* gets 4"
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,9 @@ def test_a_cut_group_is_refused_in_a_stock_trainer(
     columns = {"image": [row["image"] for row in rows]}
     texts = [text * number for number in (1, 2) for text in TEXTS]
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(
-        ValueError, match=r"pairwise compares .* this process has 2 or 6 of one: ma"
-    ):
+    with pytest.raises(ValueError, match=r"pairwise compares .* 2 or 6 of one"):
         reward(prompts, texts, **columns)
-    with pytest.raises(ValueError, match="this process has 1 of one: make"):
+    with pytest.raises(ValueError, match="has 1 of one"):
         reward(prompts[:1], texts[:1], image=columns["image"][:1])
     whole = [dataset[row // 4] for row in range(8)]
     images = [row["image"] for row in whole]

@@ -12,7 +12,7 @@ from PIL import Image
 from trl import GRPOTrainer
 
 from experiments.scenes.parts import TINY
-from spanreward import HarmonicReward, LaveReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
+from spanreward import HarmonicReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.rewards.base.verdict import Sample
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.preflight import (
@@ -35,68 +35,10 @@ def rows(prompts: list[Any], **columns: list[Any]) -> Dataset:
     return Dataset.from_dict({"prompt": prompts, **columns})
 
 
-@pytest.mark.parametrize(
-    ("prompt", "said"),
-    [
-        (
-            [USER, {"role": "assistant", "content": "The picture shows"}],
-            "row 2: the prompt ends in an assistant",
-        ),
-        ([{"role": "user", "content": " "}], "row 2: the prompt is empty"),
-        (
-            None,
-            "row 2: a prompt must be a text or a list of messages with a role and content, got "
-            "None",
-        ),
-        (
-            [{"role": "user", "content": "<image>\nWhat is it?"}],
-            "row 2: the prompt holds '<image>'",
-        ),
-    ],
-)
-def test_prompts_that_cannot_be_completed(prompt: list[Any], said: str) -> None:
-    _, processor = load_policy(TINY)
-    data = rows([[USER], prompt], image=[None, None])
-    with pytest.raises(ValueError, match=said):
-        check_rows([], processor, "train_dataset", data)
-
-
-def test_a_row_that_a_reward_cannot_read_is_named_by_its_number() -> None:
-    data = rows(
-        [[USER]] * 3,
-        question=["a", "b", "c"],
-        answers=["x", "y", "z"],
-        bbox=[None, None, [1.0, 2.0]],
-    )
-    with pytest.raises(
-        ValueError, match=r"row 3, which lave cannot read: .*'bbox' must hold four numbers"
-    ):
-        check_rows([LaveReward("match")], load_policy(TINY)[1], "train_dataset", data)
-    with pytest.raises(ValueError, match=r"eval_dataset\['hard'\] row 3"):
-        check_rows([LaveReward("match")], load_policy(TINY)[1], "eval_dataset", {"hard": data})
-
-
 def test_rewards_that_read_pictures_take_a_dataset_with_them() -> None:
     for column in ("image", "images"):
         data = rows([[USER]] * 2, **{column: [None, None]})
         check_rows([HarmonicReward("match")], load_policy(TINY)[1], "train_dataset", data)
-    with pytest.raises(
-        ValueError, match="harmonic needs the dataset column 'image' or 'images' or 'context'"
-    ):
-        check_rows(
-            [HarmonicReward("match")],
-            load_policy(TINY)[1],
-            "train_dataset",
-            rows([[USER]], other=["x"]),
-        )
-    looking = PoshReward("match", evidence="picture")
-    with pytest.raises(ValueError, match="posh needs the dataset column 'image' or 'images'"):
-        check_rows(
-            [looking],
-            load_policy(TINY)[1],
-            "train_dataset",
-            rows([[USER]], reference=["A dog."]),
-        )
 
 
 @pytest.mark.parametrize("column", ["image", "images"])
@@ -110,7 +52,7 @@ def test_pictures_that_the_judge_cannot_see_are_refused_before_a_model_loads(
     words = {"context": ["A dog."] * 2, "reference": ["A dog."] * 2}
     data = rows([[USER]] * 2, **words, **{column: pictures}).cast_column(column, kind)
     args = SpanGRPOConfig(output_dir=str(tmp_path), **COMMON)
-    told = r"train_dataset row 2: harmonic: the judge match reads text only"
+    told = r"train_dataset row 2: harmonic: the judge match"
     many = concatenate_datasets([data] * 4)
     reward = HarmonicReward("match")
     with pytest.raises(ValueError, match=told):
@@ -184,7 +126,7 @@ def test_spans_in_a_stock_trainer_warn(tmp_path: Path, caplog: pytest.LogCapture
     args = SpanGRPOConfig(str(tmp_path), **COMMON, span_coef=0.5)
     with caplog.at_level(logging.WARNING):
         GRPOTrainer(model, [reward], args, scenes(), processing_class=processor)
-        assert "span_coef=0.5 has no effect here: only SpanGRPOTrainer" in caplog.text
+        assert "span_coef=0.5 has no effect" in caplog.text
         caplog.clear()
         make_trainer(tmp_path, scenes(), [PoshReward("match")], span_coef=0.5)
         assert "has no effect" not in caplog.text
@@ -198,8 +140,9 @@ def judge(sample: Sample) -> float:
     ("settings", "said"),
     [
         ({"reward_weights": [0.0]}, "every reward has the weight 0"),
-        ({"metric_for_best_model": "eval_loss"}, "GRPO's loss is near 0 whatever was learnt"),
+        ({"metric_for_best_model": "eval_loss"}, "GRPO's loss is near 0"),
         ({"metric_for_best_model": "eval_rewrd"}, "did you mean 'reward'"),
+        ({"remove_unused_columns": True}, "drops the columns"),
     ],
 )
 def test_settings_with_which_nothing_good_comes(
@@ -207,11 +150,6 @@ def test_settings_with_which_nothing_good_comes(
 ) -> None:
     with pytest.raises(ValueError, match=said):
         make_trainer(tmp_path, scenes(), [Scored(judge)], **settings)
-
-
-def test_columns_that_rewards_read_are_not_dropped(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="drops the columns that the rewards read"):
-        make_trainer(tmp_path, scenes(), [PoshReward("match")], remove_unused_columns=True)
 
 
 def test_what_each_function_pays_is_kept_apart_by_name(tmp_path: Path) -> None:
@@ -226,18 +164,6 @@ def test_what_each_function_pays_is_kept_apart_by_name(tmp_path: Path) -> None:
         make_trainer(tmp_path, scenes(), functions)
 
 
-def test_one_of_several_evaluation_sets_does_not_choose_alone(tmp_path: Path) -> None:
-    best = {
-        "load_best_model_at_end": True,
-        "eval_strategy": "steps",
-        "save_strategy": "steps",
-        "eval_steps": 1,
-    }
-    args = SpanGRPOConfig(str(tmp_path), **{**COMMON, **best, "save_steps": 1})
-    with pytest.raises(ValueError, match="several eval_dataset log one eval_reward"):
-        check_parts(args, [], [], {"eval_dataset": {"a": scenes(), "b": scenes()}})
-
-
 def test_the_best_checkpoint_is_chosen_by_the_reward(tmp_path: Path) -> None:
     best = {
         "load_best_model_at_end": True,
@@ -247,6 +173,8 @@ def test_the_best_checkpoint_is_chosen_by_the_reward(tmp_path: Path) -> None:
     }
     args = SpanGRPOConfig(str(tmp_path), **{**COMMON, **best, "save_steps": 1})
     assert (args.metric_for_best_model, args.greater_is_better) == ("eval_reward", True)
+    with pytest.raises(ValueError, match="several eval_dataset log one"):
+        check_parts(args, [], [], {"eval_dataset": {"a": scenes(), "b": scenes()}})
 
 
 def test_readme_s_processor_has_a_side() -> None:
@@ -264,7 +192,7 @@ def test_a_recipes_scaled_pictures_hide_no_columns(tmp_path: Path) -> None:
     )
     block = {"source": "jsonl", "path": str(tmp_path / "rows.jsonl"), "max_pixels": 1000}
     data = load_data(JsonlPart.model_validate(block))
-    with pytest.raises(ValueError, match="needs the dataset column 'reference'"):
+    with pytest.raises(ValueError, match="the dataset column 'reference'"):
         check_columns([PoshReward("match")], "train_dataset", data)
     assert data[0]["image"].size == (31, 31)
 
@@ -278,7 +206,7 @@ def test_an_eval_dataset_without_prompts_is_one_sentence(tmp_path: Path, several
     if several:
         unasked = {"own": unasked}
         name = r"eval_dataset\['own'\]"
-    with pytest.raises(ValueError, match=f"{name} needs the column 'prompt', which the policy"):
+    with pytest.raises(ValueError, match=f"{name} needs the column 'prompt'"):
         SpanGRPOTrainer(
             model,
             Scored(lambda sample: 0.5),

@@ -301,7 +301,7 @@ def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(
 
 
 def test_all_turns_and_a_tag_exclude_each_other(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match='judged_turns="all" and reasoning_end exclude each other'):
+    with pytest.raises(ValueError, match='judged_turns="all" and reasoning_end'):
         SpanGRPOConfig(
             output_dir=str(tmp_path),
             use_cpu=True,
@@ -387,10 +387,4 @@ def test_an_unknown_mark_is_named_once(
     trainer = make_trainer(tmp_path, dataset, [PoshReward("match")], max_completion_length=128)
     for _ in range(2):
         advantages_of(trainer, dataset, ["[REASON]Red?[/REASON]A red star."] * 8, monkeypatch)
-    assert (
-        caplog.text.count(
-            "most completions begin with '[REASON]', and all of them is judged: if it begins a "
-            "reasoning"
-        )
-        == 1
-    )
+    assert caplog.text.count("completions begin with '[REASON]'") == 1

@@ -111,5 +111,5 @@ def test_a_package_that_a_setting_needs_is_named_too(
 ) -> None:
     monkeypatch.setattr("spanreward.training.trainer_settings.find_spec", lambda name: None)
     args = SpanGRPOConfig(**{**COMMON, "optim": "galore_adamw"}, output_dir=str(tmp_path))
-    with pytest.raises(ValueError, match="optim 'galore_adamw' needs galore_torch, which is not"):
+    with pytest.raises(ValueError, match="optim 'galore_adamw' needs galore_torch"):
         SpanGRPOTrainer("no/such-model", open_ended, args, train_dataset=scenes(8))

@@ -186,7 +186,7 @@ def test_span_credit_without_a_reward_that_gives_spans_is_refused(
     def length(completions: list[Any], **columns: Any) -> list[float]:
         return [1.0] * len(completions)
 
-    with pytest.raises(ValueError, match=r"span_coef=0.5 needs a reward that gives spans"):
+    with pytest.raises(ValueError, match=r"span_coef=0.5 needs a reward"):
         make_trainer(tmp_path, dataset, [length], span_coef=0.5)
 
 
@@ -212,5 +212,5 @@ def test_settings_that_cannot_work_are_refused_by_name(
 
 
 def test_a_dataset_without_references_is_one_clear_error(tmp_path: Path, dataset: Dataset) -> None:
-    with pytest.raises(ValueError, match=r"posh needs the dataset column 'reference'.*rename"):
+    with pytest.raises(ValueError, match=r"the dataset column 'reference'.*rename"):
         make_trainer(tmp_path, dataset.remove_columns("reference"), [PoshReward(MatchJudge())])

@@ -98,7 +98,7 @@ def test_its_scores_are_none_where_the_others_have_none(
     assert advantages[2] == 0
     lacking = Scored(lambda _: none)
     trainer = make_trainer(tmp_path, dataset, [lacking, watched], reward_weights=weights)
-    with pytest.raises(NothingScored, match="none of this step's 8 completions has a score"):
+    with pytest.raises(NothingScored, match="none of this step's 8"):
         advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
 
 

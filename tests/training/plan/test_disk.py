@@ -1,5 +1,6 @@
 """What checkpoints take on the disk: by hand, and beside what is free."""
 
+import re
 from collections import namedtuple
 from typing import Any
 
@@ -29,18 +30,16 @@ def test_all_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """8.29 billion parameters: 2 bytes of weights and 12 of optimizer, twice, and the policy."""
     large = found(monkeypatch, LARGE, 300e9)
     assert large.ok is True
-    assert large.found == (
-        "116.1 GB a checkpoint (weights and optimizer), 2 at once while one is written, and the "
-        "policy: 248.8 GB (computed), and 300 GB are free in /"
-    )
+    assert re.findall(r"\S+ GB", large.found) == ["116.1 GB", "248.8 GB", "300 GB"]
+    assert "2 at once" in large.found
     little = found(monkeypatch, LARGE, 200e9)
     assert little.ok is False
-    assert "trainer.save_only_model=true leaves 16.6 GB each, and nothing to" in little.advice
+    assert "trainer.save_only_model=true leaves 16.6 GB" in little.advice
 
 
 def test_weights_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = found(monkeypatch, LARGE, 200e9, "trainer.save_only_model=true")
-    assert alone.found.startswith("16.6 GB a checkpoint (weights), 2 at once")
+    assert alone.found.startswith("16.6 GB a checkpoint (weights)")
     assert found(monkeypatch, LARGE, 200e9, "trainer.save_strategy='no'") is None
 
 

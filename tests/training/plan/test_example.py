@@ -20,8 +20,8 @@ def test_an_example_below_the_table(tmp_path: Path, capsys: pytest.CaptureFixtur
     save_with(tmp_path / "policy")
     dry_run(sft_recipe(tmp_path, [ROW, ROW]))
     printed = capsys.readouterr().out
-    assert "example: the first of 2, below the table" in printed
-    assert "an example of what SFT learns, pictures not opened\nread, not trained (" in printed
+    assert "example: the first of 2" in printed
+    assert "pictures not opened\nread, not trained (" in printed
     assert "<|im_start|>user\nWhat is it?<|im_end|>\n<|im_start|>assistant\n\ntrained (" in printed
     assert "tokens):\nA red star.<|im_end|>\n" in printed
 
@@ -42,14 +42,14 @@ def test_what_is_no_file_here_cannot_be_shown(tmp_path: Path, changes: Any) -> N
     recipe = check_recipe({**sft_recipe(tmp_path, [ROW]).model_dump(), **changes})
     finding, text = example_of(recipe, True)
     assert (finding.ok, text) == (None, "")
-    assert "what is trained cannot be shown" in str(finding)
+    assert "cannot be shown" in str(finding)
     assert example_of(sft_recipe(tmp_path, [ROW]), False)[1] == ""
 
 
 def test_a_row_with_two_targets_stops_the_dry_run(tmp_path: Path) -> None:
     save_with(tmp_path / "policy")
     both = {**ROW, "answers": ["star"]}
-    with pytest.raises(RecipeError, match=r"set data\.target to answers or to reference"):
+    with pytest.raises(RecipeError, match=r"set data\.target"):
         dry_run(sft_recipe(tmp_path, [both]))
     _, text = example_of(sft_recipe(tmp_path, [both], {"target": "answers"}), True)
     assert text.endswith("tokens):\nstar<|im_end|>\n")

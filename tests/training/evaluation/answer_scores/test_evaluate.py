@@ -224,14 +224,14 @@ def test_the_end_token_is_not_counted_and_not_written(
 
 def test_rewards_must_be_told_apart(checkpoints: Any, tmp_path: Path) -> None:
     for rewards in ([], [PoshReward(MatchJudge()), PoshReward(MatchJudge(), score="recall")]):
-        with pytest.raises(ValueError, match="needs a recipe with rewards of different names"):
+        with pytest.raises(ValueError, match="rewards of different names"):
             evaluate(setup(checkpoints, rewards), tmp_path)
 
 
 def test_a_reward_that_can_judge_no_row(checkpoints: Any, tmp_path: Path) -> None:
     with pytest.raises(
         ValueError,
-        match=r"lave needs the dataset column 'question', and the rows to compare on has \['context'",
+        match=r"lave needs .* 'question', .* has \['context'",
     ):
         evaluate(setup(checkpoints, [LaveReward(MatchJudge())]), tmp_path)
 

@@ -66,11 +66,11 @@ def test_what_is_no_number_of_work_is_one_sentence(tmp_path: Path, key: str, val
     (tmp_path / "run" / "metrics.jsonl").write_text(f'{{"step": 1}}\n{{"{key}": {value}}}\n')
     with pytest.raises(
         ValueError,
-        match=rf"metrics.jsonl has {key} .*, which is no finite number from 0: mend or remove",
+        match=rf"metrics.jsonl has {key} .* finite number .* remove",
     ):
         training_of(run)
     (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1')
-    with pytest.raises(ValueError, match=r"metrics.jsonl line 1 is not JSON"):
+    with pytest.raises(ValueError, match=r"metrics.jsonl line 1"):
         training_of(run)
 
 

@@ -12,7 +12,7 @@ from spanreward.rewards.rows.tables import is_table
 from spanreward.training.data import hub
 from spanreward.training.evaluation.answers.held_out import held_out_data
 from spanreward.training.evaluation.answers.sides import read_answers
-from spanreward.training.recipe import RecipeError, check_recipe
+from spanreward.training.recipe import check_recipe
 
 DOCENT = {"source": "hub", "id": "amitha/docent", "split": "train"}
 FILE = {"source": "jsonl", "path": "rows.jsonl"}
@@ -67,7 +67,8 @@ def test_training_rows_are_never_taken_unsaid(monkeypatch: pytest.MonkeyPatch) -
     ):
         taken, (sentence,) = chosen(monkeypatch, data)
         assert taken == recipe(data).data
-        assert sentence.startswith(f"compared on rows that the recipe trains on {words}")
+        assert "the recipe trains on" in sentence
+        assert words in sentence
         assert "--set validation.path=FILE" in sentence
         assert "validation.options.NAME=VALUE" in sentence
         # fewer of the same
@@ -114,30 +115,3 @@ def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
     assert is_table(str(path))
     assert not is_table("outputs/dapo")
     assert read_answers(str(path), [{"id": "1"}, {"id": "2"}]) == ["", "Two."]
-    with pytest.raises(
-        RecipeError,
-        match=r"to 2 of the 3 rows, the first of them '3'\. Its ids are such as '2': give",
-    ):
-        read_answers(str(path), [{"id": "3"}, {"id": "1"}, {"id": "4"}])
-
-
-@pytest.mark.parametrize(
-    ("lines", "sentence"),
-    [
-        (
-            [{"id": "1", "completion": "A."}] * 2,
-            "line 2 answers the row '1' a second time: keep one answer a row",
-        ),
-        (
-            [{"id": "1", "text": "A."}],
-            r"line 1 needs an id and a completion, a text, and has {'id': '1', 'text': 'A.'}",
-        ),
-        ([{"completion": "A."}], "line 1 needs an id and a completion"),
-        ([["1", "A."]], "line 1 must hold a JSON object"),
-    ],
-)
-def test_answers_that_cannot_be_read(tmp_path: Path, lines: Any, sentence: str) -> None:
-    path = tmp_path / "answers.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(ValueError, match=sentence):
-        read_answers(str(path), [{"id": "1"}])

@@ -1,7 +1,6 @@
 """What is asked: rows of a recipe or of a file, and how they are sliced."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,10 @@ import pytest
 from datasets import Dataset, Image as Picture
 from PIL import Image
 
-from experiments.scenes.parts import SCENES, scenes_of, scenes_part
+from experiments.scenes.parts import scenes_of, scenes_part
 from spanreward.training.evaluation.answers.prompts import prompts_of, prompts_of_file
 from spanreward.training.evaluation.statistics.slices import usable
-from spanreward.training.recipe import FilePart, HubPart, JsonlPart, MixedPart, RecipeError
+from spanreward.training.recipe import FilePart, HubPart, JsonlPart, MixedPart
 
 
 def rows_file(path: Path, rows: Any) -> str:
@@ -56,32 +55,6 @@ def test_a_file_of_rows_needs_no_picture(tmp_path: Path) -> None:
     assert [row["image"] is None for row in prompts.rows] == [True, False, True]
     assert prompts.slices["capability"] == [("ocr", "counting"), ("ocr",), ()]
     assert len(prompts_of_file(path, 2).rows) == 2
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([{"id": "a"}, {"id": "a"}], "line 2 has the id 'a' of an earlier line"),
-        ([{"reference": 3}], "'reference' must hold a text or a list of texts"),
-        ([{"image": "none.png"}], "there is no picture"),
-        ([], "holds no row"),
-    ],
-)
-def test_rows_that_cannot_be_used(tmp_path: Path, rows: Any, message: str) -> None:
-    with pytest.raises(RecipeError, match=message):
-        prompts_of_file(rows_file(tmp_path / "rows.jsonl", rows), 10)
-
-
-def test_a_data_file_or_a_column_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"there is no input file .*none\.jsonl"):
-        prompts_of_file(str(tmp_path / "none.jsonl"), 10)
-    path = rows_file(tmp_path / "rows.jsonl", [{"reference": "A dog."}])
-    with pytest.raises(RecipeError, match=r"--slice capability: no row of .* has this column"):
-        prompts_of_file(path, 10, ["capability"])
-    with pytest.raises(
-        RecipeError, match=f"--slice capability: no row of {re.escape(SCENES)} has this column"
-    ):
-        prompts_of(scenes_part(count=2), ["capability"])
 
 
 def test_a_function_without_end_is_asked_for_the_rows_that_are_shown(

@@ -141,7 +141,5 @@ def test_a_file_of_a_harness_is_read(tmp_path: Path) -> None:
         rows.append({"id": str(number), "prompt": f"Describe {number}.", "reference": references})
     assert read_answers(str(tmp_path / "a.jsonl"), rows) == ["Boat 0.", "Boat 1.", "Boat 2."]
     rows[1]["prompt"] = "Describe 2."
-    with pytest.raises(
-        ValueError, match="another row than the data's '1': they differ in their pr"
-    ):
+    with pytest.raises(ValueError, match=r"the data's '1': .* prompt"):
         read_answers(str(tmp_path / "a.jsonl"), rows)

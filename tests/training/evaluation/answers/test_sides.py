@@ -36,6 +36,6 @@ def test_an_adapter_is_a_policy(policies: Path) -> None:
 def test_answers_whose_ids_count_from_0_are_refused(tmp_path: Path) -> None:
     lines = [json.dumps({"id": number, "completion": "A dog."}) for number in range(4)]
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
-    with pytest.raises(ValueError, match="counts the rows from 0, and their ids count from 1"):
+    with pytest.raises(ValueError, match=r"from 0, .* from 1"):
         read_answers(str(tmp_path / "a.jsonl"), [{"id": "1"}, {"id": "2"}])
     assert read_answers(str(tmp_path / "a.jsonl"), [{"id": "0"}, {"id": "1"}]) == ["A dog."] * 2

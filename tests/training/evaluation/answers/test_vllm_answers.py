@@ -59,7 +59,7 @@ def test_a_policy_without_an_answer_ends_the_comparison(
 
     monkeypatch.setattr(module, "VllmJudge", lambda path, *_, **__: Dead(path))
     rows = [{"id": "p7", "prompt": [{"role": "user", "content": "Describe it."}], "image": None}]
-    with pytest.raises(RuntimeError, match="wrote no answer to p7 through vLLM: the engine died"):
+    with pytest.raises(RuntimeError, match=r"no answer to p7 .*: the engine died"):
         answers_by_vllm(policy, rows, MAX_TOKENS)
 
 

@@ -65,9 +65,7 @@ def test_a_slice_that_stands_out_among_many_by_chance_is_undecided() -> None:
     assert [row.outcome.over_prompts for row in rows] == ["undecided"] * 12
     assert rows[0].difference.p == pytest.approx(0.041, abs=0.005)
     assert rows[0].holm == pytest.approx(12 * rows[0].difference.p)
-    assert rows[0].outcome.why.startswith(
-        "undecided: one of several differences, with an adjusted p of 0."
-    )
+    assert "an adjusted p of 0." in rows[0].outcome.why
 
 
 def test_a_slice_without_a_number_is_left_out() -> None:

@@ -111,12 +111,7 @@ def test_each_family_is_trained_and_is_a_judge(toy: Path, tmp_path: Path, family
     save_family(tmp_path / "base", family, VOCABULARY)
     few = ["steps=4", "check_every=2", "examples=40"]
     done = spanreward(
-        "judge",
-        "train",
-        toy / "recipe.yaml",
-        "--set",
-        f"base={tmp_path}/base",
-        f"output={tmp_path}/judge",
+        *f"judge train {toy}/recipe.yaml --set base={tmp_path}/base output={tmp_path}/judge".split(),
         *few,
     )
     assert done.code == 0, done.err
@@ -191,9 +186,7 @@ def test_a_resumed_training_ends_as_one_that_was_not_interrupted(
     whole = (output / "model.safetensors").read_bytes()
     cut = output / "checkpoint-120/optimizer.pt"
     cut.write_bytes(cut.read_bytes()[:1000])
-    assert (
-        f"the output folder {output} is not empty: choose another output=" in spanreward(*asked).err
-    )
+    assert f"{output} is not empty" in spanreward(*asked).err
     for other, told in (
         ("seed=1", "seed: 0"),
         ("learning_rate=0.1", "learning_rate: 0.01"),
@@ -204,15 +197,12 @@ def test_a_resumed_training_ends_as_one_that_was_not_interrupted(
         assert (refused.code, len(refused.err.splitlines())) == (1, 1)
     captions = (toy / "captions.jsonl").read_text()
     (toy / "captions.jsonl").write_text(captions.replace("red", "green"))
-    assert (
-        f"the data of the run in {output} have changed since it began"
-        in spanreward(*asked, "--resume").err
-    )
+    assert f"{output} have changed" in spanreward(*asked, "--resume").err
     (toy / "captions.jsonl").write_text(captions)
     assert spanreward(*asked, "--resume").code == 0
     assert (output / "model.safetensors").read_bytes() == whole
     assert not list(output.glob("checkpoint*"))
-    assert "there is no checkpoint to resume from" in spanreward(*asked, "--resume").err
+    assert "no checkpoint to resume" in spanreward(*asked, "--resume").err
 
 
 def test_a_folder_that_is_somebody_elses_is_left_alone(toy: Path, tmp_path: Path) -> None:
@@ -221,7 +211,7 @@ def test_a_folder_that_is_somebody_elses_is_left_alone(toy: Path, tmp_path: Path
         (tmp_path / name).write_text("mine")
     done = spanreward("judge", "train", toy / "recipe.yaml", "--set", f"output={tmp_path}")
     assert (done.code, len(done.err.splitlines())) == (1, 1)
-    assert f"the output folder {tmp_path} is not empty" in done.err
+    assert f"{tmp_path} is not empty" in done.err
     assert (
         "has no recipe.yaml"
         in spanreward(
@@ -231,7 +221,7 @@ def test_a_folder_that_is_somebody_elses_is_left_alone(toy: Path, tmp_path: Path
     inside = spanreward(
         "judge", "train", toy / "recipe.yaml", "--set", f"output={toy}", "overwrite=true"
     )
-    assert f"{toy}/base, which this run reads, lies in the output folder {toy}" in inside.err
+    assert f"{toy}/base, which this run reads" in inside.err
     assert sorted(path.name for path in tmp_path.rglob("*")) == [
         "README.md",
         "checkpoints",
@@ -266,39 +256,34 @@ def test_a_picture_has_one_name_in_all_sets() -> None:
     [
         ("stepz=3", "did you mean 'steps'?"),
         ("kinds.odd=1", "recipe key kinds"),
-        ("steps=0", "recipe key steps: Input should be greater than 0, got 0."),
-        ("held_out=1", "recipe key held_out: Input should be less than 1, got 1."),
-        ("captions={none.jsonl: {}}", "there is no input file none.jsonl"),
+        ("steps=0", "greater than 0, got 0."),
+        ("held_out=1", "less than 1, got 1."),
+        ("captions={none.jsonl: {}}", "no input file none.jsonl"),
         (
             "captions={none.jsonl: {references: captions}}",
-            "unknown column 'references': did you mean 'reference'?",
+            "did you mean 'reference'?",
         ),
-        ("captions={{toy}/captions.jsonl: {}}", "line 1 has no column 'reference', only"),
+        ("captions={{toy}/captions.jsonl: {}}", "no column 'reference', only"),
         (
             "captions={{toy}/captions.jsonl: {image: id, reference: images}}",
             "line 1 has no 'images', only",
         ),
-        ("teacher=[none.jsonl]", "there is no input file none.jsonl"),
+        ("teacher=[none.jsonl]", "no input file none.jsonl"),
         (
             "captions={}",
-            "of 0 pictures, 0 of them with two captions or more, which changing needs, some must "
-            "be left",
+            "of 0 pictures, ",
         ),
-        ("base=./none", "the judge's model ./none is no folder"),
-        ("frozen_layers=3", "recipe key frozen_layers is 3, and {toy}/base has 2 layers"),
+        ("base=./none", "./none is no folder"),
+        ("frozen_layers=3", "{toy}/base has 2 layers"),
         (
             "frozen_layers=-1",
-            "recipe key frozen_layers: Input should be greater than or equal to 0, got -1.",
+            "equal to 0, got -1.",
         ),
     ],
 )
 def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> None:
     done = spanreward(
-        "judge",
-        "train",
-        toy / "recipe.yaml",
-        "--set",
-        "output=/nowhere",
+        *f"judge train {toy}/recipe.yaml --set output=/nowhere".split(),
         override.replace("{toy}", str(toy)),
     )
     assert done.code == 1
@@ -353,13 +338,7 @@ def test_a_language_models_ratings_are_learnt_from(toy: Path, tmp_path: Path) ->
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     labels = tmp_path / "labels.jsonl"
     asked = (
-        "judge",
-        "label",
-        tmp_path / "rows.jsonl",
-        "--judge",
-        "transformers:smollm2",
-        "--output",
-        labels,
+        f"judge label {tmp_path}/rows.jsonl --judge transformers:smollm2 --output {labels}".split()
     )
     assert spanreward(*asked).code == 0
     found = [json.loads(line)["probabilities"] for line in labels.read_text().splitlines()]
@@ -407,9 +386,7 @@ def test_a_teachers_rating_of_a_denied_thing_is_no_label(tmp_path: Path) -> None
 )
 def test_a_line_that_is_no_answer_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "labels.jsonl").write_text(line)
-    with pytest.raises(
-        RecipeError, match=r"labels\.jsonl line 1 is no line of `spanreward judge label`"
-    ):
+    with pytest.raises(RecipeError, match=r"labels\.jsonl line 1 .*`spanreward judge label`"):
         examples_of(JudgeRecipe(output="x", teacher=[f"{tmp_path}/labels.jsonl"]))
 
 

@@ -84,7 +84,7 @@ def test_a_method_that_takes_something_else_is_a_warning(
     monkeypatch.setattr(contract, "METHODS", wanted)
     check_contract(Complete())
     (message,) = caplog.messages
-    assert "Other._log_metric takes (metric, value) and not (name, value)" in message
+    assert "Other._log_metric takes (metric, value)" in message
     assert f"TRL {version('trl')}" in message
     assert "\n" not in message
 
@@ -98,10 +98,7 @@ def test_a_method_that_is_gone_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
     ) as error:
         check_contract(Complete())
     assert f"pip install 'trl{TRL}'" in str(error.value)
-    assert (
-        "rewards (as reward_funcs of TRL's own GRPOTrainer) and callbacks, which work here too"
-        in str(error.value)
-    )
+    assert "TRL's own GRPOTrainer" in str(error.value)
 
 
 def test_an_attribute_that_trls_constructor_no_longer_sets_is_an_error_there_and_not_in_a_step(

@@ -129,7 +129,7 @@ def test_a_finished_run_makes_no_more_steps(
     resumed = make_trainer(tmp_path / "resumed", scenes(count), [reward], **settings)
     resumed.train(resume_from_checkpoint=str(tmp_path / "whole" / "checkpoint-2"))
     assert (resumed.state.global_step, reward.seen) == (2, [])
-    assert "the run had made its 2 steps: no more is made, and its policy is saved" in caplog.text
+    assert "had made its 2 steps" in caplog.text
     for expected, actual in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
         assert torch.equal(actual, expected)
 
@@ -148,9 +148,9 @@ def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(
     }
     with caplog.at_level(logging.WARNING, logger="spanreward.training"):
         _, prompts, _ = run(tmp_path / "whole", settings=settings)
-        assert "save_steps=3 ends within the 4 passes over a batch of completions" in caplog.text
+        assert "save_steps=3 ends within the 4" in caplog.text
         _, later, _ = run(tmp_path / "resumed", tmp_path / "whole" / "checkpoint-3", settings)
-    assert "checkpoint-3 was saved within the 4 passes" in caplog.text
+    assert "checkpoint-3 was saved within" in caplog.text
     assert (len(prompts), later) == (4, prompts)
 
 

@@ -117,7 +117,5 @@ def test_another_reading_of_the_pictures_is_refused(trainer: Any) -> None:
     ids = read(trainer, chat(picture))
     expand_once(trainer.vllm_generation, {trainer.token})
     trainer.engine.lengths[picture.size] += 3
-    with pytest.raises(
-        ValueError, match=f"as {len(ids) + 3} tokens, and the trainer as {len(ids)}, "
-    ):
+    with pytest.raises(ValueError, match=f"as {len(ids) + 3} tokens, .* as {len(ids)}, "):
         trainer.vllm_generation.generate([ids], [[picture]])
