@@ -13,7 +13,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import t as student
 
@@ -115,7 +114,7 @@ def control_length(
     )
 
 
-def _numbers_of_names(names: Sequence[Hashable]) -> NDArray[np.int64]:
+def _numbers_of_names(names: Sequence[Hashable]) -> np.ndarray:
     """Returns each name's number from 0, in the order in which names come first."""
     numbers: dict[Hashable, int] = {}
     for name in names:

@@ -105,9 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="two or more, the oldest first (see above)",
     )
     prompts_from = parser.add_mutually_exclusive_group(required=True)
-    prompts_from.add_argument(
-        "--recipe", help="whose data, rewards and held-out metrics are used"
-    )
+    prompts_from.add_argument("--recipe", help="whose data, rewards and held-out metrics are used")
     prompts_from.add_argument("--data", metavar="ROWS", help="in place of a recipe, with --metric")
     add(
         "--metric",
