@@ -11,9 +11,9 @@ for every model; a single folder stands beside all seeds of the others. A folder
 an adapter over one. A hub id, or a file of answers, JSONL ({"id": ..., "completion": ...}) or
 another table, may take its place.
 
-The recipe gives rewards, held-out metrics (its key `referees`) and data. Without one, --data names rows
-as `spanreward score` reads them (id, and what the metrics need, such as reference), and --metric
-and --judge (match, without one) the scores.
+The recipe gives rewards, held-out metrics (its key `referees`) and data. Without one, --data names
+rows as `spanreward score` reads them (id, and what the metrics need, such as reference), and
+--metric and --judge (match, without one) the scores.
 
 The output folder holds report.html, results.json, completions.jsonl, and answers/, which the next
 comparison reads in place of sampling again. Another comparison there needs --overwrite. Warnings
