@@ -189,7 +189,7 @@ class Watch(RewardHealthCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any
     ) -> None:
-        for problem in self._found:
+        for problem in self._new_problems:
             self.alarms.setdefault(problem, state.global_step)
         self.phrase.append(
             fmean(PHRASE in sample.completion.lower() for sample in self.recorders[0].samples)

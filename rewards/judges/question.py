@@ -116,8 +116,7 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
     shared = exact_json(dict(about))
     keys_about: list[str] = []
     for key in keys:
-        content = shared + key.encode()
-        keys_about.append(_sha256(content)[:32])
+        keys_about.append(_sha256(shared + key.encode())[:32])
     return keys_about
 
 

@@ -140,8 +140,10 @@ def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
     for entity in graph.entities:
         span_lists.append(entity.text_spans)
         span_lists += entity.attribute_text_spans.values()
-    for element in (*graph.relations, *graph.denials):
-        span_lists.append(element.text_spans)
+    for relation in graph.relations:
+        span_lists.append(relation.text_spans)
+    for denial in graph.denials:
+        span_lists.append(denial.text_spans)
     # in place: the lists belong to the graph
     for spans in span_lists:
         spans[:] = [_moved(span, origin) for span in spans]

@@ -6,7 +6,7 @@ The one place that holds words of messages. Other tests hold types, names and va
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -87,6 +87,14 @@ def scored(folder: Path, *settings: dict[str, Any], rows: str = '{"completion": 
         score_file(own, written(folder / "rows.jsonl", rows), folder / "out.jsonl", one)
 
 
+def settled(folder: Path, *numbers: int) -> None:
+    """Settles these settings one after another, the first of an output that does not exist."""
+    place = None
+    for number in numbers:
+        settle_settings(folder / "made.json", {"a": number}, place)
+        place = folder
+
+
 def length(sample: Sample) -> float:
     return 1.0
 
@@ -98,6 +106,13 @@ def two_arguments(completions: list[str], reference: list[str]) -> float:
 def pair(**options: Any) -> CascadeJudge:
     return CascadeJudge(MatchJudge(), MatchJudge(), **options)
 
+
+RED = {
+    "bytes": bytes.fromhex(
+        "89504e470d0a1a0a0000000d49484452000000010000000108020000009077"
+        "53de0000000c49444154789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
+    )
+}
 
 # what is done, and what its message holds: the object, both values, the cure
 MESSAGES: dict[str, tuple[Make, *tuple[str, ...]]] = {
@@ -296,7 +311,12 @@ MESSAGES: dict[str, tuple[Make, *tuple[str, ...]]] = {
         "must be a list",
     ),
     "no completions": (lambda _: overlap(reference=["x"]), "overlap", "give completions="),
-    "samples": (lambda _: overlap.assess(["A dog."]), "list of Samples", "str", "assess([Sample("),
+    "samples": (
+        lambda _: overlap.assess(cast(Any, ["A dog."])),
+        "list of Samples",
+        "str",
+        "assess([Sample(",
+    ),
     "compute without references": (
         lambda _: PoshReward("match").compute(predictions=["A dog."]),
         *("posh needs 'reference'", "write compute"),
@@ -430,7 +450,7 @@ MESSAGES: dict[str, tuple[Make, *tuple[str, ...]]] = {
     "pictures": (lambda _: open_pictures([RED] * 65), "65 pictures", "64"),
     "rows gone": (lambda _: score(overlap, "gone.jsonl"), "no input file", "gone.jsonl"),
     "rows that are none": (
-        lambda _: score(overlap, ["A dog."]),
+        lambda _: score(overlap, cast(Any, ["A dog."])),
         *("row 1", "'A dog.'", "frame.to_dict"),
     ),
     "rows that are a frame": (
@@ -458,10 +478,7 @@ MESSAGES: dict[str, tuple[Make, *tuple[str, ...]]] = {
         *("out.jsonl", "{'judge': 'a'}", "{'judge': 'b'}", "choose another output"),
     ),
     "settings of an output": (
-        lambda folder: [
-            settle_settings(folder / "made.json", {"a": number}, place)
-            for number, place in ((1, None), (2, folder))
-        ],
+        lambda folder: settled(folder, 1, 2),
         *("{'a': 1}", "{'a': 2}", "choose another output"),
     ),
     "output that is the input": (
@@ -478,12 +495,6 @@ MESSAGES: dict[str, tuple[Make, *tuple[str, ...]]] = {
     "ratio": (lambda _: ratio_interval([1, 2], [1]), "numerators", "denominators"),
     "pair of one": (lambda _: Pair("a", "a", 1), "two players"),
     "pair's outcome": (lambda _: Pair("a", "b", 2), "1, 0 or -1"),
-}
-RED = {
-    "bytes": bytes.fromhex(
-        "89504e470d0a1a0a0000000d49484452000000010000000108020000009077"
-        "53de0000000c49444154789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
-    )
 }
 
 

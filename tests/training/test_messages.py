@@ -281,7 +281,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 ASKED = {"image": "red.png", "question": "Is it red?", "answers": ["yes"]}
 CAPTION = {"image": "red.png", "reference": "A red wall."}
 TEXT_ONLY = {"prompt": "Say it.", "reference": "A wall."}
-seen = partial(dict, image="red.png")
+seen: Callable[..., dict[str, Any]] = partial(dict, image="red.png")
 
 
 def jsonl(*records: Any, **fields: Any) -> JsonlPart:

@@ -66,7 +66,7 @@ def test_the_command_draws_and_writes_the_map(tmp_path: Path) -> None:
     write(tmp_path / "n32", "scalar", 0, SLOW, 32)
     write(tmp_path / "n32", "add_centred-0.5", 0, SLOW, 32)
     # the runs of the first folder are on another machine: its cell stays
-    words[2] = tmp_path / "n32"
+    words[2] = str(tmp_path / "n32")
     assert experiments(*words).code == 0
     few, more = json.loads((tmp_path / "map.json").read_text())
     assert (few["completions"], few["gain"]["mean"]) == (16, pytest.approx(0.1))

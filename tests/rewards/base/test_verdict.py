@@ -104,7 +104,8 @@ def test_other_data_is_refused_in_one_sentence(more: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         Verdict.from_dict({"score": 0.5, **more})
     assert "\n" not in str(error.value)
-    for data in ({}, [], "x"):
+    others: tuple[Any, ...] = ({}, [], "x")
+    for data in others:
         with pytest.raises(ValueError, match="a verdict: "):
             Verdict.from_dict(data)
 
