@@ -26,17 +26,7 @@ _FUNCTION = re.compile(  # written as it is called
     r"(?:arc)?(?:cos|sin|tan)|(?:cos|sin|tan|cot)h?|csc|sec|exp|l[gn]|log|lim|max|min|inf|sup|gcd"
     r"|arg|dim|ker|b?mod"
 )
-_ACCENTS = frozenset(
-    (
-        "dot",
-        "tilde",
-        "acute",
-        "grave",
-        "breve",
-        "check",
-        "ring",
-    )
-)
+_ACCENTS = frozenset(("dot", "tilde", "acute", "grave", "breve", "check", "ring"))
 # beside those that HTML calls by the same name, as it does most signs of mathematics
 _SIGN_OF_COMMAND = {
     "cdot": "·",
@@ -93,7 +83,9 @@ def is_command(name: str) -> bool:
         return True
     if name in ("frac", "tfrac", "sqrt"):
         return True
-    return any(pattern.fullmatch(name) for pattern in (_WRAPPER, _IDLE, _FUNCTION))
+    if _WRAPPER.fullmatch(name) or _IDLE.fullmatch(name):
+        return True
+    return _FUNCTION.fullmatch(name) is not None
 
 
 def without_latex(text: str) -> Iterator[Piece]:
