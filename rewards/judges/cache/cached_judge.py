@@ -172,9 +172,12 @@ def _as_json(answer: Rating | str) -> bytes:
     """Returns an answer as JSON: a text as it is, a rating by its fields."""
     if isinstance(answer, str):
         return exact_json(answer)
-    fields = {
+    fields: dict[str, Any] = {
         "probabilities": dict(answer.probabilities),
         "mass": answer.mass,
         "cut": answer.cut,
     }
+    # most ratings are no samples, and keep the form that files of older versions have
+    if answer.samples:
+        fields["samples"] = answer.samples
     return exact_json(fields)

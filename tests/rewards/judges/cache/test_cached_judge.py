@@ -102,12 +102,13 @@ def test_texts_are_kept_as_they_are(cached: Any) -> None:
 @given(
     st.dictionaries(TEXT, st.floats(0, 1)).filter(lambda shares: sum(shares.values()) > 0),
     st.floats(0, 1),
+    st.integers(0, 9),
 )
 def test_ratings_are_kept_to_the_last_bit(
-    tmp_path_factory: pytest.TempPathFactory, probabilities: Any, mass: Any
+    tmp_path_factory: pytest.TempPathFactory, probabilities: Any, mass: Any, samples: int
 ) -> None:
     path = tmp_path_factory.mktemp("cache") / "ratings.sqlite"
-    rating = Rating(probabilities, mass)
+    rating = Rating(probabilities, mass, samples=samples)
     CachedJudge(FakeJudge(rate=lambda prompt: rating), path).rate(asked("a"))
     (kept,) = CachedJudge(FakeJudge(), path).rate(asked("a"))
     assert kept == rating
