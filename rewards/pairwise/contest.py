@@ -68,8 +68,9 @@ def parts_of_contests(outcomes: Sequence[int], contests: Sequence[Contest]) -> d
     the share of contests with a failed vote. "orders_disagree" is the share of contests whose two
     votes disagree. "first_slot" is the share of votes for the text shown first.
 
-    outcomes: the outcomes from the sample's side, without failed contests. At least one.
-    contests: all contests of the sample, also failed contests.
+    Args:
+        outcomes: the outcomes from the sample's side, without failed contests. At least one.
+        contests: all contests of the sample, also failed contests.
     """
     parts = {}
     for name, outcome in OUTCOMES.items():
@@ -97,8 +98,9 @@ def votes_in_words(number: int, contests: Sequence[Contest]) -> str:
     with the sample's text shown first, and B with the sample's text shown second. "-" means that
     several answers were equally likely.
 
-    number: the sample's number.
-    contests: the sample's contests.
+    Args:
+        number: the sample's number.
+        contests: the sample's contests.
     """
     votes = []
     for contest in contests:

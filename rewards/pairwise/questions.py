@@ -53,8 +53,10 @@ def load_pairwise_prompts(path: str | Path | None = None) -> Texts:
 def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
     """Returns the request and the evidence that the judge sees beside the row's texts.
 
-    sample: a row.
-    evidence: "picture", "context", or "prompt" for rows of plain text, which have only the request.
+    Args:
+        sample: a row.
+        evidence: "picture", "context", or "prompt" for rows of plain text, which have only the
+            request.
 
     Raises NotApplicable for a row without this evidence.
     """
@@ -75,8 +77,9 @@ def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
 def opponents(sample: Sample, column: str) -> tuple[str, ...]:
     """Returns the texts that the row's completion is compared with: the anchor, or all references.
 
-    sample: a row.
-    column: "anchor" or "reference".
+    Args:
+        sample: a row.
+        column: "anchor" or "reference".
 
     Raises NotApplicable for a row without these texts.
     """
@@ -95,9 +98,10 @@ def head(instructions: str, prompts: Texts, evidence: Shown) -> str:
 
     The beginning ends with an empty line.
 
-    instructions: the first piece of the prompt.
-    prompts: all pieces. Their fixed lines are masked in the context and the request.
-    evidence: from `show`.
+    Args:
+        instructions: the first piece of the prompt.
+        prompts: all pieces. Their fixed lines are masked in the context and the request.
+        evidence: from `show`.
     """
     marks = marks_in(*prompts.values())
     pieces = [instructions]
@@ -124,11 +128,12 @@ def ask_pair(
 ) -> Question:
     """Returns the question which of two texts is better. The longer text may be cut.
 
-    prompts: the pieces of prompts.
-    evidence: from `show`.
-    first, second: the texts, in the order in which the judge sees them.
-    criteria: the criteria for the typed form of the question, () for none.
-    ending: a part of the prompt below the texts, such as the criteria in words.
+    Args:
+        prompts: the pieces of prompts.
+        evidence: from `show`.
+        first, second: the texts, in the order in which the judge sees them.
+        criteria: the criteria for the typed form of the question, () for none.
+        ending: a part of the prompt below the texts, such as the criteria in words.
     """
     before = head(prompts["instructions"], prompts, evidence)
     after = f"\n\n{prompts['answer']}"
@@ -162,12 +167,13 @@ def question_of(
 ) -> Question:
     """Returns the question with the filled template between `before` and `after`.
 
-    evidence: from `show`.
-    probe: the same question as typed data.
-    before, after: the parts of the prompt around the template.
-    template: the piece of the prompt with placeholders for the texts.
-    longest: the placeholder of the text that may be cut.
-    texts: the masked text for each placeholder. No masked text repeats a line of the prompt.
+    Args:
+        evidence: from `show`.
+        probe: the same question as typed data.
+        before, after: the parts of the prompt around the template.
+        template: the piece of the prompt with placeholders for the texts.
+        longest: the placeholder of the text that may be cut.
+        texts: the masked text for each placeholder. No masked text repeats a line of the prompt.
     """
     start, end = places(template, **texts)[longest]
     content = before + fill(template, **texts) + after

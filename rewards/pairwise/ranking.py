@@ -35,9 +35,10 @@ def ask_ranking(prompts: Texts, evidence: Shown, texts: Sequence[str]) -> Questi
 
     Only the end of the longest text may be cut.
 
-    prompts: the pieces of prompts.
-    evidence: from `show`.
-    texts: at least one text, in the order in which the judge sees them.
+    Args:
+        prompts: the pieces of prompts.
+        evidence: from `show`.
+        texts: at least one text, in the order in which the judge sees them.
     """
     content = head(prompts["batch"], prompts, evidence)
     marks = marks_in(*prompts.values())
@@ -69,8 +70,9 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     The ranking is the last line with numbers. Returns None if this line is not a ranking of all
     texts.
 
-    answer: the judge's text.
-    count: the number of texts.
+    Args:
+        answer: the judge's text.
+        count: the number of texts.
     """
     # a judge may write an explanation before its ranking, so read the last line with numbers
     last: list[str] = []
@@ -105,8 +107,9 @@ def read_rankings(written: Sequence[str | Failure], counts: Sequence[int]) -> li
     An answer that is not a ranking becomes a Failure with status UNPARSED. Both rankings of a group
     name places in the group's own order.
 
-    written: two answers for each group.
-    counts: the number of texts of each group.
+    Args:
+        written: two answers for each group.
+        counts: the number of texts of each group.
     """
     rankings: list[Rankings] = []
     answers_in_order = written[::2]
@@ -135,8 +138,9 @@ def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
 def votes_of(rankings: Rankings, first: int, second: int) -> PairVotes:
     """Returns the votes of a group's two rankings on two of its texts.
 
-    rankings: the rankings of the group shown in order and in reverse.
-    first, second: the places of the two texts in the group, from 0.
+    Args:
+        rankings: the rankings of the group shown in order and in reverse.
+        first, second: the places of the two texts in the group, from 0.
     """
     in_order, in_reverse = rankings
     # the first vote of `PairVotes` is the vote with the pair's first text shown first

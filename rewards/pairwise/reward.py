@@ -242,9 +242,10 @@ class PairwiseReward(RowReward):
 
         An empty completion has no row here, but loses to every other completion of its group.
 
-        rows: the rows in question.
-        evidence_of_rows: the result of `show` for each row, and for each sample with an empty
-        completion.
+        Args:
+            rows: the rows in question.
+            evidence_of_rows: the result of `show` for each row, and for each sample with an empty
+                completion.
         """
         evidence: dict[int, Shown] = {}  # by the number of a contest's sample, like `texts`
         texts: dict[int, str] = {}
@@ -317,8 +318,9 @@ class PairwiseReward(RowReward):
     ) -> list[Contest]:
         """Returns all contests with the judge's votes.
 
-        groups: lists of contests without votes.
-        evidence: the result of `show`, by the number of a contest's sample.
+        Args:
+            groups: lists of contests without votes.
+            evidence: the result of `show`, by the number of a contest's sample.
         """
         contests = [contest for group in groups for contest in group]
         questions = []
@@ -338,8 +340,9 @@ class PairwiseReward(RowReward):
     ) -> list[Contest]:
         """Returns all contests with the votes from two rankings per group.
 
-        groups: lists of contests without votes.
-        evidence: the result of `show`, by the number of a contest's sample.
+        Args:
+            groups: lists of contests without votes.
+            evidence: the result of `show`, by the number of a contest's sample.
         """
         # The evidence and distinct texts of each group. Equal texts are shown once, because they
         # cannot be ranked.
@@ -376,9 +379,10 @@ class PairwiseReward(RowReward):
     ) -> Verdict:
         """Returns the verdict of a sample from its own contests.
 
-        number: the sample's number, on either side of a contest.
-        contests: the sample's contests, with votes.
-        strengths: each sample's chance to win, by its number as a string. {} with an anchor.
+        Args:
+            number: the sample's number, on either side of a contest.
+            contests: the sample's contests, with votes.
+            strengths: each sample's chance to win, by its number as a string. {} with an anchor.
         """
         if not contests:
             note = (
@@ -413,8 +417,9 @@ class PairwiseReward(RowReward):
 def _group_contests(group: Sequence[int], texts: Mapping[int, str]) -> list[Contest]:
     """Returns the contests between all pairs of a group, without pairs of two empty texts.
 
-    group: the samples' numbers.
-    texts: each sample's text by its number. Empty texts are missing.
+    Args:
+        group: the samples' numbers.
+        texts: each sample's text by its number. Empty texts are missing.
     """
     contests = []
     for first, second in combinations(group, 2):

@@ -106,10 +106,11 @@ def cast(
 ) -> list[PairVotes]:
     """Returns the votes on every pair, in order. Equal questions are asked once, in one call.
 
-    judge: answers the questions.
-    questions: two for each pair, with the pair's first text shown first and then second. A Failure
-    in place of a question is a failed vote.
-    scale: the possible answers.
+    Args:
+        judge: answers the questions.
+        questions: two for each pair, with the pair's first text shown first and then second. A
+            Failure in place of a question is a failed vote.
+        scale: the possible answers.
     """
     answers = answered(judge.rate, questions, scale)
     shown_first = answers[::2]

@@ -131,10 +131,11 @@ def candidates(
 ) -> list[Candidate]:
     """Returns at least one name by which the judge can be asked about an entity, simplest first.
 
-    view: the view of the entity's graph.
-    number: the number of an entity without a fixed name.
-    answers: the answers on entities that the judge was asked about earlier.
-    wording: the templates of the names.
+    Args:
+        view: the view of the entity's graph.
+        number: the number of an entity without a fixed name.
+        answers: the answers on entities that the judge was asked about earlier.
+        wording: the templates of the names.
     """
     entity = view.entities[number]
     ranked: list[Candidate] = []
@@ -207,9 +208,10 @@ def _by_words(
     1), and another head of the entity (rank 2). The attribute or other head must be one that no
     rival has.
 
-    number: the entity's number.
-    frame: the form of name.
-    rivals: other entities that share the form.
+    Args:
+        number: the entity's number.
+        frame: the form of name.
+        rivals: other entities that share the form.
     """
     plain = frame.name(entity.text)
     mention = frame.mention(entity.text)
@@ -325,8 +327,9 @@ def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
     A verb after the head makes a clause with "that". A graph has no parts of speech, so an
     attribute counts as a verb by its place after the head and by its form.
 
-    attribute: "red" or "flies low".
-    name: "circle" or "bird".
+    Args:
+        attribute: "red" or "flies low".
+        name: "circle" or "bird".
     """
     text = attribute.text
     stands_after = False

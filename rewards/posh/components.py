@@ -59,12 +59,13 @@ def components(
     Entities with a fixed name ("the viewer", "our left"), their attributes and the relations
     between them are left out.
 
-    sheet: the answers, after all questions.
-    surplus: the numbers of entities that are mentioned too often, see `surplus`. These entities,
-    their attributes and relations get the rating 1.
-    reaching: whether a relation's span may include its object, as in "in the center". A span does
-    so only if no attribute and no other relation mentions the object, because the object then
-    decides whether the relation is right.
+    Args:
+        sheet: the answers, after all questions.
+        surplus: the numbers of entities that are mentioned too often, see `surplus`. These
+            entities, their attributes and relations get the rating 1.
+        reaching: whether a relation's span may include its object, as in "in the center". A span
+            does so only if no attribute and no other relation mentions the object, because the
+            object then decides whether the relation is right.
     """
     interview = sheet.interview
     answers = sheet.entities
@@ -110,6 +111,7 @@ def components(
             target = relation.object
             spans = relation.spans
             target_view = view.entities[target]
+            # extend the relation's words to an object that nothing else mentions
             is_alone = interview.tie(target) is relation and not target_view.attributes
             if reaching and is_alone:
                 spans = _to_object(spans, target_view.spans)
@@ -133,8 +135,9 @@ def denials(
     denial does not count in the mean, because a completion could deny endlessly many things.
     Without references, a picture that plainly shows the thing makes the denial wrong.
 
-    sheets: the completion looked up in each reference. May be empty if there is a picture.
-    picture: the completion looked up in the picture.
+    Args:
+        sheets: the completion looked up in each reference. May be empty if there is a picture.
+        picture: the completion looked up in the picture.
     """
     result: list[RatedComponent] = []
     agreed: set[str] = set()  # denials that count already
@@ -149,6 +152,7 @@ def denials(
                 agreed.add(name)
                 result.append(RatedComponent("denial", name, DENIED_TOO, RIGHT, True, spans))
             continue
+        # collect the references' ratings of the denied thing
         answers: list[ComponentRating] = []
         for sheet in sheets:
             if ("denied", number) in sheet.details:
@@ -162,6 +166,7 @@ def denials(
                 counts = False
             elif not sheets:
                 answers = [picture_answer]
+        # the denial is wrong if the surest answer plainly has the thing
         surest = max(answers, key=lambda answer: answer.rating, default=None)
         if surest is None:
             continue
@@ -218,9 +223,11 @@ def spans_of(
 ) -> tuple[Span, ...]:
     """Returns the Spans of the components, sorted by component and then from left to right.
 
-    components: with their ratings and tokens.
-    credits: the credit of each component. Every mention of a component carries the whole credit.
-    text: the text that the tokens index into.
+    Args:
+        components: with their ratings and tokens.
+        credits: the credit of each component. Every mention of a component carries the whole
+            credit.
+        text: the text that the tokens index into.
     """
     spans = []
     credited = zip(components, credits, strict=True)
@@ -287,8 +294,10 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
             groups[lemmas(entity.text)].append(number)
     result: set[int] = set()
     for name, numbers in groups.items():
+        # a single entity of a name is never surplus
         if len(numbers) < 2:
             continue
+        # keep as many of the best rated entities as a reference has
         most = max(counts.get(name, 0.0) for counts in supported)
         if most:
             worth: dict[int, float] = {}
@@ -346,8 +355,9 @@ def statements(view: GraphView, number: int) -> frozenset[str | Link]:
 
     A relation includes the other entity's name and attributes, such as "above a small square".
 
-    view: the view of the text's graph.
-    number: the entity's number.
+    Args:
+        view: the view of the text's graph.
+        number: the entity's number.
     """
     entity = view.entities[number]
     attributes = {attribute.text for attribute in entity.attributes}

@@ -51,16 +51,17 @@ def conduct(
 
     A Failure of the judge ends only the sheets of the same sample.
 
-    sheets: of all samples.
-    judge: answers the questions.
-    mode: "default" or "published".
-    cache: known answers. Default mode does not ask these questions again.
+    Args:
+        sheets: of all samples.
+        judge: answers the questions.
+        mode: "default" or "published".
+        cache: known answers. Default mode does not ask these questions again.
     """
     if cache is None:
         cache = AnswerCache()
     asker = _Asker(judge, mode == "published", cache)
     if asker.published:
-        asker.cache.begin()  # the published code asks every question again
+        asker.cache.begin()  # reuses answers of earlier calls, but not of an earlier pass
     # pass 1
     asker.ask_entities(sheets, parts=False)
     # The viewer and the sides of the view get their fixed names only after pass 1. In pass 1 the
@@ -114,8 +115,9 @@ class _Asker:
         other names only if the simplest name's rating rounds to less than 5. The kept names are the
         same in both modes, because no other name replaces a name with a 5 (2.4).
 
-        sheets: the sheets to fill in.
-        parts: True for entities that are part of another entity, False for all other entities.
+        Args:
+            sheets: the sheets to fill in.
+            parts: True for entities that are part of another entity, False for all other entities.
         """
         # the entities to ask about: each one's sheet and names, the simplest name first
         entities: list[tuple[AnswerSheet, list[Candidate]]] = []
@@ -156,6 +158,7 @@ class _Asker:
         for (sheet, candidate), identifier in zip(named, identifiers, strict=True):
             if sheet.failure is None:
                 worded.append((sheet, candidate, identifier))
+        # ask about the worded names
         pairs: list[tuple[AnswerSheet, Component]] = []
         for sheet, candidate, identifier in worded:
             pairs.append((sheet, entity_named(sheet.interview, candidate, identifier)))
@@ -190,10 +193,12 @@ class _Asker:
             if candidate.kind != "head":
                 places.append(place)
                 questions.append(rewrite_question(sheet.interview, candidate))
-        # the published code asks equal questions repeatedly, so each repetition gets its own number
+        # The published code asks equal questions repeatedly. Each repetition gets its own number
+        # here, so that the judge answers it again.
         questions = numbered_repeats(questions)
         write = partial(self.judge.write, max_tokens=REWRITE_TOKENS)
         written = self.cache.complete(questions, write)
+        # replace the phrases by the judge's words
         for place, text in zip(places, written, strict=True):
             if isinstance(text, Failure):
                 sheet, _ = named[place]
@@ -221,8 +226,8 @@ class _Asker:
 
         pairs: the components, each with its sheet.
         """
-        texts: list[str] = []  # the questions alone, for the notes of spans
-        questions: list[Question] = []  # with the text that they ask about
+        texts: list[str] = []  # the questions without the target's text, for notes of spans
+        questions: list[Question] = []  # the whole prompts
         for sheet, component in pairs:
             interview = sheet.interview
             text = question_text(interview, component, self.published)
@@ -241,6 +246,7 @@ class _Asker:
         else:
             self.cache.begin()
         answers = self.cache.complete(questions, partial(rate_questions, self.judge))
+        # convert the answers
         ratings: list[ComponentRating | None] = []
         for (sheet, _), text, answer in zip(pairs, texts, answers, strict=True):
             if not isinstance(answer, Failure):

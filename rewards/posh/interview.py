@@ -25,7 +25,7 @@ from spanreward.rewards.posh.prompts import DirectionPrompts
 from spanreward.rewards.text.quoting import Mark, mask
 
 PRESENCE_THRESHOLD = 2.0  # an entity with a lower rating is absent (2.4)
-# how many attributes, and how many relations, at most distinguish an entity from others of its name
+# a name of an entity has at most this many details of each kind (attributes, relations)
 MOST_SAID = 16
 
 
@@ -156,8 +156,9 @@ class Interview:
 
         Without the source in the prompt, returns the mention itself.
 
-        number: the entity's number in the source.
-        mention: the entity's name as typed data.
+        Args:
+            number: the entity's number in the source.
+            mention: the entity's name as typed data.
         """
         # a judge of typed data must know as much as a judge that reads the prompt
         if not self.quotes_source:
@@ -212,8 +213,9 @@ class Interview:
 
         The names do not contain the relation itself.
 
-        answers: the answers on entities, by number.
-        published: whether in published mode.
+        Args:
+            answers: the answers on entities, by number.
+            published: whether in published mode.
         """
         subject = self.described(relation.subject, answers, without=relation)
         if published or self.quotes_source or self.tie(relation.object) is not relation:
@@ -238,10 +240,11 @@ class Interview:
         entity would grow with the square of the number of details. A prompt that shows the source
         needs no details.
 
-        number: the entity's number in the source.
-        answers: the answers on entities, by number.
-        besides: the attribute in question, "" for none. The details do not contain it.
-        without: the relation in question, or None. The details do not contain it.
+        Args:
+            number: the entity's number in the source.
+            answers: the answers on entities, by number.
+            besides: the attribute in question, "" for none. The details do not contain it.
+            without: the relation in question, or None. The details do not contain it.
         """
         entity = self.source.entities[number]
         identifier = answers[number].identifier
@@ -289,9 +292,10 @@ class Interview:
 def tie_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
     """Returns one relation of an entity as typed data.
 
-    relation: a relation with the entity as subject or object.
-    number: the entity's number.
-    described: whether the data includes the attributes of the relation's other entity.
+    Args:
+        relation: a relation with the entity as subject or object.
+        number: the entity's number.
+        described: whether the data includes the attributes of the relation's other entity.
     """
     # for the relation's object, the relation is reversed
     reverse = relation.object == number

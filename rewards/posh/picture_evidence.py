@@ -90,12 +90,13 @@ def picture_sheet(
     """Returns an empty sheet for the questions whether the pictures show the completion's
     components.
 
-    number: the row's number.
-    row: the row.
-    view: the view of the completion's graph.
-    pictures: the row's opened pictures.
-    wording: the templates for pictures.
-    presence_threshold: an entity with a lower rating counts as absent.
+    Args:
+        number: the row's number.
+        row: the row.
+        view: the view of the completion's graph.
+        pictures: the row's opened pictures.
+        wording: the templates for pictures.
+        presence_threshold: an entity with a lower rating counts as absent.
     """
     interview = Interview(
         sample=number,
@@ -123,8 +124,9 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
     but the picture may lack the thing. Surplus entities and their details: the reference has one
     star, but the picture may show a second star.
 
-    picture: the sheet that is changed.
-    references: the completion looked up in each reference, after all questions.
+    Args:
+        picture: the sheet that is changed.
+        references: the completion looked up in each reference, after all questions.
     """
     if not references:
         return
@@ -132,12 +134,14 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
     # used below to find the attributes and relations of surplus entities
     ends = ends_by_detail(picture)
     for sheet in references:
+        # copy plain answers on entities
         for number, entity in sheet.entities.items():
             if entity.rating < PLAIN or number in too_often:
                 continue
             earlier_entity = picture.entities.get(number)
             if earlier_entity is None or entity.rating > earlier_entity.rating:
                 picture.entities[number] = entity
+        # copy plain answers on attributes and relations
         for key, answer in sheet.details.items():
             if key[0] == "denied" or not too_often.isdisjoint(ends[key]):
                 continue
@@ -154,8 +158,9 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
 
     The decoys of a picture do not depend on the order of the rows.
 
-    rows: all rows.
-    pictures: the opened pictures by the row's number.
+    Args:
+        rows: all rows.
+        pictures: the opened pictures by the row's number.
     """
     # group the rows by picture, and collect the things in each picture's references
     rows_by_picture: dict[tuple[int, ...], list[int]] = {}
@@ -171,6 +176,7 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
         named: set[frozenset[str]] = set()
         for number in numbers:
             named |= _names(rows[number])
+        # things of other pictures, without the named things
         other_things: dict[str, Mention] = {}
         for other_key, things in things_by_picture.items():
             if other_key != key:

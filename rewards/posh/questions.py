@@ -188,7 +188,7 @@ def question_text(interview: Interview, component: Component, published: bool) -
     template = templates[component.kind]
     if published:
         return fill(template, **component.names)
-    # a name stays on its line of the prompt, and within its quotes
+    # keep each name on one line, within its quotation marks, and short
     names = {}
     for key, written_name in component.names.items():
         name = one_line(written_name)
@@ -209,12 +209,13 @@ def presence_question(
 
     In default mode the part that many prompts share comes first.
 
-    interview: the texts.
-    component: the component in question.
-    question: the text from `question_text`.
-    published: whether in published mode.
-    shows_source: whether the typed data includes the source text and the component's places in the
-    source.
+    Args:
+        interview: the texts.
+        component: the component in question.
+        question: the text from `question_text`.
+        published: whether in published mode.
+        shows_source: whether the typed data includes the source text and the component's places in
+            the source.
     """
     if interview.pictures:
         return _picture_question(interview, component, question)

@@ -109,28 +109,26 @@ class PoshReward(PlainTextReward):
     `reference`.
 
     Args:
-        judge: the judge that says whether an entity, attribute or relation is in a text.
-        prompts: None for our wording, a file like prompts.yaml, or the two published JSON files or
-            their folder.
+        judge: the judge that rates whether an entity, attribute or relation is in a text.
+        prompts: a file like prompts.yaml, or the two published JSON files or their folder. None
+            stands for our wording in prompts.yaml.
         mode: "default" for training, or "published" for the behaviour of the paper's code.
-        pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best
-            installed one.
+        pipeline: the spaCy pipeline that parses the texts, or its name. None stands for the best
+            installed pipeline.
         coref: "rules", "none", "maverick" or a function, see
             `spanreward.rewards.language.describe`.
         score: "precision", "recall" or "f1".
         name: the reward's name in logs.
-        presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the
-            published code's 2).
-        judged_part: a tag, a JSON key or /a regular expression/ (rewards/text/judged_part.py): only
-            this part of a completion is judged.
-        evidence: where the completion's components are looked up: in the "reference", the
-            "picture", or "both". The picture needs a judge that sees, a picture in each row, and
-            mode "default".
+        presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent.
+        judged_part: only this part of a completion is judged: a tag, a JSON key or /a regular
+            expression/ (rewards/text/judged_part.py).
+        evidence: "reference", "picture" or "both" as the place to look the completion's components
+            up. The picture needs a judge that sees, a picture in each row, and mode "default".
 
     Raises:
         ValueError: for an unknown value of an argument, a template with wrong placeholders, a
-            pipeline that does not parse, or another evidence than "reference" in published mode.
-        FileNotFoundError: where `prompts` is no file or folder with prompts.
+            pipeline that does not parse, or evidence other than "reference" in published mode.
+        FileNotFoundError: if `prompts` is no file or folder with prompts.
         ImportError: for coref "maverick" without its package.
     """
 
@@ -488,13 +486,11 @@ class PoshReward(PlainTextReward):
         return Pair(index, AnswerSheet(precision), AnswerSheet(recall))
 
     def _verdict(self, sample: Sample, answers: RowAnswers) -> Verdict:
-        """Returns the verdict on a sample from its answers over these references and its
-        picture.
-        """
+        """Returns the verdict on a sample from the answers of its references and its picture."""
         pairs = answers.pairs
         default = self.mode == "default"
         of_references = answers.precision
-        # find surplus mentions: a picture does not count things, so only repetitions are surplus
+        # rate the completion's components, without surplus mentions
         groups = [of_references]
         if answers.picture is not None:
             groups.append([answers.picture])
@@ -506,6 +502,7 @@ class PoshReward(PlainTextReward):
         of_completion += denials(of_references, answers.picture)
         counted = [component for component in of_completion if component.counts]
         precision = _score_of(counted)
+        # rate the references' components
         sides = [components(pair.recall) for pair in pairs]
         recalls = [_score_of(side) for side in sides]
         # recall is that of the reference with the best F1
@@ -517,6 +514,7 @@ class PoshReward(PlainTextReward):
         parts |= _means_by_kind("precision", counted)
         parts |= _means_by_kind("recall", of_reference)
         sizes = (len(counted), len(of_reference))
+        # only components with a question and a weight in the mean have a credit
         credits: list[float] = []
         for component in of_completion:
             added = 0.0

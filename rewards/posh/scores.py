@@ -61,11 +61,12 @@ def credit(
     """Returns the credit of one component of the completion: the derivative of the score with
     respect to how often the completion states the component.
 
-    rating: the component's rating, 1 to 5.
-    precision, recall: P and R of the whole completion.
-    said_components: the number n of the completion's components.
-    wanted_components: the number m of the reference's components.
-    score: the score whose derivative is wanted, one of SCORES.
+    Args:
+        rating: the component's rating, 1 to 5.
+        precision, recall: P and R of the whole completion.
+        said_components: the number n of the completion's components.
+        wanted_components: the number m of the reference's components.
+        score: the score whose derivative is wanted, one of SCORES.
 
     Suppose a fraction x of the component is stated once more. With s = rating / 5, precision
     becomes (n P + x s) / (n + x). The derivative of precision at x = 0 is (s - P) / n. Recall gains
@@ -96,8 +97,9 @@ def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
 
     Words that name a component count as filler only if the completion repeats these words.
 
-    sample: the sample of the verdict.
-    graph: the scene graph of the completion.
+    Args:
+        sample: the sample of the verdict.
+        graph: the scene graph of the completion.
     """
     filler = find_filler(
         sample.completion,
@@ -136,8 +138,9 @@ def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     added here. Components in an unread end of the completion already lower recall. An unread end of
     a reference is not the completion's fault.
 
-    sample: the sample with the whole completion.
-    score: the name of the main score, one of SCORES.
+    Args:
+        sample: the sample with the whole completion.
+        score: the name of the main score, one of SCORES.
     """
     read = judged_length(sample.completion)
     total = len(sample.completion)

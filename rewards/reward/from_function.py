@@ -62,9 +62,10 @@ def reward(
 ) -> Callable[[Callable[[Sample], Judged]], FunctionReward]:
     """Decorator that makes a reward from a function of one `Sample`.
 
-    columns: the dataset columns that the function needs. A missing column is a ValueError at the
-    first call.
-    name: the reward's name in logs, by default the function's name.
+    Args:
+        columns: the dataset columns that the function needs. A missing column is a ValueError at
+            the first call.
+        name: the reward's name in logs, by default the function's name.
 
     Raises ValueError for `@reward` without parentheses, and for a function that does not take
     exactly one sample.

@@ -162,8 +162,9 @@ class JudgedReward(RowReward):
     def verdict_on(self, row: JudgedRow, answers: Sequence[Any]) -> Raw:
         """Returns the verdict on a row before penalties, with the number of unread characters.
 
-        row: the row in question.
-        answers: one answer for each of the row's questions.
+        Args:
+            row: the row in question.
+            answers: one answer for each of the row's questions.
         """
         (answer,) = answers
         if isinstance(answer, Failure):
@@ -241,8 +242,9 @@ class JudgedReward(RowReward):
         Each judge is awake only for its own questions. Each of several judges is woken even without
         questions, see `Reward.judges_to_wake`.
 
-        questions: of all rows.
-        judges: the judge of each question.
+        Args:
+            questions: of all rows.
+            judges: the judge of each question.
         """
         answers: dict[int, Answer] = {}
         for judge in self.judges:

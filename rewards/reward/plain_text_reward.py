@@ -120,9 +120,10 @@ def _on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:
 
     Spans move to their places in the whole text, and the rest of the text counts as unread.
 
-    verdict: the verdict on text[start:end].
-    text: the whole text.
-    place: (start, end) of the part in the text.
+    Args:
+        verdict: the verdict on text[start:end].
+        text: the whole text.
+        place: (start, end) of the part in the text.
     """
     start, end = place
     spans = []
@@ -162,8 +163,9 @@ def plain_sample(sample: Sample) -> Sample:
 def _plain(sample: Sample, reading: Reading, answers: bool) -> Sample:
     """Returns the same as `plain_sample`, with a given reading of the completion.
 
-    reading: the plain text of the completion.
-    answers: whether answers beside a description are read in the anchor, see `read_text`.
+    Args:
+        reading: the plain text of the completion.
+        answers: whether answers beside a description are read in the anchor, see `read_text`.
     """
     references = [_begun(read_text(reference).plain) for reference in sample.references]
     # a missing text stays None, and an empty text stays empty
@@ -198,9 +200,10 @@ def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
     """Returns a note on text that is not read in the reference, question, context and anchor, or
     "".
 
-    sample: the sample as it was written.
-    plain: the sample from `plain_sample`.
-    columns: the columns that the metric reads.
+    Args:
+        sample: the sample as it was written.
+        plain: the sample from `plain_sample`.
+        columns: the columns that the metric reads.
     """
     texts = [
         ("question", sample.question, plain.question),
@@ -242,9 +245,10 @@ def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
     Spans and missed spans move to their places in the written texts. The characters of the
     completion that were removed as markup become `unread`.
 
-    verdict: the verdict on the plain sample.
-    sample: the sample as it was written.
-    reading: the plain text of the completion, with the origin of each character.
+    Args:
+        verdict: the verdict on the plain sample.
+        sample: the sample as it was written.
+        reading: the plain text of the completion, with the origin of each character.
     """
     spans = _as_written(verdict.spans, reading, sample.completion)
     missed = verdict.missed

@@ -227,9 +227,10 @@ class RemoteReward(Reward):
     ) -> list[Verdict]:
         """Returns the verdicts of an answer, or a failed verdict for each row of the request.
 
-        answer: the server's answer, None after the deadline.
-        count: the number of rows of the request.
-        client: the client that sent the request, for the error message.
+        Args:
+            answer: the server's answer, None after the deadline.
+            count: the number of rows of the request.
+            client: the client that sent the request, for the error message.
         """
         if answer is None:  # the deadline has passed
             failure = too_late(self.server.url, self.deadline, client)

@@ -137,8 +137,10 @@ class Reward:
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
         """Returns the error for a missing column, with advice.
 
-        missing: the column as `missing_column` quotes it. where: the data's name in the message.
-        present: the columns of the data, [] if TRL may have dropped columns.
+        Args:
+            missing: the column as `missing_column` quotes it. where: the data's name in the
+                message.
+            present: the columns of the data, [] if TRL may have dropped columns.
         """
         cure = "rename the column that holds it"
         if any(repr(column) in missing for column in READ):  # only these columns can be renamed
@@ -153,9 +155,10 @@ class Reward:
     def cost(self, words: float, references: int) -> Cost | None:
         """Returns the estimated cost of one completion, or None for a metric without an estimate.
 
-        words: the number of words of the completion.
-        references: the number of references of the row. Each is assumed to be as long as the
-        completion.
+        Args:
+            words: the number of words of the completion.
+            references: the number of references of the row. Each is assumed to be as long as the
+                completion.
         """
         if self.judges:
             return None
@@ -172,12 +175,13 @@ class Reward:
 
             PoshReward("match")(completions=["A red dog."], reference=["A dog."])     # no trainer
 
-        prompts: a text or messages for each completion, or None without prompts.
-        completions: a text or a message for each completion.
-        completion_ids: ignored.
-        columns: the dataset's columns, each as a list of one value per completion or as one value
-        for all. TRL also passes `log_metric` for the means of the verdicts' parts, and `log_extra`
-        for the verdicts in words.
+        Args:
+            prompts: a text or messages for each completion, or None without prompts.
+            completions: a text or a message for each completion.
+            completion_ids: ignored.
+            columns: the dataset's columns, each as a list of one value per completion or as one
+                value for all. TRL also passes `log_metric` for the means of the verdicts' parts,
+                and `log_extra` for the verdicts in words.
 
         Raises ValueError, on every rank, for a missing column or an unusable value. After any other
         error the affected completions have None.
@@ -198,10 +202,11 @@ class Reward:
         The result is {"score": 0.84, "parts": {"f1": 0.84}, "statuses": {"ok": 2}}, with the means
         of the scores and parts. The score is None if no prediction has a score.
 
-        predictions: the completions.
-        references: a text or a list of texts for each prediction. For a metric that reads the
-        column `answers`, people's answers to each question.
-        columns: the other columns that the metric reads.
+        Args:
+            predictions: the completions.
+            references: a text or a list of texts for each prediction. For a metric that reads the
+                column `answers`, people's answers to each question.
+            columns: the other columns that the metric reads.
 
         Raises ValueError like `__call__`.
         """
@@ -430,8 +435,9 @@ def _value_lists(columns: Mapping[str, Any], count: int) -> dict[str, list[Any]]
     reference="A dog." becomes ["A dog.", "A dog."]. Other single values, such as a trainer's state,
     are dropped.
 
-    columns: the keyword arguments of `__call__`.
-    count: the number of completions.
+    Args:
+        columns: the keyword arguments of `__call__`.
+        count: the number of completions.
     """
     lists: dict[str, list[Any]] = {}
     for name, values in columns.items():

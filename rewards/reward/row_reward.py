@@ -114,8 +114,9 @@ class RowReward(PlainTextReward):
         """Returns a verdict before penalties for each row, in order, with the number of unread
         characters.
 
-        rows: the rows in question.
-        shown: the result of `show` for each row, by the row's number.
+        Args:
+            rows: the rows in question.
+            shown: the result of `show` for each row, by the row's number.
         """
         raise NotImplementedError
 
@@ -226,9 +227,10 @@ class RowReward(PlainTextReward):
         With "ablation" this is the completion without the sentence. Otherwise it is the whole
         completion, with the sentence's place.
 
-        row: the row of the whole completion.
-        text: the completion's judged part.
-        sentences: the places of the sentences in the text.
+        Args:
+            row: the row of the whole completion.
+            text: the completion's judged part.
+            sentences: the places of the sentences in the text.
         """
         number, sample, _ = row
         for place, sentence in enumerate(sentences):
@@ -245,9 +247,10 @@ class RowReward(PlainTextReward):
         + credit) / 2, so a sentence with a positive credit has more than 0.5. The only sentence of
         a text has the text's whole score as its score and credit.
 
-        verdicts: first the verdict on the text, then the verdict on the text without each sentence.
-        For a text of one sentence only the first verdict.
-        places: the places of the sentences.
+        Args:
+            verdicts: first the verdict on the text, then the verdict on the text without each
+                sentence. For a text of one sentence only the first verdict.
+            places: the places of the sentences.
         """
         scores = [verdict.score or 0.0 for verdict in verdicts]
         score = scores[0]
@@ -287,9 +290,10 @@ def at_most(places: Sequence[Place]) -> list[Place]:
 def without(text: str, places: Sequence[Place], number: int) -> str:
     """Returns the text without one sentence and the white space after this sentence.
 
-    places: the places of all sentences.
-    number: the number of the sentence. Without the last sentence, the text ends at the end of the
-    sentence before.
+    Args:
+        places: the places of all sentences.
+        number: the number of the sentence. Without the last sentence, the text ends at the end of
+            the sentence before.
     """
     start, _ = places[number]
     before = text[:start]

@@ -58,8 +58,9 @@ def seen(
 def open_pictures(pictures: Sequence[Any], box: Box | None = None) -> tuple[Image.Image, ...]:
     """Returns a row's pictures, decoded and scaled for judges.
 
-    pictures: as `opened` takes them, such as PIL images or paths.
-    box: (x0, y0, x1, y1) in pixels of the first picture. A red box is drawn there.
+    Args:
+        pictures: as `opened` takes them, such as PIL images or paths.
+        box: (x0, y0, x1, y1) in pixels of the first picture. A red box is drawn there.
 
     Raises NotApplicable for more than MOST_PICTURES pictures, and for a picture that cannot be
     used.
@@ -93,9 +94,11 @@ def penalise(
     default mode the score is also multiplied by the share of the judged part without filler. Parts
     in `lowest` shrink with the score. Other parts, such as shares of votes, stay the same.
 
-    sample: the sample with the whole completion.
-    cut: the number of characters at the end of the judged part that the judge did not read.
-    lowest: the lowest value of each part that shrinks, such as {"f1": 0.0}. See `penalise_filler`.
+    Args:
+        sample: the sample with the whole completion.
+        cut: the number of characters at the end of the judged part that the judge did not read.
+        lowest: the lowest value of each part that shrinks, such as {"f1": 0.0}. See
+            `penalise_filler`.
     """
     text = judged(sample)
     lowest = lowest or {}
