@@ -66,7 +66,8 @@ def parts_of_contests(outcomes: Sequence[int], contests: Sequence[Contest]) -> d
 
     The parts "won", "tied" and "lost" are shares of the contests with an outcome. "failed_pairs" is
     the share of contests with a failed vote. "orders_disagree" is the share of contests whose two
-    votes disagree. "first_slot" is the share of votes for the text shown first.
+    votes disagree. "first_slot" is the share of votes for the text shown first, without ties and
+    failed votes.
 
     Args:
         outcomes: the outcomes from the sample's side, without failed contests. At least one.

@@ -121,10 +121,10 @@ class Interview:
 
     @cached_property
     def tied(self) -> Mapping[int, list[RelationView]]:
-        """For each entity of the source, the relations to objects that nothing else mentions.
+        """For each entity of the source, the relations to objects that have no other relation.
 
-        "The circle in the corner" ties the circle to the corner, unless the source says more of the
-        corner.
+        "The circle in the corner" ties the circle to the corner, unless another relation mentions
+        the corner.
         """
         tied: dict[int, list[RelationView]] = {}
         for number, entity in enumerate(self.source.entities):

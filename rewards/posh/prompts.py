@@ -50,19 +50,19 @@ class DirectionPrompts:
     """
 
     prefix: Annotated[str, takes({"text"}, {"target_text", "source_text"})]
-    # the forms of a name: "corner"
+    # the forms of a name, first the head alone: "corner"
     plain: Annotated[
         str,
         _at("entity_formatters", "no_parents"),
         takes({"entity_text"}),
     ]
-    # "corner of the table"
+    # "corner of the table", for a part of an entity
     of_parent: Annotated[
         str,
         _at("entity_formatters", "has_parents"),
         takes({"entity_text", "parent_entity_identifier"}),
     ]
-    # 'corner as in "circle sits in corner"'
+    # 'corner as in "circle sits in corner"', for the object of a relation
     with_relation: Annotated[
         str,
         _at("entity_formatters", "relation"),
@@ -97,7 +97,7 @@ class DirectionPrompts:
         takes({"entity_identifier"}),
     ]
     instructions: Annotated[str, takes(set())]
-    # "the circle (red, above square)"
+    # "the circle (red, above square)", an identifier with details
     described: Annotated[
         str,
         _at("entity_formatters", "described"),

@@ -157,7 +157,7 @@ def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component
 
 
 def _denials_to_ask(interview: Interview) -> Iterator[Component]:
-    """Yields the denied things for which the judge can be asked whether the target has them."""
+    """Yields the denied things about which the judge can be asked, see `Interview.can_tell`."""
     for number, denial in enumerate(interview.denials):
         if not interview.can_tell(denial):
             continue

@@ -123,8 +123,7 @@ class Reward:
         return None
 
     def unscored(self, verdicts: Sequence[Verdict]) -> str:
-        """Returns a clause for a message: "lave, which reads 'answers', says 'this row has no
-        answers'".
+        """Returns a clause like "lave, which reads 'answers', says 'this row has no answers'".
 
         verdicts: the clause gives the reason of the first verdict without a score.
         """
@@ -138,8 +137,8 @@ class Reward:
         """Returns the error for a missing column, with advice.
 
         Args:
-            missing: the column as `missing_column` quotes it. where: the data's name in the
-                message.
+            missing: the column as `missing_column` quotes it.
+            where: the data's name in the message, such as "the dataset".
             present: the columns of the data, [] if TRL may have dropped columns.
         """
         cure = "rename the column that holds it"
