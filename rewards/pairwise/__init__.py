@@ -1,4 +1,4 @@
-"""MLLM-as-a-Judge's pair comparison, batch ranking and scoring as a reward."""
+"""Pair comparison, batch ranking and scoring of MLLM-as-a-Judge as a reward."""
 
 from spanreward.rewards.pairwise.reward import PairwiseReward
 

@@ -1,5 +1,5 @@
-"""Contests between a completion and another text: the verdict's parts and the completions'
-strengths.
+"""Contests between a completion and another text, with the numbers that verdicts take from
+contests.
 """
 
 from collections.abc import Sequence
@@ -9,20 +9,21 @@ from spanreward.rewards.comparison.ratings import Pair, bradley_terry
 from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.pairwise.votes import PairVotes, first_slot_share
 
-OUTCOMES = {"won": 1, "tied": 0, "lost": -1}
+OUTCOMES = {"won": 1, "tied": 0, "lost": -1}  # by the name of the verdict's part
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """A contest of two texts.
+    """A contest between two texts: a sample's completion and an opposing text.
 
     Args:
-        sample: the number of the sample whose text comes first.
+        sample: the sample's number.
         other: the number of the opposing sample, None for an anchor or reference.
-        texts: the sample's text and the opposing one.
-        votes: the judge's votes. None before the judge was asked, and where `certain` decides.
-        certain: the outcome without a judge, from the sample's side: 1 or -1 where one text is
-            empty, otherwise 0.
+        texts: the sample's text and the opposing text.
+        votes: the judge's votes. None before the judge is asked, and for a contest without a
+            question.
+        certain: an outcome without a judge, from the sample's side. 1 if only the opposing text is
+            empty, -1 if only the sample's text is empty, otherwise 0.
     """
 
     sample: int
@@ -33,21 +34,22 @@ class Contest:
 
     @property
     def outcome(self) -> int | None:
-        """1, 0 or -1 from the sample's side, None if a vote failed."""
+        """1 if the sample's text won, 0 for a tie, -1 if it lost. None if a vote failed."""
         return self.votes.outcome if self.votes else self.certain
 
     @property
     def open(self) -> bool:
-        """Whether a judge has to decide. Equal texts tie without a question."""
+        """Whether the judge has to decide. Equal texts tie without a question."""
         sample_text, opposing_text = self.texts
         return not self.certain and sample_text != opposing_text
 
 
 def chances(contests: Sequence[Contest]) -> dict[str, float]:
-    """Returns each sample's chance, 0 to 1, to beat an average text of its group (Bradley-Terry
-    over its readable contests), by the sample's number as a string.
+    """Returns each sample's chance to beat an average text of its group, from 0 to 1.
 
-    Groups never meet, so each is apart.
+    The keys are the samples' numbers as strings. The chances come from the Bradley-Terry model over
+    all contests without a failed vote. No contest joins two groups, so the groups do not influence
+    each other.
     """
     pairs = []
     for contest in contests:
@@ -60,16 +62,22 @@ def chances(contests: Sequence[Contest]) -> dict[str, float]:
 
 
 def parts_of_contests(outcomes: Sequence[int], contests: Sequence[Contest]) -> dict[str, float]:
-    """Returns the shares of a sample's readable pairs, and statistics of the votes on it.
+    """Returns the parts of a sample's verdict.
 
-    outcomes: of the sample's readable contests, from its side: at least one. contests: all of the
-    sample's, with those in which a vote failed.
+    The parts "won", "tied" and "lost" are shares of the contests with an outcome. "failed_pairs" is
+    the share of contests with a failed vote. "orders_disagree" is the share of contests whose two
+    votes disagree. "first_slot" is the share of votes for the text shown first, without ties and
+    failed votes.
+
+    Args:
+        outcomes: the outcomes from the sample's side, without failed contests. At least one.
+        contests: all contests of the sample, also failed contests.
     """
     parts = {}
     for name, outcome in OUTCOMES.items():
         parts[name] = outcomes.count(outcome) / len(outcomes)
     parts["failed_pairs"] = 1 - len(outcomes) / len(contests)
-    # contests that were decided without a judge have no votes
+    # a contest without a question has no votes
     votes = [contest.votes for contest in contests if contest.votes]
     parts["orders_disagree"] = 0.0
     if votes:
@@ -85,11 +93,15 @@ def parts_of_contests(outcomes: Sequence[int], contests: Sequence[Contest]) -> d
 
 
 def votes_in_words(number: int, contests: Sequence[Contest]) -> str:
-    """Returns the answers to the sample's contests, with its text shown first and second: "A/B,
-    C/-", or "".
+    """Returns the judge's answers on a sample's contests for a note, or "".
 
-    A is the text shown first, and "-" means that several answers are likeliest. number: the
-    sample's.
+    "votes, shown first / second: A/B, C/-" has two contests. In the first contest the answer was A
+    with the sample's text shown first, and B with the sample's text shown second. "-" means that
+    several answers were equally likely.
+
+    Args:
+        number: the sample's number.
+        contests: the sample's contests.
     """
     votes = []
     for contest in contests:
@@ -97,7 +109,8 @@ def votes_in_words(number: int, contests: Sequence[Contest]) -> str:
             continue
         letters = contest.votes.letters
         if contest.sample != number:
-            # its text is the pair's second: the second vote is the one that showed it first
+            # The sample's text is the pair's second text. So the second vote is the vote with the
+            # sample's text shown first.
             letters = letters[::-1]
         words = [_letter_in_words(letter) for letter in letters]
         votes.append("/".join(words))
@@ -107,16 +120,16 @@ def votes_in_words(number: int, contests: Sequence[Contest]) -> str:
 
 
 def _letter_in_words(letter: str | None) -> str:
-    """Returns an answer of `PairVotes.letters` for a note."""
+    """Returns an answer of `PairVotes.letters` for a note: "A", "-" or "failed"."""
     if letter is None:
         return "failed"
     return letter or "-"
 
 
 def cut_of(contest: Contest, text: str) -> int:
-    """Returns how many characters at the text's end did not fit. text: one of the contest's.
+    """Returns how many characters at the end of a text the judge did not read in a contest.
 
-    Only the longer text of a pair is ever cut.
+    Only the longer text of a contest is ever cut. text: one of the contest's two texts.
     """
     if contest.votes is None:
         return 0

@@ -1,8 +1,8 @@
 """Builds the question about one text, or about two texts in the given order.
 
-evidence = show(sample, "picture")                    # what the judge sees beside the texts
-ask_pair(prompts, evidence, "one text", "another")    # a Question, to be answered with A, B or C
-ask_score(prompts, evidence, "a text")                # a Question, to be answered with 1 to 5
+evidence = show(sample, "picture")                    # request, and pictures or context
+ask_pair(prompts, evidence, "one text", "another")    # a Question with the answers A, B and C
+ask_score(prompts, evidence, "a text")                # a Question with the answers 1 to 5
 """
 
 from collections.abc import Mapping
@@ -18,18 +18,20 @@ from spanreward.rewards.reward.rows import Evidence, seen
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 
 PAIRWISE_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
-Texts = Mapping[str, str]  # the pieces of prompts, see prompts.yaml
+Texts = Mapping[str, str]  # the pieces of prompts by name, see prompts.yaml
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the judge sees beside the texts: the request, and pictures, a context or neither.
+    """The request and the evidence that the judge sees beside the texts.
+
+    The evidence is pictures, a context, or nothing.
 
     Args:
-        request: the row's question or, without one, its prompt.
+        request: the row's question, or its prompt if the row has no question.
         images: the row's pictures, as PIL images.
-        context: a text that says what is in the picture.
-        only_request: there is no picture that the request could be about.
+        context: a text that describes the picture, "" for none.
+        only_request: True for rows of plain text. The prompt then mentions no picture.
     """
 
     request: str
@@ -39,18 +41,24 @@ class Shown:
 
 
 def load_pairwise_prompts(path: str | Path | None = None) -> Texts:
-    """Returns the prompts of a YAML file like prompts.yaml.
+    """Returns the pieces of prompts by name, from a YAML file like prompts.yaml.
 
-    Raises OSError, or ValueError for an invalid file.
+    path: None for prompts.yaml.
+
+    Raises OSError for an unreadable file, and ValueError for an invalid file.
     """
     return read_texts(path, PAIRWISE_PROMPTS_FILE)
 
 
 def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
-    """Returns what the judge sees beside the row's texts.
+    """Returns the request and the evidence that the judge sees beside the row's texts.
 
-    evidence: "prompt" is the request alone, for prompts of plain text. Raises NotApplicable for a
-    row that lacks it.
+    Args:
+        sample: a row.
+        evidence: "picture", "context", or "prompt" for rows of plain text, which have only the
+            request.
+
+    Raises NotApplicable for a row without this evidence.
     """
     request = (sample.question or sample.prompt).strip()
     if evidence != "prompt":
@@ -58,7 +66,7 @@ def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
         return Shown(request, images, context)
     if not request:
         raise NotApplicable("this row has no prompt to judge the completion by")
-    # a text about a picture that the judge does not see would be rated by guessing
+    # the judge does not see the picture, so a rating of a text about the picture would be a guess
     if sample.images:
         raise NotApplicable(
             "this row has a picture, which evidence='prompt' leaves out: take evidence='picture'"
@@ -67,9 +75,13 @@ def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
 
 
 def opponents(sample: Sample, column: str) -> tuple[str, ...]:
-    """Returns the row's `anchor`, or its references. Raises NotApplicable for a row without.
+    """Returns the texts that the row's completion is compared with: the anchor, or all references.
 
-    column: "anchor" or "reference".
+    Args:
+        sample: a row.
+        column: "anchor" or "reference".
+
+    Raises NotApplicable for a row without these texts.
     """
     if column == "reference":
         if not sample.references:
@@ -84,7 +96,12 @@ def opponents(sample: Sample, column: str) -> tuple[str, ...]:
 def head(instructions: str, prompts: Texts, evidence: Shown) -> str:
     """Returns the beginning of a prompt: instructions, picture or context, and request.
 
-    It ends in an empty line. prompts: those whose lines no context and no request may spell.
+    The beginning ends with an empty line.
+
+    Args:
+        instructions: the first piece of the prompt.
+        prompts: all pieces. Their fixed lines are masked in the context and the request.
+        evidence: from `show`.
     """
     marks = marks_in(*prompts.values())
     pieces = [instructions]
@@ -109,17 +126,21 @@ def ask_pair(
     criteria: tuple[str, ...] = (),
     ending: str = "",
 ) -> Question:
-    """Returns the question about two texts, of which the first is shown first.
+    """Returns the question which of two texts is better. The longer text may be cut.
 
-    The longer one may be cut. criteria: for the probe. ending: a part below the texts, such as the
-    criteria in words.
+    Args:
+        prompts: the pieces of prompts.
+        evidence: from `show`.
+        first, second: the texts, in the order in which the judge sees them.
+        criteria: the criteria for the typed form of the question, () for none.
+        ending: a part of the prompt below the texts, such as the criteria in words.
     """
     before = head(prompts["instructions"], prompts, evidence)
     after = f"\n\n{prompts['answer']}"
     if ending:
         after = f"\n\n{ending}{after}"
     longer = "first" if len(first) >= len(second) else "second"
-    # a judge that does not read prose compares the texts as they are, and the prompt masks them
+    # The probe is for judges of typed data, so its texts are unchanged. The prompt masks the texts.
     probe = PairProbe(evidence.request, first, second, evidence.context, criteria)
     marks = marks_in(*prompts.values())
     texts = {"first": mask(first, marks), "second": mask(second, marks)}
@@ -127,7 +148,7 @@ def ask_pair(
 
 
 def ask_score(prompts: Texts, evidence: Shown, text: str) -> Question:
-    """Returns the question how well a text serves the request, to be rated from 1 to 5."""
+    """Returns the question how well a text serves the request, with answers from 1 to 5."""
     before = head(prompts["score"], prompts, evidence)
     after = f"\n\n{prompts['rating']}"
     probe = QualityProbe(evidence.request, text, evidence.context)
@@ -146,12 +167,17 @@ def question_of(
 ) -> Question:
     """Returns the question with the filled template between `before` and `after`.
 
-    longest: the placeholder of the text that may be cut. texts: masked, so that none spells a line
-    of the prompt.
+    Args:
+        evidence: from `show`.
+        probe: the same question as typed data.
+        before, after: the parts of the prompt around the template.
+        template: the piece of the prompt with placeholders for the texts.
+        longest: the placeholder of the text that may be cut.
+        texts: the masked text for each placeholder. No masked text repeats a line of the prompt.
     """
     start, end = places(template, **texts)[longest]
     content = before + fill(template, **texts) + after
-    # places in the template become places in the whole prompt
+    # convert places in the template to places in the whole prompt
     description = (len(before) + start, len(before) + end)
     message = {"role": "user", "content": content}
     return Question([message], evidence.images, probe, description)

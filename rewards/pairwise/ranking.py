@@ -1,14 +1,14 @@
 """Batch ranking (MLLM-as-a-Judge, section 2): one question shows all texts of a group, and the
-answer is their order.
+judge writes their order.
 
     written = judge.write(ask_rankings(prompts, [(evidence, texts)]), RANKING_TOKENS)
     forward, backward = read_rankings(written, [len(texts)])[0]
     # [2, 0, 1]: places in `texts`, best first
     votes_of((forward, backward), 0, 2).outcome  # -1: the third text is better than the first
 
-The judge writes the ranking, as in the paper. Every group is shown twice, the second time in
-reverse, and a ranking is a vote on each pair. So a judge that repeats the order of the texts
-decides nothing.
+The judge sees every group twice, the second time in reverse order. Each ranking gives a vote on
+each pair of texts. If a judge only repeats the order of the texts, its two votes on each pair
+disagree, and the judge decides nothing.
 """
 
 import re
@@ -22,24 +22,29 @@ from spanreward.rewards.pairwise.questions import Shown, Texts, head
 from spanreward.rewards.pairwise.votes import FIRST, SECOND, VOTE_SCALE, PairVotes
 from spanreward.rewards.text.quoting import marks_in, mask
 
-RANKING_TOKENS = 96  # of an answer, at most; a group of 16 takes about 40
+RANKING_TOKENS = 96  # the most tokens of an answer; a ranking of 16 texts takes about 40
 WRITTEN_NUMBER = re.compile(r"[0-9]+")
-MOST_DIGITS = 9  # digits of a number; Python refuses to read thousands of digits
+MOST_DIGITS = 9  # the most digits of a number: `int` raises for thousands of digits
 
 Ranking = list[int]  # places in the group, best first
-Rankings = tuple[Ranking | Failure, Ranking | Failure]  # of the texts in order, and in reverse
+Rankings = tuple[Ranking | Failure, Ranking | Failure]  # shown in order, and shown in reverse
 
 
 def ask_ranking(prompts: Texts, evidence: Shown, texts: Sequence[str]) -> Question:
-    """Returns the question for a ranking of at least one text, as numbers from 1, best first.
+    """Returns the question for a ranking of the texts, as numbers from 1, best first.
 
-    The end of the longest text may be cut.
+    Only the end of the longest text may be cut.
+
+    Args:
+        prompts: the pieces of prompts.
+        evidence: from `show`.
+        texts: at least one text, in the order in which the judge sees them.
     """
     content = head(prompts["batch"], prompts, evidence)
     marks = marks_in(*prompts.values())
     template = prompts["numbered"]
     lengths = [len(text) for text in texts]
-    longest = lengths.index(max(lengths))  # the first of equals
+    longest = lengths.index(max(lengths))  # the first of equally long texts
     description = (0, 0)
     for number, text in enumerate(texts):
         values = {"number": str(number + 1), "text": mask(text, marks)}
@@ -57,13 +62,19 @@ def ask_ranking(prompts: Texts, evidence: Shown, texts: Sequence[str]) -> Questi
 
 
 def read_ranking(answer: str, count: int) -> Ranking | None:
-    """Returns the places from 0, best first, in the last line with numbers, or None if that is no
-    ranking of `count`.
+    """Returns the ranking in a written answer as places from 0, best first.
 
     read_ranking("2, 3, 1", 3)          # [1, 2, 0]
     read_ranking("Text 2 is best", 3)   # None
+
+    The ranking is the last line with numbers. Returns None if this line is not a ranking of all
+    texts.
+
+    Args:
+        answer: the judge's text.
+        count: the number of texts.
     """
-    # a judge that explains itself first ends with the ranking
+    # a judge may write an explanation before its ranking, so read the last line with numbers
     last: list[str] = []
     for line in answer.splitlines():
         numbers = WRITTEN_NUMBER.findall(line)
@@ -72,15 +83,16 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     if any(len(number) > MOST_DIGITS for number in last):
         return None
     order = [int(number) - 1 for number in last]
-    # a ranking has every text once: one that leaves out a text or repeats one is not guessed at
+    # reject a ranking that lacks a text or repeats a text
     if sorted(order) != list(range(count)):
         return None
     return order
 
 
 def ask_rankings(prompts: Texts, groups: Sequence[tuple[Shown, Sequence[str]]]) -> list[Question]:
-    """Returns two questions per group of at least two texts, which are shown in order and in
-    reverse.
+    """Returns two questions per group: one shows the texts in order, the other in reverse.
+
+    groups: for each group the evidence from `show`, and at least two texts.
     """
     questions = []
     for evidence, texts in groups:
@@ -90,10 +102,14 @@ def ask_rankings(prompts: Texts, groups: Sequence[tuple[Shown, Sequence[str]]]) 
 
 
 def read_rankings(written: Sequence[str | Failure], counts: Sequence[int]) -> list[Rankings]:
-    """Returns the rankings in the answers to `ask_rankings`; an answer that is none is a Failure
-    (UNPARSED).
+    """Returns the two rankings of each group from the answers to `ask_rankings`.
 
-    counts: of each group's texts.
+    An answer that is not a ranking becomes a Failure with status UNPARSED. Both rankings of a group
+    name places in the group's own order.
+
+    Args:
+        written: two answers for each group.
+        counts: the number of texts of each group.
     """
     rankings: list[Rankings] = []
     answers_in_order = written[::2]
@@ -103,14 +119,14 @@ def read_rankings(written: Sequence[str | Failure], counts: Sequence[int]) -> li
         forward = _ranking_of(answer_in_order, count)
         backward = _ranking_of(answer_in_reverse, count)
         if not isinstance(backward, Failure):
-            # the last text was shown first: both rankings name the group's own places
+            # The last text was shown first. Convert the places to the group's own order.
             backward = [count - 1 - place for place in backward]
         rankings.append((forward, backward))
     return rankings
 
 
 def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
-    """Returns the ranking in an answer, or why there is none."""
+    """Returns the ranking in an answer, or a Failure."""
     if isinstance(answer, Failure):
         return answer
     ranking = read_ranking(answer, count)
@@ -120,12 +136,14 @@ def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
 
 
 def votes_of(rankings: Rankings, first: int, second: int) -> PairVotes:
-    """Returns the votes of a group's two rankings on the texts at two of its places.
+    """Returns the votes of a group's two rankings on two of its texts.
 
-    rankings: of the group in order and in reverse. first, second: places from 0.
+    Args:
+        rankings: the rankings of the group shown in order and in reverse.
+        first, second: the places of the two texts in the group, from 0.
     """
     in_order, in_reverse = rankings
-    # `PairVotes` wants the vote first in which the pair's own first text was shown first
+    # the first vote of `PairVotes` is the vote with the pair's first text shown first
     if first < second:
         shown_first, shown_second = in_order, in_reverse
     else:
@@ -136,11 +154,14 @@ def votes_of(rankings: Rankings, first: int, second: int) -> PairVotes:
 
 
 def _vote_of_ranking(ranking: Ranking | Failure, first: int, second: int) -> Rating | Failure:
-    """Returns a ranking's answer on two texts, in the order in which they were shown."""
+    """Returns the answer A or B that a ranking gives on two texts.
+
+    first, second: the places of the two texts, in the order in which the judge saw them.
+    """
     if isinstance(ranking, Failure):
         return ranking
     better = SECOND
     if ranking.index(first) < ranking.index(second):
         better = FIRST
-    # all probability lies on one letter, because a ranking says nothing about its certainty
+    # a ranking has no probabilities, so one letter gets the probability 1
     return Rating({letter: float(letter == better) for letter in VOTE_SCALE})

@@ -1,20 +1,21 @@
-"""MLLM-as-a-Judge as a reward: compares completions with each other, an anchor or a reference, or
-scores them alone.
+"""MLLM-as-a-Judge as a reward: compares completions with each other, with an anchor or with a
+reference, or scores each completion alone.
 
     reward = PairwiseReward(judge)  # within the GRPO group; needs image, images or context
     reward = PairwiseReward(judge, anchor="anchor")
-    # against the dataset column `anchor`, such as SFT's answers
+    # against the dataset column `anchor`, such as the answers of an SFT model
     reward = PairwiseReward(judge, form="batch")          # ranks the group in one question, twice
     reward = PairwiseReward(judge, form="score")          # rates each completion alone, from 1 to 5
-    reward = PairwiseReward(judge, evidence="prompt")     # of plain text: no picture, no context
+    reward = PairwiseReward(judge, evidence="prompt")     # plain text: no picture and no context
     verdict = reward.assess(samples)[0]
     verdict.score, verdict.parts["won"], verdict.parts["orders_disagree"]
 
-Every pair is asked in both orders, with the answers A, B and C (tie), and a group is ranked in both
-orders. Orders that disagree are a tie, so a judge that always prefers one place gives every
-completion 0.5. Only completions of the same request and picture are compared. A failed vote is left
-out. A completion without a readable pair has no score. With spans="ablation" each sentence is a
-span, whose credit is the score less the score of the text without it.
+Only completions of the same request and picture are compared. The judge sees every pair in both
+orders, and answers A, B or C (tie). A group is ranked in both orders too. Two orders that disagree
+make a tie. A judge that always prefers one place therefore gives every completion 0.5.
+
+A failed vote is left out. A completion has no score if all its votes failed. With spans="ablation"
+each sentence is a span. Its credit is the score minus the score of the text without the sentence.
 """
 
 import os
@@ -57,39 +58,40 @@ from spanreward.rewards.pairwise.votes import cast
 from spanreward.rewards.reward.row_reward import JudgedRow, Raw, RowReward, Spans
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
-GROUP = 8  # completions of a prompt, as `cost` assumes
+GROUP = 8  # the number of completions of a prompt that `cost` assumes
 
 
 class PairwiseReward(RowReward):
     """Reward that compares, ranks or scores completions (MLLM-as-a-Judge, section 2). The score is
     in [0, 1].
 
-    Against an anchor or references the score is the mean over all opponents: 1 for a win, 0.5 for a
-    tie, 0 for a loss. Within a group it is the chance to beat an average completion of the group
-    (Bradley-Terry over its pairs). It does not compare across prompts, and all completions of a
-    group must come in one call. In form "score" it is the mean rating from 1 to 5, mapped to 0 to
-    1.
+    Against an anchor or references, the score is the mean over all opponents: 1 for a win, 0.5 for
+    a tie, 0 for a loss. Within a group, the score is the chance to beat an average completion of
+    the group (Bradley-Terry over its pairs). Such scores are not comparable across prompts, and all
+    completions of a group must come in one call. In form "score", the score is the mean rating from
+    1 to 5, mapped to 0 to 1.
 
     Args:
-        judge: the judge. It must see pictures if rows have them.
-        form: "pair" asks about every pair in both orders, one token with its distribution each.
-            "batch" asks for a written ranking of the group, in both orders. "score" asks about
-            every completion, one token each.
-        anchor: the opponents in form "pair". None is the rest of the group, "anchor" the dataset
-            column of that name, "reference" each of the references.
-        evidence: "picture" shows the row's picture, or its `context` if it has none. "context"
-            never shows a picture. "prompt" shows the request alone, for rows of plain text.
-        prompts: a file like prompts.yaml. None is ours.
+        judge: the judge. It must see pictures if rows have pictures.
+        form: "pair" asks about every pair in both orders, with one token per answer. "batch" asks
+            for a written ranking of the group, in both orders. "score" asks about every completion
+            alone, with one token per answer.
+        anchor: the opponents in form "pair". None stands for the rest of the group, "anchor" for
+            the dataset column of that name, "reference" for each of the references.
+        evidence: "picture" shows the row's picture, or the row's `context` if the row has no
+            picture. "context" never shows a picture. "prompt" shows only the request, for rows of
+            plain text.
+        prompts: a file like prompts.yaml. None stands for prompts.yaml.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
-        spans: "ablation" also judges the text without each sentence, "none" only the text. Within a
-            group there are no spans: name an anchor, or take form "score".
+        spans: "ablation" also judges the text without each sentence, "none" judges only the text.
+            Within a group there are no spans: name an anchor, or take form "score".
         judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
 
     Raises:
-        ValueError: an unknown form or anchor, an anchor in another form than "pair", spans within a
+        ValueError: an unknown form or anchor, an anchor in a form other than "pair", spans within a
             group, another invalid option, or an invalid file of prompts.
-        OSError: a file that cannot be read.
+        OSError: an unreadable file of prompts.
     """
 
     evidences = (*EVIDENCE, "prompt")
@@ -114,7 +116,7 @@ class PairwiseReward(RowReward):
             raise ValueError(
                 f'anchor is for form "pair", and form is {form!r}: leave out anchor={anchor!r}'
             )
-        # a completion's score depends on the others of its group
+        # within a group, a completion's score depends on the other completions
         self.by_batch = form != "score" and not anchor
         if spans == "ablation" and self.by_batch:
             raise ValueError(
@@ -131,11 +133,12 @@ class PairwiseReward(RowReward):
             self.main_parts = ("won", "tied", "orders_disagree", "first_slot")
 
     def cost_of_text(self, words: float, references: int) -> Cost:
-        """Returns the cost of one completion.
+        """Returns the cost of one completion without spans.
 
-        The completions of a group of GROUP share their questions.
+        All completions of a group share the questions, so the cost is the group's cost divided by
+        GROUP.
         """
-        # the prompt of such a row, with as many words in place of its texts
+        # measure a prompt with texts of this many words
         text = " ".join(["word"] * round(words))
         nothing = Shown("", only_request=self.evidence == "prompt")
         question = ask_pair(self.prompts, nothing, text, text)
@@ -168,41 +171,47 @@ class PairwiseReward(RowReward):
         return Cost(count, read * count, written * count, exact, how)
 
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
-        """Returns the error for missing columns. Where evidence is missing it names the option of
-        rows of plain text.
+        """Returns the error for a missing column, see `Reward.lacks`.
+
+        If the evidence is missing, the message also names the option for rows of plain text.
         """
         error = super().lacks(missing, where, present)
-        # where evidence is missing, `missing` names all columns that could hold it
+        # for missing evidence, `missing` names all columns that could hold the evidence
         if self.evidence == "picture" and "'context'" in missing:
             message = str(error).removesuffix(".")
             return ValueError(f"{message}; evidence=prompt compares texts by the prompt alone.")
         return error
 
     def check(self, sample: Sample) -> None:
-        """Raises NotApplicable for a row without the anchor or references."""
+        """Raises NotApplicable for a row without the needed anchor or references."""
         if self.anchor:
             opponents(sample, self.anchor)
 
     def show(self, sample: Sample) -> Shown:
-        """Returns what the judge sees beside a row's texts. Raises NotApplicable as `check`."""
+        """Returns the request and the evidence that the judge sees beside the row's texts.
+
+        Raises NotApplicable for a row without this evidence, or without the needed anchor or
+        references.
+        """
         self.check(sample)
         return show(sample, self.evidence)
 
     def check_groups(self, samples: Sequence[Sample]) -> None:
-        """Raises ValueError for a batch that holds only a part of some group.
+        """Raises ValueError if this process has only a part of some group.
 
-        In one process every group is whole. On several the number of completions of each request
-        tells, but for batches that are a part of one group.
+        A single process always has whole groups. With several processes, a cut is visible if groups
+        have different sizes or only one completion. A batch that is one part of one group passes
+        unnoticed.
         """
         processes = int(os.environ.get("WORLD_SIZE", "1"))
         if not self.by_batch or processes == 1:
             return
         evidence: dict[int, Shown] = {}
         for number, sample in enumerate(samples):
-            with suppress(NotApplicable):  # such a row is compared with none
+            with suppress(NotApplicable):  # a row without evidence is not compared
                 evidence[number] = self.show(sample)
         sizes = sorted({len(group) for group in self._groups(evidence)})
-        # a completion alone cannot be compared; different sizes come from a cut through a group
+        # a single completion cannot be compared, and different sizes mean that a group was cut
         if sizes and (sizes[0] == 1 or len(sizes) > 1):
             in_words = " or ".join(map(str, sizes))
             raise ValueError(
@@ -212,39 +221,47 @@ class PairwiseReward(RowReward):
             )
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
-        """Returns a raw verdict per row, in order. shown: what the judge sees, by the row's
-        number.
+        """Returns a verdict before penalties for each row, in order, with the number of unread
+        characters.
+
+        shown: the result of `show` for each row, by the row's number.
         """
         if self.form == "score":
             return self._score(rows, shown)
         return self._compare(rows, shown)
 
     def _score(self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]) -> list[Raw]:
-        """Returns the raw verdicts of form "score"."""
+        """Returns the results of `rate` in form "score"."""
         questions = []
         for number, sample, _ in rows:
             questions.append(ask_score(self.prompts, evidence_of_rows[number], judged(sample)))
         return [_scored(rating) for rating in self.judge.rate(questions)]
 
     def _compare(self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]) -> list[Raw]:
-        """Returns the raw verdicts after the contests.
+        """Returns the results of `rate` in the forms "pair" and "batch".
 
-        An empty text, which is no row, loses to every other one.
+        An empty completion has no row here, but loses to every other completion of its group.
+
+        Args:
+            rows: the rows in question.
+            evidence_of_rows: the result of `show` for each row, and for each sample with an empty
+                completion.
         """
-        evidence: dict[int, Shown] = {}  # as `texts`: by the number of a contest's sample
+        evidence: dict[int, Shown] = {}  # by the number of a contest's sample, like `texts`
         texts: dict[int, str] = {}
         if self.anchor:
-            # contests count the rows by their place: with ablation a number has several
+            # In these contests a sample's number is the row's place in `rows`. With ablation
+            # several rows have the same number in the batch.
             for place, (number, sample, _) in enumerate(rows):
                 evidence[place] = evidence_of_rows[number]
                 texts[place] = judged(sample)
             groups = self._anchor_contests(rows, self.anchor)
         else:
-            evidence = evidence_of_rows  # of the samples with an empty text, too
+            evidence = evidence_of_rows  # also of samples with an empty text
             for number, sample, _ in rows:
                 texts[number] = judged(sample)
             groups = [_group_contests(group, texts) for group in self._groups(evidence)]
-        # contests without a question first, then those that the judge decides
+        # separate the contests without a question from the contests that the judge decides
         contests = []
         undecided = []
         for group in groups:
@@ -256,8 +273,9 @@ class PairwiseReward(RowReward):
             contests += self._rank(undecided, evidence)
         else:
             contests += self._vote(undecided, evidence)
-        # against anchors every text stands alone, and its score is its own mean
+        # against anchors, a text's score is the mean over its own contests
         strengths = {} if self.anchor else chances(contests)
+        # one verdict for each text from its contests
         verdicts = []
         for number, text in texts.items():
             of_text = [contest for contest in contests if number in (contest.sample, contest.other)]
@@ -267,7 +285,10 @@ class PairwiseReward(RowReward):
         return verdicts
 
     def _anchor_contests(self, rows: Sequence[JudgedRow], anchor: str) -> list[list[Contest]]:
-        """Returns the contests of each row's text with its anchor or references, row by row."""
+        """Returns the contests of each row's text with its anchor or references, one list per row.
+
+        anchor: "anchor" or "reference".
+        """
         groups = []
         for place, (_, sample, _) in enumerate(rows):
             text = judged(sample)
@@ -278,11 +299,11 @@ class PairwiseReward(RowReward):
         return groups
 
     def _groups(self, evidence: dict[int, Shown]) -> list[list[int]]:
-        """Returns the samples' numbers by group: those of the same request and picture.
+        """Returns the groups: lists of the numbers of samples with the same request and picture.
 
-        evidence: what the judge sees, by the sample's number.
+        evidence: the result of `show`, by the sample's number.
         """
-        # A key counts a picture by how it looks, so a picture that was loaded twice is the same.
+        # Keys are equal for pictures that look the same, so a picture may be loaded twice.
         questions = []
         for evidence_of_sample in evidence.values():
             questions.append(ask_pair(self.prompts, evidence_of_sample, "", ""))
@@ -295,7 +316,12 @@ class PairwiseReward(RowReward):
     def _vote(
         self, groups: Sequence[Sequence[Contest]], evidence: dict[int, Shown]
     ) -> list[Contest]:
-        """Returns all contests with the votes on their pairs. evidence: by the contests' sample."""
+        """Returns all contests with the judge's votes.
+
+        Args:
+            groups: lists of contests without votes.
+            evidence: the result of `show`, by the number of a contest's sample.
+        """
         contests = [contest for group in groups for contest in group]
         questions = []
         for contest in contests:
@@ -312,21 +338,27 @@ class PairwiseReward(RowReward):
     def _rank(
         self, groups: Sequence[Sequence[Contest]], evidence: dict[int, Shown]
     ) -> list[Contest]:
-        """Returns all contests with the votes of the two rankings of their group's distinct
-        texts. evidence: by the contests' sample.
+        """Returns all contests with the votes from two rankings per group.
+
+        Args:
+            groups: lists of contests without votes.
+            evidence: the result of `show`, by the number of a contest's sample.
         """
-        # What each group's question shows. Equal texts are shown once: there is no ranking of them.
+        # The evidence and distinct texts of each group. Equal texts are shown once, because they
+        # cannot be ranked.
         evidence_and_texts: list[tuple[Shown, list[str]]] = []
         for group in groups:
-            distinct: dict[str, None] = {}  # in the order of their first contest
+            distinct: dict[str, None] = {}  # the group's texts, in the order of the contests
             for contest in group:
                 distinct.update(dict.fromkeys(contest.texts))
             first_sample = group[0].sample  # the whole group has the same evidence
             evidence_and_texts.append((evidence[first_sample], list(distinct)))
+        # rank each group in both orders
         questions = ask_rankings(self.prompts, evidence_and_texts)
         written = self.judge.write(questions, RANKING_TOKENS)
         counts = [len(texts) for _, texts in evidence_and_texts]
         rankings = read_rankings(written, counts)
+        # read the votes on each contest's two texts from the rankings
         contests = []
         for group, (_, texts), both_rankings in zip(
             groups, evidence_and_texts, rankings, strict=True
@@ -345,9 +377,12 @@ class PairwiseReward(RowReward):
         contests: Sequence[Contest],
         strengths: dict[str, float],
     ) -> Verdict:
-        """Returns the verdict from the sample's own contests, in which it may be on either side.
+        """Returns the verdict of a sample from its own contests.
 
-        strengths: the chance of each sample, by its number as a string. {} with an anchor.
+        Args:
+            number: the sample's number, on either side of a contest.
+            contests: the sample's contests, with votes.
+            strengths: each sample's chance to win, by its number as a string. {} with an anchor.
         """
         if not contests:
             note = (
@@ -364,7 +399,7 @@ class PairwiseReward(RowReward):
                 outcome = -outcome
             outcomes.append(outcome)
         if not outcomes:
-            # the first failure stands for all
+            # the note has the first failure only
             votes = [contest.votes for contest in contests if contest.votes]
             failure = next(pair.failure for pair in votes if pair.failure)
             note = f"no pair could be judged: {failure.message}"
@@ -380,9 +415,11 @@ class PairwiseReward(RowReward):
 
 
 def _group_contests(group: Sequence[int], texts: Mapping[int, str]) -> list[Contest]:
-    """Returns the contests of a group's samples with each other, but for those of two empty texts.
+    """Returns the contests between all pairs of a group, without pairs of two empty texts.
 
-    texts: by the sample's number; an empty text is not in it.
+    Args:
+        group: the samples' numbers.
+        texts: each sample's text by its number. Empty texts are missing.
     """
     contests = []
     for first, second in combinations(group, 2):
@@ -397,8 +434,12 @@ def _group_contests(group: Sequence[int], texts: Mapping[int, str]) -> list[Cont
 
 
 def _won_without_asking(first_says: bool, second_says: bool) -> int:
-    """Returns 1, 0 or -1: an empty text loses to every other one. first_says: whether the text is
-    not empty.
+    """Returns the outcome of a contest that needs no judge, because an empty text loses.
+
+    The outcome is 1 if only the second text is empty, -1 if only the first text is empty, otherwise
+    0.
+
+    first_says, second_says: whether the text is not empty.
     """
     if first_says == second_says:
         return 0
@@ -406,12 +447,10 @@ def _won_without_asking(first_says: bool, second_says: bool) -> int:
 
 
 def _scored(rating: Rating | Failure) -> Raw:
-    """Returns the verdict for a rating from 1 to 5, and how many characters the judge did not
-    read.
-    """
+    """Returns the verdict for a rating from 1 to 5, with the number of unread characters."""
     if isinstance(rating, Failure):
         return Verdict(None, rating.status, note=rating.message), 0
     steps = len(RATING_SCALE) - 1
     score = (rating.mean - 1) / steps
-    score = min(max(score, 0.0), 1.0)  # a mean of shares can round to a little beyond the scale
+    score = min(max(score, 0.0), 1.0)  # rounding can put a mean slightly outside the scale
     return Verdict(score, parts={"rating": rating.mean}), rating.cut

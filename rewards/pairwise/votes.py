@@ -1,9 +1,10 @@
-"""Votes on pairs of texts, which are shown in both orders.
+"""Votes on pairs of texts. The judge sees each pair twice, in both orders.
 
     votes = cast(judge, [asked_one_way, asked_the_other_way])[0]
     votes.outcome  # 1, 0 or -1 for the pair's first text, None if a vote failed
 
-A judge that always prefers the first place decides nothing: its two votes disagree, which is a tie.
+If a judge always prefers the first place, its two votes disagree. Votes that disagree make a tie,
+so such a judge decides nothing.
 """
 
 from collections.abc import Sequence
@@ -11,18 +12,21 @@ from dataclasses import dataclass
 
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, answered
 
-# the answers for the text shown first and second
+# the letters for the text shown first and the text shown second
 FIRST = "A"
 SECOND = "B"
-VOTE_SCALE = (FIRST, SECOND, "C")
-# whether a letter chose the text shown first; letters that are not here chose neither slot
+VOTE_SCALE = (FIRST, SECOND, "C")  # C means a tie
+# Whether an answer chose the text shown first. All other answers (tie, failure) chose neither text.
 IS_FIRST_SLOT: dict[str | None, bool] = {FIRST: True, SECOND: False}
-# what a letter means for the text shown first; letters that are not here chose neither
+# The value of an answer for the text shown first, None for a failed vote. All other answers have
+# the value 0.
 CHOICES = {FIRST: 1, SECOND: -1, None: None}
 
 
 def letter_of(answer: Rating | Failure) -> str | None:
-    """Returns the likeliest answer, "" if there are several, None for a failed vote."""
+    """Returns the likeliest letter, "" if several letters are equally likely, None for a failed
+    vote.
+    """
     if isinstance(answer, Failure):
         return None
     shares = answer.probabilities
@@ -35,11 +39,11 @@ def letter_of(answer: Rating | Failure) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PairVotes:
-    """The judge's answers on a pair.
+    """The judge's two answers on a pair of texts.
 
     Args:
-        one: the answer where the pair's first text was shown first.
-        two: the answer where the pair's first text was shown second.
+        one: the answer with the pair's first text shown first.
+        two: the answer with the pair's first text shown second.
     """
 
     one: Rating | Failure
@@ -47,7 +51,7 @@ class PairVotes:
 
     @property
     def failure(self) -> Failure | None:
-        """The first failed answer."""
+        """The first failed answer, or None."""
         for answer in (self.one, self.two):
             if isinstance(answer, Failure):
                 return answer
@@ -55,29 +59,32 @@ class PairVotes:
 
     @property
     def letters(self) -> list[str | None]:
-        """Both answers as the judge gave them, see `letter_of`."""
+        """The letters of both answers, see `letter_of`."""
         return [letter_of(self.one), letter_of(self.two)]
 
     @property
     def slots(self) -> list[bool | None]:
-        """Per vote whether it chose the text shown first, None if it chose neither or failed."""
+        """For each vote, whether it chose the text shown first. None for a tie and for a failed
+        vote.
+        """
         return [IS_FIRST_SLOT.get(letter) for letter in self.letters]
 
     @property
     def choices(self) -> tuple[int | None, int | None]:
-        """Per vote 1 for the pair's first text, -1 for its second, 0 for neither, None if it
-        failed.
+        """For each vote, 1 for the pair's first text, -1 for its second text, 0 for a tie, None for
+        a failed vote.
         """
         first_letter, second_letter = self.letters
         first = CHOICES.get(first_letter, 0)
         second = CHOICES.get(second_letter, 0)
         if second is not None:
-            second = -second  # there A was the pair's second text
+            second = -second  # in the second vote, A was the pair's second text
         return first, second
 
     @property
     def outcome(self) -> int | None:
-        """1 if both chose the pair's first text, -1 for its second, otherwise 0.
+        """1 if both votes chose the pair's first text, -1 if both chose its second text, otherwise
+        0.
 
         None if a vote failed.
         """
@@ -85,7 +92,7 @@ class PairVotes:
 
     @property
     def disagree(self) -> bool:
-        """Whether both votes succeeded and are different."""
+        """Whether both votes succeeded and chose differently."""
         first, second = self.choices
         if first is None or second is None:
             return False
@@ -97,11 +104,13 @@ def cast(
     questions: Sequence[Question | Failure],
     scale: Sequence[str] = VOTE_SCALE,
 ) -> list[PairVotes]:
-    """Returns the votes on every pair, in order, from one call in which equal questions are asked
-    once.
+    """Returns the votes on every pair, in order. Equal questions are asked once, in one call.
 
-    questions: two per pair, with its first text shown first and then second; a Failure is a failed
-    vote.
+    Args:
+        judge: answers the questions.
+        questions: two for each pair, with the pair's first text shown first and then second. A
+            Failure in place of a question is a failed vote.
+        scale: the possible answers.
     """
     answers = answered(judge.rate, questions, scale)
     shown_first = answers[::2]
@@ -113,8 +122,9 @@ def cast(
 
 
 def settled_vote(first: int | None, second: int | None) -> int | None:
-    """Returns 1, 0 or -1 where both orders say so, 0 where they differ, and None where one of them
-    failed.
+    """Returns the outcome of two votes on a pair: 1, 0 or -1 if both agree, 0 if they differ.
+
+    None if a vote failed. first, second: as in `PairVotes.choices`.
     """
     if first is None or second is None:
         return None
@@ -122,10 +132,13 @@ def settled_vote(first: int | None, second: int | None) -> int | None:
 
 
 def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:
-    """Returns the share, in [0, 1], of decided votes for the text shown first, None without any.
+    """Returns the share, from 0 to 1, of votes for the text shown first, or None without such
+    votes.
 
-    A judge without position bias that is asked in both orders has 0.5. chose_first: per vote, None
-    for neither text and for a failure.
+    Ties and failed votes do not count. A judge without position bias has 0.5 if it is asked in both
+    orders.
+
+    chose_first: as in `PairVotes.slots`.
     """
     decided = [is_first for is_first in chose_first if is_first is not None]
     if not decided:

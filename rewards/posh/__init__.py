@@ -1,5 +1,7 @@
-"""PoSh checks every component of a completion's scene graph against the references (arXiv
-2510.19060).
+"""PoSh (arXiv 2510.19060) as a reward.
+
+PoSh asks a judge whether each component of a completion's scene graph is in the references, and the
+reverse.
 """
 
 from spanreward.rewards.language.parse import parse_graphs

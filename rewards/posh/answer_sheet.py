@@ -1,7 +1,7 @@
-"""The answers to PoSh's questions about one direction of one pair of texts.
+"""The answers to PoSh's questions about one direction (precision or recall) of one pair of texts.
 
 sheet = AnswerSheet(interview)
-conduct([sheet], judge)      # fills it in
+conduct([sheet], judge)      # asks the questions and fills in the sheet
 sheet.entities[4].rating, sheet.details["attribute", 4, 0].rating
 """
 
@@ -14,7 +14,7 @@ from spanreward.rewards.posh.interview import Interview
 
 @dataclass(frozen=True, slots=True)
 class ComponentRating:
-    """The rating (1..5) of an attribute, relation or denied thing, and its question."""
+    """The rating (1 to 5) of an attribute, a relation or a denied thing, with the question."""
 
     rating: float
     question: str
@@ -22,13 +22,18 @@ class ComponentRating:
 
 @dataclass(slots=True)
 class AnswerSheet:
-    """What the judge answered in one interview.
+    """The judge's answers in one interview.
 
-    entities: the answers by number in the source's view. details: those on ("attribute", entity,
-    place), ("relation", number) and ("denied", number), whether the target has it all the same.
-    What has an absent entity is not asked about, nor what the target denies too. failure: the
-    judge's first failure, after which answers are missing. cut: the most characters that the judge
-    did not read of the longer text in the prompt, see `Interview.cuts_source`.
+    Attributes:
+        interview: the two texts and the names of the things in them.
+        entities: the answer on each entity, by the entity's number in the source's view.
+        details: the answers on attributes, relations and denied things. The keys are ("attribute",
+            entity, place), ("relation", number) and ("denied", number). An attribute or relation of
+            an absent entity has no answer. A denied thing has no answer if the target denies the
+            same thing.
+        failure: the judge's first failure. After a failure, answers are missing.
+        cut: how many characters of the longer text in the prompt the judge did not read, at most
+            over all questions. `Interview.cuts_source` says which text is longer.
     """
 
     interview: Interview
@@ -38,8 +43,11 @@ class AnswerSheet:
     cut: int = 0
 
     def cut_of(self, source: bool) -> int:
-        """How many characters of the source, or else of the target, the judge did not read."""
-        # only the longer of the two is ever cut
+        """Returns how many characters of one text the judge did not read.
+
+        source: True for the source, False for the target.
+        """
+        # a prompt that is too long loses only the end of the longer text
         if self.interview.cuts_source is not source:
             return 0
         return self.cut

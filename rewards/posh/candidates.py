@@ -1,10 +1,11 @@
-"""Finds the names by which the judge can be asked about an entity, the simplest name first.
+"""Finds names by which the judge can be asked about an entity, the simplest name first.
 
-    candidates(view, 0, found={}, wording=wording)  # circle, red circle, circle above square, ...
+    candidates(view, 0, {}, wording)  # circle, red circle, circle above square, ...
 
-A name must distinguish the entity from others with the same head: by an attribute, another head,
-the whole that it is part of, or a relation. `Candidate.phrase` is worded as in PoSh, for a judge to
-rewrite; `fluent` by rule.
+A name must distinguish the entity from other entities with the same head (noun). A name does so by
+an attribute, another head, a relation, or the whole that the entity is part of. In published mode
+the judge turns `Candidate.phrase` into a noun phrase. In default mode a rule does, and
+`Candidate.fluent` has the result.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,10 +35,14 @@ CandidateKind = Literal["head", "attribute", "relation"]  # what distinguishes t
 
 @dataclass(frozen=True, slots=True)
 class EntityAnswer:
-    """An entity after its question: its identifier and its rating (1..5).
+    """The judge's answer about one entity.
 
-    identifier: the name that later questions call it by. mention: the same as data. present:
-    whether the rating reaches the threshold. question: "" if it is never asked about.
+    Attributes:
+        identifier: the name that later questions use for the entity.
+        mention: the same name as typed data.
+        rating: from 1 to 5.
+        present: whether the rating reaches the threshold.
+        question: "" for an entity that is never asked about, such as the viewer.
     """
 
     identifier: str
@@ -49,12 +54,17 @@ class EntityAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One name of an entity.
+    """One name of an entity. Names with a low rank are asked first.
 
-    A "head" is used as it is, the other kinds become a noun phrase. Low ranks go first.
-
-    phrase: "circle above square". fluent: "the circle above the square". mention: the same as data.
-    rank: 0 for the head alone, 1 for an attribute, 2 for another head, 3 and 4 for a relation.
+    Attributes:
+        entity: the entity's number.
+        kind: what distinguishes the entity. In published mode the judge rewrites names of all kinds
+            but "head".
+        phrase: the name in PoSh's words, such as "circle above square".
+        fluent: the name as a noun phrase, such as "the circle above the square".
+        mention: the same name as typed data.
+        rank: 0 for the head alone, 1 for an attribute, 2 for another head. 3 for a relation with
+            the entity as its subject, 4 for a relation with the entity as its object.
     """
 
     entity: int
@@ -67,8 +77,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A form of name: the head alone ("corner"), or as part of `parent` ("corner of the table").
-    group: the entities that share this name.
+    """A form of name, into which a head is put: "corner", or "corner of the table".
+
+    Attributes:
+        group: the numbers of the entities that this form cannot distinguish.
+        wording: the templates of the names.
+        parent: the whole that the entity is part of, here the table. None for the form without a
+            whole.
     """
 
     group: Sequence[int]
@@ -76,7 +91,7 @@ class _Frame:
     parent: EntityAnswer | None = None
 
     def name(self, head: str) -> str:
-        """Returns the name in words, as the wording forms it."""
+        """Returns the name of an entity with this head: "corner of the table" for "corner"."""
         if self.parent is None:
             return fill(self.wording.plain, entity_text=head)
         return fill(
@@ -86,14 +101,17 @@ class _Frame:
         )
 
     def mention(self, head: str) -> Mention:
-        """Returns the same name as data."""
+        """Returns the name of an entity with this head as typed data."""
         if self.parent is None:
             return Mention(head)
         link = Link(PART_OF, self.parent.mention)
         return Mention(head, links=(link,))
 
     def head(self, number: int, head: str, rank: int = 0) -> Candidate:
-        """Returns the entity's name by one of its heads."""
+        """Returns a Candidate that names an entity by one of its heads.
+
+        number: the entity's number. rank: see Candidate.
+        """
         name = self.name(head)
         return Candidate(
             number,
@@ -111,35 +129,41 @@ def candidates(
     answers: Mapping[int, EntityAnswer],
     wording: DirectionPrompts,
 ) -> list[Candidate]:
-    """Returns the names by which the entity `number`, which has no fixed name, can be asked about:
-    simplest first, at least one. answers: on the entities that were asked before it.
+    """Returns at least one name by which the judge can be asked about an entity, simplest first.
+
+    Args:
+        view: the view of the entity's graph.
+        number: the number of an entity without a fixed name.
+        answers: the answers on entities that the judge was asked about earlier.
+        wording: the templates of the names.
     """
     entity = view.entities[number]
     ranked: list[Candidate] = []
     frames = _frames(view, number, answers, wording)
-    # the steps of 2.2, each form of name in turn
+    # for each form of name, the steps of section 2.2
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
         new = _new(_by_words(entity, number, frame, rivals), ranked)
-        # relations only where no words distinguish it
+        # relations only if no attribute and no head distinguishes the entity
         if not new:
             new = _new(_by_relations(view, number, answers, frame), ranked)
         ranked += new
-    # nothing distinguishes it: its head must do
+    # if nothing distinguishes the entity, the name is its head alone
     if not ranked:
         return [frames[0].head(number, entity.text)]
     return sorted(ranked, key=lambda candidate: candidate.rank)
 
 
 def _new(candidates: Iterable[Candidate], earlier: Sequence[Candidate]) -> list[Candidate]:
-    """Returns the candidates without repeated phrases, and without those of `earlier` ones.
+    """Returns the candidates whose phrase is new: neither in `earlier` nor repeated in
+    `candidates`.
 
-    Bare heads may repeat.
+    Candidates of rank 0 (the head alone) may repeat.
     """
     phrases = {candidate.phrase for candidate in earlier}
     new = []
     for candidate in candidates:
-        # as published, a bare head is asked about once for each form of name
+        # the published code asks about a head alone once for each form of name
         if candidate.rank == 0 or candidate.phrase not in phrases:
             phrases.add(candidate.phrase)
             new.append(candidate)
@@ -152,16 +176,21 @@ def _frames(
     answers: Mapping[int, EntityAnswer],
     wording: DirectionPrompts,
 ) -> list[_Frame]:
-    """Returns the forms of name with the entities that share them (2.2, step 2)."""
+    """Returns the forms of name for the entity, each with the entities that share the form (2.2,
+    step 2).
+
+    For a corner of a present table, the form is "... of the table".
+    """
     entity = view.entities[number]
     namesakes = view.namesakes[entity.text]
-    # of the wholes only those that the target has can name a part
+    # only a whole that the target has can name a part
     parents = []
     for parent in sorted(entity.parents):
         if parent in answers and answers[parent].present:
             parents.append(parent)
     frames: list[_Frame] = []
-    # the head alone would not tell it from others of its name
+    # The form without a whole is for an entity without present wholes. It also serves if no other
+    # entity has the same name.
     if not parents or len(namesakes) == 1:
         frames.append(_Frame(namesakes, wording))
     for parent in parents:
@@ -173,14 +202,22 @@ def _frames(
 def _by_words(
     entity: EntityView, number: int, frame: _Frame, rivals: Sequence[EntityView]
 ) -> Iterator[Candidate]:
-    """Yields names by head (rank 0), by an attribute (rank 1) or another head (rank 2) that no
+    """Yields names without a relation.
+
+    The names are the head alone if there are no rivals (rank 0), the head with an attribute (rank
+    1), and another head of the entity (rank 2). The attribute or other head must be one that no
     rival has.
+
+    Args:
+        number: the entity's number.
+        frame: the form of name.
+        rivals: other entities that share the form.
     """
     plain = frame.name(entity.text)
     mention = frame.mention(entity.text)
     if not rivals:
         yield frame.head(number, entity.text)
-    # what another entity of the name has too distinguishes nothing
+    # an attribute or head of a rival distinguishes nothing
     rival_attributes: set[str] = set()
     rival_heads: set[str] = set()
     for rival in rivals:
@@ -196,7 +233,7 @@ def _by_words(
                 mention=replace(mention, attributes=(attribute.text,)),
                 rank=1,
             )
-    # "dog" of an entity that is first called "animal"
+    # "dog" for an entity that the text first calls "animal"
     for head in entity.heads:
         if head not in PRONOUNS and head not in rival_heads:
             yield frame.head(number, head, rank=2)
@@ -208,19 +245,21 @@ def _by_relations(
     answers: Mapping[int, EntityAnswer],
     frame: _Frame,
 ) -> Iterator[Candidate]:
-    """Yields names by a relation that no rival has, as its subject (rank 3) and as its object (rank
-    4).
+    """Yields names by a relation that no rival has.
+
+    The entity is the relation's subject in names of rank 3, and the relation's object in names of
+    rank 4.
     """
     entity = view.entities[number]
     text = entity.text
     rivals = frozenset(frame.group) - {number}
-    # the wholes that it is part of are in the frame
+    # skip "part of", because the frame already names the whole
     relations = [relation for relation in entity.relations if relation.text != PART_OF]
     relations.sort(key=lambda relation: relation.sentence)
     for relation in relations:
         if relation.subject != number:
             continue
-        # "circle above square" does not distinguish two circles above the square
+        # "circle above square" does not distinguish two circles above one square
         subjects = view.subjects[relation.text, relation.object]
         if not rivals.isdisjoint(subjects):
             continue
@@ -235,7 +274,7 @@ def _by_relations(
                 mention=Mention(text, links=(link,)),
                 rank=3,
             )
-    # the same from the other end
+    # then the relations with the entity as object
     for relation in relations:
         if relation.object != number:
             continue
@@ -265,13 +304,15 @@ def _by_relations(
 def _named(
     view: GraphView, number: int, answers: Mapping[int, EntityAnswer]
 ) -> tuple[str, Mention | None]:
-    """Returns the name of the other end of a relation, and None as data if it was asked about and
-    is absent.
+    """Returns the name of a relation's other entity, and the same name as typed data.
+
+    The data is None if the judge has found the other entity absent.
     """
     if number in answers:
         answer = answers[number]
         return answer.identifier, answer.mention if answer.present else None
-    # it will be asked about later: its text, with the attribute that comes first
+    # The other entity has no answer yet. Its name is its text with the attribute of the earliest
+    # sentence.
     entity = view.entities[number]
     if not entity.attributes:
         return entity.text, Mention(entity.text)
@@ -281,16 +322,20 @@ def _named(
 
 
 def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
-    """Returns a noun phrase: "the red circle", or "the bird that flies low" for a verb after the
-    head.
+    """Returns a noun phrase with an attribute: "the red circle", or "the bird that flies low".
 
-    Graphs keep no parts of speech. A verb is recognised by its place and form.
+    A verb after the head makes a clause with "that". A graph has no parts of speech, so an
+    attribute counts as a verb by its place after the head and by its form.
+
+    Args:
+        attribute: "red" or "flies low".
+        name: "circle" or "bird".
     """
     text = attribute.text
     stands_after = False
     if entity.spans and attribute.spans:
         stands_after = attribute.spans[0] > entity.spans[0]
-    # "flies" and "flies low", and not "grass"
+    # forms of a verb: "flies" and "flies low", but not "grass"
     ends_like_verb = text.endswith("s") and not text.endswith("ss")
     has_verb_form = ends_like_verb or " " in text
     if stands_after and has_verb_form:
@@ -299,12 +344,16 @@ def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
 
 
 def _related(name: str, relation: RelationView, partner: str) -> str:
-    """Returns a noun phrase: "the man that holds the book", "the circle above the square"."""
+    """Returns a noun phrase with a relation: "the man that holds the book", "the circle above the
+    square".
+
+    name: "man". partner: the name of the relation's other entity, with or without an article.
+    """
     words = ["the", name]
     if relation.by_verb:
         words.append("that")  # "the man that holds"
     words.append(relation.text)
-    # names that the rules worded have their article
+    # names from the rules already have an article
     if not partner.startswith(("the ", "our ")):
         words.append("the")
     words.append(partner)

@@ -1,4 +1,6 @@
-"""The rated components of one text, which PoSh averages and turns into spans (PoSh, section 3)."""
+"""The rated components of one text. PoSh averages their ratings and makes spans of their words
+(PoSh, section 3).
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,19 +20,24 @@ from spanreward.rewards.posh.scores import span_score
 
 Kind = Literal["entity", "attribute", "relation", "denial"]
 
-ABSENT = 1.0  # the rating of components that are surplus or not asked about
-RIGHT = 5.0  # the highest rating, that of a denial which another text has too
+ABSENT = 1.0  # the rating of a component that is surplus or has no question
+RIGHT = 5.0  # the highest rating, for example of a denial that a reference has too
 DENIED_TOO = "The other text denies it too."
-PLAIN = 4.0  # rated so, a thing is plainly there, and who denied it was wrong
+PLAIN = 4.0  # a thing with this rating or more is plainly there, so its denial is wrong
 
 
 @dataclass(frozen=True, slots=True)
 class RatedComponent:
-    """An entity, attribute, relation or denial with its rating (1..5).
+    """An entity, attribute, relation or denial with its rating.
 
-    identifier: its name for people, such as "red circle". question: the question, or why there was
-    none. asked: False if one of its entities is absent; the rating is then 1. spans: one pair per
-    token, on the parsed text. counts: whether the score counts it.
+    Attributes:
+        kind: what the component is.
+        identifier: the component's name for people, such as "red circle".
+        question: the judge's question, or the reason why no question was asked.
+        rating: from 1 (absent) to 5 (surely right).
+        asked: False if an entity of the component is absent. The rating is then 1.
+        spans: one pair (start, end) per token, on the text that was parsed.
+        counts: whether the component counts in the mean.
     """
 
     kind: Kind
@@ -47,19 +54,24 @@ def components(
     surplus: frozenset[int] = frozenset(),
     reaching: bool = False,
 ) -> list[RatedComponent]:
-    """Returns the components of the sheet's source that count, in the order of the published
-    mean.
+    """Returns the rated components of the sheet's source, in the order of the published mean.
 
-    Entities with a fixed name, their attributes and the relations between them do not count.
-    surplus: entities that are rated as absent, with their attributes and relations. reaching:
-    whether a relation's words include its object ("in the center") if nothing else mentions the
-    object, because then the object decides whether the relation is right.
+    Entities with a fixed name ("the viewer", "our left"), their attributes and the relations
+    between them are left out.
+
+    Args:
+        sheet: the answers, after all questions.
+        surplus: the numbers of entities that are mentioned too often, see `surplus`. These
+            entities, their attributes and relations get the rating 1.
+        reaching: whether a relation's span may include its object, as in "in the center". A span
+            does so only if no attribute and no other relation mentions the object, because the
+            object then decides whether the relation is right.
     """
     interview = sheet.interview
     answers = sheet.entities
     view = interview.source
     result: list[RatedComponent] = []
-    counted: set[int] = set()  # relations: each stands at both of its entities
+    counted: set[int] = set()  # relations so far: both entities of a relation list it
 
     def add(
         kind: Kind,
@@ -68,11 +80,12 @@ def components(
         spans: tuple[CharacterSpan, ...],
         *ends: int,
     ) -> None:
-        """Adds a component. answer: None where it was not asked about. ends: its entities."""
-        # surplus comes first: a fourth star may be rated 5, as the text does have a star
+        """Adds one component. answer: None without a question. ends: its entities' numbers."""
+        # Surplus is tested first: a fourth star may have rating 5, because the other text has a
+        # star.
         if not surplus.isdisjoint(ends):
             question, rating = "Mentioned more often than in the other text.", ABSENT
-            was_asked = True  # so that its words get the blame
+            was_asked = True  # so that the surplus words get negative credit
         elif answer is None:
             question, rating = "Not asked, because its entity is absent.", ABSENT
             was_asked = False
@@ -82,7 +95,7 @@ def components(
         result.append(RatedComponent(kind, name, question, rating, was_asked, spans))
 
     for number, entity in enumerate(view.entities):
-        # the viewer and the sides of the view are not looked up
+        # the judge is not asked about the viewer and the sides of the view
         if entity.fixed is not None:
             continue
         add("entity", answers[number].identifier, answers[number], entity.spans, number)
@@ -93,11 +106,12 @@ def components(
             if relation.number in counted:
                 continue
             counted.add(relation.number)
-            # asked only where both ends are there
+            # the relation has an answer only if its subject and its object are present
             subject = relation.subject
             target = relation.object
             spans = relation.spans
             target_view = view.entities[target]
+            # extend the relation's words to an object that nothing else mentions
             is_alone = interview.tie(target) is relation and not target_view.attributes
             if reaching and is_alone:
                 spans = _to_object(spans, target_view.spans)
@@ -110,34 +124,40 @@ def components(
 def denials(
     sheets: Sequence[AnswerSheet], picture: AnswerSheet | None = None
 ) -> list[RatedComponent]:
-    """Returns a text's denials that are right or wrong, over several references and a picture.
+    """Returns the denials of a completion that are known to be right or wrong.
 
-    A denial is right if a reference denies the same thing, which counts once however often it is
-    said. It is wrong if a reference plainly has the thing. References do not list what is not
-    there: other denials are unknown and no component.
+    A denial says that a thing is absent, as in "a man with no hat". The denial is right if a
+    reference denies the same thing. Repetitions of a right denial do not count again. The denial is
+    wrong if a reference plainly has the thing. All other denials are left out: a reference does not
+    list absent things, so such a denial may be true.
 
-    A picture that does not show the thing makes a denial right, whatever a reference says. Such a
-    denial earns nothing, because the things that a picture does not show have no end. Without
-    references a picture that plainly shows the thing makes a denial wrong.
+    A picture without the thing makes the denial right, even if a reference has the thing. Such a
+    denial does not count in the mean, because a completion could deny endlessly many things.
+    Without references, a picture that plainly shows the thing makes the denial wrong.
+
+    Args:
+        sheets: the completion looked up in each reference. May be empty if there is a picture.
+        picture: the completion looked up in the picture.
     """
     result: list[RatedComponent] = []
     agreed: set[str] = set()  # denials that count already
-    # of one completion, so that all sheets have the same denials
+    # all sheets are about one completion, so all have the same denials
     interview = sheets[0].interview if picture is None else picture.interview
     for number, denial in enumerate(interview.denials):
         name = f"no {denial.name}"
         spans = tuple(denial.text_spans)
-        # a reference says so too: right, and once
+        # a reference denies the thing too: the denial is right, and counts once
         if any(sheet.interview.agrees(denial) for sheet in sheets):
             if name not in agreed:
                 agreed.add(name)
                 result.append(RatedComponent("denial", name, DENIED_TOO, RIGHT, True, spans))
             continue
+        # collect the references' ratings of the denied thing
         answers: list[ComponentRating] = []
         for sheet in sheets:
             if ("denied", number) in sheet.details:
                 answers.append(sheet.details["denied", number])
-        # what the picture says comes before what references say, if it does not show the thing
+        # a picture without the thing overrides the references
         counts = True
         if picture is not None:
             picture_answer = picture.details["denied", number]
@@ -146,6 +166,7 @@ def denials(
                 counts = False
             elif not sheets:
                 answers = [picture_answer]
+        # the denial is wrong if the surest answer plainly has the thing
         surest = max(answers, key=lambda answer: answer.rating, default=None)
         if surest is None:
             continue
@@ -155,7 +176,7 @@ def denials(
                     kind="denial",
                     identifier=name,
                     question=surest.question,
-                    rating=ABSENT + RIGHT - surest.rating,  # 5 where the thing is surely absent
+                    rating=ABSENT + RIGHT - surest.rating,  # 5 if the thing is surely absent
                     asked=True,
                     spans=spans,
                     counts=counts,
@@ -165,11 +186,11 @@ def denials(
 
 
 def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
-    """Returns each component's best version over several references.
+    """Returns the best rated version of each component over several references.
 
-    Of equal ratings, an asked one wins.
+    Of versions with equal ratings, a version with a question is preferred.
 
-    sides: per reference all components of the completion, in the same order.
+    sides: for each reference, all components of the completion in the same order.
     """
     best = []
     for versions in zip(*sides, strict=True):
@@ -181,10 +202,14 @@ def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
 def _to_object(
     words: tuple[CharacterSpan, ...], object_words: tuple[CharacterSpan, ...]
 ) -> tuple[CharacterSpan, ...]:
-    """Returns the words with the last one extended to the end of the first object word after it, if
-    there is one.
+    """Extends a relation's last word to the end of the next object word: "in" becomes "in the
+    center".
+
+    If no object word follows, the spans stay the same.
+
+    words: the spans of the relation's words. object_words: the spans of the object's words.
     """
-    # a graph from a file may give a relation no places
+    # a graph from a file may have a relation without spans
     if not words:
         return words
     *before, (start, last) = words
@@ -196,7 +221,14 @@ def _to_object(
 def spans_of(
     components: Sequence[RatedComponent], credits: Sequence[float], text: str
 ) -> tuple[Span, ...]:
-    """Returns a span on `text` per mention, by component and then from left to right."""
+    """Returns the Spans of the components, sorted by component and then from left to right.
+
+    Args:
+        components: with their ratings and tokens.
+        credits: the credit of each component. Every mention of a component carries the whole
+            credit.
+        text: the text that the tokens index into.
+    """
     spans = []
     credited = zip(components, credits, strict=True)
     for number, (component, credit) in enumerate(credited):
@@ -216,9 +248,14 @@ def spans_of(
 
 
 def mentions(tokens: Sequence[CharacterSpan], text: str) -> list[CharacterSpan]:
-    """Returns the distinct tokens in order, joined where only white space is between them."""
+    """Joins tokens with only white space between them, and returns the joined spans in order.
+
+    The tokens "light" and "blue" of "a light blue car" become one span.
+
+    tokens: pairs (start, end) on `text`, in any order, maybe with repetitions.
+    """
     joined: list[CharacterSpan] = []
-    # a set: a component may list a word twice
+    # a set, because a component may list a word twice
     for start, end in sorted(set(tokens)):
         if not joined:
             joined.append((start, end))
@@ -233,39 +270,45 @@ def mentions(tokens: Sequence[CharacterSpan], text: str) -> list[CharacterSpan]:
 
 
 def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
-    """Returns the numbers of the completion's surplus entities. Of entities with one name, the
+    """Returns the numbers of the completion's surplus entities: mentions beyond the references'
+    count.
+
+    The published code rates "a star" as right at every mention. A policy in training with PoSh
+    therefore learns to mention one star three times, in three places. Here one star in the
+    reference supports only one star in the completion. Of several stars in the completion, the
     worst rated are surplus.
 
-    "A star" passes however often it is said, so a policy trained with PoSh soon mentions it three
-    times, in three places. Here (default mode only) each entity of the reference supports only one
-    of the completion's.
+    If the references differ, the reference with the most entities of the name decides. A plural
+    ("stars") in a reference supports any number. No reference may have the name, for example if the
+    judge accepts a synonym. Then an entity is surplus only if it adds no attribute and no relation
+    to an earlier entity of the name.
 
-    sheets: of the completion with each of its references. The reference that has most entities of
-    a name decides, and a plural ("stars") supports any number. The judge may accept a synonym that
-    no reference has; then only entities that say nothing new beside an earlier one are surplus.
+    sheets: the completion looked up in each of its references.
     """
-    view = sheets[0].interview.source  # the completion's, in all sheets
+    view = sheets[0].interview.source  # the completion's view, the same in all sheets
     supported = [named_in(sheet.interview.target_graph) for sheet in sheets]
-    # the completion's entities by their name
+    # group the completion's entities by name
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
         if entity.fixed is None:
             groups[lemmas(entity.text)].append(number)
     result: set[int] = set()
     for name, numbers in groups.items():
+        # a single entity of a name is never surplus
         if len(numbers) < 2:
             continue
+        # keep as many of the best rated entities as a reference has
         most = max(counts.get(name, 0.0) for counts in supported)
         if most:
             worth: dict[int, float] = {}
             for number in numbers:
                 worth[number] = max(_said_right(sheet, number) for sheet in sheets)
-            # keeps the order of equals
+            # the sort is stable: of equally good mentions, the earlier mention comes first
             best_first = sorted(numbers, key=worth.__getitem__, reverse=True)
             supported_number = int(min(most, len(numbers)))  # `most` may be infinite
             result.update(best_first[supported_number:])
         else:
-            # no reference has the name
+            # no reference has the name: compare each entity with the earlier entities
             entity_statements = [statements(view, number) for number in numbers]
             for place, number in enumerate(numbers):
                 before = entity_statements[:place]
@@ -275,21 +318,25 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
 
 
 def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
-    """Returns how many entities of each name a graph has, infinity for a plural."""
+    """Returns how many entities of each name the graph has, infinity for a plural such as "stars".
+
+    A name is the set of its words' base forms: "a dog" and "dogs" give the same name.
+    """
     counts: dict[frozenset[str], float] = defaultdict(float)
     for entity in graph.entities:
-        # all that the text calls it: "a dog", and later "the animal"
+        # all names of the entity: first "a dog", and later "the animal"
         heads = (entity.head, *entity.heads)
         is_many = any(map(is_plural, heads))
-        # once under each of its names
+        # count the entity once under each of its names
         for name in set(map(lemmas, heads)):
             counts[name] += inf if is_many else 1
     return dict(counts)
 
 
 def _said_right(sheet: AnswerSheet, number: int) -> float:
-    """Returns the sum of (rating - 1) over an entity, its attributes and relations, which favours
-    detailed mentions.
+    """Returns the sum of (rating - 1) over an entity, its attributes and its relations.
+
+    A mention with many right details gets a high sum.
     """
     entity = sheet.interview.source.entities[number]
     keys: list[tuple[str | int, ...]] = []
@@ -297,15 +344,20 @@ def _said_right(sheet: AnswerSheet, number: int) -> float:
         keys.append(("attribute", number, place))
     for relation in entity.relations:
         keys.append(("relation", relation.number))
-    # what was not asked about adds nothing
+    # an attribute or relation without an answer adds nothing
     answers = [sheet.details[key] for key in keys if key in sheet.details]
     of_details = sum(answer.rating - 1 for answer in answers)
     return sheet.entities[number].rating - 1 + of_details
 
 
 def statements(view: GraphView, number: int) -> frozenset[str | Link]:
-    """Returns an entity's attributes, and its relations with the other entity's name and
-    attributes.
+    """Returns what the text states about an entity: its attributes and its relations.
+
+    A relation includes the other entity's name and attributes, such as "above a small square".
+
+    Args:
+        view: the view of the text's graph.
+        number: the entity's number.
     """
     entity = view.entities[number]
     attributes = {attribute.text for attribute in entity.attributes}

@@ -1,14 +1,17 @@
 """Asks PoSh's questions in three passes over a whole batch, in the order of the published code.
 
     sheets = [AnswerSheet(Interview(sample=0, source=..., ...)), ...]
-    # one per direction of each pair of texts
+    # one sheet per direction (precision, recall) of each pair of texts
     conduct(sheets, judge, mode="default")
     sheets[0].entities[0].rating, sheets[0].details
 
-Pass 1 asks about entities that are not part of another one, pass 2 about parts, named by the wholes
-that pass 1 found, pass 3 about what is said of the found entities, and about denied things.
-Published mode lets the judge word the identifiers; default mode words them by rule and asks equal
-questions once. What is too long for the judge loses its end (`AnswerSheet.cut`).
+Pass 1 asks about entities that are not part of another entity. Pass 2 asks about parts, and names a
+part by a whole that pass 1 found. Pass 3 asks about attributes and relations of present entities,
+and about denied things.
+
+In published mode the judge words the identifiers. In default mode rules word the identifiers, and
+equal questions are asked once. A text that is too long for the judge loses its end
+(`AnswerSheet.cut`).
 """
 
 from collections.abc import Sequence
@@ -33,7 +36,7 @@ from spanreward.rewards.posh.questions import (
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 
-REWRITE_TOKENS = 20  # tokens of a name that the judge words, as published (2.3)
+REWRITE_TOKENS = 20  # the most tokens of a name that the judge words, as published (2.3)
 HIGHEST_RATING = 5.0
 UNREADABLE = 1.0  # the published code's rating of an answer without a digit
 
@@ -44,18 +47,25 @@ def conduct(
     mode: Mode = "default",
     cache: AnswerCache | None = None,
 ) -> None:
-    """Asks all three passes and fills in the sheets.
+    """Asks the questions of all three passes, and fills in the sheets.
 
-    A Failure ends only the sheets of its sample.
+    A Failure of the judge ends only the sheets of the same sample.
+
+    Args:
+        sheets: of all samples.
+        judge: answers the questions.
+        mode: "default" or "published".
+        cache: known answers. Default mode does not ask these questions again.
     """
     if cache is None:
         cache = AnswerCache()
     asker = _Asker(judge, mode == "published", cache)
     if asker.published:
-        asker.cache.begin()  # the published code asks every question again
+        asker.cache.begin()  # reuses answers of earlier calls, but not of an earlier pass
     # pass 1
     asker.ask_entities(sheets, parts=False)
-    # after pass 1, in which the published code uses the text's own word for the viewer
+    # The viewer and the sides of the view get their fixed names only after pass 1. In pass 1 the
+    # published code names the viewer by the word in the text.
     for sheet in sheets:
         for number, entity in enumerate(sheet.interview.source.entities):
             if entity.fixed is not None:
@@ -66,14 +76,17 @@ def conduct(
                     present=True,
                     question="",
                 )
-    # passes 2 and 3; a sample that has failed costs no more questions
+    # passes 2 and 3, without samples that have failed
     asker.ask_entities(_unfailed(sheets), parts=True)
     asker.ask_details(_unfailed(sheets))
 
 
 def _unfailed(sheets: Sequence[AnswerSheet]) -> list[AnswerSheet]:
-    """Returns the sheets of the samples that the judge has not failed on."""
-    # a sample has two sheets for each reference, and one failure spoils its verdict
+    """Returns the sheets of the samples without a failure.
+
+    A sample has two sheets for each reference. A failure on one sheet is a failure of the sample.
+    """
+    # the samples with a failure on any sheet
     failed = set()
     for sheet in sheets:
         if sheet.failure is not None:
@@ -83,8 +96,12 @@ def _unfailed(sheets: Sequence[AnswerSheet]) -> list[AnswerSheet]:
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Puts questions to a judge, and its answers into the sheets. published: whether as the
-    published code does.
+    """Asks the judge, and puts the answers into the sheets.
+
+    Attributes:
+        judge: answers the questions.
+        published: whether in published mode.
+        cache: the known answers.
     """
 
     judge: Judge
@@ -92,12 +109,17 @@ class _Asker:
     cache: AnswerCache
 
     def ask_entities(self, sheets: Sequence[AnswerSheet], parts: bool) -> None:
-        """Finds each entity's best rated name, for the entities that are parts, or for the others.
+        """Asks about entities by their names, and keeps the best rated name of each entity.
 
-        Published mode asks by all names. Default mode asks by other names only if the simplest one
-        is rated below 5. The result is the same, because no name replaces one with a 5 (2.4).
+        Published mode asks by all names. Default mode asks first by the simplest name. It asks by
+        other names only if the simplest name's rating rounds to less than 5. The kept names are the
+        same in both modes, because no other name replaces a name with a 5 (2.4).
+
+        Args:
+            sheets: the sheets to fill in.
+            parts: True for entities that are part of another entity, False for all other entities.
         """
-        # each entity that is asked about: its sheet and its names, the simplest first
+        # the entities to ask about: each one's sheet and names, the simplest name first
         entities: list[tuple[AnswerSheet, list[Candidate]]] = []
         for sheet in sheets:
             for names in names_to_ask(sheet, parts):
@@ -108,14 +130,13 @@ class _Asker:
                 all_names += [(sheet, name) for name in names]
             self._ask_names(all_names)
             return
-        # the simplest names of all entities in one call, the others of those that need them in a
-        # second one
+        # in a first call the simplest names of all entities, in a second call the further names
         simplest_names = [(sheet, names[0]) for sheet, names in entities]
         self._ask_names(simplest_names)
         unfailed = {sheet.interview.sample for sheet in _unfailed(sheets)}
         further_names: list[tuple[AnswerSheet, Candidate]] = []
         for sheet, names in entities:
-            # a failed sample may have no answer to look at
+            # a failed sample may have no answer on its entities
             if sheet.interview.sample not in unfailed:
                 continue
             rating = sheet.entities[names[0].entity].rating
@@ -124,26 +145,30 @@ class _Asker:
         self._ask_names(further_names)
 
     def _ask_names(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> None:
-        """Words these names, has them rated, and keeps each entity's best one."""
+        """Words the names, has the judge rate them, and keeps each entity's best name in its sheet.
+
+        named: the names, each with its sheet.
+        """
         if self.published:
             identifiers = self._rewrite(named)
         else:
             identifiers = [candidate.fluent for _, candidate in named]
-        # the wording of a name may have failed
+        # leave out sheets on which the wording of a name failed
         worded: list[tuple[AnswerSheet, Candidate, str]] = []
         for (sheet, candidate), identifier in zip(named, identifiers, strict=True):
             if sheet.failure is None:
                 worded.append((sheet, candidate, identifier))
+        # ask about the worded names
         pairs: list[tuple[AnswerSheet, Component]] = []
         for sheet, candidate, identifier in worded:
             pairs.append((sheet, entity_named(sheet.interview, candidate, identifier)))
         answers = self._rate(pairs)
-        # of an entity's names the one with the best rating names it from now on
+        # the best rated name becomes the entity's identifier
         for (sheet, candidate, identifier), answer in zip(worded, answers, strict=True):
             if answer is None:
                 continue
             best = sheet.entities.get(candidate.entity)
-            # 2.4: rounds half to even, keeps the first of equals
+            # 2.4: ratings are rounded half to even, and the first of equal names is kept
             if best is not None and round(answer.rating) <= round(best.rating):
                 continue
             sheet.entities[candidate.entity] = EntityAnswer(
@@ -155,32 +180,35 @@ class _Asker:
             )
 
     def _rewrite(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> list[str]:
-        """Returns the published identifiers (2.3): heads unchanged, the others as the judge words
-        them.
+        """Returns the published identifiers (2.3): a head stays the same, and the judge words other
+        names.
+
+        The judge turns "car parked" into "the parked car". If the judge fails, the sheet gets the
+        failure.
         """
         identifiers = [candidate.phrase for _, candidate in named]  # until the judge words them
-        places: list[int] = []  # of the names that the judge words
+        places: list[int] = []  # the places in `named` of the names that the judge words
         questions: list[Question] = []
         for place, (sheet, candidate) in enumerate(named):
             if candidate.kind != "head":
                 places.append(place)
                 questions.append(rewrite_question(sheet.interview, candidate))
-        # the published code asks equal questions again and again
+        # The published code asks equal questions repeatedly. Each repetition gets its own number
+        # here, so that the judge answers it again.
         questions = numbered_repeats(questions)
         write = partial(self.judge.write, max_tokens=REWRITE_TOKENS)
         written = self.cache.complete(questions, write)
+        # replace the phrases by the judge's words
         for place, text in zip(places, written, strict=True):
             if isinstance(text, Failure):
                 sheet, _ = named[place]
-                sheet.failure = sheet.failure or text  # the first one stays
+                sheet.failure = sheet.failure or text  # a sheet keeps its first failure
             else:
                 identifiers[place] = text
         return identifiers
 
     def ask_details(self, sheets: Sequence[AnswerSheet]) -> None:
-        """Runs pass 3: attributes and relations of the entities that passes 1 and 2 found, and
-        denied things.
-        """
+        """Runs pass 3: attributes and relations of present entities, and denied things."""
         pairs: list[tuple[AnswerSheet, Component]] = []
         for sheet in sheets:
             for component in details(sheet, self.published):
@@ -191,12 +219,15 @@ class _Asker:
                 sheet.details[component.kind, *component.numbers] = answer
 
     def _rate(self, pairs: Sequence[tuple[AnswerSheet, Component]]) -> list[ComponentRating | None]:
-        """Returns the mean rating of each component, from one call to the judge. None for a
-        failure, which the sheet keeps. Published mode asks the questions of another pass again,
-        and rates an answer without a digit among its likeliest tokens as 1 (3).
+        """Returns the mean rating of each component, from one call to the judge.
+
+        A component without a rating gives None, and its sheet gets the failure. Published mode
+        gives the rating 1 to an answer without a digit among its likeliest tokens (3).
+
+        pairs: the components, each with its sheet.
         """
-        texts: list[str] = []  # the questions alone, for the notes of spans
-        questions: list[Question] = []  # with the text that they ask about
+        texts: list[str] = []  # the questions without the target's text, for notes of spans
+        questions: list[Question] = []  # the whole prompts
         for sheet, component in pairs:
             interview = sheet.interview
             text = question_text(interview, component, self.published)
@@ -209,16 +240,17 @@ class _Asker:
             )
             texts.append(text)
             questions.append(question)
-        # in default mode the answers of the pass before are known, published mode asks again
+        # Default mode does not repeat questions of an earlier pass. Published mode asks them again.
         if self.published:
             questions = numbered_repeats(questions)
         else:
             self.cache.begin()
         answers = self.cache.complete(questions, partial(rate_questions, self.judge))
+        # convert the answers
         ratings: list[ComponentRating | None] = []
         for (sheet, _), text, answer in zip(pairs, texts, answers, strict=True):
             if not isinstance(answer, Failure):
-                # of all questions of a sheet the one that lost most
+                # the largest cut over all questions of the sheet
                 sheet.cut = max(sheet.cut, answer.cut)
                 ratings.append(ComponentRating(answer.value, text))
             elif self.published and answer.status is Status.UNPARSED:
@@ -230,7 +262,10 @@ class _Asker:
 
 
 def rate_questions(judge: Judge, questions: list[Question]) -> list[Rated | Failure]:
-    """Returns the mean rating of each question and what the judge did not read, for a cache."""
+    """Returns a mean rating for each question, with the number of characters that the judge cut.
+
+    `AnswerCache` stores these results.
+    """
     answers: list[Rated | Failure] = []
     for rating in judge.rate(questions):
         if isinstance(rating, Failure):

@@ -1,5 +1,5 @@
-"""A scene graph in the form that PoSh asks about: lower-case names, distinct attributes, parents,
-fixed names.
+"""A scene graph in the form that PoSh asks about: names in lower case, distinct attributes, the
+wholes of each part, and fixed names for the viewer and the sides of the view.
 """
 
 from collections import defaultdict
@@ -17,7 +17,13 @@ CONTAINS = word_set(  # case-sensitive, as published
 
 @dataclass(frozen=True, slots=True)
 class AttributeView:
-    """text: in lower case. sentence: the first sentence with it. spans: one pair per token."""
+    """An attribute of an entity.
+
+    Attributes:
+        text: the attribute in lower case.
+        sentence: the number of the first sentence with the attribute.
+        spans: one pair (start, end) per token.
+    """
 
     text: str
     sentence: int
@@ -26,7 +32,16 @@ class AttributeView:
 
 @dataclass(frozen=True, slots=True)
 class RelationView:
-    """A distinct (subject, object, text). number: its place in the graph. text keeps its case."""
+    """A relation between two entities. No other relation has the same subject, object and text.
+
+    Attributes:
+        number: the relation's place in the graph.
+        subject, object: the numbers of the entities.
+        text: the relation as it was written, such as "above". Upper case stays.
+        sentence: the number of the first sentence with the relation.
+        spans: one pair (start, end) per token.
+        by_verb: whether a verb states the relation ("holds").
+    """
 
     number: int
     subject: int
@@ -39,10 +54,17 @@ class RelationView:
 
 @dataclass(frozen=True, slots=True)
 class EntityView:
-    """parents: the entities that it is part of.
+    """An entity, such as "dog".
 
-    fixed: the identifier of an entity that is never asked about (the viewer, the viewer's left and
-    right), else None.
+    Attributes:
+        text: the name at the first mention, in lower case.
+        heads: the name at every mention, in lower case.
+        spans: one pair (start, end) per token of every mention.
+        attributes: distinct attributes.
+        relations: all relations with this entity as subject or object.
+        parents: the numbers of the wholes that this entity is part of.
+        fixed: the identifier of an entity that is never asked about: "the viewer", "our left" or
+            "our right". None for all other entities.
     """
 
     text: str
@@ -56,10 +78,15 @@ class EntityView:
 
 @dataclass(frozen=True, slots=True)
 class GraphView:
-    """relations: in the graph's order, without those that repeat an earlier one.
+    """A scene graph, prepared for questions.
 
-    namesakes: entities by text, without those with a fixed name; empty if the text names nothing.
-    subjects: by a relation's (text, object). objects: by a relation's (text, subject).
+    Attributes:
+        entities: in the order of the graph.
+        relations: in the order of the graph, without relations that repeat an earlier relation.
+        namesakes: the numbers of the entities with each text, without entities with a fixed name.
+            Empty if the text names nothing.
+        subjects: the subjects of each (relation text, object).
+        objects: the objects of each (relation text, subject).
     """
 
     entities: tuple[EntityView, ...]
@@ -70,8 +97,10 @@ class GraphView:
 
 
 def view_graph(graph: SceneGraph) -> GraphView:
-    """Returns the view of a graph. Entities and relations keep their numbers."""
-    # a relation that repeats an earlier one is none of its own
+    """Returns the graph in the form that PoSh asks about. Entities and relations keep their
+    numbers.
+    """
+    # drop relations that repeat an earlier relation
     distinct: dict[tuple[int, int, str], RelationView] = {}
     for number, written in enumerate(graph.relations):
         key = (written.subject, written.object, written.relation)
@@ -86,7 +115,7 @@ def view_graph(graph: SceneGraph) -> GraphView:
             spans=tuple(sorted(written.text_spans)),
             by_verb=written.source == "verb",
         )
-    # who is related to whom
+    # collect the relations and wholes of each entity
     relations_of: list[list[RelationView]] = [[] for _ in graph.entities]
     parents: list[set[int]] = [set() for _ in graph.entities]
     subjects: dict[tuple[str, int], set[int]] = defaultdict(set)
@@ -94,15 +123,15 @@ def view_graph(graph: SceneGraph) -> GraphView:
     for relation in distinct.values():
         subjects[relation.text, relation.object].add(relation.subject)
         objects[relation.text, relation.subject].add(relation.object)
-        # a set: a relation of an entity to itself is there once
+        # a set, so that a relation of an entity to itself is added once
         for number in {relation.subject, relation.object}:
             relations_of[number].append(relation)
-        # "the hat of the man", and "the man wears a hat"
+        # the hat is part of the man in "the hat of the man" and in "the man wears a hat"
         if relation.text == PART_OF:
             parents[relation.subject].add(relation.object)
         if relation.text in CONTAINS:
             parents[relation.object].add(relation.subject)
-    # the entities, and by their name those that could be taken for each other
+    # build the entities, and collect the entities of each name
     entities: list[EntityView] = []
     namesakes: dict[str, list[int]] = defaultdict(list)
     for number, entity in enumerate(graph.entities):
@@ -123,18 +152,18 @@ def view_graph(graph: SceneGraph) -> GraphView:
 
 
 def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
-    """Returns the attributes, distinct in lower case.
+    """Returns the entity's distinct attributes in lower case: "Red" and "red" are one attribute.
 
-    The first form as written, by order, gives the sentence.
+    The sentence of an attribute is the sentence of the form that sorts first, here "Red".
     """
     sentences: dict[str, int] = {}
     spans: dict[str, set[CharacterSpan]] = {}
-    # sorted as published: of "Red" and "red" the upper-case one is first
+    # the order of the published code: "Red" sorts before "red"
     for raw in sorted(entity.attributes):
         text = raw.strip().lower()
         sentence_numbers = entity.attribute_sentence_idxs.get(raw, ())
         sentences.setdefault(text, min(sentence_numbers, default=0))
-        # the words of all forms, "Red" and "red"
+        # collect the words of all forms, "Red" and "red"
         raw_spans = entity.attribute_text_spans.get(raw, ())
         spans.setdefault(text, set()).update(raw_spans)
     views = []
@@ -145,9 +174,11 @@ def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
 
 
 def _fixed(entity: Entity) -> str | None:
-    """Returns the published identifier of an entity that has a fixed one, else None.
+    """Returns the published identifier of the viewer or a side of the view, None for other
+    entities.
 
-    "Our left" comes first: where a text has no "our left", its "our right" is marked as both.
+    "Our left" is tested first: without "our left" in the text, the parser marks "our right" as
+    both.
     """
     if entity.is_us:
         return "the viewer"

@@ -1,10 +1,11 @@
-"""One direction of PoSh's questions about one pair of texts, with the names of the things in them.
+"""One direction (precision or recall) of PoSh's questions about a pair of texts. The interview
+names the things in the texts.
 
 interview = Interview(sample=0, source=view, source_text=..., target_text=..., ...)
 interview.bearer(4, "top", sheet.entities, published=False)
-# 'corner as in "circle sits in corner"', and the same as data
+# 'corner as in "circle sits in corner"', and the same name as typed data
 
-answer_sheet.py has the answers.
+The answers are in answer_sheet.py.
 """
 
 from collections import Counter
@@ -24,17 +25,26 @@ from spanreward.rewards.posh.prompts import DirectionPrompts
 from spanreward.rewards.text.quoting import Mark, mask
 
 PRESENCE_THRESHOLD = 2.0  # an entity with a lower rating is absent (2.4)
-# the most attributes, and the most places, that distinguish an entity from others of its name
+# a name of an entity has at most this many details of each kind (attributes, relations)
 MOST_SAID = 16
 
 
 @dataclass(frozen=True)
 class Interview:
-    """One direction of one pair: are the source's components in the target?
+    """Asks whether the components of one text, the source, are in another text, the target.
 
-    denials: what the source says is not there. marks: lines of the prompt that no text in it may
-    spell. pictures: the target, in place of a text. The class has no slots, because they allow no
-    cached properties.
+    Attributes:
+        sample: the number of the sample in the batch.
+        source: the view of the source's graph.
+        source_text, target_text: the texts.
+        target_graph: the graph of the target.
+        wording: the templates of the questions.
+        presence_threshold: an entity with a lower rating counts as absent.
+        denials: things that the source denies.
+        marks: fixed lines of the prompt. `texts` masks them in the two texts.
+        pictures: the target, if the target is not a text.
+
+    The class has no slots, because a class with slots cannot have cached properties.
     """
 
     sample: int
@@ -50,9 +60,9 @@ class Interview:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The texts by their names in the prompt.
+        """The texts, by their placeholders in the prompt's prefix.
 
-        The target has two names: "text" is that of a prefix that shows no source.
+        The target has two placeholders: "target_text", and "text" in a prefix without the source.
         """
         target = mask(self.target_text, self.marks)
         source = mask(self.source_text, self.marks)
@@ -60,55 +70,62 @@ class Interview:
 
     @cached_property
     def prefix(self) -> str:
-        """What shows the text that is asked about. All prompts have it."""
+        """The part of every prompt that shows the target, and maybe the source."""
         return fill(self.wording.prefix, **self.texts)
 
     @cached_property
     def beginning(self) -> str:
-        """The beginning that all prompts share in default mode. It is one object for all of
-        them.
+        """The beginning that all prompts share in default mode: the instructions and the prefix.
+
+        All prompts hold the same string object, which saves memory.
         """
         return f"{self.wording.instructions}\n\n{self.prefix}"
 
     @cached_property
     def _places(self) -> dict[str, tuple[int, int]]:
-        """The characters of each text in the prefix, by its name, for the texts that it shows."""
+        """The characters [start, end) of each text in the prefix, by placeholder."""
         return places(self.wording.prefix, **self.texts)
 
     @property
     def quotes_source(self) -> bool:
-        """Whether the prompt shows the source too, as the published precision prompt does."""
+        """Whether the prompt shows the source too. The published precision prompt does."""
         return "source_text" in self._places
 
     @cached_property
     def _longest(self) -> str:
-        """The name of the longest text in the prompt, "" if it has none."""
+        """The placeholder of the longest text in the prompt, "" for a prompt without texts."""
         texts = self.texts
         lengths = {name: len(texts[name]) for name in self._places}
         return max(lengths, key=lengths.__getitem__, default="")
 
     @property
     def cuts_source(self) -> bool:
-        """Whether the source is what a judge cuts from a prompt that is too long."""
+        """Whether a prompt that is too long for the judge loses the end of the source, not of the
+        target.
+        """
         return self._longest == "source_text"
 
     @property
     def description(self) -> tuple[int, int]:
-        """The characters of the prefix that may be cut."""
+        """The characters [start, end) of the prefix that may be cut."""
         return self._places.get(self._longest, (0, 0))
 
     @cached_property
     def repeated(self) -> frozenset[frozenset[str]]:
-        """The names that several entities of the target have."""
+        """The names that several entities of the target have. A name is a set of base forms."""
         counts: Counter[frozenset[str]] = Counter()
         for entity in self.target_graph.entities:
-            # a set: an entity that is mentioned twice by one name counts once
+            # a set, so that an entity with two mentions of one name counts once
             counts.update({lemmas(head) for head in entity.heads})
         return frozenset(name for name, count in counts.items() if count > 1)
 
     @cached_property
     def tied(self) -> Mapping[int, list[RelationView]]:
-        """By entity, its relations to objects that nothing else mentions."""
+        """For each entity of the source, the relations to objects that have no other relation.
+
+        "The circle in the corner" ties the circle to the corner, unless another relation mentions
+        the corner.
+        """
         tied: dict[int, list[RelationView]] = {}
         for number, entity in enumerate(self.source.entities):
             tied[number] = []
@@ -118,24 +135,32 @@ class Interview:
         return tied
 
     def agrees(self, denial: Denial) -> bool:
-        """Whether the target denies the same thing."""
+        """Returns whether the target denies the same thing."""
         return _names(denial) in map(_names, self.target_graph.denials)
 
     def can_tell(self, denial: Denial) -> bool:
-        """Whether to ask about a denied thing: not if the target denies it too, or has several that
-        may be meant.
+        """Returns whether the judge can be asked about a denied thing.
+
+        The answer is no if the target denies the thing too. The answer is also no if the denial is
+        about one thing and the target has several things of the name.
         """
         if self.agrees(denial):
             return False
-        # "the circle is not red", and the target has two circles
+        # ambiguous: "the circle is not red", if the target has two circles
         is_ambiguous = denial.of_one and lemmas(denial.head) in self.repeated
         return not is_ambiguous
 
     def mention(self, number: int, mention: Mention) -> Mention:
-        """Returns the entity's mention, with everything that the source says of it if the prompt
-        shows the source.
+        """Returns the mention with the source's details about the entity, if the prompt shows the
+        source.
+
+        Without the source in the prompt, returns the mention itself.
+
+        Args:
+            number: the entity's number in the source.
+            mention: the entity's name as typed data.
         """
-        # the judge must know as much as a reader of the prompt
+        # a judge of typed data must know as much as a judge that reads the prompt
         if not self.quotes_source:
             return mention
         entity = self.source.entities[number]
@@ -152,21 +177,23 @@ class Interview:
         answers: Mapping[int, EntityAnswer],
         published: bool,
     ) -> tuple[str, Mention]:
-        """Returns the name of the entity that an attribute is asked of, and the same as data.
+        """Returns the name of the entity in a question about an attribute, and the name as typed
+        data.
 
-        By default an entity that only one relation mentions is named by this relation: "top" is
-        asked of the corner that the circle is in, not of any corner.
+        If only one relation mentions the entity, default mode names the entity by this relation.
+        The source says "a circle in the top corner": the question about "top" then names the
+        "corner as in 'circle in corner'", not any corner.
 
         Args:
-            number: the entity's place in the source.
-            attribute: its text; a name with details does not repeat it.
-            answers: those on the entities that were asked about, by number.
-            published: whether in published mode, which names no relation.
+            number: the entity's number in the source.
+            attribute: the attribute's text. A name with details does not repeat this attribute.
+            answers: the answers on entities, by number.
+            published: whether in published mode, which does not name entities by such a relation.
         """
         tie = None
         if not published and not self.quotes_source:
             tie = self.tie(number)
-        # named by a circle only where the circle is there
+        # the circle can name the corner only if the target has the circle
         if tie is None or not answers[tie.subject].present:
             return self.described(number, answers, besides=attribute)
         # 'corner as in "the red circle in corner"'
@@ -182,14 +209,19 @@ class Interview:
     def ends(
         self, relation: RelationView, answers: Mapping[int, EntityAnswer], published: bool
     ) -> tuple[tuple[str, Mention], tuple[str, Mention]]:
-        """Returns the names of a relation's subject and object, without what it says itself, and
-        the same as data.
+        """Returns the names of a relation's subject and object, each with the name as typed data.
+
+        The names do not contain the relation itself.
+
+        Args:
+            answers: the answers on entities, by number.
+            published: whether in published mode.
         """
         subject = self.described(relation.subject, answers, without=relation)
         if published or self.quotes_source or self.tie(relation.object) is not relation:
             target = self.described(relation.object, answers, without=relation)
             return subject, target
-        # the head alone is enough, because its attributes are asked separately
+        # the object's head is enough, because other questions ask about the object's attributes
         head = self.source.entities[relation.object].text
         return subject, (head, Mention(head))
 
@@ -200,13 +232,19 @@ class Interview:
         besides: str = "",
         without: RelationView | None = None,
     ) -> tuple[str, Mention]:
-        """Returns an entity's identifier, with details if the target has several entities of that
-        name, and as data.
+        """Returns an entity's identifier, and the identifier as typed data.
 
-        Details are other attributes and `tied` relations, at most MOST_SAID of each: otherwise the
-        length of all questions about an entity grows with the square of what is said of it. Prompts
-        that show the source need no details. besides, without: the attribute or relation that is
-        asked about.
+        If the target has several entities of the name, the identifier has details: "the circle
+        (red, above square)". Details are the entity's other attributes and its `tied` relations, at
+        most MOST_SAID of each. Without this limit, the total length of all questions about an
+        entity would grow with the square of the number of details. A prompt that shows the source
+        needs no details.
+
+        Args:
+            number: the entity's number in the source.
+            answers: the answers on entities, by number.
+            besides: the attribute in question, "" for none. The details do not contain it.
+            without: the relation in question, or None. The details do not contain it.
         """
         entity = self.source.entities[number]
         identifier = answers[number].identifier
@@ -215,7 +253,7 @@ class Interview:
             return identifier, mention
         if lemmas(mention.head) not in self.repeated:
             return identifier, mention
-        # what the name does not say yet, without what is itself in question
+        # attributes that are neither in the name nor in question
         named_by = {besides, *mention.attributes}
         details = []
         for attribute in entity.attributes:
@@ -237,11 +275,12 @@ class Interview:
         return name, replace(mention, details=tuple(details), ties=tuple(ties))
 
     def tie(self, number: int) -> RelationView | None:
-        """Returns the entity's only relation if it is its object ("in" of "a circle in the
-        corner"), else None.
+        """Returns the entity's only relation if the entity is the relation's object, else None.
+
+        For the corner of "a circle in the corner", this is the relation "in".
         """
         relations = self.source.entities[number].relations
-        # with a second relation it is a thing of its own
+        # an entity with two relations can be named without this relation
         if len(relations) != 1:
             return None
         (only,) = relations
@@ -251,10 +290,14 @@ class Interview:
 
 
 def tie_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
-    """Returns a relation of the entity with this number as data. described: whether with the other
-    end's attributes.
+    """Returns one relation of an entity as typed data.
+
+    Args:
+        relation: a relation with the entity as subject or object.
+        number: the entity's number.
+        described: whether the data includes the attributes of the relation's other entity.
     """
-    # seen from its object a relation is read backwards
+    # for the relation's object, the relation is reversed
     reverse = relation.object == number
     other = view.entities[relation.subject if reverse else relation.object]
     attributes: list[str] = []
@@ -265,18 +308,22 @@ def tie_of(view: GraphView, relation: RelationView, number: int, described: bool
 
 
 def _names(denial: Denial) -> list[frozenset[str]]:
-    """Returns the base forms of what is denied, the name first: equal for equal denials."""
+    """Returns the base forms of the denied thing's name, and then of its attributes.
+
+    Equal results mean that two denials deny the same thing.
+    """
     return [lemmas(words) for words in (denial.head, *denial.attributes)]
 
 
 def denied_thing(denial: Denial) -> tuple[str, Mention]:
-    """Returns the name of a thing that is said not to be there, such as "red hat (part of man)",
-    and it as data.
+    """Returns the name of a denied thing, and the name as typed data.
+
+    "A man without a red hat" gives "red hat (part of man)".
     """
     places: list[str] = []
     links: list[Link] = []
     for relation, words in denial.links:
-        # a link ends with the name: "old", "man"
+        # the last word of a link is the name, as in ["old", "man"]
         *attributes, head = words
         places.append(" ".join((relation, *words)))
         links.append(Link(relation, Mention(head, tuple(attributes))))

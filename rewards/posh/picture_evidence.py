@@ -1,15 +1,17 @@
-"""What pictures show of completions, and how far to believe a judge that says so.
+"""Looks components of completions up in pictures, and corrects the judge's tendency to say yes.
 
     pictures, reasons = open_row_pictures(rows)
-    sheet = picture_sheet(0, row, view, pictures[0], wording, 2.0)    # to be asked, see conduct.py
-    decoys = choose_decoys(rows, pictures)                            # things that they lack
-    believed(sheet, yes_rate=0.2)                                     # ratings less the yes-rate
+    sheet = picture_sheet(0, row, view, pictures[0], wording, 2.0)    # for conduct.py
+    decoys = choose_decoys(rows, pictures)                            # things absent from a picture
+    believed(sheet, yes_rate=0.2)                                     # reduced ratings
 
-Judges that see tend to say yes: to a thing that a picture lacks they may give a 4. Asked about such
-a thing, a decoy, the judge says how much its yes is worth. A decoy is a thing of another row's
-references, with its attributes ("brown dog"), whose name stands in no text about this picture.
-Ratings of pictures lose the mean yes to decoys, the yes-rate, and are stretched so that a sure yes
-stays a 5. A judge that always says yes then says nothing.
+A judge of pictures tends to say yes: a thing that is not in the picture may still get a 4. Decoys
+measure this tendency. A decoy is a thing from another row's references, with its attributes ("brown
+dog"). No text about this picture has the decoy's name, so the picture most likely lacks the thing.
+
+The yes-rate is the mean rating of decoys, from 0 to 1. Each rating from a picture is reduced by the
+yes-rate, and stretched so that a sure yes stays a 5. If a judge always says yes, all its ratings
+become 1.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,13 +37,19 @@ from spanreward.rewards.posh.scores import span_score
 from spanreward.rewards.reward.rows import open_pictures
 
 Pictures = tuple[Image.Image, ...]
-DECOYS = 4  # for each picture of a call
-NEARLY_ONE = 1 - 1e-6  # a judge with this yes-rate always says yes
+DECOYS = 4  # for each distinct picture of a call, at most
+NEARLY_ONE = 1 - 1e-6  # a judge with this yes-rate or more always says yes
 
 
 @dataclass(frozen=True, slots=True)
 class Decoy:
-    """A thing that this row's picture lacks."""
+    """A thing that a row's picture lacks.
+
+    Attributes:
+        row: the row's number.
+        phrase: the thing in words, such as "brown dog".
+        mention: the thing as typed data.
+    """
 
     row: int
     phrase: str
@@ -49,15 +57,17 @@ class Decoy:
 
 
 def open_row_pictures(rows: Sequence[ParsedRow]) -> tuple[dict[int, Pictures], dict[int, str]]:
-    """Returns each row's pictures by its number, opened once for all rows that hold the same ones,
-    and why other rows have none that can be used.
+    """Opens the pictures of all rows. Rows that share picture objects share the opened pictures.
+
+    Returns the pictures by the row's number. For rows without usable pictures, returns the reason
+    by the row's number.
     """
     pictures: dict[int, Pictures] = {}
     reasons: dict[int, str] = {}
-    opened: dict[tuple[int, ...], Pictures] = {}  # by the images as they were given
+    opened: dict[tuple[int, ...], Pictures] = {}  # by the ids of the given image objects
     for number, row in enumerate(rows):
         images = row.sample.images
-        key = tuple(map(id, images))  # the rows of a group hold the same objects
+        key = tuple(map(id, images))  # the rows of a group have the same image objects
         try:
             if not images:
                 raise NotApplicable("this row has no picture")
@@ -77,12 +87,23 @@ def picture_sheet(
     wording: PicturePrompts,
     presence_threshold: float,
 ) -> AnswerSheet:
-    """Returns a sheet for the questions whether the pictures show what the completion says."""
+    """Returns an empty sheet for the questions whether the pictures show the completion's
+    components.
+
+    Args:
+        number: the row's number.
+        row: the row.
+        view: the view of the completion's graph.
+        pictures: the row's opened pictures.
+        wording: the templates for pictures.
+        presence_threshold: an entity with a lower rating counts as absent.
+    """
     interview = Interview(
         sample=number,
         source=view,
         source_text=row.sample.completion,
-        # a picture has neither text nor graph, so that no name is ambiguous and no denial is agreed
+        # A picture has no text and no graph. So no name is ambiguous, and the target agrees with no
+        # denial.
         target_text="",
         target_graph=SceneGraph(),
         wording=wording,
@@ -94,24 +115,33 @@ def picture_sheet(
 
 
 def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) -> None:
-    """Puts into a picture's sheet what a reference plainly has, so that it is not asked about.
+    """Copies into a picture's sheet the answers on components that a reference plainly has.
 
-    Of several references, the best rating counts. Denials are left out, because a reference that
-    has the thing makes a denial wrong, and the picture may say otherwise. Left out is also what is
-    said of surplus things: a reference has one star, and the picture may show the second one.
+    The judge is then not asked about these components in the picture. Of several references, the
+    best rating counts.
+
+    Two kinds of answers are not copied. Denials: a reference with the thing makes a denial wrong,
+    but the picture may lack the thing. Surplus entities and their details: the reference has one
+    star, but the picture may show a second star.
+
+    Args:
+        picture: the sheet that is changed.
+        references: the completion looked up in each reference, after all questions.
     """
     if not references:
         return
     too_often = surplus(references)
-    # an attribute of a surplus entity has the surplus entity for its end
+    # used below to find the attributes and relations of surplus entities
     ends = ends_by_detail(picture)
     for sheet in references:
+        # copy plain answers on entities
         for number, entity in sheet.entities.items():
             if entity.rating < PLAIN or number in too_often:
                 continue
             earlier_entity = picture.entities.get(number)
             if earlier_entity is None or entity.rating > earlier_entity.rating:
                 picture.entities[number] = entity
+        # copy plain answers on attributes and relations
         for key, answer in sheet.details.items():
             if key[0] == "denied" or not too_often.isdisjoint(ends[key]):
                 continue
@@ -123,10 +153,16 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
 
 
 def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -> list[Decoy]:
-    """Returns up to DECOYS things for each distinct picture; none where there is but one picture.
+    """Returns up to DECOYS decoys for each distinct picture, or none if all rows have the same
+    picture.
 
-    Equal rows have equal decoys, in whatever order they stand.
+    The decoys of a picture do not depend on the order of the rows.
+
+    Args:
+        rows: all rows.
+        pictures: the opened pictures by the row's number.
     """
+    # group the rows by picture, and collect the things in each picture's references
     rows_by_picture: dict[tuple[int, ...], list[int]] = {}
     for number, images in pictures.items():
         key = tuple(map(id, images))
@@ -136,10 +172,11 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
         things_by_picture[key] = _things(rows[number] for number in numbers)
     decoys: list[Decoy] = []
     for key, numbers in rows_by_picture.items():
-        # what a text about this picture names may be in it
+        # names in texts about this picture: the picture may show these things
         named: set[frozenset[str]] = set()
         for number in numbers:
             named |= _names(rows[number])
+        # things of other pictures, without the named things
         other_things: dict[str, Mention] = {}
         for other_key, things in things_by_picture.items():
             if other_key != key:
@@ -148,10 +185,10 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
         for phrase, mention in other_things.items():
             if lemmas(mention.head) not in named:
                 lacking[phrase] = mention
-        # one row stands for all rows with this picture, which have the same references
+        # all rows with this picture have the same references, so the first row is enough
         first_row = numbers[0]
         about = rows[first_row].sample.references
-        # by chance, and not the first ones: those would all be of one other picture
+        # choose at random: the first things would all come from one other picture
         in_chance_order = sorted(lacking, key=lambda phrase: _chance(phrase, about))
         for phrase in in_chance_order[:DECOYS]:
             decoys.append(Decoy(first_row, phrase, lacking[phrase]))
@@ -159,7 +196,10 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
 
 
 def decoy_question(decoy: Decoy, sheet: AnswerSheet) -> Question:
-    """Returns the question about a decoy. sheet: of a row with its picture."""
+    """Returns the question whether the picture shows a decoy.
+
+    sheet: the sheet of a row with the decoy's picture.
+    """
     names = {"entity_identifier": decoy.phrase}
     component = Component("entity", (0,), names, decoy.mention)
     text = question_text(sheet.interview, component, published=False)
@@ -167,11 +207,14 @@ def decoy_question(decoy: Decoy, sheet: AnswerSheet) -> Question:
 
 
 def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
-    """Returns the sheet with each rating less the yes-rate (0..1).
+    """Returns a copy of the sheet with each rating reduced by the yes-rate.
 
-    What is said of an entity that is then absent has no answer, as if it had not been asked.
+    An entity may become absent by this reduction. Attributes and relations of such an entity lose
+    their answers, as if the judge had not been asked.
+
+    yes_rate: the mean rating of decoys, from 0 to 1.
     """
-    # entities first: less the yes-rate some are absent now
+    # entities first, because a reduced rating can make an entity absent
     entities: dict[int, EntityAnswer] = {}
     for number, entity in sheet.entities.items():
         rating = believed_rating(entity.rating, yes_rate)
@@ -180,7 +223,7 @@ def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
     ends = ends_by_detail(sheet)
     details: dict[tuple[str | int, ...], ComponentRating] = {}
     for key, answer in sheet.details.items():
-        # a denied thing is none of the completion's entities, so that nothing must be present
+        # a denied thing is not an entity of the completion, so it depends on no present entity
         detail_ends = ends.get(key, ())
         if all(entities[end].present for end in detail_ends):
             rating = believed_rating(answer.rating, yes_rate)
@@ -189,7 +232,10 @@ def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
 
 
 def ends_by_detail(sheet: AnswerSheet) -> dict[tuple[str | int, ...], tuple[int, ...]]:
-    """Returns the entities of each attribute and relation, by its key in `AnswerSheet.details`."""
+    """Returns the entities of each attribute and relation, by the key in `AnswerSheet.details`.
+
+    An attribute has one entity, a relation has its subject and its object.
+    """
     view = sheet.interview.source
     ends: dict[tuple[str | int, ...], tuple[int, ...]] = {}
     for number, entity in enumerate(view.entities):
@@ -201,10 +247,12 @@ def ends_by_detail(sheet: AnswerSheet) -> dict[tuple[str | int, ...], tuple[int,
 
 
 def believed_rating(rating: float, yes_rate: float) -> float:
-    """Returns 1 + 4 (s - y) / (1 - y), and 1 where that is less: s is the rating's `span_score`, y
-    the yes-rate. With a yes-rate of 1 all ratings are 1.
+    """Returns the rating reduced by the yes-rate: 1 + 4 (s - y) / (1 - y), and at least 1.
+
+    Here s is the rating as a share from 0 to 1 (`span_score`), and y is the yes-rate. With y = 1
+    the result is always 1.
     """
-    # the share below would divide by nothing
+    # avoid a division by 0
     if yes_rate >= NEARLY_ONE:
         return ABSENT
     share = (span_score(rating) - yes_rate) / (1 - yes_rate)
@@ -212,28 +260,31 @@ def believed_rating(rating: float, yes_rate: float) -> float:
 
 
 def _things(rows: Iterable[ParsedRow]) -> dict[str, Mention]:
-    """Returns what the rows' references name, by a phrase with all attributes."""
+    """Returns the things with attributes in the rows' references, by phrase: "brown dog"."""
     things: dict[str, Mention] = {}
     for row in rows:
         for graph, _ in row.references:
             for entity in graph.entities:
                 if _is_thing(entity):
-                    # "brown dog": by its attributes and its name, once
+                    # the attributes and the name; equal phrases are one thing
                     phrase = " ".join((*entity.attributes, entity.head))
                     things[phrase] = Mention(entity.head, tuple(entity.attributes))
     return things
 
 
 def _is_thing(entity: Entity) -> bool:
-    """Returns whether the entity has attributes: other pictures hardly show a thing like it."""
+    """Returns whether the entity has attributes and is not the viewer or a side of the view.
+
+    With attributes ("brown dog"), another picture hardly shows the same thing by chance.
+    """
     is_side = entity.is_us or entity.is_left or entity.is_right
     return bool(entity.attributes) and not is_side
 
 
 def _names(row: ParsedRow) -> set[frozenset[str]]:
-    """Returns the names of all things in the texts about a row's picture."""
+    """Returns the names of all things, also denied things, in the texts about a row's picture."""
     graphs = [row.graph]
-    # the graph of all that a reference supports names more than its other one
+    # a reference's second graph has everything that the reference supports, so it has more names
     for _, supporting in row.references:
         graphs.append(supporting)
     names: set[frozenset[str]] = set()
@@ -245,6 +296,11 @@ def _names(row: ParsedRow) -> set[frozenset[str]]:
 
 
 def _chance(phrase: str, about: Sequence[str]) -> bytes:
-    """Returns a number by which phrases are drawn, in another order for each picture."""
+    """Returns a hash of the phrase and the references. Sorting by the hash shuffles phrases.
+
+    The order differs between pictures, and stays the same in every run.
+
+    phrase: a possible decoy. about: the references of the row with the picture.
+    """
     text = "\0".join((phrase, *about))
     return sha256(text.encode("utf-8", "replace")).digest()

@@ -4,7 +4,7 @@
     load_prompts("posh/scorers/prompts")              # a folder with precision.json and recall.json
     load_prompts(("a/precision.json", "b/recall.json"))
 
-A description or identifier that itself contains `{answer}` stays plain text.
+A placeholder inside a text of a row stays plain text: "{answer}" in a description is not replaced.
 """
 
 from collections.abc import Iterable
@@ -21,45 +21,55 @@ from spanreward.rewards.text.quoting import Mark, marks_in
 
 PromptSource = str | Path | tuple[str | Path, str | Path]
 
-DEFAULT = Path(__file__).with_name("prompts.yaml")  # our wording
+DEFAULT = Path(__file__).with_name("prompts.yaml")  # the prompts in our own wording
 DIRECTIONS = ("precision", "recall")  # the names of the published files
 
 
 def _at(*keys: str) -> Any:
-    """Returns the place of a template in the files."""
+    """Returns a pydantic field that reads a template from these keys of the file.
+
+    `_at("verifiers", "entity")` reads content["verifiers"]["entity"].
+    """
     return Field(validation_alias=AliasPath(*keys))
 
 
 @dataclass(frozen=True, slots=True)
 class DirectionPrompts:
-    """The templates of one direction, for `fill`. A file may hold more.
+    """The templates of one direction (precision or recall). `fill` replaces their placeholders.
 
-    prefix: shows the text that is asked about. The published precision prefix also shows the text
-    that the question comes from. described: an identifier with details, for a prefix that does not
-    show the text it comes from. ask_denied: asks about a thing that the source says is not there.
-    The published files have neither; such a thing is then asked about as others are.
+    `takes` checks that a template has the right placeholders. The file may have other keys too.
+
+    Attributes:
+        prefix: shows the text that the judge checks. The published precision prefix also shows the
+            source, which is the text with the component in question.
+        described: an identifier with details, for a prefix that does not show the source.
+        ask_denied: asks about a thing that the source denies. `ask_entity` asks instead if this
+            template is empty.
+
+    The published files have no `described` and no `ask_denied`.
     """
 
     prefix: Annotated[str, takes({"text"}, {"target_text", "source_text"})]
-    # names: "corner"
+    # the forms of a name, first the head alone: "corner"
     plain: Annotated[
         str,
         _at("entity_formatters", "no_parents"),
         takes({"entity_text"}),
     ]
-    # "corner of the table"
+    # "corner of the table", for a part of an entity
     of_parent: Annotated[
         str,
         _at("entity_formatters", "has_parents"),
         takes({"entity_text", "parent_entity_identifier"}),
     ]
-    # 'corner as in "circle sits in corner"'
+    # 'corner as in "circle sits in corner"', for the object of a relation
     with_relation: Annotated[
         str,
         _at("entity_formatters", "relation"),
         takes({"formatted_entity", "relation"}),
     ]
-    # questions: passes 1 and 2 ask about entities, pass 3 about the others (conduct.py)
+    # the questions: passes 1 and 2 ask about entities, pass 3 asks about attributes, relations and
+    # denied things (conduct.py)
     ask_entity: Annotated[
         str,
         _at("verifiers", "entity"),
@@ -75,7 +85,7 @@ class DirectionPrompts:
         _at("verifiers", "relation"),
         takes({"entity1_identifier", "entity2_identifier", "relation"}),
     ]
-    # in published mode the judge words names: "car parked" becomes "the parked car"
+    # in published mode the judge turns words into a name: "car parked" becomes "the parked car"
     rewrite_attribute: Annotated[
         str,
         _at("rewrite", "attribute"),
@@ -87,7 +97,7 @@ class DirectionPrompts:
         takes({"entity_identifier"}),
     ]
     instructions: Annotated[str, takes(set())]
-    # "the circle (red, above square)"
+    # "the circle (red, above square)", an identifier with details
     described: Annotated[
         str,
         _at("entity_formatters", "described"),
@@ -102,17 +112,21 @@ class DirectionPrompts:
 
 @dataclass(frozen=True, slots=True)
 class PicturePrompts(DirectionPrompts):
-    """The templates that ask what a picture shows. The prompt shows no text of a row but names."""
+    """The templates for questions about a picture. The prefix shows no text, so the prompt contains
+    only the names from the completion.
+    """
 
     prefix: Annotated[str, takes(set())]
 
 
 @dataclass(frozen=True, slots=True)
 class PoshPrompts:
-    """All directions.
+    """The templates of all directions.
 
-    Precision looks up the completion's components in the reference, recall the reverse. picture:
-    looks them up in the picture. The published files have none.
+    Attributes:
+        precision: looks up the completion's components in the reference.
+        recall: looks up the reference's components in the completion.
+        picture: looks up the completion's components in the picture. None for the published files.
     """
 
     precision: DirectionPrompts
@@ -121,15 +135,21 @@ class PoshPrompts:
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """The lines that no text in a prompt may spell."""
+        """The fixed lines of the templates, such as "TEXT:".
+
+        The prompts mask these lines in texts of rows. Otherwise a completion could contain such a
+        line, end its own part of the prompt and address the judge.
+        """
         templates = []
-        # what stands around the texts; the prompt of a picture shows none
+        # the templates around the texts of rows; a picture's prompt has only short names from a row
         for direction in (self.precision, self.recall):
             templates += [direction.instructions, direction.prefix]
         return marks_in(*templates)
 
     def of_picture(self) -> PicturePrompts:
-        """Returns the templates for pictures. Raises ValueError where the prompts have none."""
+        """Returns the templates for pictures. Raises ValueError if the prompts have no such
+        templates.
+        """
         if self.picture is None:
             raise ValueError(
                 "these prompts have no part `picture`: copy that of rewards/posh/prompts.yaml, or "
@@ -139,13 +159,15 @@ class PoshPrompts:
 
 
 def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
-    """Returns the prompts of a YAML file with both directions, a folder with the two JSON files, or
-    a pair of files.
+    """Returns the prompts from files.
 
-    Raises FileNotFoundError, or ValueError for a template that is missing or has the wrong
-    placeholders.
+    source: a YAML file like prompts.yaml, a folder with the two published JSON files, or a pair of
+    JSON files (precision, recall). None loads prompts.yaml.
+
+    Raises FileNotFoundError for a missing file. Raises ValueError for a template that is missing or
+    has the wrong placeholders.
     """
-    # by the form of the source: two files, else a folder or one file of our own form
+    # a pair of files; otherwise a folder or one YAML file
     if isinstance(source, tuple):
         return _published(map(Path, source))
     path = DEFAULT if source is None else Path(source)
@@ -160,20 +182,23 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
 
 
 def _published(files: Iterable[Path]) -> PoshPrompts:
-    """Returns the prompts of two published files, that of precision first."""
+    """Returns the prompts from the two published files: first the precision file, then the recall
+    file.
+    """
     precision, recall = map(_direction_of, files)
     return PoshPrompts(precision, recall)
 
 
 def _direction_of(file: Path) -> DirectionPrompts:
-    """Returns the prompts of one published file."""
+    """Returns the templates of one direction from a published JSON file."""
     content = read_value(file.read_bytes(), str(file))
     return read_as(DirectionPrompts, content, file)
 
 
 def _only(folder: Path, pattern: str) -> Path:
-    """Returns the one file of that pattern. Raises FileNotFoundError where there are more or
-    none.
+    """Returns the folder's only file with this pattern, such as "*recall.json".
+
+    Raises FileNotFoundError unless exactly one file matches.
     """
     matches = sorted(folder.glob(pattern))
     if len(matches) != 1:

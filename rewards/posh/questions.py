@@ -1,14 +1,15 @@
-"""What PoSh asks about one direction of a pair of texts: its components, and a question for each.
-Pure functions.
+"""The components and questions of one direction (precision or recall) of a pair of texts, as pure
+functions.
 
     names_to_ask(sheet, parts=False)
     # passes 1 and 2: the possible names of each entity, the simplest first
-    details(sheet, published=False)  # pass 3: what is said of the found ones, and denials
+    details(sheet, published=False)  # pass 3: attributes, relations and denied things
     text = question_text(interview, component, published=False)  # "Does the TEXT mention ...?"
     presence_question(interview, component, text, published=False)
-    # with the target's text, as typed data too
+    # the whole prompt with the target's text, and the same question as typed data
 
-conduct.py asks them. In default mode a name in a question has at most LONGEST_NAME characters.
+conduct.py asks the questions. In default mode a name in a question has at most LONGEST_NAME
+characters.
 """
 
 from collections.abc import Iterator
@@ -26,16 +27,20 @@ from spanreward.rewards.posh.graph_view import RelationView
 from spanreward.rewards.posh.interview import Interview, denied_thing
 from spanreward.rewards.text.quoting import one_line
 
-LONGEST_NAME = 100  # characters of each name in a question
-PUBLISHED_TOP = 20  # the published code reads a rating from so many of the likeliest tokens
+LONGEST_NAME = 100  # characters of each name in a question, at most
+PUBLISHED_TOP = 20  # the published code reads a rating from this many of the likeliest tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """What a question asks about.
+    """An entity, attribute, relation or denied thing that a question asks about.
 
-    numbers: which one of its kind, see `AnswerSheet.details`. names: for the question's template.
-    mention, words, other: the same as data, see PresenceProbe. spans: its words in the source.
+    Attributes:
+        kind: what the component is.
+        numbers: the component's key among components of its kind, see `AnswerSheet.details`.
+        names: the values for the placeholders of the question's template.
+        mention, words, other: the component as typed data, see PresenceProbe.
+        spans: the component's words in the source, one pair (start, end) per token.
     """
 
     kind: Literal["entity", "attribute", "relation", "denied"]
@@ -48,15 +53,16 @@ class Component:
 
 
 def names_to_ask(sheet: AnswerSheet, parts: bool) -> list[list[Candidate]]:
-    """Returns the names of each entity that is part of another one (parts=True), or of each that is
-    not. Entities with an answer are left out.
+    """Returns the possible names of each entity without an answer, the simplest name first.
+
+    parts: True for the entities that are part of another entity, False for all other entities.
     """
     interview = sheet.interview
     view = interview.source
     names: list[list[Candidate]] = []
     for number, entity in enumerate(view.entities):
         is_open = entity.fixed is None and number not in sheet.entities
-        # pass 1 asks about the wholes, pass 2 about their parts
+        # pass 1 asks about entities that are not parts, pass 2 about parts
         is_part = bool(entity.parents)
         if is_open and is_part == parts:
             names.append(candidates(view, number, sheet.entities, interview.wording))
@@ -64,7 +70,10 @@ def names_to_ask(sheet: AnswerSheet, parts: bool) -> list[list[Candidate]]:
 
 
 def entity_named(interview: Interview, candidate: Candidate, identifier: str) -> Component:
-    """Returns an entity by one of its names, which is worded as `identifier`."""
+    """Returns the entity of a candidate as a component.
+
+    identifier: the candidate's name as the question words it.
+    """
     mention = interview.mention(candidate.entity, candidate.mention)
     spans = interview.source.entities[candidate.entity].spans
     return Component(
@@ -73,17 +82,17 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
 
 
 def details(sheet: AnswerSheet, published: bool) -> list[Component]:
-    """Returns the attributes of present entities, the relations between present entities, and
-    denied things, without those that have an answer.
+    """Returns the components of pass 3 without an answer: attributes of present entities, relations
+    between present entities, and denied things.
 
-    Relations are ordered by the first appearance of their entities in relations (2.5).
+    Relations are in the order in which the relations first mention their entities (2.5).
     """
     components = [
         *_attributes_to_ask(sheet, published),
         *_relations_to_ask(sheet, published),
         *_denials_to_ask(sheet.interview),
     ]
-    # a picture's sheet begins with what references plainly have
+    # the sheet of a picture may already have answers from references
     unanswered = []
     for component in components:
         if (component.kind, *component.numbers) not in sheet.details:
@@ -118,8 +127,8 @@ def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component
     interview = sheet.interview
     view = interview.source
     present = _present(sheet)
-    # the entities by their first appearance, and the relations of each; `dict.fromkeys` drops what
-    # comes again
+    # List the entities by their first appearance in a relation, then the relations of each entity.
+    # `dict.fromkeys` drops repetitions.
     ends: list[int] = []
     for relation in view.relations:
         ends += [relation.subject, relation.object]
@@ -148,7 +157,7 @@ def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component
 
 
 def _denials_to_ask(interview: Interview) -> Iterator[Component]:
-    """Yields the denied things that the target may have all the same."""
+    """Yields the denied things about which the judge can be asked, see `Interview.can_tell`."""
     for number, denial in enumerate(interview.denials):
         if not interview.can_tell(denial):
             continue
@@ -163,10 +172,11 @@ def _denials_to_ask(interview: Interview) -> Iterator[Component]:
 
 
 def question_text(interview: Interview, component: Component, published: bool) -> str:
-    """Returns the question alone.
+    """Returns the question without the text that the question is about.
 
-    Default mode shortens the names and removes their quotes. Otherwise a completion could overrun
-    the judge's context with a name, or close its quotes and address the judge.
+    Default mode shortens the names and removes quotation marks from the names. A completion could
+    otherwise exceed the judge's context with a long name. A quotation mark in a name could end the
+    quoted name, and the rest would address the judge.
     """
     wording = interview.wording
     templates = {
@@ -178,7 +188,7 @@ def question_text(interview: Interview, component: Component, published: bool) -
     template = templates[component.kind]
     if published:
         return fill(template, **component.names)
-    # a name stays on its line of the prompt, and within its quotes
+    # keep each name on one line, within its quotation marks, and short
     names = {}
     for key, written_name in component.names.items():
         name = one_line(written_name)
@@ -195,26 +205,34 @@ def presence_question(
     published: bool,
     shows_source: bool = False,
 ) -> Question:
-    """Returns the prompt whether the target has the component. In default mode what prompts share
-    comes first.
+    """Returns the prompt that asks whether the target has the component.
 
-    shows_source: whether the judge gets the source text and the component's places in it as data.
+    In default mode the part that many prompts share comes first.
+
+    Args:
+        interview: the texts.
+        component: the component in question.
+        question: the text from `question_text`.
+        published: whether in published mode.
+        shows_source: whether the typed data includes the source text and the component's places in
+            the source.
     """
     if interview.pictures:
         return _picture_question(interview, component, question)
-    # what many questions share, and what is this one's
+    # the beginning that many prompts share, and the rest of this prompt
     beginning = interview.prefix
     rest = f"\n\n{question}"
-    # the instructions stand last as published, and first where prompts share their beginning
+    # the published prompt ends with the instructions; the default prompt begins with them, so that
+    # prompts share a longer beginning
     if published:
         rest += f"\n\n{interview.wording.instructions}"
     else:
         beginning = interview.beginning
-    # the description's characters count from the prefix, those of the prompt from its beginning
+    # convert the description's characters from places in the prefix to places in the prompt
     before = len(beginning) - len(interview.prefix)
     start, end = interview.description
     description = (before + start, before + end)
-    # the same question as data, for judges that read no prose (`match`)
+    # the same question as typed data, for judges that do not read prompts (`match`)
     probe = PresenceProbe(
         interview.target_text,
         component.kind,
@@ -234,8 +252,9 @@ def presence_question(
 
 
 def _picture_question(interview: Interview, component: Component, question: str) -> Question:
-    """Returns the prompt whether the picture shows the component. The completion's names are all
-    that it shows of a text.
+    """Returns the prompt that asks whether the picture shows the component.
+
+    The prompt contains the component's names, and no other text of the row.
     """
     probe = PictureProbe(
         component.kind,
@@ -248,7 +267,7 @@ def _picture_question(interview: Interview, component: Component, question: str)
 
 
 def rewrite_question(interview: Interview, candidate: Candidate) -> Question:
-    """Returns the published question that words an entity's name (2.3)."""
+    """Returns the published question that asks the judge to word an entity's name (2.3)."""
     template = interview.wording.rewrite_relation
     if candidate.kind == "attribute":
         template = interview.wording.rewrite_attribute

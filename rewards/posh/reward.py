@@ -1,4 +1,4 @@
-"""PoSh as a reward: finds the completion's words that no reference supports, and what the
+"""PoSh as a reward: finds the completion's words without support in the references, and what the
 completion leaves out.
 
     reward = PoshReward(MatchJudge())
@@ -6,16 +6,16 @@ completion leaves out.
     verdict = reward.assess([sample])[0]
     verdict.score, verdict.parts["precision"], verdict.spans, verdict.missed
 
-Precision asks whether each entity, attribute and relation of the completion is in the reference,
-recall the reverse. Both are mean ratings / 5, and the score is their F1. mode="published" follows
-the published code: of several references the best F1 counts. In mode="default" identifiers are
-worded by rule, filler is penalised, a component of the completion has its best rating over all
-references, and recall is that of the reference with the best F1.
+Precision asks whether each entity, attribute and relation of the completion is in the reference.
+Recall asks the reverse. Both are mean ratings / 5, and the score is their F1. Mode "published"
+follows the published code, and takes the reference with the best F1. In mode "default" rules word
+the identifiers, filler is penalised, and each component of the completion has its best rating over
+all references. Recall is that of the reference with the best F1.
 
-No reference says everything, so a true detail may be in none of them. With evidence="picture" a
-judge that sees looks the completion's components up in the picture. With "both" it does so for
-those that no reference plainly has, and a component is right if either says so. Recall is asked of
-the completion as ever: references say what must be told.
+A true detail may be in none of the references. With evidence="picture" a judge looks the
+completion's components up in the picture. With "both" the judge does so for components that no
+reference plainly has, and the better rating counts. The completion is still searched for the
+references' components.
 """
 
 import logging
@@ -92,16 +92,16 @@ log = logging.getLogger(__name__)
 
 PoshEvidence = Literal["reference", "picture", "both"]
 EVIDENCES = ("reference", "picture", "both")
-REMEMBERED_REFERENCES = 4096  # references whose graphs are kept for later calls
-# 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
+REMEMBERED_REFERENCES = 4096  # references whose graphs are kept for later calls, at most
+# measured: 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
 QUESTIONS_PER_WORD = 0.56
-# prompt tokens that a prefix cache lacks, on descriptions of 200 words (evidence/cost.md)
+# prompt tokens missing in a prefix cache, on descriptions of 200 words (evidence/cost.md)
 COMPUTED_PER_QUESTION = 29
-PROMPT_WORDS = 90  # words of a prompt beside the description in it
+PROMPT_WORDS = 90  # words of a prompt without the description in the prompt
 NOTHING_SAID = "the completion says of nothing that it is there"
-PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
-MUCH_YES = 0.5  # of a judge's answers on things that are not there
-PARSED_FIRST = 8  # samples, for whose parse the judge waits
+PARSED_TOGETHER = 32  # samples; their questions keep the judge busy while more samples are parsed
+MUCH_YES = 0.5  # a higher mean rating of absent things (from 0 to 1) gives a warning
+PARSED_FIRST = 8  # samples of the first parse, during which the judge is idle
 
 
 class PoshReward(PlainTextReward):
@@ -109,28 +109,26 @@ class PoshReward(PlainTextReward):
     `reference`.
 
     Args:
-        judge: the judge that says whether an entity, attribute or relation is in a text.
-        prompts: None for our wording, a file like prompts.yaml, or the two published JSON files or
-            their folder.
+        judge: the judge that rates whether an entity, attribute or relation is in a text.
+        prompts: a file like prompts.yaml, or the two published JSON files or their folder. None
+            stands for our wording in prompts.yaml.
         mode: "default" for training, or "published" for the behaviour of the paper's code.
-        pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best
-            installed one.
+        pipeline: the spaCy pipeline that parses the texts, or its name. None stands for the best
+            installed pipeline.
         coref: "rules", "none", "maverick" or a function, see
             `spanreward.rewards.language.describe`.
         score: "precision", "recall" or "f1".
         name: the reward's name in logs.
-        presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the
-            published code's 2).
-        judged_part: a tag, a JSON key or /a regular expression/ (rewards/text/judged_part.py): only
-            this part of a completion is judged.
-        evidence: where the completion's components are looked up: in the "reference", the
-            "picture", or "both". The picture needs a judge that sees, a picture in each row, and
-            mode "default".
+        presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent.
+        judged_part: only this part of a completion is judged: a tag, a JSON key or /a regular
+            expression/ (rewards/text/judged_part.py).
+        evidence: "reference", "picture" or "both" as the place to look the completion's components
+            up. The picture needs a judge that sees, a picture in each row, and mode "default".
 
     Raises:
         ValueError: for an unknown value of an argument, a template with wrong placeholders, a
-            pipeline that does not parse, or another evidence than "reference" in published mode.
-        FileNotFoundError: where `prompts` is no file or folder with prompts.
+            pipeline that does not parse, or evidence other than "reference" in published mode.
+        FileNotFoundError: if `prompts` is no file or folder with prompts.
         ImportError: for coref "maverick" without its package.
     """
 
@@ -160,7 +158,7 @@ class PoshReward(PlainTextReward):
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.prompts = load_prompts(prompts)
-        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]  # names the prompts
+        self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]  # a hash of the prompts
         self.mode = mode
         self.evidence = evidence
         if evidence != "reference":
@@ -170,8 +168,8 @@ class PoshReward(PlainTextReward):
                     f"evidence={evidence!r}: take mode='default'."
                 )
             self.prompts.of_picture()
-            self.viewers = (self.judge,)  # who is shown the pictures
-            self.one_of = ("image", "images")  # the data set needs one of these columns
+            self.viewers = (self.judge,)  # the judges that are shown the pictures
+            self.one_of = ("image", "images")  # the dataset needs one of these columns
             self.main_parts = (*self.main_parts, "yes_rate")
         coref_method(coref)
         check_pipeline(pipeline)
@@ -179,22 +177,23 @@ class PoshReward(PlainTextReward):
         self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
-        # packed graphs, least recently used first; None for the second where it is the first
+        # packed graphs, least recently used first; the second is None if equal to the first
         self._references: OrderedDict[str, tuple[bytes, bytes | None]] = OrderedDict()
         self._answers = AnswerCache()
         self._warned_of_yes = False
 
     def __getstate__(self) -> dict[str, Any]:
-        # pickled as configuration: what is remembered is large and can be had again
+        # a pickle has only the configuration: the caches are large and can be filled again
         return {**self.__dict__, "_references": OrderedDict(), "_answers": AnswerCache()}
 
     def reader(self) -> str:
+        """Returns the parser's name, see `Reward.reader`."""
         return reader_name(self.pipeline, self.coref)
 
     def cost(self, words: float, references: int) -> Cost:
-        """See `Reward.cost`. QUESTIONS_PER_WORD is measured.
+        """See `Reward.cost`. The number of questions per word is measured.
 
-        Decoys are left out: there are DECOYS a picture of a call, which its completions share.
+        Questions about decoys are left out: all completions of a call share a few per picture.
         """
         of_texts = round(QUESTIONS_PER_WORD * words * (1 + references))
         how = (
@@ -220,7 +219,7 @@ class PoshReward(PlainTextReward):
         return Cost(questions, tokens, questions, False, how, computed)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Parses every distinct text once and returns one Verdict per sample, in order."""
+        """Returns one Verdict per sample, in order. Each distinct text is parsed once."""
         if self.mode == "published":
             return self._assess_texts(samples)
         read = [replace(sample, completion=judged_text(sample)) for sample in samples]
@@ -230,9 +229,8 @@ class PoshReward(PlainTextReward):
         return verdicts
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Judges some samples while the next ones are parsed.
-
-        The judge stays awake for all of them.
+        """Judges some samples while the next samples are parsed. The judge stays awake
+        throughout.
         """
         parts: list[Sequence[Sample]] = [samples]
         if len(samples) > PARSED_TOGETHER:
@@ -240,15 +238,15 @@ class PoshReward(PlainTextReward):
             for start in range(PARSED_FIRST, len(samples), PARSED_TOGETHER):
                 parts.append(samples[start : start + PARSED_TOGETHER])
         judged: list[JudgedRows] = []
-        self._answers.begin()  # the answers of the call before are known
+        self._answers.begin()  # makes the answers of earlier calls known
         with (
-            ThreadPoolExecutor(max_workers=1) as parser,  # more would wait for one another
+            ThreadPoolExecutor(max_workers=1) as parser,  # two threads would block each other
             self.judge if len(parts) > 1 else nullcontext(),
         ):
             ahead = parser.submit(self._parse, parts[0])
             for number in range(len(parts)):
                 rows, parsed_by = ahead.result()
-                # before the judge is asked, so that both work at the same time
+                # start the next parse before asking the judge, so that both run at the same time
                 if number + 1 < len(parts):
                     ahead = parser.submit(self._parse, parts[number + 1])
                 judged.append(self._judge_rows(rows, parsed_by, self._answers))
@@ -264,7 +262,7 @@ class PoshReward(PlainTextReward):
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *completions]))
         both = self._graphs(texts, set(new))
-        # those of earlier calls are unpacked, the new ones are packed for later calls
+        # unpack the known graphs of earlier calls, and pack the new graphs for later calls
         by_reference: dict[str, ReferenceGraphs] = {}
         for text in references:
             if text in self._references:
@@ -285,7 +283,7 @@ class PoshReward(PlainTextReward):
     def _graphs(
         self, texts: Sequence[str], supporting: Collection[str]
     ) -> dict[str, tuple[SceneGraph, SceneGraph | None]]:
-        """Returns the graphs of each text, as `describe_both` does."""
+        """Returns the two graphs of each text, see `describe_both`. supporting: the references."""
         if not texts:
             return {}
         both = describe_both(texts, supporting, self.pipeline, self.coref, self.mode)
@@ -294,7 +292,7 @@ class PoshReward(PlainTextReward):
     def assess_rows(
         self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache
     ) -> list[Verdict]:
-        """Judges parsed texts. parsed_by: what parsed them."""
+        """Returns the verdicts on parsed rows. parsed_by: the parser's name."""
         return self._verdicts_on([self._judge_rows(rows, parsed_by, cache)])
 
     def _judge_rows(
@@ -324,15 +322,14 @@ class PoshReward(PlainTextReward):
         for number, row in enumerate(rows):
             if number in judged.verdicts:
                 continue
-            # what of the completion recall may find: claims that the references can tell
+            # recall may find only claims with wording that the references back
             claimed = row.graph
             if default:
                 claimed = backed(row.graph, vocabularies[row.sample.references])
             completion_view = views[id(row.graph)]
             of_references = [views[id(reference)] for reference, _ in row.references]
             is_empty = not row.sample.completion.strip() or not completion_view.namesakes
-            # in the published code a reference without components has recall 1, and an empty
-            # completion precision 1
+            # the published code gives recall or precision 1 to a text without components
             usable: list[int] = []
             for index, view in enumerate(of_references):
                 if view.namesakes or not default:
@@ -353,7 +350,7 @@ class PoshReward(PlainTextReward):
                     pairs.append(pair)
                     sheets += pair.sheets
                 judged.answers[number] = RowAnswers(pairs)
-        # all rows together, so that the judge answers in large batches
+        # ask about all rows together, so that the judge gets large batches
         if sheets:
             with self.judge:
                 conduct(sheets, self.judge, self.mode, cache)
@@ -362,15 +359,17 @@ class PoshReward(PlainTextReward):
         return judged
 
     def _verdicts_on(self, parts: Sequence[JudgedRows]) -> list[Verdict]:
-        """Returns the verdicts on all rows of a call, in order. One yes-rate, over all decoys of
-        the call, is taken off all ratings of pictures: the rows of a group must lose the same.
+        """Returns the verdicts on all rows of a call, in order.
+
+        All ratings from pictures are reduced by one yes-rate, so that rows of a group lose the
+        same.
         """
         decoys: list[float] = []
         for judged in parts:
             decoys += judged.decoys
         yes_rate = fmean(decoys) if decoys else None
         if yes_rate is not None and yes_rate > MUCH_YES and not self._warned_of_yes:
-            self._warned_of_yes = True  # a training has this rate in its log at each step
+            self._warned_of_yes = True  # warn once: the log has this rate at each step
             log.warning(
                 "%s: %r says yes to %.0f %% of the things that pictures lack, so its yes says "
                 "little, and the score hardly counts it: take a judge that sees better.",
@@ -388,12 +387,12 @@ class PoshReward(PlainTextReward):
         return verdicts
 
     def _verdict_on(self, row: ParsedRow, answers: RowAnswers, yes_rate: float | None) -> Verdict:
-        """Returns the verdict on a row that was asked about. yes_rate: None without decoys."""
+        """Returns the verdict on a row with answers. yes_rate: None without decoys."""
         failure = answers.failure
         if failure is not None:
             return Verdict(None, failure.status, note=failure.message)
         if self.mode == "published":
-            # the published code takes one reference, so the best one counts
+            # the published code takes one reference: take the verdict with the best F1
             one_by_one = [self._verdict(row.sample, RowAnswers([pair])) for pair in answers.pairs]
             return max(one_by_one, key=lambda verdict: verdict.parts["f1"])
         if answers.picture is not None and yes_rate is not None:
@@ -410,8 +409,9 @@ class PoshReward(PlainTextReward):
         pictures: dict[int, Pictures],
         cache: AnswerCache,
     ) -> None:
-        """Looks the completions up in their pictures: all that they say, or with evidence "both"
-        what no reference plainly has. Asks about decoys too.
+        """Looks the completions' components up in their pictures, and asks about decoys too.
+
+        With evidence "both", components that a reference plainly has are not asked about.
         """
         sheets: dict[int, AnswerSheet] = {}
         for number, answers in judged.answers.items():
@@ -436,7 +436,7 @@ class PoshReward(PlainTextReward):
         decoys = choose_decoys(judged.rows, pictures_of_sheets)
         questions = [decoy_question(decoy, sheets[decoy.row]) for decoy in decoys]
         for answer in cache.complete(questions, partial(rate_questions, self.judge)):
-            # a failed decoy spoils no row: the others tell the yes-rate
+            # a failed decoy fails no row: the other decoys give the yes-rate
             if not isinstance(answer, Failure):
                 judged.decoys.append(span_score(answer.value))
 
@@ -449,7 +449,7 @@ class PoshReward(PlainTextReward):
         reference_view: GraphView,
         claimed: SceneGraph,
     ) -> Pair:
-        """Returns the open questions about a row's completion and its reference of this index.
+        """Returns the unanswered sheets on a row's completion and its reference of this index.
 
         claimed: the part of the completion's graph that recall may find.
         """
@@ -486,14 +486,11 @@ class PoshReward(PlainTextReward):
         return Pair(index, AnswerSheet(precision), AnswerSheet(recall))
 
     def _verdict(self, sample: Sample, answers: RowAnswers) -> Verdict:
-        """Returns the verdict from one sample's answers over the references of these pairs, and its
-        picture.
-        """
+        """Returns the verdict on a sample from the answers of its references and its picture."""
         pairs = answers.pairs
         default = self.mode == "default"
         of_references = answers.precision
-        # References have a thing so often. A picture does not count things, so there only what says
-        # nothing new is too often.
+        # rate the completion's components, without surplus mentions
         groups = [of_references]
         if answers.picture is not None:
             groups.append([answers.picture])
@@ -505,9 +502,10 @@ class PoshReward(PlainTextReward):
         of_completion += denials(of_references, answers.picture)
         counted = [component for component in of_completion if component.counts]
         precision = _score_of(counted)
+        # rate the references' components
         sides = [components(pair.recall) for pair in pairs]
         recalls = [_score_of(side) for side in sides]
-        # the reference with the best F1 says what was to be told
+        # recall is that of the reference with the best F1
         best = max(range(len(pairs)), key=lambda number: f1(precision, recalls[number]))
         index = pairs[best].reference
         of_reference = sides[best]
@@ -516,13 +514,14 @@ class PoshReward(PlainTextReward):
         parts |= _means_by_kind("precision", counted)
         parts |= _means_by_kind("recall", of_reference)
         sizes = (len(counted), len(of_reference))
+        # only components with a question and a weight in the mean have a credit
         credits: list[float] = []
         for component in of_completion:
             added = 0.0
             if component.asked and component.counts:
                 added = credit(component.rating, precision, recall, *sizes, self.score)
             credits.append(added)
-        # what the completion misses has no words in it, and so no credit
+        # missed components have no words in the completion, so their credit is 0
         missed = spans_of(of_reference, [0.0] * len(of_reference), sample.references[index])
         return Verdict(
             score=parts[self.score],
@@ -535,8 +534,8 @@ class PoshReward(PlainTextReward):
 
 
 def _of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> ReferenceGraphs:
-    """Returns a reference's graphs from those of `describe_both`."""
-    # a reference's own graph asks questions, and what hangs in it supports nothing
+    """Returns a reference's two graphs (see ReferenceGraphs) from those of `describe_both`."""
+    # the first graph only asks questions, so it needs no `hanging`
     asking = replace(graph, hanging=[])
     if supporting is None:
         return asking, asking
@@ -544,13 +543,14 @@ def _of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> Reference
 
 
 def _stored(graph: SceneGraph, supporting: SceneGraph) -> tuple[bytes, bytes | None]:
-    """Returns a reference's graphs packed. Most references have one for both."""
+    """Returns a reference's graphs packed, with None for a second graph that equals the first."""
     if supporting is graph:
         return packed(graph), None
     return packed(graph), packed(supporting)
 
 
 def _restored(stored: bytes, supporting: bytes | None) -> ReferenceGraphs:
+    """Returns the graphs that `_stored` packed."""
     graph = unpacked(stored)
     if supporting is None:
         return graph, graph
@@ -558,13 +558,12 @@ def _restored(stored: bytes, supporting: bytes | None) -> ReferenceGraphs:
 
 
 def _score_of(side: Sequence[RatedComponent]) -> float:
+    """Returns precision or recall: the mean rating / 5 of the components."""
     return direction_score([component.rating for component in side])
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
-    """Returns the note on what the judge did not read of the completion and the references, or
-    "".
-    """
+    """Returns the note on unread text of the completion and references, "" for no unread text."""
     cut_of_completion = 0
     cuts_of_references: list[int] = []
     for pair in pairs:
@@ -589,7 +588,7 @@ def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
 
 
 def _means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
-    """Returns mean ratings / 5 of the kinds that occur, as `precision_entity` and so on."""
+    """Returns mean rating / 5 of each kind with components, such as {"precision_entity": 0.8}."""
     means = {}
     for kind in KINDS:
         ratings = [component.rating for component in side if component.kind == kind]

@@ -1,4 +1,4 @@
-"""What the judge answered about the rows of a batch, before it becomes verdicts."""
+"""The judge's answers about the rows of a batch, before they become verdicts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,8 @@ from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 
-# the graph of a reference, and that of everything that it supports
+# Two graphs of a reference. The first has the components that recall asks about. The second has
+# everything that the reference supports, see `ParsedRow`.
 ReferenceGraphs = tuple[SceneGraph, SceneGraph]
 
 
@@ -16,7 +17,8 @@ ReferenceGraphs = tuple[SceneGraph, SceneGraph]
 class ParsedRow:
     """A sample with the graph of its completion, and the two graphs of each reference.
 
-    These two differ if the reference leaves something open, such as "a red or orange bird".
+    The two graphs differ only if the reference leaves something open. For "a red or orange bird"
+    the second graph supports both "red" and "orange", and the first graph has neither color.
     """
 
     sample: Sample
@@ -26,9 +28,13 @@ class ParsedRow:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The answers on a completion and its reference of this index.
+    """The answers on a completion and one of its references.
 
-    precision: None where the completion is looked up in the picture alone.
+    Attributes:
+        reference: the reference's index in the sample.
+        precision: the answers on the completion's components. None if they are looked up only in
+            the picture.
+        recall: the answers on the reference's components.
     """
 
     reference: int
@@ -37,7 +43,7 @@ class Pair:
 
     @property
     def sheets(self) -> tuple[AnswerSheet, ...]:
-        """The sheets of the directions that are asked, in the order of the questions."""
+        """The sheets of this pair that have questions, in the order of the questions."""
         if self.precision is None:
             return (self.recall,)
         return self.precision, self.recall
@@ -45,20 +51,25 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class RowAnswers:
-    """The answers on a completion and its references, and on what its picture shows of it."""
+    """The answers on one completion.
+
+    Attributes:
+        pairs: the answers for each reference.
+        picture: the answers of the picture on the completion's components, None without a picture.
+    """
 
     pairs: Sequence[Pair]
     picture: AnswerSheet | None = None
 
     @property
     def precision(self) -> list[AnswerSheet]:
-        """The answers of the references on the completion."""
+        """The sheets with the completion's components looked up in the references."""
         return [pair.precision for pair in self.pairs if pair.precision is not None]
 
     @property
     def failure(self) -> Failure | None:
-        """The first failure of the judge."""
-        # in the order of the questions, so that the message is that of the first one that failed
+        """The judge's first failure in the order of the questions, or None."""
+        # the order of the questions, so that the note of the verdict names the first failure
         sheets: list[AnswerSheet] = []
         for pair in self.pairs:
             sheets += pair.sheets
@@ -72,14 +83,15 @@ class RowAnswers:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRows:
-    """Rows that were asked about.
+    """Rows after the judge has answered.
 
     Attributes:
-        rows: in order, with those that nothing was asked about.
-        parsed_by: what parsed them.
-        verdicts: by the row's number, of rows that nothing was asked about.
-        answers: by the row's number, of the others.
-        decoys: how far the judge said yes to each thing that a picture lacks, from 0 to 1.
+        rows: all rows in order, including rows without a question.
+        parsed_by: the parser's name, such as "en_core_web_sm 3.8.0, coref rules".
+        verdicts: the verdicts of rows without a question, by the row's number.
+        answers: the answers of all other rows, by the row's number.
+        decoys: the judge's rating of each decoy, from 0 (not in the picture) to 1. A decoy is a
+            thing that the picture lacks (picture_evidence.py).
     """
 
     rows: Sequence[ParsedRow]

@@ -1,8 +1,8 @@
-"""PoSh's formulas, as pure functions of ratings (PoSh, section 3; credit: docs/credit.md), and what
-filler costs.
+"""PoSh's formulas as pure functions of ratings, and the penalties for filler and for unread text.
 
-Ratings are expectations on 1..5. Precision, recall and all parts are rating / 5; a Span's score is
-(rating - 1) / 4.
+A rating is the judge's mean answer to one question, from 1 to 5. Precision, recall and all other
+parts of a verdict are means of rating / 5. The score of a Span is (rating - 1) / 4. Sources: PoSh,
+section 3; docs/credit.md for the credit.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,10 @@ SCORES = ("precision", "recall", "f1")
 
 
 def direction_score(ratings: Sequence[float]) -> float:
-    """Returns precision or recall: the mean rating / 5, in [0.2, 1].
+    """Returns precision or recall: the mean of rating / 5, in [0.2, 1].
 
-    Without ratings it is 1.0 as published.
+    ratings: of all components in one direction. Without ratings the result is 1.0, as in the
+    published code.
     """
     if not ratings:
         return 1.0
@@ -31,7 +32,7 @@ def direction_score(ratings: Sequence[float]) -> float:
 
 
 def f1(precision: float, recall: float) -> float:
-    """Returns the harmonic mean, 0 if both are 0."""
+    """Returns the harmonic mean of precision and recall, or 0 if both values are 0."""
     total = precision + recall
     if not total:
         return 0.0
@@ -39,12 +40,12 @@ def f1(precision: float, recall: float) -> float:
 
 
 def coarse_scores(precision: float, recall: float) -> dict[str, float]:
-    """Returns the SCORES by name."""
+    """Returns {"precision": ..., "recall": ..., "f1": ...}, with the names of SCORES."""
     return {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
 
 
 def span_score(rating: float) -> float:
-    """Returns a rating of 1..5 as 0 (wrong) .. 1 (right)."""
+    """Maps a rating from 1 to 5 to a span's score from 0 (wrong) to 1 (right): 3 gives 0.5."""
     share = (rating - 1) / (LEVELS - 1)
     return min(max(share, 0.0), 1.0)
 
@@ -57,19 +58,24 @@ def credit(
     wanted_components: int,
     score: str = "f1",
 ) -> float:
-    """Returns what one component of the completion adds to the score: the score's derivative, in
-    the score's unit.
+    """Returns the credit of one component of the completion: the derivative of the score with
+    respect to how often the completion states the component.
 
-    said_components: the number n of the completion's components. wanted_components: the number m
-    of the reference's.
+    Args:
+        rating: the component's rating, 1 to 5.
+        precision, recall: P and R of the whole completion.
+        said_components: the number n of the completion's components.
+        wanted_components: the number m of the reference's components.
+        score: the score whose derivative is wanted, one of SCORES.
 
-    Suppose a fraction x of the component is said once more. With s = rating / 5, precision becomes
-    (n P + x s) / (n + x). Its derivative at x = 0 is (s - P) / n. Recall gains (s - 1/5) / m,
-    because what is not said is rated 1. The chain rule over F1 = 2 P R / (P + R) gives
+    Suppose a fraction x of the component is stated once more. With s = rating / 5, precision
+    becomes (n P + x s) / (n + x). The derivative of precision at x = 0 is (s - P) / n. Recall gains
+    (s - 1/5) / m, because an unstated component has rating 1. The chain rule over F1 = 2 P R / (P +
+    R) gives
         credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * (s - 1/5) / m
-    For score "precision" the credit is (s - P) / n, and for "recall" it is 0.
+    For score "precision" the credit is (s - P) / n. For score "recall" the credit is 0.
     """
-    # what it adds to precision, and to recall
+    # the derivatives of precision and recall with respect to x
     of_precision = (rating / LEVELS - precision) / said_components
     if score == "precision":
         return of_precision
@@ -78,7 +84,7 @@ def credit(
     of_recall = 0.0
     if wanted_components:
         of_recall = (rating - 1) / LEVELS / wanted_components
-    # the derivatives of F1 by precision and by recall
+    # the derivatives of F1 with respect to precision and recall
     total = (precision + recall) ** 2
     by_precision = 2 * recall**2 / total
     by_recall = 2 * precision**2 / total
@@ -86,10 +92,14 @@ def credit(
 
 
 def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
-    """Returns the verdict less its filler: precision, recall and F1 shrink, and the means by kind
-    stay the same.
+    """Returns the verdict with precision, recall and F1 reduced by the share of filler. The means
+    by kind, such as "precision_entity", stay the same.
 
-    Words of the completion's `graph` are filler only where they repeat.
+    Words that name a component count as filler only if the completion repeats these words.
+
+    Args:
+        sample: the sample of the verdict.
+        graph: the scene graph of the completion.
     """
     filler = find_filler(
         sample.completion,
@@ -102,10 +112,11 @@ def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
 
 
 def stated(graph: SceneGraph) -> set[CharacterSpan]:
-    """Returns the places of a graph's components, asserted or not: "a man with no hat" says
-    something.
+    """Returns the characters [start, end) of all words that name a component of the graph.
+
+    Words that the text denies count too: "a man with no hat" says something about a hat.
     """
-    places = set(graph.unasserted)  # what is denied is said too
+    places = set(graph.unasserted)  # words that the text denies, doubts or asks about
     for entity in graph.entities:
         places.update(entity.text_spans)
         for spans in entity.attribute_text_spans.values():
@@ -116,12 +127,20 @@ def stated(graph: SceneGraph) -> set[CharacterSpan]:
 
 
 def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
-    """Returns the verdict on the whole completion, from the verdict on its judged part.
+    """Returns the verdict on the whole completion, given the verdict on the judged part.
 
-    Precision is multiplied by the share of the characters that were judged. The others become one
-    span of score 0, and its credit is what they cost. A judge may read less than the judged part
-    (rewards/text/length.py). Recall then misses the cut words of the completion, which count as
-    left out. Precision misses the cut words of a reference, which is not the completion's fault.
+    The judged part is the beginning of the completion, up to a length limit
+    (rewards/text/length.py). Precision is multiplied by the share of the completion's characters in
+    the judged part. The characters after the judged part become one span of score 0. The credit of
+    this span is the new score minus the old score.
+
+    A judge with a short context may read even less than the judged part, but no further penalty is
+    added here. Components in an unread end of the completion already lower recall. An unread end of
+    a reference is not the completion's fault.
+
+    Args:
+        sample: the sample with the whole completion.
+        score: the name of the main score, one of SCORES.
     """
     read = judged_length(sample.completion)
     total = len(sample.completion)
@@ -132,7 +151,7 @@ def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     recall = verdict.parts["recall"]
     precision = verdict.parts["precision"] * read / total
     parts = {**verdict.parts, **coarse_scores(precision, recall)}
-    # a component of its own, so that its credit is shared with no other words
+    # The span gets a new component number. Otherwise other words would share the span's credit.
     components = [span.component for span in verdict.spans]
     unread = Span(
         start=read,

@@ -1,4 +1,6 @@
-"""The base class of the metrics, and what wraps one: a function, batches and a cache of answers."""
+"""The base class of the metrics, with tools around a metric: rewards from functions, batches, and a
+cache of answers.
+"""
 
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.sample import read_sample

@@ -1,11 +1,11 @@
-"""A cache of the judge's answers in memory, between the calls of one reward.
+"""A cache of the judge's answers in memory, for all calls of one reward.
 
     cache = AnswerCache()
     cache.begin()
     cache.complete(questions, partial(judge.write, max_tokens=20))   # asks only the new questions
 
-It keeps keys of the questions. `CachedJudge` keeps answers on disk, for other processes and later
-runs.
+The cache holds a hash of each question, not the question. `CachedJudge` keeps answers on disk, for
+other processes and later runs.
 """
 
 from collections import OrderedDict
@@ -16,11 +16,16 @@ from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.question import question_keys
 
 T = TypeVar("T")
-REMEMBERED = 65_536  # answers, about 20 MB
+REMEMBERED = 65_536  # answers in the cache, at most; about 20 MB
 
 
 class Rated(NamedTuple):
-    """The value of a Rating, and how many characters the judge did not read."""
+    """An answer to a rating question.
+
+    Attributes:
+        value: the mean rating.
+        cut: how many characters of the question's description the judge did not read.
+    """
 
     value: float
     cut: int
@@ -29,16 +34,20 @@ class Rated(NamedTuple):
 class AnswerCache:
     """Cache of one judge's answers.
 
-    It forgets the least recently used ones and keeps no Failure.
+    A full cache drops the least recently used answers. A Failure is never stored, so the question
+    of a Failure is asked again.
     """
 
     def __init__(self) -> None:
-        # answers by the keys of their questions, the least recently used first
+        # answers by the hashes of their questions, the least recently used first
         self._remembered: OrderedDict[str, Any] = OrderedDict()
-        self._new: dict[str, Any] = {}  # since `begin`
+        self._new: dict[str, Any] = {}  # answers since the last `begin`
 
     def begin(self) -> None:
-        """Makes the answers since the last `begin` known, and forgets the least recently used."""
+        """Makes the answers since the last `begin` known: `complete` asks their questions no more.
+
+        Also drops the least recently used answers of a full cache.
+        """
         self._remembered.update(self._new)
         self._new = {}
         while len(self._remembered) > REMEMBERED:
@@ -47,7 +56,10 @@ class AnswerCache:
     def complete(
         self, questions: Sequence[Question], ask: Callable[[list[Question]], Sequence[T | Failure]]
     ) -> list[T | Failure]:
-        """Returns an answer per question, in order. `ask` gets those without a known answer."""
+        """Returns an answer per question, in order.
+
+        ask: gets the questions without a known answer, and returns their answers in order.
+        """
         keys = question_keys(questions)
         unknown = []
         for key, question in zip(keys, questions, strict=True):
@@ -64,6 +76,6 @@ class AnswerCache:
                 continue
             answer = next(new_answers)
             answers.append(answer)
-            if not isinstance(answer, Failure):  # which is asked about again
+            if not isinstance(answer, Failure):  # a failed question is asked again
                 self._new[key] = answer
         return answers

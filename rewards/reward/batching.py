@@ -1,11 +1,11 @@
-"""Judges completions together that a trainer asks about one at a time, from many coroutines.
+"""Collects samples from many coroutines into batches for a reward.
 
     posh = BatchingReward(PoshReward(load_judge("server:http://127.0.0.1:8000#Qwen/Qwen3-14B")))
     verdict = await posh.verdict(sample)  # from as many coroutines as there are completions
 
-A judge is faster on a batch, in which it asks equal questions once. A batch holds all samples that
-arrive within WAIT seconds of its first one, unless that are too many. The next batch fills up while
-one is judged.
+Some trainers ask about one completion at a time. A judge is faster on a batch, and answers equal
+questions of a batch once. A batch has all samples that arrive within WAIT seconds of the batch's
+first sample, up to a largest size. While one batch is judged, the next batch fills up.
 """
 
 import asyncio
@@ -16,16 +16,19 @@ from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.reward.reward import Reward
 
 WAIT = 0.05  # seconds; a trainer starts the coroutines of a batch within a few milliseconds
-LARGEST_BATCH = 256  # samples of a batch
-BATCH_PICTURES = 64  # of a batch, but for a sample with more: all are in memory while it is judged
+LARGEST_BATCH = 256  # samples of a batch, at most
+# the most pictures of a batch of several samples: all pictures of a batch are in memory at once
+BATCH_PICTURES = 64
 
 
 class JudgeFailed(RuntimeError):
-    """There is no score, and the completion is not to blame. Do not train on it as if it were 0."""
+    """Raised if there is no score and the completion is not to blame. Do not train as if the score
+    were 0.
+    """
 
 
 class BatchingReward:
-    """Batches the samples of one event loop for a reward, which runs in its own thread."""
+    """Judges the samples of one event loop in batches. The reward runs in its own thread."""
 
     def __init__(self, reward: Reward) -> None:
         self.reward = reward
@@ -33,15 +36,20 @@ class BatchingReward:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=reward.__name__)
 
     async def score(self, sample: Sample) -> float:
-        """Returns the score in [0, 1]. Raises JudgeFailed where there is none."""
+        """Returns the sample's score in [0, 1]. Raises JudgeFailed for a verdict without a
+        score.
+        """
         verdict = await self.verdict(sample)
         if verdict.score is None:
             raise JudgeFailed(f"{self.reward.__name__}: {verdict.status.value}: {verdict.note}")
         return verdict.score
 
     async def verdict(self, sample: Sample) -> Verdict:
-        """Returns the verdict of `Reward.judge_samples`. A judge that fails raises nothing."""
-        # as of a message that only calls tools: it would fail the others
+        """Returns the sample's verdict. A failure of the judge is a verdict too, and raises
+        nothing.
+        """
+        # A message that only calls tools has no text as its content. Such a sample would fail its
+        # whole batch.
         if not isinstance(sample.completion, str):
             note = f"a completion is a text, got {sample.completion!r:.80}"
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
@@ -54,8 +62,9 @@ class BatchingReward:
         return await future
 
     async def verdicts(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns the verdicts of samples that come together; of a metric that compares rows,
-        without others' rows.
+        """Returns the verdicts of samples that belong together, such as a group.
+
+        A metric that compares rows judges these samples alone, without samples of other callers.
         """
         if not self.reward.by_batch:
             return await asyncio.gather(*map(self.verdict, samples))
@@ -63,17 +72,17 @@ class BatchingReward:
         return await loop.run_in_executor(self._thread, self.reward.judge_samples, samples)
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Judges the waiting samples, as many as fit into a batch, in the reward's thread."""
+        """Judges one batch of the waiting samples in the reward's thread."""
         size = batch_size([sample for sample, _ in self._waiting])
         batch = self._waiting[:size]
         self._waiting = self._waiting[size:]
-        if self._waiting:  # they have waited long enough
+        if self._waiting:  # samples beyond this batch do not wait again
             loop.call_soon(self._send, loop)
         samples = [sample for sample, _ in batch]
         judged = loop.run_in_executor(self._thread, self.reward.judge_samples, samples)
 
         def deliver(done: asyncio.Future[list[Verdict]]) -> None:
-            # a rollout that was given up cancels its future
+            # the future of a rollout that the trainer gave up is cancelled
             for (_, future), verdict in zip(batch, done.result(), strict=True):
                 if not future.cancelled():
                     future.set_result(verdict)
@@ -82,11 +91,11 @@ class BatchingReward:
 
 
 def batch_size(samples: Sequence[Sample]) -> int:
-    """Returns how many of the samples are judged together, the first ones, at least one."""
+    """Returns how many samples, counted from the first, make the next batch. At least one."""
     pictures = 0
     for number, sample in enumerate(samples[:LARGEST_BATCH]):
         pictures += len(sample.images)
-        # a first sample with too many pictures is judged alone
+        # a first sample with too many pictures makes a batch alone
         if number and pictures > BATCH_PICTURES:
             return number
     return min(len(samples), LARGEST_BATCH)

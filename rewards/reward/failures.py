@@ -1,22 +1,23 @@
-"""What the log says of completions that a reward could not judge. A trainer shows None, and no
+"""Log messages about completions that a reward could not judge. A trainer shows None without a
 reason.
 
     first_failure([Verdict(None, Status.ERROR, note="KeyError: 'label'")])  # '"KeyError: ..."'
-    many_failed(verdicts)       # whether more than half of them failed
+    many_failed(verdicts)       # "5 of 8", or "" if half or fewer failed
 """
 
 from collections.abc import Sequence
 
 from spanreward.rewards.base.verdict import Verdict
 
-MOST_NOTE_CHARACTERS = 300  # characters of a note in the log
-MANY = 0.5  # a larger share of a call's completions is named
+MOST_NOTE_CHARACTERS = 300  # characters of a note in the log, at most
+MANY = 0.5  # a larger share of failures in a call gives a message
 
 
 def first_failure(verdicts: Sequence[Verdict]) -> str:
-    """Returns why the first failed one failed, in one line of bounded length; "" without any.
+    """Returns the note of the first failed verdict, or "" if no verdict failed.
 
-    A note may quote a text, so that control characters are written as escapes.
+    The note is quoted and shortened to one line. Control characters become escapes, because a note
+    may quote a completion.
     """
     for verdict in verdicts:
         if verdict.status.failed:
@@ -26,8 +27,9 @@ def first_failure(verdicts: Sequence[Verdict]) -> str:
 
 
 def nothing_scored(verdicts: Sequence[Verdict]) -> str:
-    """Returns why the first has no score where none of a call has one, though no judge failed, as
-    of rows without a column; "" else.
+    """Returns the first note if no verdict of a call has a score, otherwise "".
+
+    For calls without a failure of the judge, for example if all rows lack a column.
     """
     if any(verdict.score is not None for verdict in verdicts):
         return ""
@@ -38,7 +40,9 @@ def nothing_scored(verdicts: Sequence[Verdict]) -> str:
 
 
 def many_failed(verdicts: Sequence[Verdict]) -> str:
-    """Returns how many of a call's completions failed, as "5 of 8"; "" for half of them or less."""
+    """Returns the number of failed verdicts as "5 of 8", or "" if at most half of the verdicts
+    failed.
+    """
     failed = [verdict for verdict in verdicts if verdict.status.failed]
     if len(failed) > MANY * len(verdicts):
         return f"{len(failed)} of {len(verdicts)}"

@@ -17,15 +17,16 @@ Judged = float | Verdict | None
 
 
 class FunctionReward(Reward):
-    """Reward that calls a function for the score of each sample. `reward` makes one.
+    """Reward that calls a function for the score of each sample. The decorator `reward` makes one.
 
-    The function returns a number in [0, 1], None where the row cannot be scored, or a Verdict with
-    spans. The reward is pickled by the function's name, so a spawned process imports it again.
+    The function returns a number in [0, 1], a Verdict with spans, or None for a row that cannot be
+    scored. A pickle of the reward holds only the function's name. A spawned process imports the
+    reward again by this name.
 
     Args:
         function: the function of one sample.
-        columns: the dataset columns that it needs.
-        name: the reward's name in logs, by default the function's.
+        columns: the dataset columns that the function needs.
+        name: the reward's name in logs, by default the function's name.
 
     Raises:
         ValueError: a function that cannot be called with one sample.
@@ -41,16 +42,18 @@ class FunctionReward(Reward):
         _check_signature(function)
         self.function = function
         self.columns = (columns,) if isinstance(columns, str) else tuple(columns)
-        # the decorated name looks like the function to pickle and help()
+        # pickle and help() see the module and docstring of the function
         self.__module__ = function.__module__
         self.__doc__ = function.__doc__
 
     def __reduce__(self) -> str:
-        """Returns the name in the function's module under which pickle finds the reward."""
+        """Returns the name under which pickle finds the reward in the function's module."""
         return self.function.__qualname__
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. One whose function raises is an ERROR."""
+        """Returns one Verdict per sample, in order. A sample for which the function raises has
+        status ERROR.
+        """
         return [_judged(self.function, sample) for sample in checked(samples)]
 
 
@@ -59,9 +62,13 @@ def reward(
 ) -> Callable[[Callable[[Sample], Judged]], FunctionReward]:
     """Decorator that makes a reward from a function of one `Sample`.
 
-    columns: the dataset columns that the function needs. A missing one is a ValueError at the first
-    call. name: the reward's name in logs, by default the function's. Raises ValueError for
-    `@reward` without its parentheses, and for a function of anything but one sample.
+    Args:
+        columns: the dataset columns that the function needs. A missing column is a ValueError at
+            the first call.
+        name: the reward's name in logs, by default the function's name.
+
+    Raises ValueError for `@reward` without parentheses, and for a function that does not take
+    exactly one sample.
     """
     if callable(columns):  # @reward without parentheses gets the function itself
         raise ValueError(
@@ -87,8 +94,10 @@ def _check_signature(function: Callable[[Sample], Judged]) -> None:
 
 
 def _judged(function: Callable[[Sample], Judged], sample: Sample) -> Verdict:
-    """Returns the verdict on a sample, of status ERROR where the function raises or returns no
-    score.
+    """Returns the function's verdict on a sample.
+
+    The verdict has status ERROR if the function raises or returns no valid score. The verdict has
+    status NOT_APPLICABLE if the function returns None.
     """
     try:
         judged = function(sample)

@@ -1,5 +1,5 @@
-"""A metric of one's own from a prompt: a judge rates each completion, or writes an answer that you
-read.
+"""A metric from your own prompt: a judge rates each completion, or writes an answer that your
+function reads.
 
     from spanreward import JudgedReward
 
@@ -10,10 +10,13 @@ read.
     )
     polite(["Where is it?"], ["Over there, please."])       # [0.82]
 
-A placeholder is a column of the row. Text that fills one stays data: placeholders are filled in one
-pass, a model's control tokens in it are plain text, and stars replace a line of the prompt that it
-spells. CriteriaReward and HarmonicReward are JudgedRewards that ask several questions a row: they
-override `questions_on` and `verdict_on`.
+A placeholder names a column of the row. The text in a placeholder stays data, and cannot address
+the judge. All placeholders are filled in one pass, so braces in a text are not filled. A model's
+control tokens in a text are plain text. If a text repeats a line of the prompt, stars replace this
+line.
+
+CriteriaReward and HarmonicReward are JudgedRewards with several questions per row: they override
+`questions_on` and `verdict_on`.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +42,7 @@ PLACEHOLDERS = (
     "context",
     "anchor",
 )
-ALWAYS_THERE = ("prompt", "completion")  # no columns that a row may lack
+ALWAYS_THERE = ("prompt", "completion")  # every row has these placeholders
 CONTEXT = "A description of the picture that you can rely on:\n{context}\n\n"
 MAX_ANSWER_TOKENS = 256
 
@@ -53,21 +56,22 @@ class JudgedReward(RowReward):
     Args:
         judge: the judge, or its name.
         prompt: the question, with placeholders of PLACEHOLDERS. It needs {completion}. Several
-            references, answers or criteria stand in it one a line. None is for subclasses that
-            build their own questions.
-        scale: the single tokens that the judge answers with, the worst first. The score is the
-            expectation over the scale, with its entries at equal distances from 0 to 1.
-        parse: reads an answer that the judge writes, in place of a scale. It returns the score,
-            from 0 to 1, or a Verdict, or None for an answer that it cannot read. Such a row has
-            status UNPARSED and no score.
-        columns: the dataset columns that a row must have. None is those of the placeholders.
-        evidence: "picture" shows the row's picture, or its `context` if it has none. "context"
-            never shows a picture. None shows the prompt alone.
-        max_tokens: of an answer for `parse`, at most.
+            references, answers or criteria fill a placeholder with one line each. None is for
+            subclasses that build their own questions.
+        scale: the single tokens that the judge answers with, from the worst to the best. The score
+            is the expectation over the scale, with equal steps from 0 to 1.
+        parse: a function that reads a written answer, in place of a scale. It returns the score
+            from 0 to 1, a Verdict, or None for an answer that it cannot read. A row with an unread
+            answer has status UNPARSED and no score.
+        columns: the dataset columns that a row must have. None stands for the columns of the
+            prompt's placeholders.
+        evidence: "picture" shows the row's picture, or the row's `context` if the row has no
+            picture. "context" never shows a picture. None shows the prompt alone.
+        max_tokens: the most tokens of an answer for `parse`.
         mode: "default" reads plain text and penalises filler (rewards/text/filler.py). "published"
-            gives the judge the text as it was written, and its rating as it is.
+            gives the judge the text as it was written, and keeps the judge's rating.
         spans: "ablation" also asks about the text without each of its sentences. A sentence's
-            credit is what the score loses without it.
+            credit is the score minus the score without the sentence.
         name: the reward's name in logs.
         judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
 
@@ -107,7 +111,7 @@ class JudgedReward(RowReward):
                     f"the scale of {name} is {list(scale)}: give two tokens or more, the worst "
                     "first."
                 )
-            # all that decides an answer beside the judge
+            # everything except the judge that changes an answer
             wording = repr((prompt, tuple(scale), max_tokens))
             self.wording = sha256(wording.encode()).hexdigest()[:16]
             self.marks = marks_in(prompt, CONTEXT)
@@ -124,18 +128,21 @@ class JudgedReward(RowReward):
         self.parse = parse
         self.max_tokens = max_tokens
 
-    # What a subclass may override.
+    # Methods that a subclass may override.
 
     def questions_on(self, row: JudgedRow, shown: Any) -> list[Question]:
-        """Returns the questions about a row. shown: what `show` returned for it."""
+        """Returns the questions about a row.
+
+        shown: the result of `show` for the row.
+        """
         assert self.prompt is not None
         _, sample, _ = row
         images, context, values = shown
-        # the texts of the placeholders, such that none of them can end the prompt's own parts
+        # the texts for the placeholders, masked so that no text can repeat a line of the prompt
         texts = {}
         for name, text in {**values, "completion": judged(sample)}.items():
             text = mask(text, self.marks)
-            if name in self.quoted:  # it must not close the prompt's quotation marks
+            if name in self.quoted:  # a text within quotation marks must not close them
                 text = without_quotes(text)
             texts[name] = text
         before = ""
@@ -143,18 +150,21 @@ class JudgedReward(RowReward):
             before = fill_masked(CONTEXT, self.marks, context=context)
         content = before + fill(self.prompt, **texts)
         start, end = places(self.prompt, **texts)["completion"]
-        # where the chat is too long, the completion loses its end, and nothing else does
+        # only the completion loses its end if the prompt is too long for the judge
         description = (len(before) + start, len(before) + end)
         message = {"role": "user", "content": content}
         return [Question([message], images, description=description)]
 
     def judge_of(self, number: int) -> Judge:
-        """Returns the judge that answers a row's question of this number."""
+        """Returns the judge that answers the question of this number, counted within a row."""
         return self.judge
 
     def verdict_on(self, row: JudgedRow, answers: Sequence[Any]) -> Raw:
-        """Returns the verdict of a row's answers, one for each of its questions, and how many
-        characters at the completion's end the judge did not read.
+        """Returns the verdict on a row before penalties, with the number of unread characters.
+
+        Args:
+            row: the row in question.
+            answers: one answer for each of the row's questions.
         """
         (answer,) = answers
         if isinstance(answer, Failure):
@@ -164,16 +174,17 @@ class JudgedReward(RowReward):
         return self._parsed(answer), 0
 
     def check(self, sample: Sample) -> None:
-        """Raises NotApplicable for a row in which one of `columns` is empty."""
+        """Raises NotApplicable for a row with an empty value in one of `columns`."""
         values = _values_of(sample)
         for column in self.columns:
             if column in values and not values[column].strip():
                 raise NotApplicable(f"this row has no {column}")
 
     def show(self, sample: Sample) -> Any:
-        """Returns pictures, context, and what fills the placeholders, without the completion.
+        """Returns the row's pictures, its context, and the texts of all placeholders but
+        {completion}.
 
-        Raises NotApplicable as `check` and `seen`.
+        Raises NotApplicable for a row that lacks a column or the evidence.
         """
         self.check(sample)
         images: tuple[Any, ...] = ()
@@ -183,7 +194,10 @@ class JudgedReward(RowReward):
         return images, context, _values_of(sample)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
-        """Returns the cost of one completion, with texts as long as it in all placeholders."""
+        """Returns the cost of one completion without spans.
+
+        Each text of the row is assumed to have as many words as the completion.
+        """
         assert self.prompt is not None
         text = " ".join(["word"] * round(words))
         texts = dict.fromkeys(PLACEHOLDERS, text)
@@ -193,15 +207,18 @@ class JudgedReward(RowReward):
             return Cost(1, read, self.max_tokens, exact=True, how="one written answer")
         return Cost(1, read, 1, exact=True, how="one rating")
 
-    # What all have in common.
+    # Methods that all subclasses share.
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
-        """Returns a raw verdict per row, in order. A judge gets its questions on all rows in one
-        call, so that it answers equal ones once.
+        """Returns a verdict before penalties for each row, in order, with the number of unread
+        characters.
+
+        A judge gets the questions of all rows in one call, and answers equal questions once.
         """
         questions: list[Question] = []
         judges: list[Judge] = []
         counts: list[int] = []
+        # collect the questions of all rows, each with its judge
         for row in rows:
             row_number, _, _ = row
             questions_of_row = self.questions_on(row, shown[row_number])
@@ -210,7 +227,7 @@ class JudgedReward(RowReward):
             judges += [self.judge_of(number) for number in range(count)]
             counts.append(count)
         answers = self._answers(questions, judges)
-        # the answers of all rows, one row's behind another's
+        # give each row its part of the answers
         verdicts: list[Raw] = []
         start = 0
         for row, count in zip(rows, counts, strict=True):
@@ -220,13 +237,18 @@ class JudgedReward(RowReward):
         return verdicts
 
     def _answers(self, questions: Sequence[Question], judges: Sequence[Judge]) -> list[Answer]:
-        """Returns an answer per question, in order. Each judge is awake only for its own questions.
+        """Returns an answer per question, in order.
 
-        With several judges, each is woken even without questions, see `Reward.judges_to_wake`.
+        Each judge is awake only for its own questions. Each of several judges is woken even without
+        questions, see `Reward.judges_to_wake`.
+
+        Args:
+            questions: of all rows.
+            judges: the judge of each question.
         """
         answers: dict[int, Answer] = {}
         for judge in self.judges:
-            numbers = []  # of the judge's questions
+            numbers = []  # the places of this judge's questions
             for number, judge_of_question in enumerate(judges):
                 if judge_of_question is judge:
                     numbers.append(number)
@@ -240,14 +262,18 @@ class JudgedReward(RowReward):
         return [answers[number] for number in range(len(questions))]
 
     def _ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer]:
-        """Returns the judge's texts where `parse` reads them, otherwise its ratings."""
+        """Returns the judge's written answers for `parse`, or its ratings if there is no
+        `parse`.
+        """
         if self.parse:
             return judge.write(questions, self.max_tokens)
         return judge.rate(questions, self.scale_entries)
 
     def _rated(self, rating: Rating) -> Verdict:
-        """Returns the verdict of a rating. Its part is in the scale's own numbers, or from 0 to 1
-        where the scale has none.
+        """Returns the verdict for a rating.
+
+        The part "rating" is in the scale's units, such as 1 to 5. For a scale without numbers, it
+        is the score from 0 to 1.
         """
         last = len(self.scale_entries) - 1
         score = 0.0
@@ -261,11 +287,13 @@ class JudgedReward(RowReward):
         return Verdict(score, parts={"rating": mean})
 
     def _parsed(self, answer: str) -> Verdict:
-        """Returns the verdict that `parse` reads in an answer, UNPARSED where it reads none."""
+        """Returns the verdict that `parse` makes of an answer, or status UNPARSED for an unreadable
+        answer.
+        """
         assert self.parse is not None
         try:
             result = self.parse(answer)
-        except Exception as error:  # a user's function on a model's text
+        except Exception as error:  # a user's function may raise anything
             reason = f"{type(error).__name__}: {error}"
             note = f"{answer[:80]!r} cannot be read: {reason}"
             return Verdict(None, Status.UNPARSED, note=note)
@@ -280,18 +308,21 @@ class JudgedReward(RowReward):
 
 
 def _are_numbers(scale: Sequence[str]) -> bool:
-    """Whether every entry of the scale is a number in digits."""
+    """Returns whether every entry of the scale is a number in digits."""
     return all(entry.isdecimal() for entry in scale)
 
 
 def _needed_columns(prompt: str) -> tuple[str, ...]:
-    """Returns the columns that the prompt's placeholders need, in the order of PLACEHOLDERS."""
+    """Returns the columns for the prompt's placeholders, in the order of PLACEHOLDERS.
+
+    The prompt and the completion are no columns.
+    """
     needed = placeholders_of_template(prompt).difference(ALWAYS_THERE)
     return tuple(name for name in PLACEHOLDERS if name in needed)
 
 
 def _values_of(sample: Sample) -> dict[str, str]:
-    """Returns what fills each placeholder but {completion}."""
+    """Returns the text of each placeholder but {completion}."""
     return {
         "prompt": sample.prompt,
         "reference": "\n".join(sample.references),

@@ -1,11 +1,11 @@
-"""The base class of the metrics that judge plain text (rewards/text/written.py): their spans lie on
-what was written.
+"""The base class of the metrics that judge plain text without markup (rewards/text/written.py).
+Spans of a verdict refer to the text as it was written, with its markup.
 
 class Words(PlainTextReward):
-    def assess_plain(self, samples):                       # completion "A red kite."
+    def assess_plain(self, samples):                       # gets the completion "A red kite."
         return [Verdict(1.0, spans=(Span(2, 5, 1.0, 0.1, "word", "", 0),)) for _ in samples]
 
-Words("words").assess([Sample("", "A **red** kite.")])[0].spans[0]         # of characters 4 to 7
+Words("words").assess([Sample("", "A **red** kite.")])[0].spans[0]         # characters 4 to 7
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,36 +21,39 @@ from spanreward.rewards.text.padding import find_padding
 from spanreward.rewards.text.pieces import OUTSIDE
 from spanreward.rewards.text.written import Reading, read_text
 
-COUNTED = "; characters are those of the plain text"  # added to a note that counts them
+COUNTED = "; characters are those of the plain text"  # added to a note with a count of characters
 
 
 class PlainTextReward(Reward):
-    """Base class that reads texts once, but in mode "published", and may judge one part of them
-    only.
+    """Base class that gives `assess_plain` texts without markup, and maps its spans back to the
+    texts.
 
-    A subclass defines `assess_plain`.
+    A subclass defines `assess_plain`. In mode "published" the texts keep their markup.
 
     Attributes:
-        of_questions: whether it may judge answers. Then an answer beside a description is read in a
-            row with a question.
+        mode: "default" or "published".
+        lowest: the lowest value of each part that shrinks with the score under a penalty.
+        of_questions: whether the metric can judge answers to questions. In a row with a question,
+            an answer beside a description is then read too, such as "<answer>dog</answer>" after a
+            caption.
         judged_part: the part of a completion that is judged (rewards/text/judged_part.py), None for
-            the whole.
+            the whole completion.
     """
 
     mode: Mode = "default"
-    lowest: Mapping[str, float] = {}  # of each part that shrinks with the score, the lowest value
+    lowest: Mapping[str, float] = {}
     of_questions: bool = False
     judged_part: str | None = None
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order, with spans on the texts as they were written.
 
-        A completion without the judged part is EMPTY.
+        A completion without the judged part gets status EMPTY and score 0.
         """
         samples = checked(samples)
         if self.judged_part is None:
             return self._assess_whole(samples)
-        # the part takes the completion's place, "" where there is none
+        # the judged part replaces the completion, or "" if there is no such part
         ranges = [judged_range(sample.completion, self.judged_part) for sample in samples]
         within = []
         for sample, place in zip(samples, ranges, strict=True):
@@ -59,8 +62,8 @@ class PlainTextReward(Reward):
         verdicts_within = self._assess_whole(within)
         verdicts = []
         for verdict, sample, place in zip(verdicts_within, samples, ranges, strict=True):
-            # whatever a metric gives an empty text, a completion without the part has 0; a row that
-            # cannot be judged keeps its reason
+            # A completion without the part gets 0, even if the metric gives an empty text another
+            # score. A row that cannot be judged keeps its reason.
             if place is None and verdict.score is not None:
                 note = f"the completion has no part {self.judged_part!r}"
                 parts = verdict.parts if verdict.status is Status.EMPTY else {}
@@ -69,13 +72,13 @@ class PlainTextReward(Reward):
         return verdicts
 
     def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order, on completions that are judged whole."""
+        """Returns one Verdict per sample, in order. Each completion is judged as a whole."""
         if self.mode == "published":
             return self.assess_plain(samples)
         columns = {*self.columns, *self.one_of}
         if self.of_questions:
             columns.add("question")
-        # texts are read as plain ones before they are judged
+        # remove the markup from all texts
         readings = []
         plain_samples = []
         for sample in samples:
@@ -84,7 +87,7 @@ class PlainTextReward(Reward):
             readings.append(reading)
             plain_samples.append(_plain(sample, reading, reads_answer))
         verdicts_on_plain = self.assess_plain(plain_samples)
-        # and spans are put back onto the texts as they were written
+        # map the spans back to the texts as they were written, and penalise padding in the markup
         verdicts = []
         for verdict, sample, reading, plain in zip(
             verdicts_on_plain, samples, readings, plain_samples, strict=True
@@ -102,18 +105,26 @@ class PlainTextReward(Reward):
         return verdicts
 
     def _reads_answer(self, sample: Sample) -> bool:
-        """Whether an answer beside a description is read too, see `read_text`."""
+        """Returns whether an answer beside a description is read too, see `read_text`."""
         if self.judged_part is not None:
             return True
         return self.of_questions and bool(sample.question)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. The samples' texts are plain."""
+        """Returns one Verdict per sample, in order. The samples' texts have no markup."""
         raise NotImplementedError(f"{type(self).__name__} must define assess_plain(samples)")
 
 
 def _on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:
-    """Returns the verdict on a part of the text as one on the text."""
+    """Converts a verdict on a part of a text into a verdict on the whole text.
+
+    Spans move to their places in the whole text, and the rest of the text counts as unread.
+
+    Args:
+        verdict: the verdict on text[start:end].
+        text: the whole text.
+        place: (start, end) of the part in the text.
+    """
     start, end = place
     spans = []
     for span in verdict.spans:
@@ -126,29 +137,38 @@ def _on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:
 
 
 def outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
-    """Returns what stands outside of what is judged, [start, end), without white space around it;
-    none where it is white space alone.
+    """Returns the characters [start, end) of the text as unread, without white space at their ends.
+
+    Returns [] if all these characters are white space. kind: the kind of unread text, such as
+    OUTSIDE.
     """
     within = text[start:end].strip()
     if not within:
         return []
-    # its first character that is no white space
+    # move `start` to the first visible character
     start = text.index(within[0], start)
     return [Unread(start, start + len(within), kind)]
 
 
 def plain_sample(sample: Sample) -> Sample:
-    """Returns the sample with its completion, references, context and anchor as plain texts.
+    """Returns the sample with plain texts: completion, references, context and anchor without
+    markup.
 
-    The texts beside the completion are cut where a completion would be (rewards/text/length.py).
+    All texts except the completion are cut at the length limit for completions
+    (rewards/text/length.py).
     """
     return _plain(sample, read_text(sample.completion), answers=False)
 
 
 def _plain(sample: Sample, reading: Reading, answers: bool) -> Sample:
-    """Returns what `plain_sample` does. reading: of the completion. answers: see `read_text`."""
+    """Returns the same as `plain_sample`, with a given reading of the completion.
+
+    Args:
+        reading: the plain text of the completion.
+        answers: whether answers beside a description are read in the anchor, see `read_text`.
+    """
     references = [_begun(read_text(reference).plain) for reference in sample.references]
-    # a missing text stays None, and an empty one empty
+    # a missing text stays None, and an empty text stays empty
     question = sample.question
     if question:
         question = _begun(question)
@@ -156,7 +176,7 @@ def _plain(sample: Sample, reading: Reading, answers: bool) -> Sample:
     if context:
         context = _begun(read_text(context).plain)
     anchor = sample.anchor
-    if anchor:  # it is compared with the completion, so it is read alike
+    if anchor:  # the anchor is compared with the completion, so both are read in the same way
         anchor = _begun(read_text(anchor, answers).plain)
     return replace(
         sample,
@@ -169,14 +189,21 @@ def _plain(sample: Sample, reading: Reading, answers: bool) -> Sample:
 
 
 def _begun(text: str) -> str:
-    """Returns as much of a text as is judged of a completion: a row must not make others wait."""
+    """Returns the beginning of a text, up to the length limit for completions.
+
+    Without this limit, one row with a very long text would delay all other rows.
+    """
     return text[: judged_length(text)]
 
 
 def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
-    """Returns a note on what is not read of the texts beside the completion, "" for nothing.
+    """Returns a note on text that is not read in the reference, question, context and anchor, or
+    "".
 
-    plain: the sample as it is read. columns: those that the metric reads.
+    Args:
+        sample: the sample as it was written.
+        plain: the sample from `plain_sample`.
+        columns: the columns that the metric reads.
     """
     texts = [
         ("question", sample.question, plain.question),
@@ -188,11 +215,11 @@ def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
         texts += _references(sample, plain)
     notes = []
     for name, text, read in texts:
-        # a text of so few characters has no more tokens, so it was not cut
+        # a text of at most JUDGED_TOKENS characters has at most as many tokens, so it was not cut
         if not text or not read or len(text) <= JUDGED_TOKENS:
             continue
         whole = text
-        if name != "question":  # which is read as it was written
+        if name != "question":  # a question keeps its markup
             whole = read_text(text).plain
         if len(read) < len(whole):
             share = f"{len(read):,} of {len(whole):,} characters"
@@ -201,7 +228,10 @@ def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
 
 
 def _references(sample: Sample, plain: Sample) -> Iterator[tuple[str, str, str]]:
-    """Yields each reference's name, and its text as written and as it is read."""
+    """Yields the name, the written text and the plain text of each reference.
+
+    With several references, their names are "reference 1", "reference 2" and so on.
+    """
     for number, text in enumerate(sample.references):
         name = "reference"
         if len(sample.references) > 1:
@@ -210,12 +240,19 @@ def _references(sample: Sample, plain: Sample) -> Iterator[tuple[str, str, str]]
 
 
 def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
-    """Returns the verdict on the plain sample with spans on the sample's own texts, and with what
-    of the completion was not read. reading: of the completion.
+    """Converts a verdict on plain texts into a verdict on the texts as they were written.
+
+    Spans and missed spans move to their places in the written texts. The characters of the
+    completion that were removed as markup become `unread`.
+
+    Args:
+        verdict: the verdict on the plain sample.
+        sample: the sample as it was written.
+        reading: the plain text of the completion, with the origin of each character.
     """
     spans = _as_written(verdict.spans, reading, sample.completion)
     missed = verdict.missed
-    if missed:  # a reference is read anew only where there is something to move
+    if missed:  # without missed spans the reference need not be read again
         reference = sample.references[verdict.reference]
         missed = _as_written(missed, read_text(reference), reference)
     note = verdict.note
@@ -226,8 +263,11 @@ def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
 
 
 def _as_written(spans: tuple[Span, ...], reading: Reading, text: str) -> tuple[Span, ...]:
-    """Returns spans on the plain text as spans on the text. reading: of the text."""
-    if reading.plain is text:  # nothing in it was markup, and places are the same
+    """Moves spans on a plain text to the text as it was written.
+
+    reading: the plain text, with the origin of each character. text: the written text.
+    """
+    if reading.plain is text:  # a text without markup, so no span moves
         return spans
     moved = []
     for span in spans:

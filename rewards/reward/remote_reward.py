@@ -1,13 +1,13 @@
-"""A reward on another machine, or in another environment, behind `spanreward serve`. It needs no
-parser and no torch.
+"""A reward on another machine, or in another environment, behind `spanreward serve`. This machine
+needs no parser and no torch.
 
-    # elsewhere: spanreward serve posh --judge vllm:Qwen/Qwen3-14B
+    # on the other machine: spanreward serve posh --judge vllm:Qwen/Qwen3-14B
     GRPOTrainer(reward_funcs=[RemoteReward("http://127.0.0.1:8400")], ...)
     # in a recipe: metric: remote
 
-The verdicts, with spans and missed words, are those of the metric there. The key is
-SPANREWARD_API_KEY on both sides. What the server does not answer, refuses or answers wrongly is
-None with a status, never 0.
+The verdicts are those of the server's metric, with spans and missed words. The key is
+SPANREWARD_API_KEY on both machines. If the server does not answer, refuses a row or gives an
+invalid answer, the score is None with a status, never 0.
 """
 
 import asyncio
@@ -29,14 +29,15 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.pictures import as_text
 from spanreward.rewards.rows.sample import row_of
 
-# rows of a request, without and with pictures: a lost one loses few verdicts
+# The most rows of a request, without pictures and with pictures. Small requests, because a lost
+# request loses the verdicts of all its rows.
 ROWS = 16
 SEEING = 4
-UNDER_WAY = 8  # requests at a time
-MOST_HEALTH_BYTES = 1 << 16  # bytes of a description
-MOST_ANSWER_BYTES = 1 << 26  # bytes of an answer
+UNDER_WAY = 8  # the most requests at the same time
+MOST_HEALTH_BYTES = 1 << 16  # the most bytes of a Description
+MOST_ANSWER_BYTES = 1 << 26  # the most bytes of an Answer
 PICTURES = {"image", "images"}
-ROW_REFUSED = (413, 422)  # statuses of a request that is refused for one of its rows
+ROW_REFUSED = (413, 422)  # HTTP statuses of a request that is refused because of one of its rows
 
 
 class Answer(BaseModel):
@@ -53,8 +54,13 @@ class Answer(BaseModel):
 
 
 class Description(BaseModel):
-    """What a server tells of its reward at /health: attributes of Reward, and what else decides the
-    verdicts.
+    """A server's description of its reward, at /health.
+
+    The fields are the attributes of Reward with the same names, with the exceptions below.
+
+    Args:
+        decided_by: the metric, judge and parser, which decide the verdicts.
+        tokenizers: the tokenizers that a request may name.
     """
 
     columns: tuple[str, ...]
@@ -71,11 +77,10 @@ class RemoteReward(Reward):
     """The reward of a server that `spanreward serve` started.
 
     Args:
-        url: such as http://127.0.0.1:8400. ValueError for one that is not http or https, or holds a
-            secret.
-        name: in logs, beside other rewards.
-        deadline: the seconds of one call. Until then a server that is away, busy or restarting is
-            asked again; a row without an answer is a TIMEOUT.
+        url: such as http://127.0.0.1:8400. It must be http or https, and must not hold a secret.
+        name: the reward's name in logs.
+        deadline: the seconds of one call, at most. Until then a server that is away, busy or
+            restarting is asked again. A row without an answer by then has status TIMEOUT.
 
     Raises:
         ValueError: an invalid url.
@@ -85,12 +90,12 @@ class RemoteReward(Reward):
         super().__init__(name)
         self.server = http.Server.at(url, "the reward's url")
         self.deadline: float = deadline
-        self.decided_by = ""  # "" until the server was asked
+        self.decided_by = ""  # set by the first request to the server
 
     def reader(self) -> str:
-        """Returns the metric, judge and parser there, asked once.
+        """Returns the server's metric, judge and parser. Only the first call asks the server.
 
-        Raises ConnectionError where nothing answers.
+        Raises ConnectionError if the server does not answer.
         """
         if not self.decided_by:
             try:
@@ -101,21 +106,22 @@ class RemoteReward(Reward):
                 raise self._away(health.why)
             if isinstance(health, Refused):
                 raise self._away(health.words or f"it answers {health.status}")
-            # what the server tells of its reward becomes this one's, its columns first of all
+            # copy the server's columns and other attributes to this reward
             for attribute, value in health:
                 setattr(self, attribute, value)
         return self.decided_by
 
     def _away(self, why: str) -> ConnectionError:
-        """Returns the error for a server that serves no reward."""
+        """Returns the error for a url without a reward. why: the reason, for the message."""
         reason = http.legible(why, 120)
         return ConnectionError(
             f"{self.server.url} serves no reward: start spanreward serve ({reason})"
         )
 
     async def _health(self) -> Description | Refused | Busy:
-        """Returns what the server tells of its reward. Raises TimeoutError after CONNECT
-        seconds.
+        """Returns the server's description of its reward, or the reason why there is none.
+
+        Raises TimeoutError after CONNECT seconds.
         """
         async with (
             asyncio.timeout(CONNECT),
@@ -124,22 +130,23 @@ class RemoteReward(Reward):
             return await client.get("/health")
 
     def missing_column(self, present: Container[str]) -> str | None:
-        """Returns the first column that the server's metric lacks, or None, also where the server
-        is away.
+        """Returns the first column that the server's metric needs and the data lacks, or None.
+
+        None also if the server does not answer. present: the columns of the data.
         """
         try:
             self.reader()
-        except ConnectionError:  # the verdicts will say so
+        except ConnectionError:  # the verdicts will have this error as their note
             return None
         return super().missing_column(present)
 
     def cost(self, words: float, references: int) -> None:
-        """Returns None: the server's judge answers."""
+        """Returns None, because the server's judge bears the cost."""
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns the server's verdicts, one per sample, in order.
 
-        It raises nothing for what the server does.
+        Errors of the server become verdicts, and raise nothing.
         """
         self.missing_column(())  # asks the server which columns its metric reads
         rows_or_verdicts = [self._row(sample) for sample in samples]
@@ -154,14 +161,15 @@ class RemoteReward(Reward):
         return verdicts
 
     def _row(self, sample: Sample) -> dict[str, Any] | Verdict:
-        """Returns the row to send, or the verdict on one whose picture cannot be read."""
-        # a column that the row lacks is sent as None: a missing one fails the whole request
+        """Returns the row to send, or a verdict for a sample with an unreadable picture."""
+        # The row has every column that the metric needs, with None for a missing value. A missing
+        # column would fail the whole request.
         needed_columns = dict.fromkeys((*self.columns, *self.one_of))
         pictures: Sequence[Any] = ()
         if not PICTURES.isdisjoint(needed_columns):
             pictures = sample.images
         try:
-            # a box counts pixels of the whole picture, which then keeps its size
+            # a box is in pixels of the unscaled picture, so a picture with a box is not scaled
             encoded = [as_text(picture, scale=not sample.bbox) for picture in pictures]
         except NotApplicable as reason:
             return Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
@@ -169,13 +177,13 @@ class RemoteReward(Reward):
 
     async def _ask(self, rows: list[dict[str, Any]]) -> list[Verdict]:
         """Returns the server's verdict on each row, in order."""
-        if self.by_batch:  # rows that are compared go together
+        if self.by_batch:  # all rows that are compared go into one request
             size = len(rows) + 1
         elif any(row["images"] for row in rows):
             size = SEEING
         else:
             size = ROWS
-        # each request's rows, and the number of the first one
+        # split the rows into requests: each has the number of its first row, and its rows
         parts: list[tuple[int, list[dict[str, Any]]]] = []
         for start in range(0, len(rows), size):
             parts.append((start, rows[start : start + size]))
@@ -184,7 +192,7 @@ class RemoteReward(Reward):
         async with Client(
             self.server, read_verdicts, MOST_ANSWER_BYTES, self.deadline, UNDER_WAY
         ) as client:
-            # once, and again for the halves of requests that were refused for one of their rows
+            # send all requests, then the halves of requests that were refused because of one row
             while parts:
                 asks = [partial(client.post, "/score", {"rows": part}) for _, part in parts]
                 seconds_left = end - time.monotonic()
@@ -203,8 +211,9 @@ class RemoteReward(Reward):
         return [verdicts[number] for number in range(len(rows))]
 
     def _is_of_a_row(self, answer: Any) -> bool:
-        """Returns whether the server refused the request for one of its rows. The rows are then
-        asked about again by halves, so that the others have verdicts.
+        """Returns whether the server refused the request because of one of its rows.
+
+        The halves of such a request are sent again, so that all other rows get verdicts.
         """
         if self.by_batch or not isinstance(answer, Refused):
             return False
@@ -216,7 +225,13 @@ class RemoteReward(Reward):
         count: int,
         client: Client[list[Verdict]],
     ) -> list[Verdict]:
-        """Returns the verdicts of an answer on `count` rows."""
+        """Returns the verdicts of an answer, or a failed verdict for each row of the request.
+
+        Args:
+            answer: the server's answer, None after the deadline.
+            count: the number of rows of the request.
+            client: the client that sent the request, for the error message.
+        """
         if answer is None:  # the deadline has passed
             failure = too_late(self.server.url, self.deadline, client)
         elif isinstance(answer, Busy):
@@ -232,18 +247,22 @@ class RemoteReward(Reward):
 
 
 def read_description(status: int, content: bytes) -> Description | Refused | Busy:
-    """Returns what a server tells of its reward, or why it tells nothing."""
+    """Returns the server's description of its reward, or the reason why there is none.
+
+    status, content: of the response to /health.
+    """
     try:
         return Description.model_validate_json(content)
     except ValueError as error:
-        # an error of the server or of a proxy, or something else that answers there
+        # an error of the server or of a proxy, or a server of another kind
         return trouble(status, content) or Refused(status, http.legible(str(error)))
 
 
 def read_verdicts(status: int, content: bytes) -> list[Verdict] | Refused | Busy:
-    """Returns the verdicts of an answer, of any status and bytes, or why there are none.
+    """Returns the verdicts of a response, or the reason why there are none.
 
-    Every number in a verdict is finite.
+    A response with an infinite number or NaN is invalid. status, content: of the response to
+    /score.
     """
     try:
         data = from_json(content, allow_inf_nan=False)

@@ -28,7 +28,7 @@ from spanreward.rewards.reward.failures import first_failure, many_failed, nothi
 from spanreward.rewards.rows.sample import READ, read_sample
 
 log = logging.getLogger(__name__)
-MOST_QUOTATIONS = 20  # words named of each kind in a feedback
+MOST_QUOTATIONS = 20  # the most quotations of wrong words, and of missed words, in a feedback
 
 LogMetric = Callable[[str, float], None]
 LogExtra = Callable[[str, list[Any]], None]
@@ -39,17 +39,18 @@ class Reward:
 
     Attributes:
         columns: the dataset columns that the metric needs. A missing column is a ValueError at the
-            first call. A row whose value is None is NOT_APPLICABLE.
+            first call. A row with the value None in a needed column is NOT_APPLICABLE.
         one_of: alternative columns. The dataset needs at least one of them.
-        main_parts: the parts of a verdict that tables show, the main one first.
+        main_parts: the parts of a verdict that tables show, the main part first.
         scale: the lowest and the highest value of the main part.
         judges: the judges that `assess` asks.
-        viewers: those that are shown the pictures of rows that have them.
-        in_words: what can take the place of pictures, "" for nothing.
-        wording: a hash of the prompts. Verdicts made with different prompts are never mixed.
-        by_batch: whether a verdict depends on the other rows.
-        deadline: the most seconds that `assess` takes without its judges, which have their own;
-            None is no limit.
+        viewers: the judges that are shown the pictures of rows.
+        in_words: names an option in place of pictures, for error messages, such as
+            "evidence='context' with a text that ...". "" for no such option.
+        wording: a hash of the prompts. Verdicts from different prompts are never mixed.
+        by_batch: whether a row's verdict depends on the other rows.
+        deadline: the most seconds that `assess` takes, without the time of its judges, which have
+            their own deadlines. None for no limit.
     """
 
     columns: tuple[str, ...] = ()
@@ -62,9 +63,9 @@ class Reward:
     wording: str = ""
     by_batch: bool = False
     deadline: float | None = None
-    _named_unread = False  # whether a warning has said what was not read
-    _named_failure = False  # likewise, why a first completion could not be judged
-    _named_many = False  # likewise, that most of a call's could not
+    _named_unread = False  # whether a warning about unread text was logged
+    _named_failure = False  # whether a warning about the first failure was logged
+    _named_many = False  # whether a warning about failures on most completions was logged
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -73,39 +74,46 @@ class Reward:
         parts = [f"judge={judge!r}" for judge in self.judges]
         if not parts:
             parts.append(self.__name__)
-        if "mode" in self.__dict__:  # a metric without modes has at most the class's own
+        if "mode" in self.__dict__:  # only a metric with modes sets its own
             parts.append(f"mode={self.__dict__['mode']}")
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. It needs no trainer."""
+        """Returns one Verdict per sample, in order. `assess` works without a trainer."""
         raise NotImplementedError(f"{type(self).__name__} must define assess(samples)")
 
     @property
     def judges_to_wake(self) -> tuple[Judge, ...]:
-        """The judge that the caller keeps awake during `assess`, if there is only one.
+        """The judge that the caller keeps awake during `assess`, in a tuple. Empty for several
+        judges.
 
-        Several judges need not be in memory together: `assess` wakes each one for its own
-        questions, in a fixed order.
+        Several judges may not fit into memory together. `assess` therefore wakes each of several
+        judges only for that judge's questions, in a fixed order.
         """
         if len(self.judges) != 1:
             return ()
         return self.judges
 
     def shows_pictures(self, sample: Sample) -> bool:
-        """Returns whether the viewers are shown this row's pictures, which are not opened."""
+        """Returns whether the viewers are shown this row's pictures. No picture is opened for
+        this.
+        """
         return bool(self.viewers and sample.images)
 
     def reader(self) -> str:
-        """Returns the name of the parser, "" for a metric without one.
+        """Returns the parser's name, such as "en_core_web_sm 3.8.0, coref rules".
 
-        Raises ImportError where it is missing.
+        A metric without a parser returns "". Raises ImportError if the parser is not installed.
         """
         return ""
 
     def missing_column(self, present: Container[str]) -> str | None:
-        """Returns the first missing column, quoted for a message ("'image' or 'context'"), or
-        None.
+        """Returns the first needed column that is missing, or None.
+
+        The column is quoted for a message: "'reference'", or "'image' or 'context'" for
+        alternatives.
+
+        present: the columns of the dataset.
         """
         for column in self.columns:
             if column not in present:
@@ -115,8 +123,9 @@ class Reward:
         return None
 
     def unscored(self, verdicts: Sequence[Verdict]) -> str:
-        """Returns a clause that says why verdicts have no score, and which columns the metric
-        reads.
+        """Returns a clause like "lave, which reads 'answers', says 'this row has no answers'".
+
+        verdicts: the clause gives the reason of the first verdict without a score.
         """
         first = next(verdict for verdict in verdicts if verdict.score is None)
         columns = " and ".join(map(repr, (*self.columns, *self.one_of)))
@@ -125,13 +134,15 @@ class Reward:
         return f"{self.__name__}, which reads {reads}, says {reason!r}"
 
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
-        """Returns the error for a missing column.
+        """Returns the error for a missing column, with advice.
 
-        missing: as `missing_column` quotes it. where: what the message calls the data. present: its
-        columns, [] where TRL may have dropped them.
+        Args:
+            missing: the column as `missing_column` quotes it.
+            where: the data's name in the message, such as "the dataset".
+            present: the columns of the data, [] if TRL may have dropped columns.
         """
         cure = "rename the column that holds it"
-        if any(repr(column) in missing for column in READ):  # a metric's own have no other names
+        if any(repr(column) in missing for column in READ):  # only these columns can be renamed
             cure += ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
         if not present:
             cure += ", and leave remove_unused_columns=False"
@@ -141,10 +152,12 @@ class Reward:
         )
 
     def cost(self, words: float, references: int) -> Cost | None:
-        """Returns the estimated cost of one completion of `words` words, or None if the metric
-        gives no estimate.
+        """Returns the estimated cost of one completion, or None for a metric without an estimate.
 
-        references: how many references the row has, each as long as the completion.
+        Args:
+            words: the number of words of the completion.
+            references: the number of references of the row. Each is assumed to be as long as the
+                completion.
         """
         if self.judges:
             return None
@@ -157,15 +170,20 @@ class Reward:
         completion_ids: Any = None,
         **columns: Any,
     ) -> list[float | None]:
-        """Returns a float in [0, 1] or None per completion, as TRL expects.
+        """Returns the score in [0, 1] of each completion, or None for no score, as TRL expects.
 
-            PoshReward("match")(completions=["A red dog."], reference=["A dog."])     # by hand
+            PoshReward("match")(completions=["A red dog."], reference=["A dog."])     # no trainer
 
-        prompts: a text or messages for each completion; None where there are none to tell.
-        completions: a text or message for each. columns: the dataset's columns, one value per
-        completion or one for all, and TRL's `log_metric`, which gets the means of the verdicts'
-        parts, and `log_extra`, which gets the verdicts in words. Raises ValueError, on every rank,
-        for a missing column or an unusable value. Other errors give None.
+        Args:
+            prompts: a text or messages for each completion, or None without prompts.
+            completions: a text or a message for each completion.
+            completion_ids: ignored.
+            columns: the dataset's columns, each as a list of one value per completion or as one
+                value for all. TRL also passes `log_metric` for the means of the verdicts' parts,
+                and `log_extra` for the verdicts in words.
+
+        Raises ValueError, on every rank, for a missing column or an unusable value. After any other
+        error the affected completions have None.
         """
         _, verdicts = self.judge_completions(prompts, completions, **columns)
         self.name_many_failures(verdicts)
@@ -178,12 +196,18 @@ class Reward:
         references: Any = None,
         **columns: Any,
     ) -> dict[str, Any]:
-        """Returns what `compute` of a metric of Hugging Face's `evaluate` does: `{"score": 0.84,
-        "parts": {"f1": 0.84}, "statuses": {"ok": 2}}`, with the means of the scores and parts.
+        """Returns the mean score like `compute` of a metric of Hugging Face's `evaluate`.
 
-        references: a text or a list of texts for each prediction, people's `answers` for a metric
-        that reads these. columns: the others that the metric reads. Raises ValueError as `__call__`
-        does.
+        The result is {"score": 0.84, "parts": {"f1": 0.84}, "statuses": {"ok": 2}}, with the means
+        of the scores and parts. The score is None if no prediction has a score.
+
+        Args:
+            predictions: the completions.
+            references: a text or a list of texts for each prediction. For a metric that reads the
+                column `answers`, people's answers to each question.
+            columns: the other columns that the metric reads.
+
+        Raises ValueError like `__call__`.
         """
         if references is not None:
             column = "answers" if "answers" in self.columns else "reference"
@@ -210,12 +234,14 @@ class Reward:
         log_extra: LogExtra | None = None,
         **columns: Any,
     ) -> tuple[list[Sample], list[Verdict]]:
-        """Does what `__call__` does, and returns the samples and their verdicts."""
-        # only these two raise: what a judge does is a verdict
+        """Returns the samples and their verdicts, and logs like `__call__`. Arguments: see
+        `__call__`.
+        """
+        # only these two calls raise: an error of a judge becomes a verdict
         samples = self.read_samples(prompts, completions, **columns)
         self.check_groups(samples)
         verdicts = self.judge_samples(samples)
-        # the log says what TRL, which gets numbers alone, cannot
+        # TRL gets only numbers, so the log has the reasons
         self.name_unread(samples, verdicts)
         self.name_failure(verdicts)
         if log_metric is not None:
@@ -226,10 +252,14 @@ class Reward:
         return samples, verdicts
 
     def check_groups(self, samples: Sequence[Sample]) -> None:
-        """Raises ValueError where the metric needs whole groups, and these are parts of them."""
+        """Raises ValueError if the metric compares the completions of a group and a group is
+        incomplete.
+        """
 
     def name_unread(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> None:
-        """Warns where more than a few per cent of these completions was not read, once a run."""
+        """Logs a warning, once a run, if the judge was not shown a large share of the completions'
+        text.
+        """
         unread = _not_read(samples, verdicts)
         if unread.share > MUCH and not self._named_unread:
             self._named_unread = True
@@ -241,8 +271,9 @@ class Reward:
             )
 
     def name_failure(self, verdicts: Sequence[Verdict]) -> None:
-        """Warns of the first of these completions that could not be judged, once a run; also where
-        no judge failed, and none of a call has a score.
+        """Logs a warning, once a run, with the reason of the first failure on a completion.
+
+        The warning also comes if no judge failed but no completion of the call has a score.
         """
         reason = first_failure(verdicts) or nothing_scored(verdicts)
         if reason and not self._named_failure:
@@ -255,7 +286,10 @@ class Reward:
             )
 
     def name_many_failures(self, verdicts: Sequence[Verdict]) -> None:
-        """Warns where a call of TRL's own trainers fails on most completions, once a run."""
+        """Logs a warning, once a run, if most completions of a call failed.
+
+        For TRL's own trainers, which do not stop at failures.
+        """
         count = many_failed(verdicts)
         if count and not self._named_many:
             self._named_many = True
@@ -273,10 +307,11 @@ class Reward:
         completions: Sequence[Any] | None,
         **columns: Any,
     ) -> list[Sample]:
-        """Returns a Sample per completion.
+        """Returns a Sample per completion. Arguments: see `__call__`.
 
         Raises ValueError for a missing column or an unusable value.
         """
+        # check and complete the arguments
         if completions is None:
             raise ValueError(
                 f"{self.__name__} has no completions to judge: give completions=[...], a text or "
@@ -303,6 +338,7 @@ class Reward:
                     f"the column {name!r} has {len(values)} values for {len(completions)} "
                     "completions"
                 )
+        # one row per completion
         samples = []
         for number, (completion, prompt) in enumerate(zip(completions, prompts, strict=True)):
             row = {name: values[number] for name, values in lists.items()}
@@ -310,24 +346,29 @@ class Reward:
         return samples
 
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Runs `assess` with the judge awake. It raises nothing: a rank that raises would leave the
-        other ranks waiting.
+        """Returns one verdict per sample from `assess`, with the judge awake.
 
-        Where `assess` raises, the samples are judged again by halves. One that raises alone has a
-        verdict of status ERROR, and the others have theirs.
+        This method never raises. On several ranks, a rank with an error would otherwise leave the
+        other ranks waiting for it.
+
+        If `assess` raises, the samples are judged again by halves. A sample that raises alone gets
+        a verdict of status ERROR, and the other samples keep their verdicts.
         """
         try:
             with ExitStack() as awake:
                 for judge in self.judges_to_wake:
                     awake.enter_context(judge)
                 return self._judged(samples)
-        except Exception as error:  # of a judge that does not wake, or a metric of a wrong shape
+        except Exception as error:  # no waking judge, or no list of verdicts
             self._log_failure(samples)
             return [_failed(error) for _ in samples]
 
     def _judged(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns the verdicts. Raises TypeError where `assess` returns no verdict for each sample,
-        for which no row is to blame.
+        """Returns one verdict per sample. If `assess` raises, asks again about parts of the
+        samples.
+
+        Raises TypeError if `assess` returns anything but one verdict per sample, which is no row's
+        fault.
         """
         begun = time.monotonic()
         try:
@@ -337,22 +378,25 @@ class Reward:
             if len(samples) == 1:
                 return [_failed(error)]
         else:
-            # outside of the `try`: a list of a wrong shape is no row's fault
+            # outside of the `try`, because a list of the wrong length is no row's fault
             return _checked(verdicts, samples)
-        # one of several samples may be to blame
+        # find the sample that raises, and judge the others without it
         until = time_for_more(begun)
         if self.by_batch:
             return self._without_raising(samples, until)
         return by_halves(samples, self._assessed, _failed, until)
 
     def _without_raising(self, samples: Sequence[Sample], until: float) -> list[Verdict]:
-        """Returns the verdicts of rows that are compared, after `assess` raised for all of them.
+        """Returns the verdicts of rows that are compared with each other, after `assess` raised for
+        all rows.
 
-        Those that raise alone have status ERROR, and the others are compared without them. Where
-        these raise too, no row is to blame, and none has another's words in its note.
+        A row that raises alone has status ERROR, and the other rows are compared without this row.
+        If the other rows raise together too, each of them gets a note without the error's message.
+
+        until: no row is tried alone after this time of the monotonic clock.
         """
         verdicts: dict[int, Verdict] = {}
-        # each alone, only to see which one raises: its score says nothing without the others
+        # Try each row alone. The scores of these tries mean nothing, because nothing is compared.
         for number, sample in enumerate(samples):
             try:
                 if time.monotonic() < until:
@@ -363,7 +407,7 @@ class Reward:
         try:
             compared = self._assessed([samples[number] for number in sound])
         except Exception as error:
-            # by its type alone: its message may quote one of the rows
+            # only the error's type, because the message may quote a row
             together = _failed(NotAsked(f"rows together raise {type(error).__name__}"))
             compared = [together] * len(sound)
         for number, verdict in zip(sound, compared, strict=True):
@@ -371,21 +415,32 @@ class Reward:
         return [verdicts[number] for number in range(len(samples))]
 
     def _assessed(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns what `assess` does. Raises as it does, and TypeError as `_checked`."""
+        """Returns the checked verdicts of `assess`.
+
+        Raises what `assess` raises. Raises TypeError for a result that is not one verdict per
+        sample.
+        """
         return _checked(self.assess(samples), samples)
 
     def _log_failure(self, samples: Sequence[Sample]) -> None:
-        """Writes the error that is being handled, with its traceback."""
+        """Logs the error that is being handled, with its traceback."""
         log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
 
 
 def _value_lists(columns: Mapping[str, Any], count: int) -> dict[str, list[Any]]:
-    """Returns the columns as lists of a value for each completion. One value of a column that is
-    read stands for all; other single values are no columns.
+    """Returns the columns as lists with one value per completion.
+
+    A single value of a column that `read_sample` reads is repeated for all completions:
+    reference="A dog." becomes ["A dog.", "A dog."]. Other single values, such as a trainer's state,
+    are dropped.
+
+    Args:
+        columns: the keyword arguments of `__call__`.
+        count: the number of completions.
     """
     lists: dict[str, list[Any]] = {}
     for name, values in columns.items():
-        # a text and a mapping are iterable, and one value each
+        # a text or a mapping is iterable, but counts as a single value
         if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
             lists[name] = list(values)
     for name in READ - lists.keys():
@@ -395,12 +450,15 @@ def _value_lists(columns: Mapping[str, Any], count: int) -> dict[str, list[Any]]
 
 
 def _failed(error: Exception) -> Verdict:
-    """Returns the verdict on a row that raised alone. Its note has no key, as clients read it."""
+    """Returns the verdict of status ERROR for a row that raised alone.
+
+    Its note hides API keys in the error's message, because clients of a server read the note.
+    """
     return Verdict(None, Status.ERROR, note=legible(f"{type(error).__name__}: {error}"))
 
 
 def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
-    """Returns the judges of the rewards, in order, one that several share once."""
+    """Returns the judges of the rewards, in order. A judge of several rewards appears once."""
     judges_by_id: dict[int, Judge] = {}  # judges need not be hashable
     for reward in rewards:
         for judge in reward.judges:
@@ -409,9 +467,9 @@ def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
 
 
 def checked(samples: Any) -> Sequence[Sample]:
-    """Returns the samples of `assess`.
+    """Returns the argument of `assess` if it is a list of Samples.
 
-    Raises TypeError for anything else, with how it is written.
+    Raises TypeError otherwise, with an example of the right call.
     """
     wrong = [samples]
     if isinstance(samples, (list, tuple)):
@@ -426,9 +484,10 @@ def checked(samples: Any) -> Sequence[Sample]:
 
 
 def _checked(verdicts: Any, samples: Sequence[Sample]) -> list[Verdict]:
-    """Returns what `assess` returned, with status ERROR for spans past their texts.
+    """Returns the verdicts that `assess` returned. A verdict with a span past the end of its text
+    gets status ERROR.
 
-    Raises TypeError unless it is a list with one Verdict for each of the samples.
+    Raises TypeError unless the verdicts are a list with one Verdict for each sample.
     """
     count = len(samples)
     needed = f"assess must return a list of {count} verdicts, one for each sample"
@@ -443,9 +502,7 @@ def _checked(verdicts: Any, samples: Sequence[Sample]) -> list[Verdict]:
 
 
 def _on_its_text(verdict: Verdict, sample: Sample) -> Verdict:
-    """Returns the verdict, or one of status ERROR where a span ends past the text that it lies
-    on.
-    """
+    """Returns the verdict, or a verdict of status ERROR if a span ends past the end of its text."""
     reference = _reference_of(verdict, sample)
     for spans, text in ((verdict.spans, sample.completion), (verdict.missed, reference)):
         ends = [span.end for span in spans]
@@ -457,20 +514,20 @@ def _on_its_text(verdict: Verdict, sample: Sample) -> Verdict:
 
 
 def _reference_of(verdict: Verdict, sample: Sample) -> str:
-    """Returns the reference that the verdict is about, "" where the sample has none of its
-    number.
-    """
+    """Returns the reference that the verdict is about, "" for a number without a reference."""
     number = verdict.reference
     return "".join(sample.references[number : number + 1])
 
 
 def summarise(verdicts: Sequence[Verdict], samples: Sequence[Sample] = ()) -> dict[str, float]:
-    """Returns the mean of every part over the verdicts that have it, and as fractions of all
-    verdicts those whose judge failed, those that are empty, and those without a score by their
-    status.
+    """Returns the numbers that a trainer logs for one call.
 
-    samples: of the verdicts. With them it also returns the share of their characters that no judge
-    was shown.
+    The numbers are the mean of every part, "failed_fraction" (the judge failed), "empty_fraction",
+    and "unscored_fraction/..." for each status without a score. A mean is over the verdicts with
+    the part. A fraction is over all verdicts.
+
+    samples: the samples of the verdicts. With samples there is also "not_read", the share of their
+    characters that no judge was shown.
     """
     if not verdicts:
         return {}
@@ -482,7 +539,7 @@ def summarise(verdicts: Sequence[Verdict], samples: Sequence[Sample] = ()) -> di
     failed = sum(counts[status] for status in Status if status.failed)
     summary["failed_fraction"] = failed / count
     summary["empty_fraction"] = counts[Status.EMPTY] / count
-    # a status that no verdict has is 0, so that every step of a run has the same keys
+    # a status without verdicts is 0, so that every step of a run has the same keys
     for status in Status:
         if status not in (Status.OK, Status.EMPTY):
             summary[f"unscored_fraction/{status}"] = counts[status] / count
@@ -498,7 +555,7 @@ def _not_read(samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> NotRead
 
 
 def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    """Returns the mean of every part over the verdicts that have it."""
+    """Returns the mean of every part over the verdicts with the part, sorted by name."""
     values: dict[str, list[float]] = {}
     for verdict in verdicts:
         for part, value in verdict.parts.items():
@@ -510,17 +567,17 @@ def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
 
 
 def feedback(sample: Sample, verdict: Verdict) -> str:
-    """Returns a verdict in words, for people and for trainers that teach from text: which of the
-    words are wrong, why, and what is left out. "" where that is nothing, and where there is no
-    score.
+    """Returns a verdict in words, for people and for trainers that learn from text.
 
         'Wrong: "red" (the reference says blue). Left out: "a lamp".'
+
+    Returns "" for a verdict without wrong or missed words, and for a verdict without a score.
     """
     if verdict.score is None:
         return ""
     text = sample.completion
     reference = _reference_of(verdict, sample)
-    # words that nobody asked about are wrong only because others are
+    # skip words without a question: "red" in "a red hat" is wrong only because there is no hat
     wrong = [span for span in verdict.spans if span.asked and span.score < LEFT_OUT]
     wrong.sort(key=lambda span: span.start)
     quotations = []
@@ -537,5 +594,5 @@ def feedback(sample: Sample, verdict: Verdict) -> str:
         sentences.append(f"Wrong: {', '.join(quotations)}.")
     if missed:
         sentences.append(f"Left out: {', '.join(missed)}.")
-    # a quotation may have line breaks, and feedback is one line
+    # a quotation may have line breaks, but feedback is one line
     return " ".join(" ".join(sentences).split())

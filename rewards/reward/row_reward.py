@@ -1,8 +1,8 @@
-"""The base class of the metrics that show each row to a judge, and what each sentence of a
-completion adds.
+"""The base class of the metrics that show each row to a judge, with a credit for each sentence.
 
-With spans="ablation" the judge is also asked about each completion without each of its sentences.
-The sentence's credit is the score less the score without it, both before penalties.
+With spans="ablation" the judge is also asked about each completion without each of its sentences. A
+sentence's credit is the score minus the score without the sentence. Both scores are taken before
+the penalties for filler and unread text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,14 +24,16 @@ from spanreward.rewards.reward.rows import EVIDENCE, evidence_columns, judged, p
 from spanreward.rewards.text.judged_part import check_part
 
 Place = tuple[int, int]  # characters [start, end) of a sentence in its text
-# a row of a batch: its number, its sample (whole or without a sentence), and the sentence that a
-# question is about, None for the whole text
+# A row in question: its number in the batch, its sample, and the sentence that the question is
+# about. With ablation the sample's completion lacks a sentence. The sentence is None if the
+# question is about the whole completion.
 JudgedRow = tuple[int, Sample, Place | None]
-# a verdict before penalties, and how many characters at the text's end the judge did not read
+# a verdict before penalties, and the number of characters at the text's end that the judge did not
+# read
 Raw = tuple[Verdict, int]
 Spans = Literal["ablation", "none"]
-MOST_SENTENCES = 32
-ASSUMED_SENTENCES = 4  # of a completion, as costs assume
+MOST_SENTENCES = 32  # spans of a completion, at most; more sentences are joined
+ASSUMED_SENTENCES = 4  # sentences of a completion in an estimated cost
 
 
 class RowReward(PlainTextReward):
@@ -42,13 +44,13 @@ class RowReward(PlainTextReward):
         judge: the judge, or its name.
         mode: "default" or "published".
         evidence: one of `evidences`, see `evidence_columns`.
-        spans: one of `ways`.
+        spans: how spans are found, one of `ways`.
         judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
 
     Attributes:
-        evidences: the values of `evidence`.
-        ways: the values of `spans`.
-        pipeline: the spaCy pipeline that finds the sentences, None for the default one.
+        evidences: the allowed values of `evidence`.
+        ways: the allowed values of `spans`.
+        pipeline: the spaCy pipeline that finds the sentences, None for the default pipeline.
 
     Raises:
         ValueError: an invalid option.
@@ -83,16 +85,18 @@ class RowReward(PlainTextReward):
         if evidence == "picture":
             self.viewers = (self.judge,)
 
-    def check(self, sample: Sample) -> None:  # most rows need their evidence alone
-        """Raises NotApplicable for a row that lacks something beside its evidence."""
+    def check(self, sample: Sample) -> None:  # most metrics need only the evidence
+        """Raises NotApplicable for a row that lacks something other than its evidence."""
 
     def shows_pictures(self, sample: Sample) -> bool:
-        """Returns whether the judge is shown this row's pictures: not those of a row that it is not
-        asked about.
+        """Returns whether the judge is shown this row's pictures. No picture is opened for this.
+
+        The answer is no for a row that lacks something, because the judge is not asked about such a
+        row.
         """
         if not super().shows_pictures(sample):
             return False
-        # `check` and not `show`, which would open the pictures
+        # `check` instead of `show`, because `show` would open the pictures
         try:
             self.check(sample)
         except NotApplicable:
@@ -100,34 +104,40 @@ class RowReward(PlainTextReward):
         return True
 
     def show(self, sample: Sample) -> Any:
-        """Returns what the judge sees beside the text.
+        """Returns the evidence of a row: everything that the judge sees except the completion.
 
-        Raises NotApplicable for a row that lacks something.
+        Each subclass chooses the type. Raises NotApplicable for a row that lacks something.
         """
         raise NotImplementedError
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
-        """Returns a raw verdict per row, in order. shown: what `show` returns, by the row's
-        number.
+        """Returns a verdict before penalties for each row, in order, with the number of unread
+        characters.
+
+        Args:
+            rows: the rows in question.
+            shown: the result of `show` for each row, by the row's number.
         """
         raise NotImplementedError
 
     def reader(self) -> str:
-        """Returns the pipeline that finds the sentences, "" without spans.
+        """Returns the name of the pipeline that finds the sentences, "" without spans.
 
-        Raises ImportError where it is missing.
+        Raises ImportError if the pipeline is not installed.
         """
         if self.spans == "none":
             return ""
         return pipeline_name(language_of(self.pipeline))
 
     def cost_of_text(self, words: float, references: int) -> Cost:
-        """Returns what `cost` does, without spans."""
+        """Returns the cost of one completion without spans. Arguments: see `Reward.cost`."""
         raise NotImplementedError
 
     def cost(self, words: float, references: int) -> Cost:
-        """Returns the cost of one completion: that of the whole text, and as much for each
-        sentence.
+        """Returns the cost of one completion. With spans, each sentence costs as much as the whole
+        text.
+
+        Arguments: see `Reward.cost`.
         """
         cost = self.cost_of_text(words, references)
         if self.spans == "none":
@@ -148,22 +158,23 @@ class RowReward(PlainTextReward):
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order.
 
-        A judge gets all its questions in one call, equal ones once.
+        The judge gets all questions in one call, and answers equal questions once.
         """
         shown: dict[int, Any] = {}
         verdicts: dict[int, Verdict] = {}
-        # rows that are judged without a question
+        # find the rows that get a verdict without a question
         for number, sample in enumerate(samples):
             try:
-                # Before the text: an empty one of a row without evidence is not the policy's fault.
-                # An empty one with evidence stays in `shown`, as others are compared with it.
+                # `show` comes before the test for an empty text: a row without evidence is
+                # NOT_APPLICABLE, even if its completion is empty. An empty completion with evidence
+                # stays in `shown`, because other completions may be compared with it.
                 shown[number] = self.show(sample)
                 if not judged(sample).strip():
                     note = "the completion says nothing"
                     verdicts[number] = Verdict(0.0, Status.EMPTY, {**self.lowest}, note=note)
             except NotApplicable as reason:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-        # and all others
+        # ask the judge about all other rows
         rows: list[JudgedRow] = []
         for number in shown:
             if number not in verdicts:
@@ -177,18 +188,22 @@ class RowReward(PlainTextReward):
         return [verdicts[number] for number in range(len(samples))]
 
     def _by_sentence(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
-        """Returns what `rate` returns, with a span per sentence. One failure fails the verdict."""
+        """Returns the results of `rate` for whole texts, each verdict with a span per sentence.
+
+        A failure on one sentence fails the whole verdict. Arguments: see `rate`.
+        """
         texts = [judged(sample) for _, sample, _ in rows]
         parser = self.reader()
         places = [at_most(sentences) for sentences in split_sentences(texts, self.pipeline)]
-        # the rows, and behind them what is asked about their sentences, in one call
+        # ask about the whole texts and about their sentences in one call
         details: list[JudgedRow] = []
         for row, text, sentences in zip(rows, texts, places, strict=True):
-            if len(sentences) > 1:  # the only sentence is the whole text
+            if len(sentences) > 1:  # a single sentence is the whole text
                 details += self._details_of(row, text, sentences)
         raw = self.rate([*rows, *details], shown)
         raw_of_rows = raw[: len(rows)]
         raw_of_details = iter(raw[len(rows) :])
+        # combine each row's verdict with the verdicts on its sentences
         with_spans: list[Raw] = []
         for (whole, cut), sentences in zip(raw_of_rows, places, strict=True):
             verdicts = [whole]
@@ -207,7 +222,16 @@ class RowReward(PlainTextReward):
     def _details_of(
         self, row: JudgedRow, text: str, sentences: Sequence[Place]
     ) -> Iterator[JudgedRow]:
-        """Yields a row per sentence: the text without it, or the text and where it stands."""
+        """Yields one row in question for each sentence.
+
+        With "ablation" this is the completion without the sentence. Otherwise it is the whole
+        completion, with the sentence's place.
+
+        Args:
+            row: the row of the whole completion.
+            text: the completion's judged part.
+            sentences: the places of the sentences in the text.
+        """
         number, sample, _ = row
         for place, sentence in enumerate(sentences):
             if self.spans == "ablation":
@@ -219,9 +243,14 @@ class RowReward(PlainTextReward):
     def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
         """Returns a span per sentence.
 
-        A span's score is (1 + credit) / 2, above 0.5 where the sentence does good. A sentence alone
-        has the whole score. verdicts: the text's, and of several sentences those on the text
-        without each one.
+        The span's credit is the score minus the score without the sentence. The span's score is (1
+        + credit) / 2, so a sentence with a positive credit has more than 0.5. The only sentence of
+        a text has the text's whole score as its score and credit.
+
+        Args:
+            verdicts: first the verdict on the text, then the verdict on the text without each
+                sentence. For a text of one sentence only the first verdict.
+            places: the places of the sentences.
         """
         scores = [verdict.score or 0.0 for verdict in verdicts]
         score = scores[0]
@@ -240,13 +269,15 @@ class RowReward(PlainTextReward):
 
 
 def at_most(places: Sequence[Place]) -> list[Place]:
-    """Returns the sentences, joined with their neighbours where there are more than MOST_SENTENCES,
-    to bound the cost.
+    """Returns at most MOST_SENTENCES places: if there are more sentences, neighbours are joined.
+
+    This limit bounds the number of questions. places: the sentences in order.
     """
     count = min(len(places), MOST_SENTENCES)
     if not count:
         return []
-    # where each of `count` runs of sentences begins; their lengths differ by one at most
+    # the numbers of the sentences at which each of the `count` parts begins; the lengths of the
+    # parts differ by at most one sentence
     cuts = [number * len(places) // count for number in range(count + 1)]
     joined = []
     for first, behind in pairwise(cuts):
@@ -257,9 +288,12 @@ def at_most(places: Sequence[Place]) -> list[Place]:
 
 
 def without(text: str, places: Sequence[Place], number: int) -> str:
-    """Returns the text without its sentence of this number and the white space after it.
+    """Returns the text without one sentence and the white space after this sentence.
 
-    places: of all sentences. Behind the last one nothing is left.
+    Args:
+        places: the places of all sentences.
+        number: the number of the sentence. Without the last sentence, the text ends at the end of
+            the sentence before.
     """
     start, _ = places[number]
     before = text[:start]

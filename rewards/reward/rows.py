@@ -1,5 +1,4 @@
-"""The rows of a batch: what a judge sees of them, and what completions lose for filler and unread
-text.
+"""Evidence for the rows of a batch, and penalties for filler and unread text.
 
 seen(sample, "picture")        # (pictures, "") or ((), context)
 penalise(verdict, sample, "default")
@@ -22,8 +21,10 @@ EVIDENCE = ("picture", "context")
 
 
 def evidence_columns(evidence: Evidence | Literal["prompt"]) -> tuple[str, ...]:
-    """Returns the dataset columns that hold evidence. A row needs one of them, and none for
-    "prompt".
+    """Returns the dataset columns that can hold the evidence. A row needs one of these columns.
+
+    "picture" gives ("image", "images", "context"), because a context can replace a picture.
+    "prompt" gives (), because the prompt alone is enough.
     """
     if evidence == "prompt":
         return ()
@@ -35,11 +36,14 @@ def evidence_columns(evidence: Evidence | Literal["prompt"]) -> tuple[str, ...]:
 def seen(
     sample: Sample, evidence: Evidence, box: Box | None = None
 ) -> tuple[tuple[Image.Image, ...], str]:
-    """Returns the pictures and "", or () and the context. Raises NotApplicable for a row that lacks
-    both, and as `open_pictures` does.
+    """Returns the evidence that the judge sees: (pictures, "") or ((), context).
 
-    A row without pictures is judged by its context. evidence "context" never shows a picture. box:
-    see `open_pictures`.
+    The context is a text that describes the picture. It replaces the pictures in a row without
+    pictures. With evidence "context" the judge always sees the context, never a picture.
+
+    box: a region (x0, y0, x1, y1) of the first picture, see `open_pictures`.
+
+    Raises NotApplicable for a row without the evidence, and for pictures that cannot be used.
     """
     context = (sample.context or "").strip()
     if context and (evidence == "context" or not sample.images):
@@ -52,16 +56,20 @@ def seen(
 
 
 def open_pictures(pictures: Sequence[Any], box: Box | None = None) -> tuple[Image.Image, ...]:
-    """Returns a row's pictures as judges see them, decoded one at a time.
+    """Returns a row's pictures, decoded and scaled for judges.
 
-    box: is drawn on the first one. Raises NotApplicable for more than MOST_PICTURES, and for one
-    that cannot be used.
+    Args:
+        pictures: as `opened` takes them, such as PIL images or paths.
+        box: (x0, y0, x1, y1) in pixels of the first picture. A red box is drawn there.
+
+    Raises NotApplicable for more than MOST_PICTURES pictures, and for a picture that cannot be
+    used.
     """
     if len(pictures) > MOST_PICTURES:
         raise NotApplicable(f"this row has {len(pictures)} pictures, and may have {MOST_PICTURES}")
     images: list[Image.Image] = []
     for picture in pictures:
-        if box is not None and not images:  # it counts pixels of the whole picture
+        if box is not None and not images:  # the box is in pixels of the unscaled picture
             images.append(with_box(opened(picture), box))
         else:
             images.append(opened(picture, pixels=MAX_PIXELS))
@@ -69,7 +77,7 @@ def open_pictures(pictures: Sequence[Any], box: Box | None = None) -> tuple[Imag
 
 
 def judged(sample: Sample) -> str:
-    """Returns the judged part of the completion."""
+    """Returns the judged part of the completion: its beginning, up to a length limit."""
     return sample.completion[: judged_length(sample.completion)]
 
 
@@ -80,12 +88,17 @@ def penalise(
     cut: int = 0,
     lowest: Mapping[str, float] | None = None,
 ) -> Verdict:
-    """Returns the verdict on the whole completion, from the verdict on its judged part.
+    """Returns the verdict on the whole completion, given the verdict on its judged part.
 
-    The judge did not read the last `cut` characters of that part. The score is multiplied by the
-    share of the completion that was read and, in default mode, by the share that is no filler.
-    lowest: see `penalise_filler`; other parts, such as shares of votes, stay as the judge gave
-    them.
+    The score is multiplied by the share of the completion's characters that the judge read. In
+    default mode the score is also multiplied by the share of the judged part without filler. Parts
+    in `lowest` shrink with the score. Other parts, such as shares of votes, stay the same.
+
+    Args:
+        sample: the sample with the whole completion.
+        cut: the number of characters at the end of the judged part that the judge did not read.
+        lowest: the lowest value of each part that shrinks, such as {"f1": 0.0}. See
+            `penalise_filler`.
     """
     text = judged(sample)
     lowest = lowest or {}

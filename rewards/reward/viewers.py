@@ -1,11 +1,12 @@
-"""Refuses, before anything starts, a metric that shows pictures to a judge that reads text only.
+"""Refuses a metric that shows pictures to a judge that reads only text. The check comes before
+anything starts.
 
     reward = HarmonicReward("match")
     unseeing(reward)            # "harmonic: the judge match reads text only, ..."
-    check_seen(reward, samples) # a ValueError of that sentence, if the samples have pictures
+    check_seen(reward, samples) # raises ValueError with this sentence if the samples have pictures
 
-A model whose files are not on this machine yet is taken to see: nothing is downloaded here. A
-row's question says it later (`Judge.rate`).
+The check downloads nothing. A model without files on this machine therefore passes. If that model
+reads only text, each question with a picture fails later (`Judge.rate`).
 """
 
 from collections.abc import Iterable
@@ -16,8 +17,9 @@ from spanreward.rewards.reward.reward import Reward
 
 
 def unseeing(reward: Reward) -> str:
-    """Returns the sentence on a viewer of the reward that is known to read text only, "" if there
-    is none.
+    """Returns a sentence about the first viewer of the reward that reads only text, or "".
+
+    A viewer is a judge that is shown pictures. The sentence names ways to repair the reward.
     """
     for judge in reward.viewers:
         if judge.reads_text_only():
@@ -29,24 +31,26 @@ def unseeing(reward: Reward) -> str:
 
 
 def check_viewers(reward: Reward) -> None:
-    """Raises ValueError for a reward with a viewer that is known to read text only."""
+    """Raises ValueError if a viewer of the reward is known to read only text."""
     sentence = unseeing(reward)
     if sentence:
         raise ValueError(sentence)
 
 
 def check_seen(reward: Reward, samples: Iterable[Sample]) -> None:
-    """Raises ValueError for a reward that would show pictures of these samples to a judge that is
-    known to read text only. Pictures are not opened.
+    """Raises ValueError if the reward would show pictures of these samples to a judge that is known
+    to read only text. No picture is opened.
     """
     sentence = unseeing(reward)
-    # rows without pictures can be judged by their context
+    # rows without pictures are judged by their context, so they need no judge of pictures
     if sentence and any(reward.shows_pictures(sample) for sample in samples):
         raise ValueError(sentence)
 
 
 def only_pictures(reward: Reward) -> bool:
-    """Returns whether nothing can take the place of pictures in a row of the reward."""
+    """Returns whether every row of the reward needs a picture, so that no other column can replace
+    it.
+    """
     if not reward.one_of:
         return False
     return set(reward.one_of) <= {"image", "images"}
