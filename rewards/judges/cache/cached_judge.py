@@ -6,9 +6,9 @@
         judge.rate(questions)  # the inner judge wakes at the first question without an answer
     judge.hits, judge.misses
 
-The key of an answer is a hash of READING, the inner judge's name (weights, chat template and
-settings), the scale or max_tokens, and every field of the question. Failures are not kept. If the
-file cannot be used, the inner judge answers all questions (see `Store`).
+The key of an answer is a hash of four things: READING; the inner judge's name, which stands for its
+weights, chat template and settings; the scale or max_tokens; and every field of the question.
+Failures are not kept. If the file cannot be used, the inner judge answers all questions (`Store`).
 """
 
 import json
@@ -25,7 +25,7 @@ from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.judges.usage import Usage
 
 # The version of this package's way to ask judges and to read their answers, a part of every key.
-# Raise it in a commit after which the same judge may give another answer to the same question:
+# Raise READING in a commit after which the same judge may give another answer to the same question:
 # - encoding/ makes other tokens of a chat;
 # - a rating is read in another way from log-probabilities or from a text (encoding/chat.py,
 #   remote/, function_judge.py, experimental/encoder_judge.py);
@@ -65,7 +65,7 @@ class CachedJudge(OuterJudge):
             file = Path(path).expanduser()
         self.store = Store(file, max_bytes)
         self.misses = 0
-        self._awake = False  # whether this judge has woken the inner one
+        self._awake = False  # whether this judge has woken the inner judge
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

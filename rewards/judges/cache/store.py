@@ -126,8 +126,8 @@ class Store:
     def _remove(self, connection: sqlite3.Connection, damaged: set[str], missing: set[str]) -> None:
         """Removes the rows of the damaged and of the missing keys, and counts the damaged values.
 
-        missing: keys without a sound value. Their rows are removed too, because a damaged index may
-        hide a row from the read, and the row would block the next write of its key.
+        missing: keys without a sound value. The rows of missing keys are removed too, because a
+        damaged index may hide a row from the read. The row would block the next write of its key.
         """
         self.damaged += len(damaged)
         log.warning(

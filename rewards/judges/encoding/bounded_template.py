@@ -55,9 +55,9 @@ TOOL_SCHEMA = {
     },
 }
 PROMPT_OPTIONS = {"add_generation_prompt": True, "enable_thinking": False}
-# Some chats end in a user's message, like prompts. The others end in an answer, like samples of a
-# training. The chats of ten messages and the long message reveal a template whose work grows too
-# fast with the number of messages or with the length of a text.
+# Some chats end in a user's message, like prompts. Other chats end in an answer, like samples of a
+# training. The chats of ten messages reveal a template whose work grows too fast with the number of
+# messages. The long message reveals the same for the length of a text.
 TRIAL_CHATS: tuple[tuple[Chat, Mapping[str, Any]], ...] = (
     ([USER_TURN], PROMPT_OPTIONS),
     ([SYSTEM_TURN, LONG_TURN], PROMPT_OPTIONS),
@@ -109,8 +109,8 @@ def check_template(
 
 @lru_cache(maxsize=256)
 def template_fault(template: str, chats: str) -> str:
-    """Returns what a template needs too much of, such as "writes more than 1,048,576 characters for
-    a short chat", or "" for a template within the limits.
+    """Returns the limit that a template exceeds, such as "writes more than 1,048,576 characters for
+    a short chat", or "" for a template within all limits.
 
     chats: the pairs of `check_template` as JSON. Raises RuntimeError if the child process fails
     before the trial, for example because jinja2 is not installed.
@@ -140,7 +140,7 @@ def template_fault(template: str, chats: str) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"does not end within {MOST_WAITING:g} s for a short chat"
-    if process.returncode < 0:  # a signal killed the child: it had used its processor time
+    if process.returncode < 0:  # a signal killed the child, because its processor time was used up
         return f"needs more than {MOST_SECONDS} s for a short chat"
     # The child catches all errors of the template. A positive code is therefore an error of the
     # child itself, such as a missing jinja2.

@@ -101,8 +101,8 @@ class ChatEncoder:
         )
         # Any, because the tokenizer's methods declare wide unions as their results
         self.tokenizer: Any = tokenizer
-        # Added tokens, such as `<|im_end|>`. They are tokens only in the template's own text: in a
-        # message's content their text is encoded as plain characters.
+        # Added tokens, such as `<|im_end|>`, are tokens only in the template's own text. The same
+        # characters in a message's content are encoded as plain characters.
         added = tokenizer.added_tokens_decoder
         control_ids: list[int] = []
         self._added: dict[str, int] = {}  # id by text, of all added tokens, control token or not
@@ -132,8 +132,8 @@ class ChatEncoder:
 
     @cached_property
     def join_place(self) -> JoinPlace | None:
-        """The place next to the description at which a chat can be encoded in two parts; None if
-        the tokenizer has no such place. It is computed at the first use.
+        """The place next to the description at which a chat can be divided and encoded in two
+        parts; None if the tokenizer has no such place. The first use computes the place.
         """
         return find_join_place(self._plain)
 
@@ -142,8 +142,8 @@ class ChatEncoder:
         judge's answer.
 
         description_end: the offset in the last message up to which many chats have the same text,
-        or 0. It makes `encode` faster and changes no id. Raises ValueError for roles that the
-        template refuses.
+        or 0. The offset makes `encode` faster and changes no id. Raises ValueError for roles that
+        the template refuses.
         """
         ids: list[int] = []
         for piece in self._pieces(messages, description_end):
@@ -428,9 +428,9 @@ class ChatEncoder:
 def chat_template(setting: str, tokenizer: "PreTrainedTokenizerBase") -> str:
     """Returns the Jinja template of a user's setting.
 
-    setting: the path of a Jinja file, or PLAIN. The template for PLAIN shows only the texts of the
-    messages, with empty lines between, and the special tokens that the tokenizer puts around any
-    text, such as `</s>` at the end. Raises ValueError if the file does not exist.
+    setting: the path of a Jinja file, or PLAIN. The template for PLAIN shows the texts of the
+    messages with empty lines between. Around the texts are the special tokens that the tokenizer
+    puts around any text, such as `</s>`. Raises ValueError if the file does not exist.
     """
     if setting != PLAIN:
         if not Path(setting).is_file():
@@ -489,7 +489,7 @@ def rating_from_top(
         words: the text of each token id.
         cut: characters that were cut from the question's description (`Rating.cut`).
 
-    An UNPARSED Failure if no token contains an entry, or if the log-probabilities are no
+    Returns an UNPARSED Failure if no token contains an entry, or if the log-probabilities are no
     distribution (`rating_from_logprobs`).
     """
     # A model's vocabulary may end in padding ids, which have no text.
@@ -514,8 +514,8 @@ def rating_from_logprobs(
         min_mass: the least probability on the scale, in [0, 1].
         cut: characters that were cut from the question's description (`Rating.cut`).
 
-    An UNPARSED Failure if a log-probability is NaN or above 0, if the probabilities sum to more
-    than LARGEST_MASS, or if the tokens of the scale have less than min_mass.
+    Returns an UNPARSED Failure in three cases: a log-probability is NaN or above 0; the
+    probabilities sum to more than LARGEST_MASS; the tokens of the scale have less than min_mass.
     """
     # Rounding can give a little more than 0. `not <=` also finds NaN, which `>` would miss.
     wrong = [value for value in logprobs.values() if not value <= 1e-3]
@@ -564,8 +564,8 @@ def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles")
     white space are still encoded as one token.
 
     A Unigram vocabulary (T5) lists the control tokens among its pieces of plain text. The copy
-    renames these pieces: `</s>` becomes ` </s>`, which no text matches, because the tokenizer
-    replaces spaces before it looks a text up. Removing the pieces would change all later ids.
+    renames the listed control tokens: `</s>` becomes ` </s>`. No text matches the new name, because
+    the tokenizer replaces spaces before the look-up. Removing a piece would change all later ids.
     """
     state = json.loads(tokenizer.backend_tokenizer.to_str())
     if state["model"]["type"] == "Unigram":
@@ -589,8 +589,8 @@ def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles")
     # marked, so they remain tokens.
     for token in state["added_tokens"]:
         token["special"] = bool(token["content"].strip())
-    # No post-processor, because the template writes the begin and end tokens. No truncation and no
-    # padding, because `fit` and the judges do both.
+    # No post-processor, because the template writes the begin and end tokens. No truncation,
+    # because `fit` cuts. No padding, because the judges pad.
     state["post_processor"] = None
     state["truncation"] = None
     state["padding"] = None

@@ -14,9 +14,10 @@ The patterns of Qwen2 and Llama 3 keep `.` and the line in one word, so their pr
 behind the line.
 
 A place is safe for byte-pair encoding under two conditions. First, no token of the vocabulary
-reaches across the place. Then no merge reaches across it, and the tokens of each part do not depend
-on the other part. Second, the tokenizer's normaliser and pattern treat each part as in the whole
-prompt. This is tried with characters of every Unicode category on both sides of the place.
+reaches across the place. Then no merge reaches across the place, and the tokens of each part do not
+depend on the other part. Second, the tokenizer's normaliser and pattern treat each part as in the
+whole prompt. `_joins_hard_texts` tries the second condition with characters of every Unicode
+category on both sides of the place.
 """
 
 import sys
@@ -37,7 +38,8 @@ ANCHOR_WORD = "x"
 SPACE_SIGN = "\u2581"
 # How a vocabulary spells white space (newline, space, tab, carriage return), by how it spells a
 # newline. SentencePiece spells a newline as "\n". A byte-level vocabulary spells each of the four
-# as a letter, which is an ordinary letter in a vocabulary of SentencePiece.
+# as a letter, such as "\u0120" for a space. In a vocabulary of SentencePiece, "\u0120" is only a
+# letter.
 SPACE_SIGNS = {
     "\n": frozenset(f"\n \t\r{SPACE_SIGN}"),
     "\u010a": frozenset("\u010a\u0120\u0109\u010d"),
@@ -133,10 +135,10 @@ def _newline_sign(plain: Tokenizer) -> str:
 
 
 def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
-    """Returns whether a token of the vocabulary reaches across the place: whether it has a newline
-    and, directly behind it (`behind`) or before it (not `behind`), a character that is no white
-    space.
+    """Returns whether a token of the vocabulary reaches across the place.
 
+    Such a token has a newline next to a character that is no white space. The character is after
+    the newline if the place is behind the empty line (`behind`), and before the newline otherwise.
     newline: how the vocabulary spells a newline.
     """
     vocabulary = plain.get_vocab(with_added_tokens=False)
@@ -188,9 +190,10 @@ def _joins(
     line_of_first = EMPTY_LINE if place.behind else ""
     line_of_second = "" if place.behind else EMPTY_LINE
     firsts = _encode_all(plain, [ending + line_of_first for ending in endings])
-    # The tokens of each second part, without those of the anchor. Its first token is marked as the
-    # beginning of a word, here and below in the whole prompt, so this mark is not compared: no
-    # token reaches across the place, whether a word begins there or not.
+    # The tokens of each second part, without the tokens of the anchor. `_begin_word` marks the
+    # first token as the beginning of a word, here and below in the whole prompt. So the marks at
+    # the place are always equal. They need no comparison, because no token reaches across the place
+    # anyway.
     anchored = [place.anchor + line_of_second + beginning for beginning in beginnings]
     seconds = []
     for tokens in _encode_all(plain, anchored):

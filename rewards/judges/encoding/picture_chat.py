@@ -56,8 +56,8 @@ class PictureChatEncoder(ChatEncoder):
         many characters of the description were cut.
 
         The question's images are Pictures (`ready`). Raises ValueError if the question does not fit
-        (`fit`), a picture could not be decoded, the model's processor refuses a picture, or the
-        question has no user message.
+        (`fit`) or has no user message. A picture that could not be decoded, or that the model's
+        processor refuses, raises ValueError too.
         """
         if not question.images:
             return super().prompt(question, budget)

@@ -211,9 +211,10 @@ def encoded(
 ) -> Batch:
     """Encodes questions, each in at most `budget` tokens, and sorts the encodings.
 
-    encode: takes a question and the budget, such as `ChatEncoder.prompt`. It returns an encoding,
-    which must be sortable, and how many characters of the description were cut. If `encode` raises
-    ValueError for a question, only this question becomes a Failure.
+    encode: a function such as `ChatEncoder.prompt`, which takes a question and the budget. The
+    function returns an encoding, which must be sortable, and how many characters of the description
+    were cut. If the function raises ValueError for a question, only that question becomes a
+    Failure.
     """
     cuts: list[int] = []
     inputs: dict[int, Any] = {}

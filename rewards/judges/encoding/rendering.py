@@ -4,9 +4,9 @@
     render_chat(template, [{"role": "user", "content": "Rate it: ..."}], {"bos_token": "<s>"})
 
 bounded_template.py also runs this file as a program, to try whether a template stays within limits
-of time and memory. The program reads a Trial as JSON from standard input. It prints the limit that
-the template exceeds, such as "needs too much memory", or nothing. It imports only jinja2 and the
-standard library, so that it starts fast.
+of time and memory. The program reads a Trial as JSON from standard input. The program prints the
+limit that the template exceeds, such as "needs too much memory", or an empty line. This file
+imports only jinja2 and the standard library, so that the program starts fast.
 """
 
 import json
@@ -123,7 +123,7 @@ def excess_in(error: Exception) -> str:
         return "calls itself, or nests, too deeply"
     if isinstance(error, MemoryError):
         return "needs too much memory"
-    if isinstance(error, OverflowError):  # the sandbox also raises it for a `range` that is too big
+    if isinstance(error, OverflowError):  # the sandbox raises it too, for a `range` that is too big
         return "counts too far"
     return ""
 

@@ -16,12 +16,12 @@ FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
 
 class TokenizerFiles:
-    """A tokenizer for ChatEncoder. It has only the attributes and methods that ChatEncoder uses,
-    under the names of transformers.
+    """A tokenizer for ChatEncoder. The class has only the attributes and methods that ChatEncoder
+    uses, under the names of transformers.
 
     Args:
-        folder: the folder of the model's files. It must have tokenizer.json; the other two FILES
-            are optional.
+        folder: the folder of the model's files. tokenizer.json must exist; the other two FILES are
+            optional.
 
     Raises:
         FileNotFoundError: if the folder has no tokenizer.json.
