@@ -1,10 +1,9 @@
-"""The base class of judges whose weights are on this machine. It finds the model's files, encodes
-questions, and orders and counts the answers.
+"""The base class of judges whose weights are on this machine.
 
-LocalJudge encodes questions as Prompts and sorts them, so that prompts with a common beginning are
-neighbours. A subclass answers the sorted Prompts, in `_logprobs` and `_texts`. LocalJudge then
-returns the answers in the order of the questions. The model's configuration decides whether the
-judge sees pictures.
+LocalJudge finds the model's files. It encodes questions as Prompts and sorts the Prompts, so that
+prompts with a common beginning are neighbours. A subclass answers the sorted Prompts, in
+`_logprobs` and `_texts`. LocalJudge then returns the answers in the order of the questions. The
+model's configuration decides whether the judge sees pictures.
 
 A model in another process gets the questions in parts (`most_together`). While the model answers
 one part, this process encodes the next part.
@@ -59,8 +58,8 @@ class LocalJudge(Judge):
     Args:
         model: a hub id, a folder, or `smollm2`.
         max_length: the most tokens of a prompt with its answer; None is the model's context. A
-            question that is too long loses the end of its description. If it is too long even
-            without the description, it becomes a Failure.
+            question that is too long loses the end of its description. A question that is too long
+            even without its description becomes a Failure.
         min_mass: the least share of the probability, in [0, 1], on the scale. With less, an answer
             is UNPARSED.
         chat_template: the path of a Jinja file, or "plain" for the bare texts of the messages. None
@@ -68,7 +67,7 @@ class LocalJudge(Judge):
             template.
     """
 
-    kind: str  # the judge's kind and number format, such as "vllm-auto", where its name begins
+    kind: str  # the kind of judge and its dtype, such as "vllm-auto"; `name` begins with it
     # The most questions in one call of the model.
     most_together: int = sys.maxsize
     _takes_shared = True
@@ -268,9 +267,10 @@ class LocalJudge(Judge):
         """Returns an answer per question, in order, and how many characters of each question's
         description were cut.
 
-        reserve: the most tokens of an answer. answer: returns the answers to sorted prompts. It is
-        called for FIRST_PART questions, and then for `most_together` questions at a time. A thread
-        encodes the next questions during each call.
+        reserve: the most tokens of an answer. answer: a function that returns the answers to sorted
+        prompts. With more than `most_together` questions, the first call has FIRST_PART questions,
+        and each further call has at most `most_together`. During each call, a thread encodes the
+        next questions.
         """
         answers: list[T | Failure] = []
         cuts: list[int] = []
@@ -283,7 +283,7 @@ class LocalJudge(Judge):
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
             encoding = encoding_thread.submit(self._encoded, parts[0], reserve)
             for number in range(len(parts)):
-                # Wait for the encoding. Only for the first part this takes long.
+                # Wait for the encoding. Only the encoding of the first part takes long.
                 with self.usage.clock("encode_seconds"):
                     batch = encoding.result()
                 # Start the next encoding before the model answers, so that both run at once.

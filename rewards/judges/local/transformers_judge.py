@@ -4,8 +4,8 @@ on a GPU.
     judge = TransformersJudge("smollm2")                     # or a hub id, or a folder
     judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])])
 
-The model may be a text model, including encoder-decoder models such as Flan-T5, or an image-text
-model. Its configuration decides which of the three it is. The judge is tested with the LLaVA,
+The model may be a text model, an encoder-decoder model such as Flan-T5, or an image-text model. The
+model's configuration decides between the three kinds. The judge is tested with the LLaVA,
 Qwen2.5-VL and T5 architectures. The judge computes a common beginning of several prompts once, so
 it encodes a picture once for all questions that begin with the picture. The model stays on its
 device between calls. Under ZeRO-3, call `start()` before the training arguments are made.
@@ -73,7 +73,7 @@ class TransformersJudge(LocalJudge):
         self.dtype = dtype
         self.kind = f"transformers-{self.dtype}"
         self._model: Any = None
-        # forward_names.py explains these two; `start` sets them
+        # `start` sets both attributes, with the functions of forward_names.py.
         self._cache_name: str | None = None
         self._selects_positions = False
 
@@ -106,8 +106,8 @@ class TransformersJudge(LocalJudge):
             trust_remote_code=False,
         )
         model = model.to(self.device)
-        # Replace the model's generation settings, which may have a repetition penalty: it would
-        # change the greedy texts.
+        # Replace the model's generation settings, because a repetition penalty among the settings
+        # would change the greedy texts.
         ends = model.generation_config.eos_token_id
         end = ends[0] if isinstance(ends, list) else ends
         start = model.generation_config.decoder_start_token_id
@@ -257,8 +257,8 @@ class TransformersJudge(LocalJudge):
             )
         except RuntimeError as error:
             return [self._failure(error, len(rows))] * len(rows)
-        # Ask the halves outside of `except`: within it, the traceback still holds the tensors of
-        # the batch that was too large.
+        # Ask the halves outside of `except`, because within `except` the traceback still holds the
+        # tensors of the batch that was too large.
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         self.usage.retries += len(rows)
@@ -288,7 +288,7 @@ class TransformersJudge(LocalJudge):
             tensors = self.encoder.inputs(prompt, length)
             inputs = tensors.to(self._model.device, self._model.dtype)
         # In Qwen's models, `rope_deltas` keeps how far the pictures of the last call shifted the
-        # positions of the text after them. Reset it, because this call has other pictures.
+        # positions of the later text. Reset `rope_deltas`, because this call has other pictures.
         self._model.base_model.rope_deltas = None
         ids = torch.tensor([prompt.ids[:length]], device=self.device)
         # The logits are not needed. With a vocabulary of 150,000, the logits of one position

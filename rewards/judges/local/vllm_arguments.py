@@ -13,9 +13,9 @@ CPU_KV_CACHE_BYTES = 1 << 30  # vLLM's default is a large part of the machine's 
 # hardly any block.
 CPU_BLOCK_SIZE = 32
 LEAST_UTILIZATION = 0.01
-# vLLM's defaults on smaller GPUs. Its defaults on large GPUs are 16,384 and 1,024. With these,
-# activations and logits would take 2 to 5 GB in addition to the KV cache. training/plan/memory.py
-# counts activations and logits for the two numbers here.
+# vLLM's defaults on smaller GPUs. vLLM's defaults on large GPUs are 16,384 and 1,024. With the
+# larger defaults, activations and logits would take 2 to 5 GB in addition to the KV cache.
+# training/plan/memory.py counts activations and logits for the two numbers here.
 BATCHED_TOKENS = 8192
 BATCHED_PROMPTS = 256
 BLOCK_TOKENS = 256  # a multiple of the block sizes that vLLM chooses

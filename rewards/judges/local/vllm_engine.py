@@ -26,8 +26,9 @@ from spanreward.rewards.judges.local.local_judge import rank_index
 
 T = TypeVar("T")
 
-# Names of vLLM that are not documented, so a new version may lack a name (`check_names`). They were
-# read in 0.28, 0.31, 0.32 and 0.33. ENVS are functions of `vllm.envs`; END is a method of an LLM.
+# Names of vLLM that are not documented, so a new version may lack a name (`check_names`). The
+# versions 0.28, 0.31, 0.32 and 0.33 have all names. ENVS are functions of `vllm.envs`. END is a
+# method of an LLM.
 ENVS = ("_is_envs_cache_enabled", "disable_envs_cache", "enable_envs_cache")
 END = "llm_engine.engine_core.shutdown"
 
@@ -71,9 +72,9 @@ def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
         processes: the engine's processes.
         end: the latest time for an answer, by the monotonic clock.
 
-    Raises RuntimeError if one of the processes ends during the call (vLLM itself would wait for
-    ever, seen with 0.32), and TimeoutError if there is no answer at `end`. The thread is a daemon,
-    so a call that hangs does not block the exit of this process.
+    Raises RuntimeError if one of the processes ends during the call. Without this check vLLM would
+    wait for ever (seen with 0.32). Raises TimeoutError if the engine has not answered at `end`. The
+    thread is a daemon, so a call that hangs does not block the exit of this process.
     """
     answer: Future[T] = Future()
 

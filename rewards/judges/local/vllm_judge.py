@@ -63,8 +63,8 @@ ENGINE_ENVIRONMENT = {
 }
 CHECK = list(range(1, 17))  # the prompt that a woken engine must answer as the new engine did
 CHECK_TOKENS = 5  # how many of the likeliest tokens are compared
-# The largest difference of natural log-probabilities before and after a sleep. It is small, because
-# the check prompt is always alone in its batch and so always runs the same kernels.
+# The largest difference of natural log-probabilities before and after a sleep. A small difference
+# is enough, because the check prompt is always alone in its batch and always runs the same kernels.
 CHECK_DIFFERENCE = 0.1
 MAX_FAILURES = 2  # within one `with judge:`; then no new engine is started until the `with` ends
 END_SECONDS = 10.0  # how long `close` waits for a process to end by itself

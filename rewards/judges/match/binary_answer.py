@@ -27,8 +27,8 @@ from spanreward.rewards.text.filler import FUNCTION_WORDS
 # Words that alone answer no. The other words of NO, such as "not", deny the words beside them.
 SAYING_NO = word_set("no nope nah false")
 OPEN = EVASIVE | HEDGES | word_set("might may could or if")  # words that leave the answer open
-# Words that are not compared between a claim and the question: they do not name what a claim is
-# about.
+# Words without content, such as "the", "visible" and "picture". A claim is compared with the
+# question without these words.
 _SILENT = FUNCTION_WORDS | DENYING | PICTURES | word_set("visible seen shown true clearly indeed")
 _THERE = "there"
 _VERBS = word_set(
@@ -122,5 +122,5 @@ def _claims(question: str, pieces: Sequence[Piece]) -> set[str]:
 
 
 def _content_words(words: Sequence[str]) -> set[str]:
-    """Returns the base forms of the words that name what a claim or question is about."""
+    """Returns the base forms of the words with content: the words that are not in _SILENT."""
     return {lemma(word) for word in words if word not in _SILENT}

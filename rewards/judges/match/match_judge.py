@@ -1,27 +1,29 @@
-"""A judge without a model. It answers presence questions ("does the text say that the circle is
-red?") from the scene graph of the text. It is not a published metric.
+"""A judge without a model. MatchJudge answers presence questions ("does the text say that the
+circle is red?") from the scene graph of the text. MatchJudge is not a published metric.
 
     probe = PresenceProbe("A red circle.", "attribute", Mention("circle"), "red")
     MatchJudge().rate([Question(messages, probe=probe)])
 
 The judge reads `Question.probe`, never the prompt. It compares the base forms of words, and knows
-no synonyms. An attribute must belong to the thing in question, and a relation must connect the two
-things. All probability is on one rating, except for some questions with rating 1:
+no synonyms. A presence question asks whether the text states a fact: a thing, an attribute of a
+thing, or a relation between two things. All probability is on one rating, except for some questions
+with rating 1:
 
-    5  The text says it in the same words.
-    4  The text says it in other words of the same stem or place: "sits in" / "in", "next to" /
-       "near", "with" / "wears", "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a group
-       of men" / "men", "left corner" / "left".
+    5  The text states the fact in the same words.
+    4  The text states the fact in other words of the same stem or place: "sits in" / "in", "next
+       to" / "near", "with" / "wears", "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a
+       group of men" / "men", "left corner" / "left".
     3  The text has the words, but the parser linked the words to no thing. For a relation: the
        parser linked the words to neither of the two things.
     2  The text has a thing with the name, but describes the thing in another way.
-    1  The text does not say it. 5 % of the probability is on 2, because the text may say it in
-       unknown words. All of the probability is on 1 for a colour, a count or one of two opposites
-       that the text does not mention, and for a relation that contradicts the text.
+    1  The text does not state the fact. 5 % of the probability is on 2, because the text may state
+       the fact in unknown words. There are two exceptions with all probability on 1. The text lacks
+       a colour, a count or one of two opposites, such as "left". Or the text relates the things in
+       another way.
 
-If the text has several things with the name, the judge considers those that share most attributes
-and relations with the thing in the question's source text. One thing that fits is enough.
-rate_answer.py rates answers for LAVE.
+If the text has several things with the name, the judge considers the things that share most
+attributes and relations with the thing in the question's source text. One thing that fits is
+enough. rate_answer.py rates answers for LAVE.
 """
 
 from collections.abc import Sequence
@@ -35,8 +37,8 @@ from spanreward.rewards.judges.probe import AnswerProbe, PhraseProbe, PresencePr
 from spanreward.rewards.language.parse import describe, reader_name
 
 # The version of this judge's rules, a part of its name: a cache gives no answers of an old version.
-# Raise it in a commit after which `match` may give another rating to the same question, here or in
-# the modules that read texts (language/, text/).
+# Raise VERSION in a commit after which `match` may give another rating to the same question, here
+# or in the modules that read texts (language/, text/).
 VERSION = 2
 REMEMBERED_GRAPHS = 256  # graphs whose index is kept until the `with` ends
 NO_PROSE = Failure(
@@ -47,7 +49,7 @@ NO_PROSE = Failure(
 
 
 class MatchJudge(Judge):
-    """A judge that compares words, without a model. It is not a published metric.
+    """A judge without a model, which compares words. It is not a published metric.
 
     Args:
         pipeline: the spaCy pipeline that parses texts, or its name (`language.parse.describe`).

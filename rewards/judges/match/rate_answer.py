@@ -1,5 +1,5 @@
-"""Rates an answer against people's answers (the references) by comparing words. MatchJudge rates
-LAVE's answers this way. It is not a published metric.
+"""Rates an answer against people's answers (the references) by comparing words, without a model.
+MatchJudge rates LAVE's answers with `rate_answer`. The rules are not a published metric.
 
     probe = AnswerProbe("What color is it?", "It is red, not blue.", ("red", "red", "crimson"))
     rate_answer(probe)      # (3.0, ...)
@@ -13,17 +13,18 @@ that applies gives the rating:
                 "no" references that agree: 3 from two thirds, 1 up to one third, 2 between.
     letters     All references are letters, and the answer has several letters and is no reference:
                 1. If most references are lists of letters ("A, C"), an answer with the same letters
-                in any order gets the rating of "equality", and an answer with other letters gets 1.
+                gets the rating of "equality", in any order unless the references show an order. An
+                answer with other letters gets 1.
     equality    The answer is a reference: 3, or 2 if another reference is given more than twice as
                 often.
     none        All references are numbers, and the answer denies the thing in question ("there are
                 no dogs"). The answer counts as 0 and gets the rating of "equality".
     share       The rating depends on the smaller of two shares: the share of the answer's words
                 that some reference has, and the share of a reference's words that the answer has.
-                It is 3 from two thirds, 2 from one half, and 1 below; and at most 2 if another
-                reference is given more than twice as often. A reference gives a share of 0 if the
-                answer contradicts its number, unit or formula. Words that no reference has lower
-                the first share, so a list of many answers gets no more than a guess.
+                The rating is 3 from two thirds, 2 from one half, and 1 below. The rating is at most
+                2 if another reference is given more than twice as often. A reference gives a share
+                of 0 if the answer contradicts its number, unit or formula. Words that no reference
+                has lower the first share, so a list of many answers gets no more than a guess.
 
 For "share", function words and the question's words do not count. If all references are numbers,
 only numbers and signs count. A piece is the text between commas, full stops and "but". A piece that
@@ -31,8 +32,8 @@ denies or doubts ("not", "unless") does not count. A piece that only denies ("no
 earlier pieces.
 
 An answer with many words, or with a word of the question, is prose. Only a part of prose is
-compared: pieces with a word of a reference, and short pieces next to them. In a piece, one other
-word is ignored for each word of a reference, because it may explain that word.
+compared: pieces with a word of a reference, and short pieces next to such pieces. In these pieces,
+each word of a reference may have one explaining word, which does not count: "dark" in "dark red".
 """
 
 from collections import Counter
@@ -267,19 +268,19 @@ def contradicts(content: Sequence[str], reference: Sequence[str]) -> bool:
     exact = [word for word in reference if is_exact(word)]
     if not exact:
         return False
-    # The answer lacks a number of the reference. The answer contradicts if it has another number;
-    # otherwise it only says less.
+    # The answer lacks a number of the reference. If the answer has another number, the answer
+    # contradicts. Otherwise the answer only says less.
     answer_words = set(content)
     if not answer_words.issuperset(exact):
         remaining = [word for word in content if word not in exact]
         return any(map(is_exact, remaining))
-    # The reference has only numbers. Their order may matter: "2 1" contradicts "1 2".
+    # The reference has only numbers. The order of the numbers may matter: "2 1" contradicts "1 2".
     if len(exact) == len(reference):
         order = [word for word in content if word in exact]
         return Counter(order) == Counter(exact) and order != list(reference)
     # The same number may have another unit: "5 m" contradicts "5 km". If the answer has all words
-    # of the reference, its other words are dropped, because they could separate a number from its
-    # unit.
+    # of the reference, the further words of the answer are dropped: a further word could separate a
+    # number from its unit.
     compared = list(content)
     if answer_words.issuperset(reference):
         compared = [word for word in content if word in reference]
@@ -333,9 +334,9 @@ def answering_words(
 ) -> list[str]:
     """Returns the words of prose that are compared with the references.
 
-    These words come from items with a word of a reference, and from short items in the same row. In
-    an item, one other word is left out for each word of a reference, because it may explain that
-    word. A long item without a word of a reference ends a row.
+    The compared words come from items with a word of a reference, and from short items in the same
+    row. Each word of a reference may have one explaining word in its item ("dark" in "dark red"),
+    which is left out. A long item without a word of a reference ends a row.
 
     items: the result of `_counting_lemmas` for each item, with "" for words that do not count.
     """
@@ -345,7 +346,7 @@ def answering_words(
         unshared = [word for word in words if word and word not in reference_lemmas]
         is_short_answer = unshared == words and len(words) <= MAX_ITEM_WORDS
         if shared or is_short_answer:
-            # leave out one other word for each shared word
+            # leave out one explaining word for each shared word
             rows[-1] += shared + unshared[len(shared) :]
         elif unshared:
             rows.append([])

@@ -39,7 +39,7 @@ PARTS = lemmas(" ".join(word_lists.PARTS))
 LIGHT = SEVERAL | PARTS | lemmas("one each")
 # Attributes that are true of every plural.
 VAGUE = lemmas("several many various some multiple few other different numerous more")
-# Colours, counts and opposites. A text that lacks such a word does not say it in other words.
+# Colours, counts and opposites. A text without such a word has no other word for the same.
 CHECKABLE = lemmas(
     """black white gray brown tan beige red orange yellow gold golden green blue turquoise teal
     navy purple violet pink maroon silver single one two three four five six seven eight nine ten
@@ -120,8 +120,8 @@ class TextIndex:
         self.partial: dict[str, set[int]] = defaultdict(set)
         for number, of_entity in enumerate(names):
             self._add_names(number, of_entity)
-        # Collect the words. Other words of the text are not in the graph, and no question is about
-        # them.
+        # Collect the words of the graph. The text's other words are left out, because questions are
+        # only about things, attributes and relations.
         details = list(chain(*self.attributes, *self.does))
         self.attached = frozenset().union(*details) - PREPOSITIONS
         self.words = frozenset().union(*details, *self.named)
@@ -199,9 +199,9 @@ class TextIndex:
         """Returns the rating of the question whether the text has the mentioned thing, and the
         entities that the mention may mean.
 
-        These entities have the attributes and links of the mention. If no entity has them, the
-        entities share only the name. The list is empty if the text has the word but no thing with
-        the name, as "ski" in "two people skiing".
+        The returned entities have the attributes and links of the mention. If the text has no such
+        entity, entities with the same name are returned. The list is empty if the text has the word
+        but no thing with the name, as "ski" in "two people skiing".
         """
         if mention not in self._resolved:
             self._resolved[mention] = self._resolve(mention)
@@ -238,8 +238,9 @@ class TextIndex:
         return [number for number in near if self.is_place[number]]
 
     def _likest(self, numbers: list[int], mention: Mention) -> list[int]:
-        """Returns those of the entities that share most details and ties with the mention
-        (`Mention.details`).
+        """Returns the entities that share most details and ties with the mention.
+
+        `Mention` explains details and ties. numbers: the entities to choose from.
         """
         if len(numbers) < 2:
             return numbers
@@ -316,18 +317,18 @@ class TextIndex:
         return REWORDED  # "snowy" for a "snow covered" thing, "grass" for a field of grass
 
     def _loose(self, words: frozenset[str]) -> float:
-        """Returns the rating of an attribute or relation that the text links to no entity in
-        question: LOOSE if the text has the words and the parser linked them to no thing.
+        """Returns the rating of an attribute or relation that no entity in question has: LOOSE if
+        the text has the words and the parser linked the words to no thing.
         """
         if words <= self.words and words.isdisjoint(self.attached):
             return LOOSE
         if words.isdisjoint(CHECKABLE):
-            return ABSENT  # the text may say it in other words
+            return ABSENT  # the text may have other words for the same
         return WRONG
 
     def _linked(self, number: int, link: Link) -> bool:
-        """Returns whether the entity has a link: whether the text relates the entity to the other
-        thing in this way.
+        """Returns whether the entity has a link of a mention: whether the text relates the entity
+        to `link.other` by `link.relation`.
         """
         words = lemmas(link.relation)
         _, partners = self.resolve(link.other)
@@ -369,8 +370,8 @@ class TextIndex:
         # If the text relates every pair, then each time in another way.
         if all(neighbours == all_objects for neighbours in near.values()):
             return best
-        # The text does not relate some pair. If the text lacks words of the relation, it may say
-        # the relation in other words.
+        # The text does not relate some pair. If the text lacks words of the relation, the text may
+        # state the relation in other words.
         needed = words - POSTURE - PREPOSITIONS - WITHIN
         if not needed <= self.words:
             return max(best, ABSENT)
@@ -404,17 +405,17 @@ class TextIndex:
 
 
 def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
-    """Returns whether one of the relations means these words, literally or in other words."""
+    """Returns whether one of the relations agrees with the words, literally or in other words."""
     return any(agreement(words, relation) > LOOSE for relation in relations)
 
 
 @lru_cache(maxsize=8192)
 def agreement(words: frozenset[str], relation: frozenset[str]) -> float:
-    """Returns 5 if a relation or attribute of the text has all these words, 4 if it says them in
-    other words, and 1 otherwise.
+    """Returns how well a relation or attribute of the text agrees with the words of a question: 5
+    if it has all words, 4 if it has other words for the same, and 1 otherwise.
 
-    Words of posture, such as "sits", are ignored for a 4, and prepositions of the same place, such
-    as "in" and "on", count as equal (`_core`).
+    For a 4, words of posture such as "sits" are ignored, and prepositions of the same place such as
+    "in" and "on" count as equal (`_core`).
     """
     if words <= relation:
         return EXACT
