@@ -97,10 +97,13 @@ class CachedJudge(OuterJudge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
+        """Answers `rate`, from the file where possible."""
+        # Read the known ratings from the file.
         keys = self._keys(questions, {"scale": list(scale)})
         ratings: dict[str, Rating | Failure] = {}
         for key, fields in self._look_up(keys).items():
             ratings[key] = Rating(**fields)
+        # Ask the inner judge the rest, and keep its ratings.
         unknown = _unanswered_questions(ratings, keys, questions)
         if unknown:
             with self:
@@ -114,8 +117,11 @@ class CachedJudge(OuterJudge):
         return [ratings[key] for key in keys]
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        """Answers `write`, from the file where possible."""
+        # Read the known texts from the file.
         keys = self._keys(questions, {"write": max_tokens})
         texts: dict[str, str | Failure] = self._look_up(keys)
+        # Ask the inner judge the rest, and keep its texts.
         unknown = _unanswered_questions(texts, keys, questions)
         if unknown:
             with self:

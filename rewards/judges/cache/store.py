@@ -94,6 +94,7 @@ class Store:
         values: dict[str, bytes] = {}
 
         def read_rows(connection: sqlite3.Connection) -> None:
+            """Adds the sound values to `values`, and removes damaged values from the file."""
             # All keys are one parameter (JSON), because SQLite limits the number of parameters.
             cursor = connection.execute(READ_VALUES, (json.dumps(keys),))
             rows = cursor.fetchall()
@@ -144,6 +145,7 @@ class Store:
         """
 
         def keep(connection: sqlite3.Connection) -> None:
+            """Adds the values to the file, and evicts old values if the file is too large."""
             with connection:
                 connection.executemany(
                     "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", _sealed_rows(values)

@@ -233,6 +233,7 @@ class ChatEncoder:
                 # the template's own text
                 text += part
             else:
+                # the slot of the next message
                 content = contents[slots]
                 slots += 1
                 cut = 0
@@ -278,7 +279,7 @@ class ChatEncoder:
             if len(ids) <= budget:
                 return ids, 0
         # The question without its description has `needed` tokens, so the description may have
-        # `left` tokens. The offsets of its tokens are cached for all questions that share it.
+        # `left` tokens. `_starts` caches the offsets of its tokens for all questions with it.
         description = question.messages[-1]["content"][start:end]
         needed = len(self._encode_shortened(question, 0))
         starts = self._starts(description)
@@ -356,13 +357,13 @@ class ChatEncoder:
             slots = [_SLOT.format(number) for number in range(len(roles))]
             chat = self._chat(roles, slots)
             text = self._render(roles, chat)
-            # A template that omits a message or shows a message twice is refused: the judge would
-            # not read the chat that was asked.
+            # Refuse a template that omits or repeats a message: the judge would read another chat.
             if _SLOTS.findall(text) != slots:
                 raise ValueError(
                     f"the chat template does not show the messages of {', '.join(roles)} once, in "
                     "order"
                 )
+            # Divide the rendered text at the added tokens.
             layout: list[str | int] = []
             start = 0
             for match in self._split.finditer(text):
@@ -455,9 +456,7 @@ def _texts_and_slots(text: str) -> list[str]:
 
 
 def encodable(text: str) -> str:
-    """Returns the text with `?` in place of lone surrogates. The tokenizer cannot encode a lone
-    surrogate, and the whole question would fail.
-    """
+    """Returns the text with `?` for lone surrogates, which the tokenizer cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -526,6 +525,7 @@ def rating_from_logprobs(
         return Failure(
             Status.UNPARSED, f"the judge gave {total:.0%} of probability, which is no distribution"
         )
+    # The probability of an entry is the sum over its tokens.
     masses: dict[str, float] = {}
     for entry, ids in scale.items():
         listed = [number for number in ids if number in logprobs]

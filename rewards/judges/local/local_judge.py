@@ -122,6 +122,7 @@ class LocalJudge(Judge):
         return type(self.config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
     def reads_text_only(self) -> bool:
+        """Returns whether the model is on this machine and sees no pictures."""
         # A model that is not on this machine counts as unknown, because a download would be slow.
         try:
             model_folder(self.model, download=False)

@@ -177,6 +177,7 @@ class TransformersJudge(LocalJudge):
         return likeliest
 
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+        """Returns greedy continuations as token ids (`LocalJudge._texts`)."""
         answers = self._in_runs(prompts, partial(self._continued, max_tokens))
         for text in answers:
             if not isinstance(text, Failure):

@@ -299,6 +299,7 @@ class VllmJudge(LocalJudge):
         torch.cuda.empty_cache()  # frees memory that the policy reserves and does not use
         try:
             watched(self._engine.wake_up, self._processes, self._end)
+            # Compare the answer to the check prompt with the new engine's answer.
             now = self._answer_to_check(self._end, tuple(self._at_start))
             differences = []
             for token, before in self._at_start.items():
@@ -369,6 +370,7 @@ class VllmJudge(LocalJudge):
     def _logprobs(
         self, prompts: Sequence[Prompt], ids: list[int], top: int
     ) -> list[Mapping[int, float] | Failure]:
+        """Returns log-probabilities (`LocalJudge._logprobs`), by one request per prompt."""
         selection: dict[str, Any] = {"logprob_token_ids": ids}
         if top:
             selection = {"logprobs": top}
@@ -378,12 +380,13 @@ class VllmJudge(LocalJudge):
                 answers.append(output)
                 continue
             logprobs: dict[int, float] = {}
-            for number, entry in output.logprobs[0].items():  # of the first token, the only one
+            for number, entry in output.logprobs[0].items():  # [0]: the answer is one token
                 logprobs[number] = entry.logprob
             answers.append(logprobs)
         return answers
 
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+        """Returns greedy continuations as token ids (`LocalJudge._texts`)."""
         answers: list[Sequence[int] | Failure] = []
         for output in self._outputs(prompts, max_tokens=max_tokens):
             if isinstance(output, Failure):
@@ -411,6 +414,7 @@ class VllmJudge(LocalJudge):
 
         params = SamplingParams(temperature=0.0, detokenize=False, **sampling)
         requests = [as_request(prompt) for prompt in prompts]
+        # Ask the engine, and after a failure a new engine, until one answers or time is up.
         outputs: list[Any] = []
         while not outputs and self._may_try():
             try:
@@ -425,6 +429,7 @@ class VllmJudge(LocalJudge):
                 raise
         if not outputs:
             return [self._failure() for _ in prompts]
+        # Count the tokens, and make a Failure of each incomplete answer.
         self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
         answers: list[Any] = []
         for request in outputs:

@@ -142,6 +142,7 @@ def _with_plain_not(answer: str) -> str:
 
 
 def _padded_not(match: re.Match[str]) -> str:
+    """Returns "not", filled up with spaces to the length of the match."""
     return "not".ljust(len(match[0]))
 
 
