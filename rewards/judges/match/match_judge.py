@@ -21,7 +21,7 @@ with rating 1:
        a colour, a count or one of two opposites, such as "left". Or the text relates the things in
        another way.
 
-If the text has several things with the name, the judge considers the things that share most
+A text may have several things with the name. The judge then considers the things that share most
 attributes and relations with the thing in the question's source text. One thing that fits is
 enough. rate_answer.py rates answers for LAVE.
 """

@@ -13,8 +13,8 @@ that applies gives the rating:
                 "no" references that agree: 3 from two thirds, 1 up to one third, 2 between.
     letters     All references are letters, and the answer has several letters and is no reference:
                 1. If most references are lists of letters ("A, C"), an answer with the same letters
-                gets the rating of "equality", in any order unless the references show an order. An
-                answer with other letters gets 1.
+                gets the rating of "equality". The order matters only if the references show an
+                order. An answer with other letters gets 1.
     equality    The answer is a reference: 3, or 2 if another reference is given more than twice as
                 often.
     none        All references are numbers, and the answer denies the thing in question ("there are
