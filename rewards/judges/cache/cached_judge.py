@@ -1,14 +1,14 @@
-"""A judge with a cache in a file, for all steps, runs and processes.
+"""A judge that keeps the answers of another judge in a file, for all steps, runs and processes.
 
+    # the file is in the cache folder; path="ratings.sqlite" is another place
     judge = CachedJudge(TransformersJudge("smollm2"))
-    # in the cache folder, or path="ratings.sqlite"
     with judge:
-        judge.rate(questions)  # the inner judge wakes at the first unknown question
+        judge.rate(questions)  # the inner judge wakes at the first question without an answer
     judge.hits, judge.misses
 
-The key of an answer has: READING, the inner judge's name (weights, chat template and settings), the
-scale or max_tokens, and every field of the question. Failures are not kept. If the file cannot be
-used, the inner judge is asked (see `Store`).
+The key of an answer is a hash of four things: READING; the inner judge's name, which stands for its
+weights, chat template and settings; the scale or max_tokens; and every field of the question.
+Failures are not kept. If the file cannot be used, the inner judge answers all questions (`Store`).
 """
 
 import json
@@ -24,11 +24,13 @@ from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.judges.usage import Usage
 
-# How this package asks and reads. Raise it in the commit after which a judge of one name may answer
-# a question otherwise: where encoding/ makes other tokens of a chat, where a rating is read
-# otherwise from log-probabilities or from a text (encoding/chat.py, remote/, function_judge.py,
-# experimental/encoder_judge.py), or where a picture is shown otherwise (files/pictures.py). `match`
-# has a version of its own.
+# The version of this package's way to ask judges and to read their answers, a part of every key.
+# Raise READING in a commit after which the same judge may give another answer to the same question:
+# - encoding/ makes other tokens of a chat;
+# - a rating is read in another way from log-probabilities or from a text (encoding/chat.py,
+#   remote/, function_judge.py, experimental/encoder_judge.py);
+# - a picture is converted in another way (rows/pictures.py).
+# Changes of MatchJudge need no new READING, because its name has the VERSION of match_judge.py.
 READING = 1
 
 
@@ -36,16 +38,17 @@ class CachedJudge(OuterJudge):
     """A judge that keeps another judge's answers in a file.
 
     Args:
-        judge: the inner judge, which is asked for answers that are not in the file.
+        judge: the inner judge, which gives the answers that are not in the file.
         path: the file; None is `ratings.sqlite` in the cache folder.
-        max_bytes: the file's size, see `Store`.
+        max_bytes: the largest size of the file, see `Store`.
 
     Attributes:
-        hits: questions that the file answered, or that repeated another question of the same call.
-        misses: questions to the inner judge.
+        hits: how many questions the file answered, plus questions that repeated another question of
+            the same call.
+        misses: how many questions the inner judge got.
 
     Raises:
-        ValueError: for a path to a file of another kind or version.
+        ValueError: for a path to a file that is no cache of ratings, or of another version.
     """
 
     _takes_shared = True
@@ -62,7 +65,7 @@ class CachedJudge(OuterJudge):
             file = Path(path).expanduser()
         self.store = Store(file, max_bytes)
         self.misses = 0
-        self._awake = False  # whether this judge has woken the inner one
+        self._awake = False  # whether this judge has woken the inner judge
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -78,10 +81,10 @@ class CachedJudge(OuterJudge):
     def usage(self) -> Usage:
         """The inner judge's usage, plus the questions that the file answered."""
         inner = self.judge.usage
-        cached = self.hits + inner.cached  # the inner judge may have a cache too
+        cached = self.hits + inner.cached  # the inner judge may also have a cache
         return replace(inner, questions=self.questions, cached=cached)
 
-    def __enter__(self) -> Self:  # wakes nobody: the file may have all answers
+    def __enter__(self) -> Self:  # does not wake the inner judge: the file may have all answers
         self._depth += 1
         return self
 
@@ -94,10 +97,13 @@ class CachedJudge(OuterJudge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
+        """Answers `rate`, from the file where possible."""
+        # Read the known ratings from the file.
         keys = self._keys(questions, {"scale": list(scale)})
         ratings: dict[str, Rating | Failure] = {}
         for key, fields in self._look_up(keys).items():
             ratings[key] = Rating(**fields)
+        # Ask the inner judge the rest, and keep its ratings.
         unknown = _unanswered_questions(ratings, keys, questions)
         if unknown:
             with self:
@@ -111,8 +117,11 @@ class CachedJudge(OuterJudge):
         return [ratings[key] for key in keys]
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        """Answers `write`, from the file where possible."""
+        # Read the known texts from the file.
         keys = self._keys(questions, {"write": max_tokens})
         texts: dict[str, str | Failure] = self._look_up(keys)
+        # Ask the inner judge the rest, and keep its texts.
         unknown = _unanswered_questions(texts, keys, questions)
         if unknown:
             with self:
@@ -126,28 +135,34 @@ class CachedJudge(OuterJudge):
         return [texts[key] for key in keys]
 
     def _keys(self, questions: Sequence[Question], request: Mapping[str, Any]) -> list[str]:
-        """Returns a key of each question under everything that decides its answer.
+        """Returns the key of each question's answer. Everything that can change the answer is part
+        of the key.
 
-        request: what is asked of all of them, the scale or the number of tokens.
+        request: the other argument of the call, such as {"scale": ["1", "2", "3"]} or
+        {"write": 64} (`max_tokens`).
         """
         about = {"reading": READING, "judge": self.name, **request}
         return question_keys(questions, about)
 
     def _look_up(self, keys: Sequence[str]) -> dict[str, Any]:
-        """Returns the answers in the file, as `_keep` wrote them."""
+        """Returns the answers that the file has, by key: a text, or the fields of a Rating. A key
+        without an answer is left out.
+        """
         answers: dict[str, Any] = {}
         for key, value in self.store.read(keys).items():
             answers[key] = json.loads(value)
         return answers
 
     def _wake_inner(self) -> None:
-        """Wakes the inner judge, until the outermost `with` of this one ends."""
+        """Wakes the inner judge. The inner judge then stays awake until the outermost `with` of the
+        cached judge ends.
+        """
         if not self._awake:
-            self.judge.__enter__()  # `__exit__` of this judge ends it
+            self.judge.__enter__()  # `__exit__` of the cached judge calls the inner `__exit__`
             self._awake = True
 
     def _keep(self, answers: Mapping[str, Rating | Failure] | Mapping[str, str | Failure]) -> None:
-        """Writes the answers to the file, but no Failure."""
+        """Writes the answers to the file, without Failures."""
         values: dict[str, bytes] = {}
         for key, answer in answers.items():
             if not isinstance(answer, Failure):
@@ -160,7 +175,7 @@ def _unanswered_questions(
     keys: Sequence[str],
     questions: Sequence[Question],
 ) -> dict[str, Question]:
-    """Returns the questions without an answer, by key."""
+    """Returns the questions whose key has no answer yet, by key."""
     unanswered: dict[str, Question] = {}
     for key, question in zip(keys, questions, strict=True):
         if key not in answers:
@@ -169,7 +184,7 @@ def _unanswered_questions(
 
 
 def _as_json(answer: Rating | str) -> bytes:
-    """Returns an answer as JSON: a text as it is, a rating by its fields."""
+    """Returns an answer as JSON: a text as a string, a Rating as an object with three fields."""
     if isinstance(answer, str):
         return exact_json(answer)
     fields: dict[str, Any] = {

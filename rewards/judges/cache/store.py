@@ -1,16 +1,18 @@
-"""Bytes by key in one SQLite file that several processes use at once. It evicts the least recently
-used values.
+"""Keeps values (bytes) by key in one SQLite file that several processes use at once. If the file is
+too large, the least recently used values are evicted.
 
     store = Store(Path("ratings.sqlite"), max_bytes=1 << 30)
     store.write({"key": b"value"})
     store.read(["key", "other"])            # {"key": b"value"}
 
 A store never stops a run. If the file cannot be used (damaged, disk full, read-only, locked too
-long), it warns once; reads then find nothing and writes keep nothing. After a lock that took too
-long, it waits only IMPATIENCE until the file is free again. Each value has a hash; a damaged value
-is removed when it is read. A connection lives for one call, so a store can be pickled and its
-process forked. What a killed process had committed stays. The file must be on a local disk, because
-SQLite's write-ahead log does not work over a network.
+long), the store logs one warning. Reads then find nothing, and writes keep nothing. After a wait of
+PATIENCE for another process's lock, later calls wait only IMPATIENCE, until a call succeeds again.
+
+Each value is stored with a hash. A read removes a damaged value. Each call opens a new connection,
+so a store can be pickled, and its process can be forked. Values that a killed process had committed
+remain in the file. The file must be on a local disk, because SQLite's write-ahead log does not work
+over a network.
 """
 
 import fcntl
@@ -27,25 +29,26 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 PATIENCE = 30.0  # seconds to wait for another process's write
-IMPATIENCE = 0.1  # seconds to wait after the file was locked for longer than PATIENCE
+IMPATIENCE = 0.1  # seconds to wait if the last wait took longer than PATIENCE
 HASH_BYTES = 8
-MARKS = (0x5370616E, 1)  # SQLite's application_id ("Span") and user_version (of our format)
-# the share of max_bytes after an eviction; other processes wait for it, some seconds at 1 GiB
+MARKS = (0x5370616E, 1)  # SQLite's application_id ("Span") and user_version (of this format)
+# The share of max_bytes that the values fill after an eviction. An eviction takes some seconds at
+# 1 GiB, and other processes wait for its end.
 EVICTED_TO = 63 / 64
 MIN_BYTES = 1 << 16
 
 TABLE = (
     "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"
 )
-# An id says when a value was last used: a new value gets the largest, and so may one that is read.
-# The third column says whether the value is in the older half of the ids. A damaged value may be
-# NULL or a number, and is read as bytes all the same.
+# The ids order the values by their last use: a new value gets the largest id, and TO_THE_END gives
+# the largest id to a value that is read. The third column of READ_VALUES is whether the value's id
+# is in the lower half of the ids. The CAST is for damaged values, which may be NULL or a number.
 READ_VALUES = """SELECT key, coalesce(CAST(value AS BLOB), x''),
     2 * id < (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers) FROM answers
     WHERE key IN (SELECT value FROM json_each(?))"""
 TO_THE_END = "UPDATE answers SET id = (SELECT max(id) + 1 FROM answers) WHERE key = ?"
 REMOVE = "DELETE FROM answers WHERE key = ?"
-# the oldest 64th of the ids: up to min + (max - min) / 64
+# Removes the oldest 64th of the ids: those up to min + (max - min) / 64.
 OLDEST = """DELETE FROM answers
     WHERE 64 * id <= 63 * (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers)"""
 
@@ -55,14 +58,15 @@ class Store:
 
     Args:
         path: the file, which the first `write` makes.
-        max_bytes: the file's largest size, at least 64 KiB. One `write` may exceed it by what it
-            adds.
+        max_bytes: the largest size of the file, at least 64 KiB. During a `write` the file may
+            exceed this size by the bytes of the new values.
 
     Attributes:
-        damaged: how many values were not what had been written.
+        damaged: how many damaged values the reads found.
 
     Raises:
-        ValueError: for a smaller max_bytes, and for a path to a file of another kind or version.
+        ValueError: for max_bytes below 64 KiB, and for a path to a file that is no store, or a
+            store of another version.
     """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
@@ -70,7 +74,7 @@ class Store:
             raise ValueError(
                 f"max_bytes is {max_bytes}, and a cache needs at least {MIN_BYTES}: give it more."
             )
-        # a file that cannot be read is no error: `_use` warns of it, and the judge is asked
+        # An unreadable file raises nothing here: `_use` warns, and the judge gives the answers.
         is_readable = path.is_file() and os.access(path, os.R_OK)
         if is_readable and not _is_store(path):
             raise ValueError(
@@ -81,33 +85,35 @@ class Store:
         self.max_bytes = max_bytes
         self.damaged = 0
         self._warned = False
-        self._busy = False  # locked by another process for longer than PATIENCE
+        self._busy = False  # whether the last call found the file locked for longer than it waited
 
     def read(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Returns the values of the keys that exist. What is used thereby becomes the last to be
-        evicted.
+        """Returns the values of the keys that exist. The values that were read become the most
+        recently used values, which are evicted last.
         """
         values: dict[str, bytes] = {}
 
         def read_rows(connection: sqlite3.Connection) -> None:
-            # all keys in one parameter, because SQLite bounds how many a statement has
+            """Adds the sound values to `values`, and removes damaged values from the file."""
+            # All keys are one parameter (JSON), because SQLite limits the number of parameters.
             cursor = connection.execute(READ_VALUES, (json.dumps(keys),))
             rows = cursor.fetchall()
             wished = set(keys)
             damaged: set[str] = set()
             for key, sealed, _ in rows:
                 value = sealed[HASH_BYTES:]
-                # a damaged index may return other keys
+                # a damaged index may return rows of keys that were not asked for
                 if key in wished and sealed == _sealed(key, value):
                     values[key] = value
                 else:
                     damaged.add(key)
-            damaged -= values.keys()  # a damaged index may also return a key twice
+            damaged -= values.keys()  # a damaged index may return a key twice, once with its value
             if damaged:
                 self._remove(connection, damaged, wished - values.keys())
-            # in a smaller file the order does not matter yet
+            # A file below half of max_bytes is far from an eviction, so its order may be wrong.
             if _used_bytes(connection) > self.max_bytes // 2:
-                # the younger half stays in its place, which saves most of these writes
+                # Only values of the older half move to the end. The younger half is not evicted
+                # soon, and most reads then write nothing.
                 old_keys: list[tuple[str]] = []
                 for key, _, in_older_half in rows:
                     if in_older_half:
@@ -119,8 +125,10 @@ class Store:
         return values
 
     def _remove(self, connection: sqlite3.Connection, damaged: set[str], missing: set[str]) -> None:
-        """Removes and counts damaged values, and removes what is under the missing keys too: a
-        damaged index may hide their rows.
+        """Removes the rows of the damaged and of the missing keys, and counts the damaged values.
+
+        missing: keys without a sound value. The rows of missing keys are removed too, because a
+        damaged index may hide a row from the read. The row would block the next write of its key.
         """
         self.damaged += len(damaged)
         log.warning(
@@ -132,14 +140,17 @@ class Store:
             connection.executemany(REMOVE, [(key,) for key in damaged | missing])
 
     def write(self, values: Mapping[str, bytes]) -> None:
-        """Keeps all values, or none if that fails. A key that exists keeps its value."""
+        """Adds the values to the file: all of the values, or no value if an error occurs. A key
+        that exists keeps its old value.
+        """
 
         def keep(connection: sqlite3.Connection) -> None:
+            """Adds the values to the file, and evicts old values if the file is too large."""
             with connection:
                 connection.executemany(
                     "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", _sealed_rows(values)
                 )
-                # more than is needed for now, so that not each `write` has to evict
+                # evict down to less than max_bytes, so that not every `write` has to evict
                 if _used_bytes(connection) > self.max_bytes:
                     while _used_bytes(connection) > EVICTED_TO * self.max_bytes:
                         connection.execute(OLDEST)
@@ -147,28 +158,31 @@ class Store:
         self._use(keep, create=True)
 
     def _use(self, action: Callable[[sqlite3.Connection], None], create: bool = False) -> None:
-        """Runs the action on the file, if it exists. An error is a warning, once for this store.
+        """Calls `action` with a connection to the file, if the file exists. An error is not raised:
+        the first error of this store is logged as a warning.
 
-        create: makes the file where there is none.
+        create: whether to make the file if it does not exist.
         """
         try:
             if create and not self.path.exists():
                 _create(self.path)
             if self.path.exists():
                 patience = IMPATIENCE if self._busy else PATIENCE
-                # mode=rw: a file that was removed just now is not made anew without its table.
-                # IMMEDIATE: a transaction waits for its lock at its beginning, where it can.
+                # mode=rw: if another process has just removed the file, SQLite raises, and does not
+                # make a new file without the table. IMMEDIATE: a transaction takes its lock at its
+                # beginning, where SQLite waits for another process. Later SQLite may not wait.
                 place = f"{self.path.absolute().as_uri()}?mode=rw"
                 with closing(
                     sqlite3.connect(place, patience, isolation_level="IMMEDIATE", uri=True)
                 ) as connection:
-                    # with a write-ahead log this loses no committed value to a killed process
+                    # NORMAL is enough with a write-ahead log: a killed process loses no committed
+                    # value.
                     connection.execute("PRAGMA synchronous = NORMAL")
-                    # for damaged keys
+                    # damaged keys may be no UTF-8, for which sqlite3 would raise
                     connection.text_factory = lambda text: text.decode(errors="replace")
                     self._busy = False
                     action(connection)
-        except Exception as error:  # a damaged file may hold values of any kind
+        except Exception as error:  # any kind, because a damaged file may hold values of any type
             self._busy = "locked" in str(error)
             if not self._warned:
                 log.warning(
@@ -180,29 +194,30 @@ class Store:
 
 
 def _sealed(key: str, value: bytes) -> bytes:
-    """Returns the hash of key and value, then the value."""
+    """Returns a value as the file stores it: the hash of key and value, then the value."""
     content = key.encode() + b"\0" + value
     return hashlib.blake2b(content, digest_size=HASH_BYTES).digest() + value
 
 
 def _sealed_rows(values: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """Yields keys with sealed values, one after another, so that many are not in memory twice."""
+    """Yields each key with its sealed value. A list would hold all values in memory twice."""
     for key, value in values.items():
         yield key, _sealed(key, value)
 
 
 def _create(path: Path) -> None:
-    """Makes an empty store elsewhere and moves it to its place: two processes that make one file
-    fail in SQLite.
+    """Makes an empty store in a temporary folder and moves the file to `path`. SQLite would fail if
+    two processes made the same file at once.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The folder is the lock: it is there before the file and needs no file of its own.
+    # Lock the folder of the file, so that no lock file is needed.
     lock = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.exists():  # another process was faster
+        if path.exists():  # another process made the file first
             return
-        # left by a killed process whose file was removed; SQLite would replay them
+        # Remove the log of an earlier file: if a process was killed and its store was removed,
+        # SQLite would replay the log into the new store.
         for rest in ("-wal", "-shm"):
             path.with_name(path.name + rest).unlink(missing_ok=True)
         with tempfile.TemporaryDirectory(prefix=path.name, dir=path.parent) as folder:
@@ -214,14 +229,14 @@ def _create(path: Path) -> None:
                 connection.execute(f"PRAGMA user_version = {MARKS[1]}")
             unfinished.rename(path)
     finally:
-        os.close(lock)  # which ends the lock too
+        os.close(lock)  # this releases the lock
 
 
 def _is_store(path: Path) -> bool:
-    """Returns whether the file's header says that it is a store of this version."""
+    """Returns whether the file is a store of this version, by its header."""
     with path.open("rb") as file:
         header = file.read(72)
-    # the offsets of SQLite's file format, section 1.3
+    # The offsets are from "The Database Header", section 1.3 of SQLite's file format.
     application_id = int.from_bytes(header[68:72], "big")
     user_version = int.from_bytes(header[60:64], "big")
     is_sqlite = header.startswith(b"SQLite format 3\0")
@@ -229,7 +244,7 @@ def _is_store(path: Path) -> bool:
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:
-    """Returns the file's size without its free pages, as this transaction sees it."""
+    """Returns the size of the file without its free pages, as the current transaction sees it."""
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (free,) = connection.execute("PRAGMA freelist_count").fetchone()
     (size,) = connection.execute("PRAGMA page_size").fetchone()

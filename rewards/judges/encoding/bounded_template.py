@@ -1,12 +1,13 @@
-"""Whether a chat template ends, in little time and memory. It comes from a stranger, and jinja2's
-sandbox bounds neither.
+"""Refuses a chat template that needs too much time or memory. A template is a program that comes
+with a downloaded model, and jinja2's sandbox limits neither its time nor its memory.
 
     check_template("outputs/policy", tokenizer.chat_template, tokenizer.special_tokens_map)
 
-The template writes a few short chats in a process of its own, which has limits. That takes .15 s,
-once for a template in a process. The chats have the shapes that trainings and judges have. A
-template that waits for another one (a certain text, say) is not found by them; a judge's is
-therefore tried with each of its own chats too.
+A child process with limits on time and memory renders the template with a few short chats. A trial
+takes 0.15 s, and a result is cached until the program ends. The chats have the same shapes as the
+chats of trainings and judges. A template may behave well for these chats and badly for another
+chat, for example only after a certain text. A judge's template is therefore also tried with the
+judge's own chats (ChatEncoder._render).
 """
 
 import json
@@ -21,11 +22,11 @@ from typing import Any
 from spanreward.rewards.judges.encoding.rendering import Chat, Trial
 
 RENDERING_FILE = Path(__file__).with_name("rendering.py")
-MOST_SECONDS = 3  # of the processor; the start takes .1 of them
-MOST_WAITING = 60.0  # seconds, on a machine that is busy
-MOST_MEMORY = 1 << 29  # bytes of addresses; the start takes 25 MB of them
-MOST_WRITTEN = 1 << 20  # characters of a chat as text
-LONGEST_TEMPLATE = 1 << 20  # characters of a template; those of big models have 30,000
+MOST_SECONDS = 3  # processor time of the child process; its start takes 0.1 s
+MOST_WAITING = 60.0  # seconds on the clock, for a busy machine
+MOST_MEMORY = 1 << 29  # bytes of the child's address space; its start takes 25 MB
+MOST_WRITTEN = 1 << 20  # characters of one rendered chat
+LONGEST_TEMPLATE = 1 << 20  # characters of a template; templates of big models have 30,000
 
 USER_TURN = {"role": "user", "content": "What is it?"}
 ANSWER_TURN = {"role": "assistant", "content": "A red star."}
@@ -54,8 +55,9 @@ TOOL_SCHEMA = {
     },
 }
 PROMPT_OPTIONS = {"add_generation_prompt": True, "enable_thinking": False}
-# Chats that end in a user's message, as prompts do, and chats that end in an answer, as samples of
-# a training do. Those of ten messages and the long one show a loop that grows with them.
+# Some chats end in a user's message, like prompts. Other chats end in an answer, like samples of a
+# training. The chats of ten messages reveal a template whose work grows too fast with the number of
+# messages. The long message reveals the same for the length of a text.
 TRIAL_CHATS: tuple[tuple[Chat, Mapping[str, Any]], ...] = (
     ([USER_TURN], PROMPT_OPTIONS),
     ([SYSTEM_TURN, LONG_TURN], PROMPT_OPTIONS),
@@ -73,13 +75,16 @@ def check_template(
     tokens: Mapping[str, Any],
     chats: Sequence[tuple[Chat, Mapping[str, Any]]] = TRIAL_CHATS,
 ) -> None:
-    """Raises ValueError for a template that takes too much.
+    """Raises ValueError if a chat template needs too much time or memory, or writes too much text.
 
     Args:
-        owner: whose template it is, such as a folder.
-        template: several by name are all tried, and none is right.
-        tokens: the tokenizer's special tokens by name, which templates write.
-        chats: with the variables of each.
+        owner: the model's folder or name, for the error message.
+        template: the Jinja text, or several Jinja texts by name, which are all tried. Without a
+            template (None) nothing is checked.
+        tokens: the tokenizer's special tokens, such as {"eos_token": "</s>"}. Templates use these
+            names as variables.
+        chats: pairs of a chat and the other variables of the template for this chat, such as
+            {"add_generation_prompt": True}.
     """
     templates: list[str] = []
     if isinstance(template, str):
@@ -89,8 +94,9 @@ def check_template(
     with_tokens = []
     for chat, variables in chats:
         with_tokens.append((chat, {**tokens, **variables}))
-    # As text, because that is hashed in the cache of `template_fault` and read by its process. A
-    # special token may be an object (AddedToken), whose text is what templates write.
+    # The chats become JSON text: `template_fault` caches by its arguments, which must be hashable,
+    # and its child process reads text. `default=str` is for a special token that is an object
+    # (AddedToken): str() gives the text of the token.
     encoded = json.dumps(with_tokens, default=str)
     for text in templates:
         fault = template_fault(text, encoded)
@@ -103,10 +109,11 @@ def check_template(
 
 @lru_cache(maxsize=256)
 def template_fault(template: str, chats: str) -> str:
-    """Returns what is too much, such as "writes more than 1,048,576 characters for a short chat",
-    or "".
+    """Returns the limit that a template exceeds, such as "writes more than 1,048,576 characters for
+    a short chat", or "" for a template within all limits.
 
-    chats: as JSON. Raises RuntimeError where no template can be tried.
+    chats: the pairs of `check_template` as JSON. Raises RuntimeError if the child process fails
+    before the trial, for example because jinja2 is not installed.
     """
     if len(template) > LONGEST_TEMPLATE:
         return f"has more than {LONGEST_TEMPLATE:,} characters"
@@ -117,7 +124,8 @@ def template_fault(template: str, chats: str) -> str:
         "memory": MOST_MEMORY,
         "characters": MOST_WRITTEN,
     }
-    # What is imported here can be imported there. Without "", which is the working directory.
+    # The child process imports from the same folders as this process. `filter` drops "", which
+    # stands for the working directory.
     import_path = os.pathsep.join(filter(None, sys.path))
     environment = {**os.environ, "PYTHONPATH": import_path}
     try:
@@ -132,9 +140,10 @@ def template_fault(template: str, chats: str) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"does not end within {MOST_WAITING:g} s for a short chat"
-    if process.returncode < 0:  # the system ended it
+    if process.returncode < 0:  # a signal killed the child, because its processor time was used up
         return f"needs more than {MOST_SECONDS} s for a short chat"
-    # The program catches what a template raises, so this is Python's error: no jinja2, say.
+    # The child catches all errors of the template. A positive code is therefore an error of the
+    # child itself, such as a missing jinja2.
     if process.returncode > 0:
         error_lines = process.stderr.strip().splitlines()
         reason = error_lines[-1] if error_lines else "no reason"

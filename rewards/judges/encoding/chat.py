@@ -4,13 +4,14 @@
     encoder.encode([{"role": "user", "content": "Rate from 1 to 5: ..."}])     # [1, 4093, 198, ...]
     encoder.scale(("1", "2", "3"))  # {"1": (33, 216), ...}
 
-The text of people and policies is data. The chat template is rendered around the messages'
-contents, with thinking off. The contents are encoded without the tokenizer's added tokens, so a
-completion's `<|im_end|>` is ten characters to the judge, and all control tokens come from the
-template. A chat that is too long loses only the end of its description.
+Texts of people and policies cannot add control tokens to a chat. The chat template is rendered with
+a slot in place of each message's content, with thinking off. The contents are encoded without the
+tokenizer's added tokens, so `<|im_end|>` in a completion is ten plain characters for the judge. All
+control tokens come from the template. A chat that is too long loses only the end of its
+description (`Question.description`).
 
-Many questions share all of a chat up to the end of its description. Where this tokenizer allows it
-(join_place.py), what they share is encoded once, and each question costs its own tokens.
+The chats of many questions are equal up to the end of the description. If the tokenizer allows it
+(join_place.py), this common beginning is encoded once, and then only the rest of each question.
 """
 
 import json
@@ -36,30 +37,32 @@ from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rat
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-# with less probability on the scale, the judge answers something else than a rating
+# The least probability on the scale. With less, the judge's likely answer is not a rating.
 MIN_MASS = 0.05
-LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
-AHEAD = 256  # questions whose texts are encoded together; their ids take about 1 MB
-MAX_LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 0.8 MB
-# beginnings whose ids are cached, more than a step's completions and references; 32,000 tokens take
-# 128 kB
+LONGEST_WORD = 64  # characters; `cut_place` cuts a longer run without spaces anywhere
+AHEAD = 256  # questions whose texts are encoded together; the ids take about 1 MB
+MAX_LONG_TEXTS = 64  # descriptions whose token offsets are cached; 20,000 tokens take 0.8 MB
+# Beginnings of chats whose ids are cached: more than the completions and references of one step.
+# The ids of a beginning of 32,000 tokens take 128 kB.
 MAX_BEGINNINGS = 512
-PLAIN = "plain"  # in place of a chat template
-# Stands for a message's content while the template is rendered. Where a template changes it,
-# `_layout` raises.
+PLAIN = "plain"  # the setting for bare texts instead of a chat template
+# The text that replaces a message's content while the template is rendered. `_layout` raises if a
+# template changes this text.
 _SLOT = "slot-{}-for-content"
-_SPACE_BEFORE = r"(?:(?<!\s)\s++)?"  # a run of white space is read once
+# White space before a token. The lookbehind starts a match only at the beginning of a run of white
+# space; otherwise a long run would be scanned again from each of its characters.
+_SPACE_BEFORE = r"(?:(?<!\s)\s++)?"
 _SLOTS = re.compile(r"(slot-\d+-for-content)")
 
 
 class TextPiece(NamedTuple):
-    """A text between two control tokens, or a part of one.
+    """The text between two control tokens of a chat, or a part of this text.
 
     Attributes:
-        text: what is encoded.
-        anchor_tokens: how many of its first tokens are those of the join place's anchor, which is
-            no part of the chat.
-        is_shared: whether many chats have it.
+        text: the text to encode.
+        anchor_tokens: how many of the first tokens belong to the anchor (`JoinPlace.anchor`), which
+            is not in the chat. `encode` drops these tokens.
+        is_shared: whether many chats begin with this text.
     """
 
     text: str
@@ -75,11 +78,12 @@ class ChatEncoder:
         tokenizer: transformers' fast tokenizer, or TokenizerFiles.
 
     Raises:
-        ValueError: for a tokenizer that has no chat template, or one that does not end, is not of
-            the `tokenizers` library, or encodes plain text as control tokens.
+        ValueError: if the tokenizer is not of the `tokenizers` library, has no chat template, or
+            encodes a plain text as a control token; or if the template needs too much time or
+            memory.
     """
 
-    thinking = False  # whether the template lets a model think first, if the model can
+    thinking = False  # whether the template lets a model think before its answer
 
     def __init__(self, tokenizer: "PreTrainedTokenizerBase | TokenizerFiles") -> None:
         if not tokenizer.is_fast:
@@ -95,12 +99,13 @@ class ChatEncoder:
         check_template(
             tokenizer.name_or_path, tokenizer.chat_template, tokenizer.special_tokens_map
         )
-        # Any, because its methods declare unions of all that they may return
+        # Any, because the tokenizer's methods declare wide unions as their results
         self.tokenizer: Any = tokenizer
-        # The template's own text has these as tokens, and the messages' contents have none of them.
+        # Added tokens, such as `<|im_end|>`, are tokens only in the template's own text. The same
+        # characters in a message's content are encoded as plain characters.
         added = tokenizer.added_tokens_decoder
         control_ids: list[int] = []
-        self._added: dict[str, int] = {}  # ids by text, with those that are no control tokens
+        self._added: dict[str, int] = {}  # id by text, of all added tokens, control token or not
         for number, token in added.items():
             if token.special:
                 control_ids.append(number)
@@ -110,11 +115,11 @@ class ChatEncoder:
         self.control_ids = frozenset(control_ids)
         self._split = _added_token_pattern(added.values())
         self._plain = _without_added_tokens(tokenizer)
-        self._ahead: dict[str, list[int]] = {}  # texts that were encoded together, and their ids
-        # least recently used first, in 4 bytes a token
+        self._ahead: dict[str, list[int]] = {}  # ids by text, of the texts that `ahead` encoded
+        # ids by the beginning of a chat, 4 bytes a token, the least recently used first
         self._beginnings: OrderedDict[str, array[int]] = OrderedDict()
-        # What this class promises is tried once with each control token: as a plain text, it must
-        # not come out as itself nor as another one.
+        # Check the promise of this class with each control token: its text, encoded as plain text,
+        # must give no control token.
         for text, number in self._added.items():
             if number not in self.control_ids:
                 continue
@@ -127,14 +132,18 @@ class ChatEncoder:
 
     @cached_property
     def join_place(self) -> JoinPlace | None:
-        """Where a chat can be parted behind its description. Found at the first such chat."""
+        """The place next to the description at which a chat can be divided and encoded in two
+        parts; None if the tokenizer has no such place. The first use computes the place.
+        """
         return find_join_place(self._plain)
 
     def encode(self, messages: Sequence[Mapping[str, str]], description_end: int = 0) -> list[int]:
-        """Returns the chat's ids, up to where the answer begins.
+        """Returns the token ids of the chat, including those with which the template begins the
+        judge's answer.
 
-        description_end: many chats have the same text up to this offset of the last message; 0 for
-        none. It changes no id. Raises ValueError for roles the template refuses.
+        description_end: the offset in the last message up to which many chats have the same text,
+        or 0. The offset makes `encode` faster and changes no id. Raises ValueError for roles that
+        the template refuses.
         """
         ids: list[int] = []
         for piece in self._pieces(messages, description_end):
@@ -148,15 +157,18 @@ class ChatEncoder:
         return ids
 
     def ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:
-        """Yields the questions. The texts of AHEAD of them, but of those that will hardly fit
-        into `budget` tokens, are encoded together, which the tokenizer does on all cores.
+        """Yields the questions, and encodes the texts of AHEAD questions at a time in advance, on
+        all cores. The caller's `encode` of a question then only looks the ids up.
+
+        budget: the most tokens of a chat. Questions that hardly fit are not encoded in advance,
+        because they will be shortened.
         """
         for start in range(0, len(questions), AHEAD):
             batch = questions[start : start + AHEAD]
             self._ahead = {}
             distinct: dict[str, None] = {}  # a set that keeps the order
             for question in batch:
-                # with pictures, the layout and so the texts are those of another encoder
+                # a question with pictures has other texts, from a copy of this encoder
                 if question.images or not self._may_fit(question, budget):
                     continue
                 for text in self._new_texts(question):
@@ -165,14 +177,16 @@ class ChatEncoder:
             encodings = self._plain.encode_batch_fast(texts, add_special_tokens=False)
             for text, encoding in zip(distinct, encodings, strict=True):
                 self._ahead[text] = encoding.ids
-            # Whoever takes a question encodes it before the next, and finds its texts here.
+            # The caller encodes each question before it takes the next, and so finds its texts in
+            # `_ahead`.
             yield from batch
         self._ahead = {}
 
     def _may_fit(self, question: Question, budget: int) -> bool:
-        """Returns whether to encode the whole question first. A description with more characters
-        than the budget has tokens is probably too long. It would be encoded for nothing for each of
-        its questions, where it cannot be encoded once for all of them.
+        """Returns whether `fit` should try the whole question before it shortens the description.
+
+        A description with more characters than `budget` has tokens is probably too long. The trial
+        is then worth its time only if the description is encoded once for all its questions.
         """
         start, end = question.description
         if end - start <= budget:
@@ -181,10 +195,10 @@ class ChatEncoder:
         return self._cut(content, end) > 0
 
     def _new_texts(self, question: Question) -> list[str]:
-        """Returns the texts of the question that are to be encoded."""
+        """Returns the texts of the question whose ids are not cached."""
         try:
             pieces = self._pieces(question.messages, question.description[1])
-        except ValueError:  # the template refuses its roles, which `encode` says
+        except ValueError:  # the template refuses the roles; `encode` raises the same error later
             return []
         texts: list[str] = []
         for piece in pieces:
@@ -195,17 +209,18 @@ class ChatEncoder:
     def _pieces(
         self, messages: Sequence[Mapping[str, str]], description_end: int
     ) -> list[TextPiece | int]:
-        """Returns the chat's control tokens as ids, and what stands between two of them as a text.
+        """Returns the chat in order: each control token as an id, and each text between two control
+        tokens as a TextPiece.
 
-        The text that holds the description is parted behind it, if it can be. Its second part then
-        begins with the join place's anchor.
+        The text with the description is divided at the join place, if the tokenizer has a join
+        place. The second part then begins with the anchor of the join place.
         """
         contents = [message["content"] for message in messages]
         roles = tuple(message["role"] for message in messages)
-        slots = 0  # those filled so far
+        slots = 0  # the number of slots that are filled
         pieces: list[TextPiece | int] = []
-        text = ""  # since the last control token, or since the description was parted from it
-        anchor_tokens = 0  # of that text's anchor
+        text = ""  # the text since the last control token, or since the join place
+        anchor_tokens = 0  # how many tokens of `text` belong to an anchor
         for part in self._layout(roles):
             if isinstance(part, int):
                 # a control token ends the text before it
@@ -218,6 +233,7 @@ class ChatEncoder:
                 # the template's own text
                 text += part
             else:
+                # the slot of the next message
                 content = contents[slots]
                 slots += 1
                 cut = 0
@@ -236,32 +252,34 @@ class ChatEncoder:
         return pieces
 
     def _cut(self, content: str, description_end: int) -> int:
-        """Returns the offset at which to part the last message, 0 for none."""
+        """Returns the offset at which to divide the last message, or 0 to keep it in one part."""
         if not description_end or self.join_place is None:
             return 0
         return self.join_place.cut(content, description_end)
 
     def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
-        """Returns what `fit` does, as a Prompt without pictures."""
+        """Returns the question as a Prompt of at most `budget` tokens, without pictures, and how
+        many characters of the description were cut (`fit`).
+        """
         ids, cut = self.fit(question, budget)
         return Prompt((), tuple(ids)), cut
 
     def fit(self, question: Question, budget: int) -> tuple[list[int], int]:
-        """Returns the question's chat in at most `budget` tokens, and how many characters of the
-        description were cut.
+        """Returns at most `budget` token ids of the question's chat, and how many characters of the
+        description were cut to fit.
 
-        A long description is encoded once for all questions that share it. Each question is then
-        encoded twice: without the description, and with the part that fits (again if the tokens
-        change at the cut). Raises ValueError if nothing of the description fits, or the chat has
-        none and does not fit.
+        A question that is too long is encoded twice: without the description, and with the
+        beginning of the description that fits. Raises ValueError if no part of the description
+        fits, or if a chat without a description does not fit.
         """
         start, end = question.description
-        # Most questions fit as they are.
+        # Most questions fit without a cut.
         if self._may_fit(question, budget):
             ids = self.encode(question.messages, end)
             if len(ids) <= budget:
                 return ids, 0
-        # Without its description the question has `needed` tokens, so `left` of them are left.
+        # The question without its description has `needed` tokens, so the description may have
+        # `left` tokens. `_starts` caches the offsets of its tokens for all questions with it.
         description = question.messages[-1]["content"][start:end]
         needed = len(self._encode_shortened(question, 0))
         starts = self._starts(description)
@@ -275,8 +293,8 @@ class ChatEncoder:
             ids = self._encode_shortened(question, length)
             if len(ids) <= budget:
                 return ids, len(description) - length
-            # The tokens at the cut are others within the chat, so it is still too long. Take away
-            # what it has too many.
+            # The chat is still too long, because the text at the cut has more tokens within the
+            # chat than alone. Cut as many tokens more as the chat exceeds the budget by.
             excess = len(ids) - budget
             left = min(left, len(starts)) - excess
         without = " without its description" if description else ""
@@ -286,7 +304,7 @@ class ChatEncoder:
         )
 
     def _encode_shortened(self, question: Question, length: int) -> list[int]:
-        """Returns the chat's ids with the first `length` characters of the description alone."""
+        """Returns the chat's ids with only the first `length` characters of the description."""
         start, end = question.description
         new_end = start + length
         messages = list(question.messages)
@@ -308,11 +326,12 @@ class ChatEncoder:
         return self.tokenizer.backend_tokenizer.decode_batch(alone, skip_special_tokens=False)
 
     def scale(self, scale: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Returns the token ids of each entry: those whose whole text is the entry, except for
-        leading spaces.
+        """Returns the token ids of each entry of the scale: {"1": (33, 216), ...}. A token belongs
+        to an entry if its text without leading spaces is the entry.
 
-        Both "3" and " 3" count for "3", because a model may begin its answer with a space. Raises
-        ValueError for an entry that is no single token, because a rating is one token.
+        The tokens "3" and " 3" belong to the entry "3", because a model may begin its answer with a
+        space. Raises ValueError for an entry that is no single token, because a rating is read from
+        one token.
         """
         ids: dict[str, list[int]] = {}
         for entry in scale:
@@ -331,25 +350,26 @@ class ChatEncoder:
         return {entry: tuple(numbers) for entry, numbers in ids.items()}
 
     def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
-        """Returns the template for these roles: its plain text, its control tokens as ids, and a
-        slot for each content.
+        """Returns the template for messages with these roles, rendered and divided into plain
+        texts, slots for the contents (_SLOT), and ids of added tokens.
         """
         if roles not in self._layouts:
             slots = [_SLOT.format(number) for number in range(len(roles))]
             chat = self._chat(roles, slots)
             text = self._render(roles, chat)
-            # A template that drops a message, or shows one twice, would hide or double a text.
+            # Refuse a template that omits or repeats a message: the judge would read another chat.
             if _SLOTS.findall(text) != slots:
                 raise ValueError(
                     f"the chat template does not show the messages of {', '.join(roles)} once, in "
                     "order"
                 )
+            # Divide the rendered text at the added tokens.
             layout: list[str | int] = []
             start = 0
             for match in self._split.finditer(text):
                 before = text[start : match.start()]
                 layout += _texts_and_slots(before)
-                token = match[0].strip()  # it may have taken white space beside it
+                token = match[0].strip()  # the pattern also matches white space beside some tokens
                 layout.append(self._added[token])
                 start = match.end()
             layout += _texts_and_slots(text[start:])
@@ -357,9 +377,12 @@ class ChatEncoder:
         return self._layouts[roles]
 
     def _render(self, roles: tuple[str, ...], chat: list[dict[str, Any]]) -> str:
-        """Returns the chat as the template writes it. Raises ValueError where it does not."""
+        """Returns the chat as the template writes it. Raises ValueError if the template raises, or
+        needs too much time or memory.
+        """
         options = {"add_generation_prompt": True, "enable_thinking": self.thinking}
-        # first in another process: with these roles the template may do what it did not do before
+        # Try this chat in a child process first: for these roles the template may take a branch
+        # that the chats of `__init__` did not reach, and never end.
         check_template(
             self.tokenizer.name_or_path,
             self.tokenizer.chat_template,
@@ -375,14 +398,14 @@ class ChatEncoder:
         return text
 
     def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
-        """Returns a chat of messages with these roles and contents, as the template gets it."""
+        """Returns the argument of the chat template: messages with these roles and contents."""
         chat = []
         for role, content in zip(roles, contents, strict=True):
             chat.append({"role": role, "content": content})
         return chat
 
     def _shared_ids(self, text: str) -> "array[int]":
-        """Returns the ids of a beginning, which are kept for the other chats that have it."""
+        """Returns the ids of a chat's beginning, which are cached for other chats with it."""
         if text in self._beginnings:
             self._beginnings.move_to_end(text)
         else:
@@ -404,9 +427,11 @@ class ChatEncoder:
 
 
 def chat_template(setting: str, tokenizer: "PreTrainedTokenizerBase") -> str:
-    """Returns the Jinja template of a file. PLAIN shows the messages' texts, with an empty line
-    between two of them and with the tokens around them that the tokenizer puts around any text.
-    Raises ValueError where there is no file.
+    """Returns the Jinja template of a user's setting.
+
+    setting: the path of a Jinja file, or PLAIN. The template for PLAIN shows the texts of the
+    messages with empty lines between. Around the texts are the special tokens that the tokenizer
+    puts around any text, such as `</s>`. Raises ValueError if the file does not exist.
     """
     if setting != PLAIN:
         if not Path(setting).is_file():
@@ -414,7 +439,7 @@ def chat_template(setting: str, tokenizer: "PreTrainedTokenizerBase") -> str:
                 f"chat_template is a Jinja file or {PLAIN!r}, and there is no file {setting}."
             )
         return Path(setting).read_text("utf-8")
-    # of any text, here "a": the special tokens before it and behind it
+    # Encode a short text to see which special tokens the tokenizer puts before and behind it.
     tokens = tokenizer.convert_ids_to_tokens(tokenizer("a").input_ids)
     special = set(tokenizer.all_special_tokens)
     before = list(takewhile(special.__contains__, tokens))
@@ -425,22 +450,20 @@ def chat_template(setting: str, tokenizer: "PreTrainedTokenizerBase") -> str:
 
 
 def _texts_and_slots(text: str) -> list[str]:
-    """Returns a part of a rendered template in pieces: the slots, and the texts between them."""
-    pieces = _SLOTS.split(text)  # which keeps the slots, because they are a group of the pattern
+    """Returns a part of a rendered template in pieces: the slots, and the texts between slots."""
+    pieces = _SLOTS.split(text)  # `split` keeps the slots, because the pattern is one group
     return [piece for piece in pieces if piece]
 
 
 def encodable(text: str) -> str:
-    """Replaces lone surrogates by `?`, because they cannot be encoded and would make the whole
-    question fail.
-    """
+    """Returns the text with `?` for lone surrogates, which the tokenizer cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def cut_place(text: str, end: int) -> int:
-    """Returns where to cut the text: at `end` or the last place before it between two words,
-    because half a word may be another word. In a run of LONGEST_WORD characters without a space it
-    is `end`.
+    """Returns the offset at which to cut a text: `end`, or the beginning of the word that `end`
+    would divide, because a half word can be another word: "car" for "carpet". Without a space in
+    the LONGEST_WORD characters before `end`, the cut is at `end`.
     """
     if end >= len(text) or text[end].isspace():
         return end
@@ -457,13 +480,18 @@ def rating_from_top(
     scale: Sequence[str],
     cut: int = 0,
 ) -> Rating | Failure:
-    """Reads a rating as PoSh's published code does: a softmax over those of the likeliest tokens
-    that contain an entry.
+    """Returns a rating as PoSh's published code reads it: a softmax over those of the likeliest
+    tokens whose text contains an entry of the scale.
 
-    logprobs: of the likeliest tokens, by id. words: the text of each id. cut: as in Rating.
-    UNPARSED if no token contains an entry, or as `rating_from_logprobs`.
+    Args:
+        logprobs: natural log-probabilities of the likeliest tokens, by token id.
+        words: the text of each token id.
+        cut: characters that were cut from the question's description (`Rating.cut`).
+
+    Returns an UNPARSED Failure if no token contains an entry, or if the log-probabilities are no
+    distribution (`rating_from_logprobs`).
     """
-    # Models pad their vocabulary with ids that have no word.
+    # A model's vocabulary may end in padding ids, which have no text.
     spelled = [number for number in logprobs if number < len(words)]
     ids_by_entry: dict[str, list[int]] = {}
     for entry in scale:
@@ -477,14 +505,18 @@ def rating_from_logprobs(
     min_mass: float = MIN_MASS,
     cut: int = 0,
 ) -> Rating | Failure:
-    """Reads a distribution over the scale from natural log-probabilities by token id. A missing
-    token counts as 0.
+    """Returns a rating, which is a distribution over the scale, from token log-probabilities.
 
-    scale: the token ids of each entry. UNPARSED if a log-probability is NaN or above 0, if the
-    tokens have more than LARGEST_MASS together, or if less than min_mass of the probability is on
-    the scale.
+    Args:
+        logprobs: natural log-probabilities by token id. A missing token has probability 0.
+        scale: the token ids of each entry.
+        min_mass: the least probability on the scale, in [0, 1].
+        cut: characters that were cut from the question's description (`Rating.cut`).
+
+    Returns an UNPARSED Failure in three cases: a log-probability is NaN or above 0; the
+    probabilities sum to more than LARGEST_MASS; the tokens of the scale have less than min_mass.
     """
-    # Above 0 only by rounding. "not <=" and not ">": NaN is neither.
+    # Rounding can give a little more than 0. `not <=` also finds NaN, which `>` would miss.
     wrong = [value for value in logprobs.values() if not value <= 1e-3]
     if wrong:
         return Failure(Status.UNPARSED, f"the judge gave {wrong[0]} as a log-probability")
@@ -493,6 +525,7 @@ def rating_from_logprobs(
         return Failure(
             Status.UNPARSED, f"the judge gave {total:.0%} of probability, which is no distribution"
         )
+    # The probability of an entry is the sum over its tokens.
     masses: dict[str, float] = {}
     for entry, ids in scale.items():
         listed = [number for number in ids if number in logprobs]
@@ -508,30 +541,31 @@ def rating_from_logprobs(
 
 
 def _added_token_pattern(tokens: Iterable[AddedToken]) -> re.Pattern[str]:
-    """Returns a pattern of the added tokens that are more than white space, the longest first."""
+    """Returns a pattern that finds the added tokens in a text, except those of white space."""
     patterns = []
-    # The longest first: the pattern takes the first that matches, such as `<|im|>` before `<|im`.
+    # A regular expression takes the first alternative that matches. So a longer token goes before
+    # its beginning, as `<|im|>` before `<|im`.
     longest_first = sorted(tokens, key=lambda token: -len(token.content))
     for token in longest_first:
         if not token.content.strip():
             continue
         pattern = re.escape(token.content)
-        # Some tokens take the white space beside them too.
+        # Some tokens include the white space before them (lstrip) or behind them (rstrip).
         if token.lstrip:
             pattern = _SPACE_BEFORE + pattern
         if token.rstrip:
             pattern += r"\s*+"
         patterns.append(pattern)
-    return re.compile("|".join(patterns) or "(?!)")  # the latter matches nothing
+    return re.compile("|".join(patterns) or "(?!)")  # "(?!)" matches nothing
 
 
 def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles") -> Tokenizer:
     """Returns a copy of the tokenizer that encodes `<|im_end|>` as ten characters. Added tokens of
-    white space still apply.
+    white space are still encoded as one token.
 
-    No token is removed, because the ids after it would change. A Unigram vocabulary (T5) also has
-    the control tokens as pieces of plain text; there they get names that no text has, because a
-    space never reaches the vocabulary.
+    A Unigram vocabulary (T5) lists the control tokens among its pieces of plain text. The copy
+    renames the listed control tokens: `</s>` becomes ` </s>`. No text matches the new name, because
+    the tokenizer replaces spaces before the look-up. Removing a piece would change all later ids.
     """
     state = json.loads(tokenizer.backend_tokenizer.to_str())
     if state["model"]["type"] == "Unigram":
@@ -546,18 +580,20 @@ def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles")
             else:
                 vocabulary.append([text, score])
         state["model"]["vocab"] = vocabulary
-        # The vocabulary no longer has their names, under which they would be looked up.
+        # The library would look the old names up in the vocabulary, so these tokens are dropped.
         state["added_tokens"] = [
             token for token in state["added_tokens"] if token["content"] not in renamed
         ]
-    # All others count as control tokens, which `encode_special_tokens` below encodes as characters.
-    # An added token of white space, such as Gemma's runs of newlines, is none and still applies.
+    # Mark all added tokens as special, because `encode_special_tokens` below encodes special tokens
+    # as plain characters. Added tokens of white space, such as Gemma's runs of newlines, are not
+    # marked, so they remain tokens.
     for token in state["added_tokens"]:
         token["special"] = bool(token["content"].strip())
-    # The template writes what a post-processor would add, and nothing is cut or filled up here.
+    # No post-processor, because the template writes the begin and end tokens. No truncation,
+    # because `fit` cuts. No padding, because the judges pad.
     state["post_processor"] = None
     state["truncation"] = None
     state["padding"] = None
     plain = Tokenizer.from_str(json.dumps(state))
-    plain.encode_special_tokens = True  # as plain characters
+    plain.encode_special_tokens = True  # encode special tokens as plain characters
     return plain

@@ -1,18 +1,23 @@
-"""Where a prompt can be parted so that its two parts, encoded apart, have the tokens of the whole.
+"""Finds the place at which a prompt can be divided so that its two parts, encoded separately, have
+the same tokens as the whole prompt.
 
-    place = find_join_place(tokenizer)                 # None: this tokenizer has no such place
+    place = find_join_place(tokenizer)       # None: this tokenizer has no such place
     end = place.cut("TEXT:\\nA red kite.\\n\\nIs it red?", description_end=17)     # 17, 19 or 0
 
-Many questions share a long beginning, up to the empty line behind the description. If the beginning
-is encoded once, a question costs its own few tokens. For this the tokens must be the same as those
-of the whole prompt, because a judge may rate otherwise after other tokens. GPT-2's pattern parts
-`.` from an empty line, so its prompts are parted before the line. The patterns of Qwen2 and Llama 3
-keep `.` and the line together, so theirs are parted behind it.
+Many questions share a long beginning, up to the empty line behind the description. The beginning
+can be encoded once for all these questions, and then only the few tokens of each question. The
+tokens must be the same as those of the whole prompt, because other tokens may change a rating.
 
-Two facts make a place safe for byte-pair encoding. No token of the vocabulary reaches across it, so
-no merge does either, and each side is merged as if it were alone. And the tokenizer's normaliser
-and pattern treat both sides as they treat the whole, which is tried with characters of every
-Unicode category on both sides.
+The place depends on the tokenizer's pattern, which splits a text into words before the encoding.
+GPT-2's pattern separates `.` from an empty line, so GPT-2's prompts are divided before the line.
+The patterns of Qwen2 and Llama 3 keep `.` and the line in one word, so their prompts are divided
+behind the line.
+
+A place is safe for byte-pair encoding under two conditions. First, no token of the vocabulary
+reaches across the place. Then no merge reaches across the place, and the tokens of each part do not
+depend on the other part. Second, the tokenizer's normaliser and pattern treat each part as in the
+whole prompt. `_joins_hard_texts` tries the second condition with characters of every Unicode
+category on both sides of the place.
 """
 
 import sys
@@ -26,31 +31,37 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE
 
 EMPTY_LINE = "\n\n"
-# Stands before the second part while that is encoded: some tokenizers put a space before a text.
+# A word that is put before the second part while the second part is encoded. Some tokenizers add a
+# space before the first word of a text, and this word gets the space.
 ANCHOR_WORD = "x"
-SPACE_SIGN = "\u2581"  # SentencePiece's: a text's own is a space too
-# White space in a vocabulary, by its newline: itself in SentencePiece's, where the letters of the
-# other are letters, and a letter in a byte-level one. Each has space, tab and carriage return.
+# SentencePiece writes this sign for a space. The same sign in a text counts as a space too.
+SPACE_SIGN = "\u2581"
+# How a vocabulary spells white space (newline, space, tab, carriage return), by how it spells a
+# newline. SentencePiece spells a newline as "\n". A byte-level vocabulary spells each of the four
+# as a letter, such as "\u0120" for a space. In a vocabulary of SentencePiece, "\u0120" is only a
+# letter.
 SPACE_SIGNS = {
     "\n": frozenset(f"\n \t\r{SPACE_SIGN}"),
     "\u010a": frozenset("\u010a\u0120\u0109\u010d"),
 }
-TRIED_OF_A_CATEGORY = 2  # characters
-# Some patterns name signs, such as the slash: each is tried beside the line, with a few across it.
+TRIED_OF_A_CATEGORY = 2  # how many characters of each Unicode category are tried
+# The printable signs of ASCII. Some patterns treat one sign, such as the slash, in a special way.
+# So each sign is tried on one side of the line, with a few characters on the other side.
 SIGNS = tuple(map(chr, range(33, 127)))
 ACROSS_FROM_SIGNS = ("a", ".", '"', "5")
 
-Token = tuple[int, bool]  # its id, and whether a word of the pattern begins with it
+Token = tuple[int, bool]  # the id, and whether the token begins a word of the pattern
 
 
 @dataclass(frozen=True, slots=True)
 class JoinPlace:
-    """A safe place to part a prompt: before or behind an empty line.
+    """A safe place to divide a prompt: before or behind the empty line after the description.
 
     Attributes:
-        behind: whether it is behind the line.
-        anchor: the text to encode before the second part.
-        anchor_tokens: how many tokens the anchor has. They are dropped.
+        behind: whether the place is behind the empty line.
+        anchor: the text that is put before the second part while the second part is encoded.
+        anchor_tokens: how many tokens the anchor has. These tokens are dropped from the second
+            part.
     """
 
     behind: bool
@@ -58,10 +69,10 @@ class JoinPlace:
     anchor_tokens: int
 
     def cut(self, content: str, description_end: int) -> int:
-        """Returns the offset at which to part a message, or 0 where it cannot be parted.
+        """Returns the offset at which to divide a message, or 0 if the message cannot be divided.
 
-        The description must end in a character that is no white space, and an empty line and
-        another such character must follow it.
+        An empty line must follow the description. The characters before and behind the empty line
+        must be visible, that is, no white space.
         """
         line_end = description_end + len(EMPTY_LINE)
         if content[description_end:line_end] != EMPTY_LINE:
@@ -74,9 +85,10 @@ class JoinPlace:
 
 
 def find_join_place(plain: Tokenizer) -> JoinPlace | None:
-    """Returns a safe place, or None. plain: the tokenizer, without a post-processor.
+    """Returns a safe place to divide prompts for this tokenizer, or None.
 
-    Only byte-pair encodings have one: the best pieces of a Unigram model depend on the whole text.
+    plain: the tokenizer, without a post-processor. Only byte-pair encodings have a safe place. A
+    Unigram model chooses its pieces for the whole text, so the parts could have other pieces.
     """
     newline = _newline_sign(plain)
     if not isinstance(plain.model, BPE) or not newline:
@@ -85,7 +97,7 @@ def find_join_place(plain: Tokenizer) -> JoinPlace | None:
         anchor = ANCHOR_WORD + EMPTY_LINE if behind else ANCHOR_WORD
         encoding = plain.encode(anchor, add_special_tokens=False)
         place = JoinPlace(behind, anchor, len(encoding.ids))
-        # the look through the vocabulary first, because it takes less time
+        # The check of the vocabulary comes first, because it takes less time.
         if _crossed_by_a_token(plain, newline, behind):
             continue
         if _joins_hard_texts(plain, place):
@@ -94,16 +106,20 @@ def find_join_place(plain: Tokenizer) -> JoinPlace | None:
 
 
 def _is_visible(character: str) -> bool:
-    """Returns whether no normaliser of Unicode makes white space of it, or removes it."""
-    if character in ("", SPACE_SIGN):  # "" at an end of the text
+    """Returns whether the character is printable and no white space, also after Unicode
+    normalisation (NFKC). "" stands for a missing character, at the beginning or end of a text.
+    """
+    if character in ("", SPACE_SIGN):
         return False
     normal = unicodedata.normalize("NFKC", character)
     return normal.isprintable() and not any(map(str.isspace, normal))
 
 
 def _newline_sign(plain: Tokenizer) -> str:
-    """Returns what the vocabulary has for a newline. "" where the tokenizer drops it, or makes a
-    space of it, which tokens of several words may hold.
+    """Returns how the vocabulary spells a newline, a key of SPACE_SIGNS.
+
+    Returns "" if the tokenizer drops newlines or turns newlines into spaces. Then no place is safe,
+    because a token may hold several words with spaces between.
     """
     text = ANCHOR_WORD + EMPTY_LINE + ANCHOR_WORD
     if plain.normalizer is not None:
@@ -111,7 +127,7 @@ def _newline_sign(plain: Tokenizer) -> str:
     if plain.pre_tokenizer is not None:
         pieces = plain.pre_tokenizer.pre_tokenize_str(text)
         text = "".join(piece for piece, _ in pieces)
-    # by the end, because a tokenizer may put a space before the text
+    # `endswith`, because a tokenizer may add a space at the beginning of the text
     for newline in SPACE_SIGNS:
         if text.endswith(ANCHOR_WORD + 2 * newline + ANCHOR_WORD):
             return newline
@@ -119,8 +135,11 @@ def _newline_sign(plain: Tokenizer) -> str:
 
 
 def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
-    """Returns whether a token has a character that is no white space next to a newline: behind it
-    if `behind`, else before it.
+    """Returns whether a token of the vocabulary reaches across the place.
+
+    Such a token has a newline next to a character that is no white space. The character is after
+    the newline if the place is behind the empty line (`behind`), and before the newline otherwise.
+    newline: how the vocabulary spells a newline.
     """
     vocabulary = plain.get_vocab(with_added_tokens=False)
     spaces = SPACE_SIGNS[newline]
@@ -135,8 +154,8 @@ def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
 
 
 def _joins_hard_texts(plain: Tokenizer, place: JoinPlace) -> bool:
-    """Returns whether both parts have the tokens of the whole, for hard characters beside the
-    line.
+    """Returns whether prompts with hard characters next to the empty line have the same tokens in
+    two parts as in one (`_joins`).
     """
     hard = hard_characters()
     tried = (
@@ -153,29 +172,33 @@ def _joins(
     before: Sequence[str],
     behind: Sequence[str],
 ) -> bool:
-    """Returns whether both parts have the tokens of the whole. before, behind: the characters
-    beside the line, each with each.
+    """Returns whether prompts, divided at the place, have the same tokens in two parts as in one.
 
-    Each part must also have the words of the pattern that it has in the whole: which tokens a
-    wrong word has depends on the vocabulary.
+    before, behind: the characters to try directly before and behind the empty line. Every pair is
+    tried.
+
+    The words of the pattern must begin at the same tokens, too. Otherwise equal tokens could be
+    chance: another text with the same wrong words could have other tokens.
     """
-    # An ending has its character alone or behind a letter. A beginning has it before a letter, or
-    # twice.
+    # Each character of `before` ends a first part, alone or behind a letter. Each character of
+    # `behind` begins a second part, before a letter or twice.
     endings = [f"cat {character}" for character in before]
     endings += [f"a{character}" for character in before]
     beginnings = [f"{character}s it" for character in behind]
     beginnings += [f"{character}{character} is it" for character in behind]
-    # The empty line belongs to the first part or to the second.
+    # The empty line belongs to the first part if the place is behind the line.
     line_of_first = EMPTY_LINE if place.behind else ""
     line_of_second = "" if place.behind else EMPTY_LINE
     firsts = _encode_all(plain, [ending + line_of_first for ending in endings])
-    # The second part without its anchor. Whether a word begins at the join itself is not compared:
-    # no token crosses it in either case.
+    # The tokens of each second part, without the tokens of the anchor. `_begin_word` marks the
+    # first token as the beginning of a word, here and below in the whole prompt. So the marks at
+    # the place are always equal. They need no comparison, because no token reaches across the place
+    # anyway.
     anchored = [place.anchor + line_of_second + beginning for beginning in beginnings]
     seconds = []
     for tokens in _encode_all(plain, anchored):
         seconds.append(_begin_word(tokens[place.anchor_tokens :], 0))
-    # Every pair, whole and as the two parts one after the other.
+    # Compare the tokens of each whole prompt with the tokens of its two parts.
     whole_texts = []
     for ending, beginning in product(endings, beginnings):
         whole_texts.append(ending + EMPTY_LINE + beginning)
@@ -188,7 +211,7 @@ def _joins(
 
 
 def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
-    """Returns the tokens of each text."""
+    """Returns the tokens of each text, with the beginnings of the pattern's words."""
     tokens_of_texts = []
     for encoding in plain.encode_batch(texts, add_special_tokens=False):
         tokens: list[Token] = []
@@ -202,7 +225,9 @@ def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
 
 
 def _begin_word(tokens: list[Token], place: int) -> list[Token]:
-    """Returns the tokens. The one at this place, if there is one, now begins a word."""
+    """Returns the tokens, of which the token with the index `place` (if it exists) is marked as
+    the beginning of a word.
+    """
     changed = list(tokens)
     if place < len(changed):
         number, _ = changed[place]
@@ -212,8 +237,9 @@ def _begin_word(tokens: list[Token], place: int) -> list[Token]:
 
 @lru_cache(maxsize=1)
 def hard_characters() -> tuple[str, ...]:
-    """Returns characters of every Unicode category but white space and lone surrogates, which no
-    tokenizer is given.
+    """Returns two characters of every Unicode category, without white space and lone surrogates.
+
+    Tokenizers never get lone surrogates (`chat.encodable`).
     """
     by_category: dict[str, list[str]] = {}
     for number in range(sys.maxunicode + 1):

@@ -1,12 +1,12 @@
-"""Questions with pictures as token ids and pixels. Texts are as safe as with ChatEncoder.
+"""Encodes questions with pictures as token ids and pixels.
 
     encoder = PictureChatEncoder(load_processor(folder))
+    # `question.images` are Pictures, see `prompt.ready`
     prompt, cut = encoder.prompt(question, budget=4096)
-    # a question with Pictures, see `prompt.ready`
     encoder.inputs(prompt, prompt.head)  # pixel_values and the model's other arguments
 
-The pictures stand, in order, before the text of the first user message. An input has no other
-placeholder tokens: a completion's `<image>` or `<|image_pad|>` is plain text.
+The pictures come, in order, before the text of the first user message. As with ChatEncoder, texts
+of messages cannot add control tokens: `<image>` or `<|image_pad|>` in a completion is plain text.
 """
 
 import copy
@@ -32,34 +32,37 @@ class PictureChatEncoder(ChatEncoder):
     """ChatEncoder for an image-text model.
 
     Args:
-        processor: from `load_processor`.
+        processor: the result of `load_processor`.
 
     Raises:
-        ValueError: as ChatEncoder does.
+        ValueError: for a tokenizer or template that ChatEncoder refuses.
     """
 
     def __init__(self, processor: Any) -> None:
         self.processor = processor
-        # the processor's template, which shows pictures; the tokenizer's own may be another one
+        # The processor's template shows pictures. The tokenizer's template may not show pictures.
         processor.tokenizer.chat_template = processor.chat_template
         super().__init__(processor.tokenizer)
         self.placeholder_id: int = self.tokenizer.convert_tokens_to_ids(processor.image_token)
-        # the begin-of-sequence token, if there is one
+        # [id of the begin-of-sequence token], or [] if the tokenizer adds none
         self._before: list[int] = self.tokenizer("").input_ids
-        self._pictures = 0  # in each chat of this encoder
-        self._by_pictures: dict[int, Self] = {}  # copies, by the number of pictures in a chat
-        # the ids that stand for a picture, by its width and height: only these decide them
+        self._pictures = 0  # the number of pictures in each chat that this encoder encodes
+        self._by_pictures: dict[int, Self] = {}  # copies of this encoder, by their `_pictures`
+        # The placeholder ids of a picture depend only on its width and height.
         self._placeholders: dict[tuple[int, int], list[int]] = {}
 
     def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
-        """As in ChatEncoder, for a question whose images are Pictures. Raises ValueError also if a
-        picture could not be decoded, the model's processor refuses it, or no user message can hold
-        the pictures.
+        """Returns the question as a Prompt of at most `budget` tokens, with its pictures, and how
+        many characters of the description were cut.
+
+        The question's images are Pictures (`ready`). Raises ValueError if the question does not fit
+        (`fit`) or has no user message. A picture that could not be decoded, or that the model's
+        processor refuses, raises ValueError too.
         """
         if not question.images:
             return super().prompt(question, budget)
-        # `short` has one placeholder for each picture. The model needs more, so there is room for
-        # that many tokens fewer.
+        # `short` has one placeholder token for each picture, but the model needs several. The
+        # additional placeholders reduce the budget of `fit`.
         placeholders = [self._placeholder(picture) for picture in question.images]
         extra = sum(len(tokens) - 1 for tokens in placeholders)
         encoder = self._encoder_for(len(placeholders))
@@ -76,13 +79,17 @@ class PictureChatEncoder(ChatEncoder):
         return prompt, cut
 
     def inputs(self, prompt: Prompt, length: int) -> BatchFeature:
-        """Returns the model's arguments beside the first `length` ids, which include all pictures:
-        tensors by name.
+        """Returns the tensors of the prompt's pictures, by the name of the model's argument, such
+        as "pixel_values".
+
+        length: how many first ids of the prompt the model gets together with these tensors. The
+        first `length` ids include the placeholders of all pictures.
         """
         inputs: BatchFeature = self._process(list(prompt.pictures), return_tensors="pt")
-        # these are of a text of placeholders alone
+        # The processor got a text of placeholders only, so its ids and mask are not the prompt's.
         del inputs["input_ids"], inputs["attention_mask"]
-        # So are these, which say of each token whether it is of a picture: they are made anew.
+        # The type of each token is whether the token belongs to a picture. The types are computed
+        # again, for the prompt's ids.
         if "mm_token_type_ids" in inputs:
             ids = list(prompt.ids[:length])
             types = self.processor.create_mm_token_type_ids([ids])
@@ -92,14 +99,15 @@ class PictureChatEncoder(ChatEncoder):
     def _encoder_for(self, pictures: int) -> Self:
         """Returns a copy of this encoder for chats with this many pictures."""
         if pictures not in self._by_pictures:
-            encoder = copy.copy(self)  # with the same tokenizer and the same caches of texts
+            encoder = copy.copy(self)  # shares the tokenizer and the caches with this encoder
             encoder._pictures = pictures
-            encoder._layouts = {}  # these depend on the number of pictures
+            encoder._layouts = {}  # not shared: a layout depends on the number of pictures
             self._by_pictures[pictures] = encoder
         return self._by_pictures[pictures]
 
     def _placeholder(self, picture: Picture) -> list[int]:
-        """Returns the ids that stand for a picture in the model's input.
+        """Returns the placeholder ids of a picture: as many tokens as the model's input needs for a
+        picture of this size.
 
         Raises ValueError for a picture that could not be decoded.
         """
@@ -112,14 +120,17 @@ class PictureChatEncoder(ChatEncoder):
         return self._placeholders[size]
 
     def _process(self, pictures: list[Picture], **options: Any) -> Any:
-        """Returns what the processor makes of one text of nothing but these pictures."""
+        """Returns the processor's output for these pictures and a text of one placeholder per
+        picture. options: keyword arguments for the processor.
+        """
         text = self.processor.image_token * len(pictures)
         images = [picture.image for picture in pictures]
         return self.processor(text=[text], images=[images], add_special_tokens=False, **options)
 
     def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
-        """Returns the chat with contents in parts, as templates of image-text models read them, and
-        the pictures before the text of the first user message.
+        """Returns the argument of the chat template: messages whose contents are lists of parts,
+        as image-text models need. The parts of the first user message are the pictures, then its
+        text. Raises ValueError if there are pictures and no user message.
         """
         if self._pictures and "user" not in roles:
             raise ValueError(
@@ -135,15 +146,15 @@ class PictureChatEncoder(ChatEncoder):
         return chat
 
     def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
-        """Returns the layout as ChatEncoder does, with a placeholder for each picture and with the
-        begin-of-sequence token. Raises ValueError where the template shows another number of
-        pictures.
+        """Returns the layout of ChatEncoder, with one placeholder id for each picture, and with the
+        begin-of-sequence token if the tokenizer adds it. Raises ValueError if the template shows
+        too few or too many pictures.
         """
         layout = super()._layout(roles)
         pictures = layout.count(self.placeholder_id)
         if pictures != self._pictures:
             raise ValueError(f"the chat template shows {pictures} pictures of {self._pictures}")
-        # some templates write the begin-of-sequence token themselves
+        # Some templates already write the begin-of-sequence token.
         has_begin = self._before[:1] == layout[:1]
         if has_begin:
             return layout
@@ -151,17 +162,18 @@ class PictureChatEncoder(ChatEncoder):
 
 
 def load_processor(folder: Path | str, config: PretrainedConfig | None = None) -> ProcessorMixin:
-    """Loads a model's processor.
+    """Loads a model's processor. Without torchvision, the processor takes no videos, because only
+    videos need torchvision.
 
-    Without torchvision, which only videos need, it is one that takes no videos. folder: of the
-    model's files. config: the model's, if it is loaded already.
+    folder: the folder of the model's files. config: the model's configuration, if it is loaded
+    already.
     """
     if config is None:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     kind: Any = PROCESSOR_MAPPING[type(config)]
     parts = kind.get_attributes()
     if "video_processor" in parts and not is_torchvision_available():
-        # a subclass of the same name that says it has no such part
+        # Make a subclass with the same name whose attributes do not include the video processor.
         parts = [part for part in parts if part != "video_processor"]
         methods = {"get_attributes": classmethod(lambda _: parts)}
         kind = type(kind.__name__, (kind,), methods)

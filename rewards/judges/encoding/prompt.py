@@ -1,6 +1,6 @@
-"""Encoded questions, sorted, so that a model computes common beginnings once.
+"""Encodes questions and sorts the encodings, so that a model computes common beginnings once.
 
-questions = ready(questions)  # their images are now Pictures: RGB, upright, of limited size
+questions = ready(questions)  # the images are now Pictures: RGB, upright, of limited size
 batch = encoded(questions, encoder.prompt, budget)
 answers = batch.by_question(ask(batch.inputs))    # in the order of the questions
 for run in runs(sorted(prompts)):
@@ -24,12 +24,12 @@ MIN_SHARED = 16  # tokens; a shorter beginning is not worth a forward pass of it
 
 @dataclass(frozen=True, slots=True, order=True)
 class Picture:
-    """A picture as a judge sees it (rows/pictures.py converts it).
+    """A picture as a judge sees it: a PIL image of a question, converted by rows/pictures.py.
 
     Attributes:
-        key: 32 hex digits of the size and the pixels; "" if there is no image.
-        image: in RGB; None if it could not be decoded.
-        trouble: says why there is none.
+        key: 32 hex digits, the hash of the size and the pixels; "" if `image` is None.
+        image: the converted image in RGB; None if the PIL image could not be decoded.
+        trouble: the reason why `image` is None; "" otherwise.
     """
 
     key: str
@@ -39,14 +39,15 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Prompt:
-    """A model's input. Prompts sort by pictures, then ids, so that those with one beginning are
-    neighbours.
+    """A model's input. Prompts sort by pictures, then ids, so that prompts with the same beginning
+    are neighbours.
 
     Attributes:
-        pictures: in the order in which the ids have their placeholders.
-        ids: token ids, with all placeholder tokens that the model needs for each picture.
-        head: tokens up to the end of the last picture; 0 without pictures.
-        short: for vLLM, the ids with one placeholder per picture; None without pictures.
+        pictures: the pictures, in the order of their placeholders in `ids`.
+        ids: the token ids, with all placeholder tokens that the model needs for each picture.
+        head: how many first ids reach to the end of the last picture; 0 without pictures.
+        short: the ids with only one placeholder per picture, as vLLM needs them; None without
+            pictures.
     """
 
     pictures: tuple[Picture, ...]
@@ -57,11 +58,11 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Prompts [start, stop) of a sorted sequence.
+    """The prompts [start, stop) of a sorted sequence, which have a common beginning.
 
     Attributes:
-        start, stop: numbers of prompts.
-        shared: how many first tokens they have in common.
+        start, stop: indices in the sequence.
+        shared: the length of the common beginning in tokens.
     """
 
     start: int
@@ -70,12 +71,13 @@ class Run:
 
 
 def ready(questions: Sequence[Question]) -> list[Question]:
-    """Returns the questions with Pictures in place of PIL images. An image of several questions is
-    decoded once. Only questions about one that cannot be decoded become Failures.
+    """Returns the questions with Pictures in place of PIL images.
 
-    Raises ValueError for an image that is not a PIL image.
+    An image that several questions share is decoded once. An image that cannot be decoded raises
+    nothing here: its Picture has the reason in `trouble`, and `PictureChatEncoder.prompt` raises
+    for the questions about it. Raises ValueError for an image that is not a PIL image.
     """
-    pictures: dict[int, Picture] = {}  # by the image's id
+    pictures: dict[int, Picture] = {}  # by `id` of the image
     for question in questions:
         for image in question.images:
             if not isinstance(image, Image.Image):
@@ -94,26 +96,31 @@ def ready(questions: Sequence[Question]) -> list[Question]:
 
 
 def picture(image: Image.Image) -> Picture:
-    """Decodes the image into a Picture. An error becomes the Picture's `trouble`."""
+    """Returns the image as a Picture. If the image cannot be decoded, the Picture has no image, and
+    `trouble` has the reason.
+    """
     try:
         converted = judges_picture(image)
     except PictureError as error:
         return Picture("", trouble=str(error))
-    # with the size, because 2 x 3 pixels may have the bytes of 3 x 2
+    # The hash includes the size, because an image of 2 x 3 pixels can have the same bytes as an
+    # image of 3 x 2 pixels.
     content = repr(converted.size).encode() + converted.tobytes()
     digest = hashlib.sha256(content)
     return Picture(digest.hexdigest()[:32], converted)
 
 
 def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
-    """Cuts sorted prompts into runs with a common beginning, which is at least the head of prompts
-    with equal heads.
+    """Yields runs of prompts with a common beginning, which a model then computes once per run.
+
+    prompts: sorted. The common beginning of prompts with pictures includes all their pictures. A
+    common beginning of fewer than MIN_SHARED tokens counts as 0 for prompts without pictures.
     """
     start = 0
     for _, block in groupby(prompts, key=_head_of):
         same_head = list(block)
         ids = [prompt.ids for prompt in same_head]
-        # Prompts with pictures share at least these, and are not parted.
+        # Prompts with the same pictures are one run, because they share at least the pictures.
         ranges = [(0, len(ids))]
         if not same_head[0].pictures:
             ranges = groups(ids)
@@ -123,23 +130,26 @@ def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
                 shared = shared_length(ids[low:high])
             if shared < MIN_SHARED:
                 shared = 0
-            # at least the head: pictures are computed with the beginning, also of one prompt alone
+            # At least the head: a judge computes pictures together with the common beginning, even
+            # if the run has only one prompt.
             shared = max(same_head[low].head, shared)
             yield Run(start + low, start + high, shared)
         start += len(ids)
 
 
 def _head_of(prompt: Prompt) -> tuple[tuple[Picture, ...], tuple[int, ...]]:
-    """Returns the pictures of a prompt, and its ids up to the end of the last one."""
+    """Returns the pictures of a prompt, and its ids up to the end of the last picture."""
     return prompt.pictures, prompt.ids[: prompt.head]
 
 
 def shared_length(prompts: Sequence[Sequence[int]]) -> int:
-    """Returns how many first tokens these sorted prompts have in common; fewer than the shortest
-    prompt has.
+    """Returns how many first tokens the sorted prompts have in common.
+
+    The number is less than the length of the shortest prompt.
     """
-    # Of sorted prompts the first and the last differ most. One token is left to each prompt, after
-    # which the model is to answer.
+    # Among sorted prompts, the first and the last have the shortest common beginning. At least one
+    # token of each prompt stays outside the common beginning, because the model gives its answer
+    # after that token.
     first = prompts[0]
     last = prompts[-1]
     limit = min(len(prompt) for prompt in prompts) - 1
@@ -150,13 +160,13 @@ def shared_length(prompts: Sequence[Sequence[int]]) -> int:
 
 
 def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Cuts sorted prompts into ranges [start, stop) where two share less than half of what one
-    shares beside it.
+    """Cuts sorted prompts into ranges [start, stop) of prompts with a long common beginning.
 
-    Prompts A1, A2, B1, B2, of which those with one letter share 800 tokens and all of them 30, are
-    cut into (0, 2) and (2, 4).
+    A cut is between two neighbours if one of the two shares more than twice as many first tokens
+    with its other neighbour. Example: A1 and A2 share 800 first tokens, B1 and B2 too, and all four
+    share 30. Then A1, A2, B1, B2 are cut into (0, 2) and (2, 4).
     """
-    # shared[i] is of the prompts i - 1 and i; the two zeros at the ends are of no pair
+    # shared[i]: how many first tokens the prompts i - 1 and i share; 0 at both ends
     shared = [0, *map(shared_length, pairwise(prompts)), 0]
     cuts = [0]
     for place in range(1, len(prompts)):
@@ -168,13 +178,13 @@ def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
 
 @dataclass(slots=True)
 class Batch:
-    """Encoded questions of one call.
+    """The encoded questions of one call.
 
     Attributes:
-        inputs: the encodings, sorted, so that those with one beginning are neighbours.
-        numbers: which question each input is of.
+        inputs: the encodings, sorted, so that encodings with the same beginning are neighbours.
+        numbers: for each input, the index of its question.
         cuts: how many characters of each question's description were cut.
-        failures: why a question has no input, by its number.
+        failures: by the index of a question, the reason why the question could not be encoded.
     """
 
     inputs: list[Any]
@@ -183,7 +193,11 @@ class Batch:
     failures: dict[int, Failure]
 
     def by_question(self, answers: Sequence[T | Failure]) -> list[T | Failure]:
-        """Returns the answers to the inputs in the order of the questions, with the failures."""
+        """Returns one answer per question, in the order of the questions.
+
+        answers: one per input, in the order of `inputs`. A question without an input gets its
+        Failure.
+        """
         answered: dict[int, T | Failure] = dict(self.failures)
         for number, answer in zip(self.numbers, answers, strict=True):
             answered[number] = answer
@@ -195,10 +209,12 @@ def encoded(
     encode: Callable[[Question, int], tuple[Any, int]],
     budget: int,
 ) -> Batch:
-    """Encodes questions, each in at most `budget` tokens.
+    """Encodes questions, each in at most `budget` tokens, and sorts the encodings.
 
-    encode: returns an encoding that sorts by its beginning, and the number of characters cut. If it
-    raises ValueError, this question is a Failure and the others have their inputs.
+    encode: a function such as `ChatEncoder.prompt`, which takes a question and the budget. The
+    function returns an encoding, which must be sortable, and how many characters of the description
+    were cut. If the function raises ValueError for a question, only that question becomes a
+    Failure.
     """
     cuts: list[int] = []
     inputs: dict[int, Any] = {}

@@ -3,8 +3,10 @@
     template = compiled_template("{{ bos_token }}{{ messages[0].content }}")
     render_chat(template, [{"role": "user", "content": "Rate it: ..."}], {"bos_token": "<s>"})
 
-bounded_template.py runs this file as a program, with nothing but jinja2, to see whether a template
-ends: it gets a Trial on standard input and writes what is wrong with the template, or nothing.
+bounded_template.py also runs this file as a program, to try whether a template stays within limits
+of time and memory. The program reads a Trial as JSON from standard input. The program prints the
+limit that the template exceeds, such as "needs too much memory", or an empty line. This file
+imports only jinja2 and the standard library, so that the program starts fast.
 """
 
 import json
@@ -23,14 +25,14 @@ Chat = Sequence[Mapping[str, Any]]
 
 
 class Trial(TypedDict):
-    """A template, with the chats that it is to write and the variables of each.
+    """A template, the chats to render with it, and the limits.
 
     Attributes:
-        template: its Jinja text.
-        chats: each with its variables.
-        seconds: of the processor, for all of them.
-        memory: bytes of addresses.
-        characters: of one written chat, at most.
+        template: the Jinja text.
+        chats: pairs of a chat and the other variables of the template for this chat.
+        seconds: the most processor time, for all chats together.
+        memory: the most bytes of address space.
+        characters: the most characters of one rendered chat.
     """
 
     template: str
@@ -41,54 +43,64 @@ class Trial(TypedDict):
 
 
 class Generation(Extension):
-    """`{% generation %}`, by which templates mark what the assistant says, shows what is in it."""
+    """The block `{% generation %}`, with which templates mark the assistant's text. The rendered
+    chat has the text within the block.
+    """
 
-    tags = {"generation"}  # noqa: RUF012  # as jinja2 declares it
+    tags = {"generation"}  # noqa: RUF012  # jinja2 declares `tags` as a set too
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
-        next(parser.stream)  # the tag itself
+        next(parser.stream)  # skips the tag
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
 def compiled_template(template: str) -> Template:
-    """Returns the template, ready to be rendered, with the settings and names that transformers has
-    for chat templates.
+    """Returns a template for `render_chat`, with the settings, filters and functions that
+    transformers gives to chat templates.
 
-    Raises jinja2's TemplateError for what is no template, RecursionError for what is nested too
-    deeply.
+    Raises jinja2's TemplateError for a text that is no Jinja template, and RecursionError for
+    blocks or expressions that are nested too deeply.
     """
     settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
     room = ImmutableSandboxedEnvironment(extensions=[Generation, loopcontrols], **settings)
-    # jinja2's own `tojson` writes "\u003c" for "<", as HTML needs it
+    # The `tojson` of jinja2 would write "\u003c" for "<", because it is meant for HTML.
     room.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
     room.globals |= {"raise_exception": refuse_chat, "strftime_now": time_now}
     return room.from_string(template)
 
 
 def render_chat(template: Template, chat: Chat, variables: Mapping[str, Any]) -> str:
-    """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses, and
-    whatever else its expressions raise.
+    """Returns the chat as text.
+
+    variables: the other variables of the template, such as {"add_generation_prompt": True}. Raises
+    jinja2's TemplateError for a chat that the template refuses. An expression of the template may
+    raise any other error.
     """
-    options = {"tools": None, "documents": None, **variables}  # None, as transformers gives them
+    options = {"tools": None, "documents": None, **variables}  # transformers gives None too
     return template.render(messages=chat, **options)
 
 
 def refuse_chat(message: str) -> None:
+    """Raises TemplateError. Templates call this function as `raise_exception`."""
     raise TemplateError(message)
 
 
 def time_now(form: str) -> str:
+    """Returns the time now, in a format of strftime. Templates call this function as
+    `strftime_now`.
+    """
     return datetime.now().strftime(form)
 
 
 def trial_fault(trial: Trial) -> str:
-    """Returns what is too much in the template or in one of the chats, or "".
+    """Returns the limit that the template exceeds, such as "writes more than 1,048,576 characters",
+    or "".
 
-    An error of another kind is no fault here: a template may refuse a chat.
+    Other errors of the template count as no fault, because a template may refuse a chat.
     """
     try:
         template = compiled_template(trial["template"])
-    except Exception as error:  # a stranger's template may raise anything
+    except Exception as error:  # a downloaded template may raise any error
         return excess_in(error)
     for chat, variables in trial["chats"]:
         try:
@@ -104,19 +116,21 @@ def trial_fault(trial: Trial) -> str:
 
 
 def excess_in(error: Exception) -> str:
-    """Returns what an error says that a template takes too much of, or "" for another error."""
+    """Returns the limit that an error stands for, such as "needs too much memory" for MemoryError,
+    or "" for an error that is not about a limit.
+    """
     if isinstance(error, RecursionError):
         return "calls itself, or nests, too deeply"
     if isinstance(error, MemoryError):
         return "needs too much memory"
-    if isinstance(error, OverflowError):  # also of the sandbox, for a range
+    if isinstance(error, OverflowError):  # the sandbox raises it too, for a `range` that is too big
         return "counts too far"
     return ""
 
 
 def limit_process(seconds: int, memory: int) -> None:
-    """Lets this process use so many seconds of the processor and so many bytes."""
-    if sys.platform != "win32":  # which has no such limits: there only the parent's patience ends
+    """Limits this process to `seconds` of processor time and `memory` bytes of address space."""
+    if sys.platform != "win32":  # Windows lacks these limits: only the parent's timeout holds there
         import resource
 
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))

@@ -1,4 +1,4 @@
-"""A model's tokenizer and chat template, read from its files without transformers.
+"""Reads a model's tokenizer and chat template from the model's files, without transformers.
 
 tokenizer = TokenizerFiles(folder)  # tokenizer.json, tokenizer_config.json, chat_template.jinja
 ChatEncoder(tokenizer).encode([{"role": "user", "content": "Rate from 1 to 5: ..."}])
@@ -16,14 +16,16 @@ FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
 
 class TokenizerFiles:
-    """What ChatEncoder needs of a tokenizer. Its attributes are named as transformers names them.
+    """A tokenizer for ChatEncoder. The class has only the attributes and methods that ChatEncoder
+    uses, under the names of transformers.
 
     Args:
-        folder: with tokenizer.json, and the two other FILES if it has them.
+        folder: the folder of the model's files. tokenizer.json must exist; the other two FILES are
+            optional.
 
     Raises:
-        FileNotFoundError: without tokenizer.json.
-        ValueError: if that file is broken.
+        FileNotFoundError: if the folder has no tokenizer.json.
+        ValueError: if tokenizer.json cannot be read.
     """
 
     is_fast = True
@@ -48,8 +50,8 @@ class TokenizerFiles:
         settings: dict[str, Any] = {}
         if config.is_file():
             settings = json.loads(config.read_text("utf-8"))
-        # A template in a file of its own goes before one in the settings, as in transformers. In
-        # older files the settings have several by name.
+        # As in transformers, chat_template.jinja has priority over a template in
+        # tokenizer_config.json. Older settings have a list of templates with names.
         self.chat_template: str | None = None
         in_settings = settings.get("chat_template")
         if template.is_file():
@@ -59,7 +61,8 @@ class TokenizerFiles:
             self.chat_template = templates.get("default")
         else:
             self.chat_template = in_settings
-        # `"eos_token": "</s>"`, or `"eos_token": {"content": "</s>", "lstrip": false, ...}`
+        # The settings have `"eos_token": "</s>"`, or an object with the text as "content":
+        # `"eos_token": {"content": "</s>", "lstrip": false, ...}`.
         self.special_tokens_map: dict[str, str] = {}
         for name, token in settings.items():
             text = token.get("content") if isinstance(token, dict) else token
@@ -72,6 +75,11 @@ class TokenizerFiles:
         tokenize: bool = False,
         **options: Any,
     ) -> str:
-        """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses."""
+        """Returns the chat as text.
+
+        tokenize: ignored; transformers has this argument too. options: variables of the template,
+        such as add_generation_prompt. Raises jinja2's TemplateError for a chat that the template
+        refuses.
+        """
         variables = {**self.special_tokens_map, **options}
         return render_chat(compiled_template(self.chat_template or ""), chat, variables)

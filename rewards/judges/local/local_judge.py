@@ -1,12 +1,12 @@
-"""Base class of the judges whose weights are on this machine: model files, encoding, order of
-answers, and counts.
+"""The base class of judges whose weights are on this machine.
 
-LocalJudge turns questions into Prompts, sorted so that common beginnings are neighbours, and puts
-the answers back into the order of the questions. A subclass answers the Prompts, in `_logprobs`
-and `_texts`. The model's configuration says whether it sees pictures.
+LocalJudge finds the model's files. It encodes questions as Prompts and sorts the Prompts, so that
+prompts with a common beginning are neighbours. A subclass answers the sorted Prompts, in
+`_logprobs` and `_texts`. LocalJudge then returns the answers in the order of the questions. The
+model's configuration decides whether the judge sees pictures.
 
-Where the model runs in another process, it gets the questions in parts (`most_together`). While it
-answers one part, the next one is encoded here.
+A model in another process gets the questions in parts (`most_together`). While the model answers
+one part, this process encodes the next part.
 """
 
 import os
@@ -43,32 +43,32 @@ from spanreward.rewards.judges.judge import (
 )
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 
-# Questions of the first of several parts, for which the model waits: as many as vLLM answers at
-# once.
+# How many questions the first of several parts has: as many as vLLM answers at once. The part is
+# small, because the model waits while the part is encoded.
 FIRST_PART = 256
-# models whose positions are relative, so that they read texts of any length
+# Models with relative positions, which can read texts of any length.
 RELATIVE = ("t5", "mt5", "umt5")
-RELATIVE_CONTEXT = 4096  # tokens that these are given
+RELATIVE_CONTEXT = 4096  # the most tokens for a model of RELATIVE, unless max_length is given
 
 
 class LocalJudge(Judge):
     """A judge from a hub id, a folder, or `smollm2`. The model loads at the first use. A pickle has
-    the settings only.
+    only the settings.
 
     Args:
         model: a hub id, a folder, or `smollm2`.
         max_length: the most tokens of a prompt with its answer; None is the model's context. A
-            longer question loses the end of its description, and is a Failure if that is not
-            enough.
-        min_mass: the share of the probability, in [0, 1], that must be on the scale; with less, an
-            answer is UNPARSED.
-        chat_template: a Jinja file in place of the model's own template, or "plain" for the bare
-            text. None is the model's own, and "plain" for an encoder-decoder model (T5), which has
-            none.
+            question that is too long loses the end of its description. A question that is too long
+            even without its description becomes a Failure.
+        min_mass: the least share of the probability, in [0, 1], on the scale. With less, an answer
+            is UNPARSED.
+        chat_template: the path of a Jinja file, or "plain" for the bare texts of the messages. None
+            is the model's own template, or "plain" for an encoder-decoder model (T5), which has no
+            template.
     """
 
-    kind: str  # the judge's kind and number format, with which its name begins
-    # Questions in one call of the model. The next ones are encoded while it answers.
+    kind: str  # the kind of judge and its dtype, such as "vllm-auto"; `name` begins with it
+    # The most questions in one call of the model.
     most_together: int = sys.maxsize
     _takes_shared = True
 
@@ -86,18 +86,19 @@ class LocalJudge(Judge):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        # Both are read again of the model's files where they are needed.
+        # The copy reads encoder and config from the model's files again.
         state.pop("encoder", None)
         state.pop("config", None)
         return state
 
     @cached_property
     def name(self) -> str:
-        """Kind, model, hashes of the model's files and of the chat template in use, and settings.
+        """The judge's kind, its model, the hashes of the model's files and of its chat template,
+        and its settings.
 
         Judges with equal names give equal answers.
         """
-        # a str, or several by name, of which the tokenizer takes one
+        # a text, or a mapping of several templates by name
         template = str(self.encoder.tokenizer.chat_template)
         return (
             f"{self.kind}:{self.model}@{files_hash(self.folder)} "
@@ -116,25 +117,26 @@ class LocalJudge(Judge):
         return AutoConfig.from_pretrained(self.folder, trust_remote_code=False)
 
     @property
-    def sees_pictures(self) -> bool:  # type: ignore[override]  # its files say it
-        """Whether the model takes pictures beside text."""
+    def sees_pictures(self) -> bool:  # type: ignore[override]  # read from the model's files
+        """Whether the model takes pictures and text."""
         return type(self.config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
     def reads_text_only(self) -> bool:
-        # What is not here yet is not known, and is not downloaded to be known.
+        """Returns whether the model is on this machine and sees no pictures."""
+        # A model that is not on this machine counts as unknown, because a download would be slow.
         try:
             model_folder(self.model, download=False)
-        except (OSError, ImportError):  # ImportError: of smollm2's package
+        except (OSError, ImportError):  # ImportError: the package of smollm2 is missing
             return False
         return super().reads_text_only()
 
     @cached_property
     def encoder(self) -> ChatEncoder:
-        """The model's chat template with its tokenizer, or with its processor if it sees
-        pictures.
+        """The encoder of chats, made from the chat template and from the model's tokenizer, or from
+        its processor if the model sees pictures.
 
-        Raises ValueError for a template of bare text where the model sees pictures, and as
-        ChatEncoder does.
+        Raises ValueError if the template is "plain" and the model sees pictures, or if ChatEncoder
+        refuses the tokenizer or the template.
         """
         template = self.chat_template
         if not template and self.config.is_encoder_decoder:
@@ -165,15 +167,17 @@ class LocalJudge(Judge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Answers `rate`. Raises ValueError for a scale with an entry of several tokens, and what
-        loading the model raises, and nothing else.
+        """Answers `rate`.
+
+        Raises ValueError for a scale with an entry of several tokens. An error during the loading
+        of the model is raised too. All other errors become Failures.
         """
         questions = self._ready(questions)
         ratings: dict[int, Rating | Failure] = {}
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.scale(scale)
             ids = sorted(set(chain.from_iterable(tokens.values())))
-            # One call of the model has one `top`. Nearly all questions of a metric have the same.
+            # One call of the model has one `top`, which nearly all questions of a metric share.
             numbers_by_top: dict[int, list[int]] = {}
             for number, question in enumerate(questions):
                 numbers_by_top.setdefault(question.top, []).append(number)
@@ -194,9 +198,9 @@ class LocalJudge(Judge):
         return [ratings[number] for number in range(len(questions))]
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Answers `write` greedily.
+        """Answers `write` by greedy decoding.
 
-        Raises as `rate_each` does.
+        An error during the loading of the model is raised. All other errors become Failures.
         """
         texts: list[str | Failure] = []
         for answer in self.write_ids(questions, max_tokens):
@@ -209,8 +213,10 @@ class LocalJudge(Judge):
     def write_ids(
         self, questions: Sequence[Question], max_tokens: int
     ) -> list[Sequence[int] | Failure]:
-        """Like `write_each`, but returns token ids, with the end token if the judge's engine
-        returns it. Equal questions are asked each.
+        """Returns the answer to each question as token ids, by greedy decoding, or a Failure.
+
+        The ids end in the end token if the judge's engine returns the end token. Unlike `write`,
+        equal questions are all asked.
         """
         questions = self._ready(questions)
         with self, self.usage.clock("seconds"):
@@ -222,22 +228,27 @@ class LocalJudge(Judge):
     def _logprobs(
         self, prompts: Sequence[Prompt], ids: list[int], top: int
     ) -> list[Mapping[int, float] | Failure]:
-        """Returns log-probabilities (natural) after each of the sorted prompts: of these ids or the
-        likeliest `top`.
+        """Returns natural log-probabilities of the next token after each prompt, by token id.
+
+        prompts: sorted. ids: the token ids to return if `top` is 0. top: above 0, the `top`
+        likeliest tokens are returned instead.
         """
 
     @abstractmethod
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
-        """Returns the greedy continuation of each prompt, as token ids. The prompts are sorted."""
+        """Returns the greedy continuation of each prompt, as token ids.
+
+        prompts: sorted. max_tokens: the most tokens of a continuation.
+        """
 
     def _wake(self) -> None:
         self.start()
 
     def _ready(self, questions: Sequence[Question]) -> Sequence[Question]:
-        """Returns the questions with Pictures in place of images.
+        """Returns the questions with Pictures in place of PIL images.
 
-        Raises ValueError if the model sees no pictures. `rate` and `write` come here with none of
-        these; `write_ids` may.
+        Raises ValueError if a question has images and the model sees no pictures. This can only
+        happen in `write_ids`: `rate` and `write` answer such a question with a Failure before.
         """
         if not any(question.images for question in questions):
             return questions
@@ -254,11 +265,13 @@ class LocalJudge(Judge):
         reserve: int,
         answer: Callable[[Sequence[Prompt]], Sequence[T | Failure]],
     ) -> tuple[list[T | Failure], list[int]]:
-        """Returns an answer per question, in order, and how many characters of its description were
-        cut. `answer` gets sorted prompts, first FIRST_PART and then `most_together` at a time, and
-        the next ones are encoded meanwhile.
+        """Returns an answer per question, in order, and how many characters of each question's
+        description were cut.
 
-        reserve: tokens that are left to the answer.
+        reserve: the most tokens of an answer. answer: a function that returns the answers to sorted
+        prompts. With more than `most_together` questions, the first call has FIRST_PART questions,
+        and each further call has at most `most_together`. During each call, a thread encodes the
+        next questions.
         """
         answers: list[T | Failure] = []
         cuts: list[int] = []
@@ -271,10 +284,10 @@ class LocalJudge(Judge):
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
             encoding = encoding_thread.submit(self._encoded, parts[0], reserve)
             for number in range(len(parts)):
-                # the time in which the model waits; long only for the first part
+                # Wait for the encoding. Only the encoding of the first part takes long.
                 with self.usage.clock("encode_seconds"):
                     batch = encoding.result()
-                # before the model is asked, so that both work at once
+                # Start the next encoding before the model answers, so that both run at once.
                 if number + 1 < len(parts):
                     encoding = encoding_thread.submit(self._encoded, parts[number + 1], reserve)
                 answers += batch.by_question(answer(batch.inputs))
@@ -282,16 +295,19 @@ class LocalJudge(Judge):
         return answers, cuts
 
     def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
-        """Encodes questions, and leaves space for `reserve` tokens of the answer."""
+        """Returns the questions as sorted prompts, each with space for an answer of `reserve`
+        tokens.
+        """
         budget = self.context - reserve
         questions_ahead = self.encoder.ahead(questions, budget)
         return encoded(questions_ahead, self.encoder.prompt, budget)
 
 
 def rank_index() -> int:
-    """Returns the index of this rank's GPU among those that the process sees: all of the machine,
-    or only its own, as SLURM and Kubernetes may give it. 0 without LOCAL_RANK, which torchrun and
-    accelerate set, and without a GPU.
+    """Returns the index of this rank's GPU among the GPUs that the process sees.
+
+    A process may see all GPUs of the machine, or only the GPU of its rank (SLURM, Kubernetes). The
+    index is 0 without a GPU, and without LOCAL_RANK, which torchrun and accelerate set.
     """
     rank = int(os.environ.get("LOCAL_RANK", "0"))
     return rank % max(1, torch.cuda.device_count())

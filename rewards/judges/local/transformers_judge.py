@@ -1,14 +1,14 @@
-"""A judge that runs in this process through transformers. It needs no engine, and is slower than
-vLLM on a GPU.
+"""A judge that runs in this process through transformers. It needs no vLLM, and is slower than vLLM
+on a GPU.
 
     judge = TransformersJudge("smollm2")                     # or a hub id, or a folder
     judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])])
 
-It takes text models, also encoder-decoder models such as Flan-T5, and image-text models (by their
-configuration), and is tested with the LLaVA, Qwen2.5-VL and T5 architectures. A common beginning of
-a call's prompts is computed once, so a picture is encoded once for all questions that begin with
-it. The model stays on its device between calls. Under ZeRO-3, call `start()` before the training
-arguments are made.
+The model may be a text model, an encoder-decoder model such as Flan-T5, or an image-text model. The
+model's configuration decides between the three kinds. The judge is tested with the LLaVA,
+Qwen2.5-VL and T5 architectures. The judge computes a common beginning of several prompts once, so
+it encodes a picture once for all questions that begin with the picture. The model stays on its
+device between calls. Under ZeRO-3, call `start()` before the training arguments are made.
 """
 
 import copy
@@ -42,10 +42,12 @@ class TransformersJudge(LocalJudge):
 
     Args:
         model: a hub id, a folder, or `smollm2`.
-        dtype: of the weights, as torch spells it; "auto" is bfloat16 on CUDA and float32 on a CPU.
-        batch_size: prompts in one forward pass. A batch that does not fit into memory is halved.
-        device: None is the rank's GPU (LOCAL_RANK, which torchrun and accelerate set), or the CPU
-            without CUDA.
+        dtype: the dtype of the weights, as torch spells it; "auto" is bfloat16 on CUDA and float32
+            on a CPU.
+        batch_size: the most prompts in one forward pass. A batch that does not fit into memory is
+            halved.
+        device: the torch device. None is the rank's GPU (LOCAL_RANK, which torchrun and accelerate
+            set), or the CPU without CUDA.
         max_length, min_mass, chat_template: see LocalJudge.
     """
 
@@ -71,7 +73,8 @@ class TransformersJudge(LocalJudge):
         self.dtype = dtype
         self.kind = f"transformers-{self.dtype}"
         self._model: Any = None
-        self._cache_name: str | None = None  # of the model's forward, known once it is loaded
+        # `start` sets both attributes, with the functions of forward_names.py.
+        self._cache_name: str | None = None
         self._selects_positions = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -80,7 +83,9 @@ class TransformersJudge(LocalJudge):
         return state
 
     def start(self) -> None:
-        """Loads the model. Raises RuntimeError under ZeRO-3, which would partition the judge."""
+        """Loads the model. Raises RuntimeError under ZeRO-3, which would partition the judge's
+        weights.
+        """
         if self._model is not None:
             return
         if is_deepspeed_zero3_enabled():
@@ -101,7 +106,8 @@ class TransformersJudge(LocalJudge):
             trust_remote_code=False,
         )
         model = model.to(self.device)
-        # A model's own settings may have a repetition penalty, which changes greedy texts.
+        # Replace the model's generation settings, because a repetition penalty among the settings
+        # would change the greedy texts.
         ends = model.generation_config.eos_token_id
         end = ends[0] if isinstance(ends, list) else ends
         start = model.generation_config.decoder_start_token_id
@@ -113,18 +119,22 @@ class TransformersJudge(LocalJudge):
         self._model = model.eval()
 
     def close(self) -> None:
-        """Lets go of the model. Its memory is free once nobody else holds it."""
+        """Drops the judge's reference to the model. Python frees the memory if no other object
+        refers to the model.
+        """
         self._model = None
 
     def _logprobs(
         self, prompts: Sequence[Prompt], ids: list[int], top: int
     ) -> list[Mapping[int, float] | Failure]:
-        """Returns log-probabilities as LocalJudge says, by one forward pass of each prompt."""
+        """Returns log-probabilities (`LocalJudge._logprobs`), by one forward pass of each
+        prompt.
+        """
         if top:
             answers = self._in_runs(prompts, partial(self._likeliest, top))
         else:
             answers = self._in_runs(prompts, partial(self._of_ids, ids))
-        self.usage.generated_tokens += len(prompts)  # the one token after each
+        self.usage.generated_tokens += len(prompts)  # one token per prompt
         return answers
 
     def _of_ids(
@@ -134,7 +144,11 @@ class TransformersJudge(LocalJudge):
         shared: int,
         cache: Any,
     ) -> list[Mapping[int, float]]:
-        """Returns the log-probabilities of these ids after each row."""
+        """Returns the log-probabilities of the token ids `ids` after each row.
+
+        rows: prompts that have their first `shared` tokens in common. cache: the keys and values of
+        these `shared` tokens; None if `shared` is 0.
+        """
         suffixes = [row.ids[shared:] for row in rows]
         table = self._after(suffixes, cache)
         logprobs: list[Mapping[int, float]] = []
@@ -149,7 +163,10 @@ class TransformersJudge(LocalJudge):
         shared: int,
         cache: Any,
     ) -> list[Mapping[int, float]]:
-        """Returns the log-probabilities of the likeliest `top` ids after each row."""
+        """Returns the log-probabilities of the `top` likeliest token ids after each row.
+
+        The other arguments are those of `_of_ids`.
+        """
         suffixes = [row.ids[shared:] for row in rows]
         table = self._after(suffixes, cache)
         values, indices = table.topk(top)
@@ -160,6 +177,7 @@ class TransformersJudge(LocalJudge):
         return likeliest
 
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+        """Returns greedy continuations as token ids (`LocalJudge._texts`)."""
         answers = self._in_runs(prompts, partial(self._continued, max_tokens))
         for text in answers:
             if not isinstance(text, Failure):
@@ -171,25 +189,27 @@ class TransformersJudge(LocalJudge):
         prompts: Sequence[Prompt],
         ask: Callable[[list[Prompt], int, Any], Sequence[T]],
     ) -> list[T | Failure]:
-        """Calls `ask(batch, shared, cache)` for batches of prompts whose first `shared` tokens are
-        in the cache, and returns an answer per prompt, in order.
+        """Returns an answer per prompt, in order.
+
+        ask: called as `ask(batch, shared, cache)`, returns an answer per prompt of a batch. The
+        cache has the keys and values of the first `shared` tokens of all prompts of the batch.
         """
         not_asked = Failure(Status.ERROR, "not asked")
         answers: list[T | Failure] = [not_asked] * len(prompts)
         lengths = [len(prompt.ids) for prompt in prompts]
         for run in self._runs(prompts):
-            # The common beginning, once. Where it does not fit, its prompts do not either.
+            # Compute the common beginning once. If this fails, all prompts of the run fail.
             numbers = range(run.start, run.stop)
             cache = None
             try:
                 if run.shared:
                     cache = self._prefilled(prompts[run.start], run.shared)
-            except RuntimeError as error:  # out of memory, above all
+            except RuntimeError as error:  # usually out of memory
                 failure = self._failure(error, len(numbers))
                 for number in numbers:
                     answers[number] = failure
                 continue
-            # Prompts of like length stand in one batch, so that little of it is padding.
+            # Put prompts of similar length into one batch, so that a batch has little padding.
             order = sorted(numbers, key=lengths.__getitem__)
             for first in range(0, len(order), self.batch_size):
                 batch = order[first : first + self.batch_size]
@@ -197,17 +217,19 @@ class TransformersJudge(LocalJudge):
                 answers_of_batch = self._halving(rows, run.shared, cache, ask)
                 for number, answer in zip(batch, answers_of_batch, strict=True):
                     answers[number] = answer
-            self.usage.cached_tokens += run.shared * (len(numbers) - 1)  # all but the first
+            # All prompts except the first save the common beginning.
+            self.usage.cached_tokens += run.shared * (len(numbers) - 1)
         self.usage.prompt_tokens += sum(lengths)
         if self.device.startswith("cuda"):
             self.usage.peak_memory_bytes = torch.cuda.max_memory_allocated(self.device)
         return answers
 
     def _runs(self, prompts: Sequence[Prompt]) -> Iterable[Run]:
-        """Cuts the sorted prompts into runs that share a beginning, which is computed once.
+        """Returns runs of the sorted prompts. The prompts of a run share a beginning, which is
+        computed once.
 
-        An encoder reads a prompt as a whole, and a model without a cache reads it anew, so these
-        share none.
+        Some models cannot reuse a beginning: an encoder reads a prompt as a whole, and a model may
+        have no cache. For these models, all prompts are one run with an empty beginning.
         """
         if self.config.is_encoder_decoder or self._cache_name is None:
             return [Run(0, len(prompts), 0)]
@@ -220,9 +242,11 @@ class TransformersJudge(LocalJudge):
         cache: Any,
         ask: Callable[[list[Prompt], int, Any], Sequence[T]],
     ) -> Sequence[T | Failure]:
-        """Calls `ask`; if memory runs out, once for each half of the rows.
+        """Returns `ask(rows, shared, cache)`. If memory runs out, each half of the rows is asked
+        separately.
 
-        A single row without room is a Failure. Another error is one for all rows.
+        A single row that does not fit becomes a Failure. Another RuntimeError makes a Failure of
+        every row.
         """
         try:
             return ask(rows, shared, cache)
@@ -234,7 +258,8 @@ class TransformersJudge(LocalJudge):
             )
         except RuntimeError as error:
             return [self._failure(error, len(rows))] * len(rows)
-        # Outside `except`, because there the traceback still holds the batch that was too large.
+        # Ask the halves outside of `except`, because within `except` the traceback still holds the
+        # tensors of the batch that was too large.
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         self.usage.retries += len(rows)
@@ -245,35 +270,48 @@ class TransformersJudge(LocalJudge):
         ]
 
     def _failure(self, error: RuntimeError, questions: int) -> Failure:
-        """Logs the error with its traceback, and returns it as so many questions' answer."""
+        """Logs the error with its traceback, and returns the Failure for the questions.
+
+        questions: how many questions failed, for the log.
+        """
         log.error("the judge failed on %d questions", questions, exc_info=error)
         return Failure(Status.ERROR, f"{self.model}: {error}")
 
     @torch.inference_mode()
     def _prefilled(self, prompt: Prompt, length: int) -> Any:
-        """Computes the keys and values of a prompt's first tokens, which include its pictures."""
+        """Returns the keys and values of the first `length` tokens of a prompt.
+
+        The first `length` tokens include all pictures of the prompt.
+        """
         inputs: Mapping[str, Any] = {}
         if prompt.pictures:
             assert isinstance(self.encoder, PictureChatEncoder)
             tensors = self.encoder.inputs(prompt, length)
             inputs = tensors.to(self._model.device, self._model.dtype)
-        # Qwen's models keep here how far the last call's pictures moved the positions of the text
-        # after them.
+        # In Qwen's models, `rope_deltas` keeps how far the pictures of the last call shifted the
+        # positions of the later text. Reset `rope_deltas`, because this call has other pictures.
         self._model.base_model.rope_deltas = None
         ids = torch.tensor([prompt.ids[:length]], device=self.device)
-        # No logits are needed. One row of a vocabulary of 150,000 in place of thousands saves GBs.
+        # The logits are not needed. With a vocabulary of 150,000, the logits of one position
+        # instead of thousands save gigabytes.
         selection = {"logits_to_keep": 1} if self._selects_positions else {}
         output = self._model(input_ids=ids, **inputs, use_cache=True, **selection)
         return output[self._cache_name]
 
     @torch.inference_mode()
     def _after(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
-        """Returns log-probabilities (len(suffixes), vocabulary) of the token after each suffix of
-        what is in the cache. The padding is on the right, where a causal model does not see it, so
-        no mask is needed.
+        """Returns log-probabilities of the next token after each suffix, with the shape
+        (len(suffixes), vocabulary).
+
+        suffixes: the ids of each prompt after the common beginning. cache: the keys and values of
+        the common beginning, or None.
+
+        The padding is on the right. A causal model does not see the tokens on the right, so no mask
+        is needed.
         """
         inputs = padded(suffixes, self.device)
-        # An encoder reads the prompt, and the decoder begins with the token that means "begin".
+        # Encoder-decoder models: the encoder reads the prompt, and the decoder gets its start
+        # token.
         if self.config.is_encoder_decoder:
             start = self._model.generation_config.decoder_start_token_id
             shape = len(suffixes), 1
@@ -287,7 +325,8 @@ class TransformersJudge(LocalJudge):
         arguments |= self._earlier(cache, len(suffixes))
         last_places = [len(suffix) - 1 for suffix in suffixes]
         last = torch.tensor(last_places, device=self.device)
-        # Logits are computed only where some row ends. `places` says where each row's are then.
+        # Compute logits only at positions where a row ends. `places` has the index of each row's
+        # last position among these positions.
         places = last
         if self._selects_positions:
             arguments["logits_to_keep"] = last.unique()  # sorted
@@ -297,7 +336,9 @@ class TransformersJudge(LocalJudge):
         return logits.float().log_softmax(-1)
 
     def _earlier(self, cache: Any, rows: int) -> dict[str, Any]:
-        """Returns the argument that gives what is in the cache to each of these rows."""
+        """Returns the argument of `forward` with the cache, copied for this many rows; {} without a
+        cache.
+        """
         if cache is None:
             return {}
         return {str(self._cache_name): repeated(cache, rows)}
@@ -310,17 +351,22 @@ class TransformersJudge(LocalJudge):
         shared: int,
         cache: Any,
     ) -> list[Sequence[int]]:
-        """Returns the greedy continuations, without the end token, of prompts that begin with what
-        is in the cache. The padding is between the shared beginning and the rest, because
-        generation needs the ends in one column; for an encoder it is at the end.
+        """Returns the greedy continuation of each row, without the end token.
+
+        max_tokens: the most tokens of a continuation. rows: prompts that have their first `shared`
+        tokens in common. cache: the keys and values of these `shared` tokens; None if `shared`
+        is 0.
+
+        The padding is between the common beginning and the rest, because `generate` continues all
+        rows from the same column. For an encoder-decoder model, the padding is at the end.
         """
         ids = [row.ids for row in rows]
         if self.config.is_encoder_decoder:
             inputs = padded(ids, self.device)
-            first = 1  # behind the token that a decoder starts from
+            first = 1  # the column after the decoder's start token
         else:
             inputs = padded(ids, self.device, shared)
-            first = inputs["input_ids"].shape[1]  # behind the prompt
+            first = inputs["input_ids"].shape[1]  # the column after the prompts
         earlier = self._earlier(cache, len(rows))
         texts = self._model.generate(
             **inputs, **earlier, max_new_tokens=max_tokens, do_sample=False
@@ -334,7 +380,7 @@ class TransformersJudge(LocalJudge):
 
 
 def _before_first(stops: set[int], tokens: list[int]) -> list[int]:
-    """Returns the tokens before the first of `stops`, all where there is none."""
+    """Returns the tokens before the first token of `stops`, or all tokens without such a token."""
     for place, token in enumerate(tokens):
         if token in stops:
             return tokens[:place]
@@ -346,15 +392,18 @@ def padded(
     device: str,
     start: int | None = None,
 ) -> dict[str, torch.Tensor]:
-    """Returns ids (len(rows), width) and the mask of their padding, after each row's first `start`
-    ids (None: all).
+    """Returns "input_ids" and "attention_mask", both with the shape (len(rows), width), where width
+    is the length of the longest row.
+
+    rows: token ids. start: the padding is inserted after the first `start` ids of each row; None is
+    the end of each row. The mask is 0 at the padding and 1 at the ids.
     """
     width = max(map(len, rows))
     ids = []
     mask = []
     for row in rows:
         place = len(row) if start is None else start
-        pad = [0] * (width - len(row))  # of the ids and of the mask
+        pad = [0] * (width - len(row))  # the same zeros for the ids and for the mask
         ids.append([*row[:place], *pad, *row[place:]])
         before = [1] * place
         after = [1] * (len(row) - place)
@@ -366,9 +415,9 @@ def padded(
 
 
 def repeated(cache: Any, rows: int) -> Any:
-    """Copies the keys and values for this many rows.
+    """Returns a copy of the keys and values of one row, repeated for `rows` rows.
 
-    A copy, because the model writes into its cache.
+    A copy is needed, because the model writes into the cache.
     """
     past = copy.deepcopy(cache)
     past.batch_repeat_interleave(rows)

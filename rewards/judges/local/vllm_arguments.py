@@ -1,4 +1,4 @@
-"""Arguments of vLLM's engine, what its KV cache holds, and prompts as its requests.
+"""Makes arguments and requests for vLLM's engine, and computes how many tokens its KV cache holds.
 
 LLM(model=folder, **engine_arguments(4e9, "auto", sees_pictures=True))
 """
@@ -9,20 +9,24 @@ from typing import Any
 from spanreward.rewards.judges.encoding.prompt import Prompt
 
 CPU_KV_CACHE_BYTES = 1 << 30  # vLLM's default is a large part of the machine's memory
-CPU_BLOCK_SIZE = 32  # tokens; vLLM's 128 would lose most of what short questions have in common
+# Tokens. Prompts share only whole blocks. With vLLM's default of 128, short questions would share
+# hardly any block.
+CPU_BLOCK_SIZE = 32
 LEAST_UTILIZATION = 0.01
-# vLLM's defaults on smaller GPUs. Its defaults on large ones, 16,384 and 1,024, take 2 to 5 GB of
-# activations and logits beside the cache. training/plan/memory.py counts these.
+# vLLM's defaults on smaller GPUs. vLLM's defaults on large GPUs are 16,384 and 1,024. With the
+# larger defaults, activations and logits would take 2 to 5 GB in addition to the KV cache.
+# training/plan/memory.py counts activations and logits for the two numbers here.
 BATCHED_TOKENS = 8192
 BATCHED_PROMPTS = 256
 BLOCK_TOKENS = 256  # a multiple of the block sizes that vLLM chooses
-BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
+BYTES = {"float32": 4, "float": 4}  # bytes of a number, by dtype; 2 for all other dtypes
 
 
 def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool) -> dict[str, Any]:
-    """Returns arguments of vLLM's LLM: the KV cache and the weights' dtype (see VllmJudge for
-    `memory` and `dtype`), how much is read at once, and sleep mode where the platform has it. There
-    is no room for videos, which no metric shows.
+    """Returns keyword arguments for vLLM's `LLM`.
+
+    memory, dtype: the arguments of VllmJudge. sees_pictures: whether the model takes pictures. No
+    memory is reserved for videos, because no metric shows a video.
     """
     from vllm.platforms import current_platform
 
@@ -40,15 +44,15 @@ def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool
         arguments["max_num_seqs"] = BATCHED_PROMPTS
     if sees_pictures:
         arguments["limit_mm_per_prompt"] = {"video": 0}
-    # `memory` is the fraction of a GPU up to 1, and bytes of the KV cache above.
+    # Up to 1, `memory` is a fraction of the GPU's memory. Above 1, it is the bytes of the KV cache.
     if memory is None:
         if on_cpu and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
             arguments["kv_cache_memory_bytes"] = CPU_KV_CACHE_BYTES
     elif memory > 1:
         arguments["kv_cache_memory_bytes"] = int(memory)
         if not on_cpu:
-            # The cache's size is given, but at its start vLLM still wants this fraction to be free:
-            # 92 % by default.
+            # vLLM raises at its start if less than this fraction of the GPU is free, even if the
+            # size of the cache is given. The default of 92 % would be too much beside a training.
             arguments["gpu_memory_utilization"] = LEAST_UTILIZATION
     else:
         arguments["gpu_memory_utilization"] = memory
@@ -56,28 +60,29 @@ def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool
 
 
 def bytes_per_token(config: Any, dtype: str, tensor_parallel: int = 1) -> int:
-    """Returns the bytes of one token's keys and values on one device.
+    """Returns how many bytes the keys and values of one token take on one device.
 
-    config: the text model's. dtype: "auto" is the config's. tensor_parallel: devices, which share
-    the heads.
+    config: the configuration of the text model. dtype: the dtype of the keys and values; "auto" is
+    the dtype of `config`. tensor_parallel: the number of devices, which divide the heads among
+    themselves.
     """
-    # With grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) several heads share keys
-    # and values. A config that does not say so has them for each head.
+    # With grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245), several heads share keys
+    # and values. In a config without num_key_value_heads, each head has its own keys and values.
     heads = config.num_attention_heads
     shared = getattr(config, "num_key_value_heads", None) or heads
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
     name = str(config.dtype if dtype == "auto" else dtype).removeprefix("torch.")
-    # with more devices than heads, each head is on several
+    # with more devices than heads, each device has one head
     heads_of_device = max(shared // tensor_parallel, 1)
-    numbers = 2 * config.num_hidden_layers * heads_of_device * size  # a key and a value in each
+    numbers = 2 * config.num_hidden_layers * heads_of_device * size  # 2: a key and a value
     return numbers * BYTES.get(name, 2)
 
 
 def tokens_that_fit(memory: int, token: int) -> int:
-    """Returns how many tokens of one request fit into `memory` bytes: whole blocks, less one that
-    vLLM keeps. token: bytes of each (`bytes_per_token`).
+    """Returns how many tokens of one request fit into `memory` bytes of KV cache.
 
-    Raises ValueError if no block fits.
+    token: the bytes of one token (`bytes_per_token`). Only whole blocks count, and vLLM keeps one
+    block. Raises ValueError if no other block fits.
     """
     blocks = memory // (token * BLOCK_TOKENS) - 1
     if blocks < 1:
@@ -92,7 +97,8 @@ def tokens_that_fit(memory: int, token: int) -> int:
 def as_request(prompt: Prompt) -> dict[str, Any]:
     """Returns a prompt as a request of vLLM.
 
-    The ids have one placeholder per picture, which vLLM itself expands.
+    The request has one placeholder token per picture. vLLM replaces the placeholder by as many
+    tokens as the picture needs.
     """
     ids = list(prompt.short or prompt.ids)
     request: dict[str, Any] = {"prompt_token_ids": ids}

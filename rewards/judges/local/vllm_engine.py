@@ -1,5 +1,5 @@
-"""The processes of a vLLM engine: starting them, waiting for them with a limit, and the memory they
-hold.
+"""Helpers for the processes of a vLLM engine: to start the processes, to call the engine with a
+time limit, and to end the processes together with this process.
 
 with one_at_a_time([1]), environment(CUDA_VISIBLE_DEVICES="1"):
     engine = LLM(...)
@@ -26,23 +26,27 @@ from spanreward.rewards.judges.local.local_judge import rank_index
 
 T = TypeVar("T")
 
-# What is used of vLLM and is no interface of it (read in 0.28, 0.31, 0.32 and 0.33): of
-# `vllm.envs`, and of an LLM.
+# Names of vLLM that are not documented, so a new version may lack a name (`check_names`). The
+# versions 0.28, 0.31, 0.32 and 0.33 have all names. ENVS are functions of `vllm.envs`. END is a
+# method of an LLM.
 ENVS = ("_is_envs_cache_enabled", "disable_envs_cache", "enable_envs_cache")
 END = "llm_engine.engine_core.shutdown"
 
 LOOK_SECONDS = 0.5  # between two checks that the engine's processes are alive
-# cat ends when this process does, which holds the other end of its input
+# The shell command of Guard. `cat` reads a pipe from this process, so it ends when this process
+# ends. Then `kill` ends the engine's processes.
 WAIT = 'cat; kill -KILL "$@" 2>/dev/null'
 
 
 class Guard:
-    """Kills processes when this process ends, even by SIGKILL. Call `release` once they may outlive
-    this process.
+    """Kills processes when this process ends, even if this process is killed (SIGKILL).
 
-    Without it vLLM's engine waits for ever for a killed parent and keeps its memory (seen with
-    0.32). It is a shell that reads from this process, in its own session, so that Ctrl-C does not
-    reach it.
+    Without a Guard, vLLM's engine waits for ever for a killed parent, and keeps its memory (seen
+    with vLLM 0.32). The Guard is a shell that reads a pipe from this process (WAIT). The shell has
+    a new session, so that Ctrl-C does not end the shell.
+
+    Args:
+        pids: the processes to kill.
     """
 
     def __init__(self, pids: Iterable[int]) -> None:
@@ -54,17 +58,23 @@ class Guard:
         )
 
     def release(self) -> None:
-        """Ends the shell, and so the guard. The processes live on."""
-        self._shell.kill()  # before its input is closed, which would make it kill them
+        """Ends the Guard without killing the processes."""
+        # First end the shell. With the pipe closed first, the shell would kill the processes.
+        self._shell.kill()
         self._shell.communicate()
 
 
 def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
-    """Calls the engine in a thread, and returns or raises what the call does. A daemon thread holds
-    up no exit.
+    """Calls the engine in a thread and returns the result. An error of the call is raised here.
 
-    Raises RuntimeError if one of the engine's processes ends during the call (vLLM itself would
-    wait for ever, seen with 0.32), and TimeoutError at `end`, a time of the monotonic clock.
+    Args:
+        ask: the call, such as `partial(engine.generate, requests)`.
+        processes: the engine's processes.
+        end: the latest time for an answer, by the monotonic clock.
+
+    Raises RuntimeError if one of the processes ends during the call. Without this check vLLM would
+    wait for ever (seen with 0.32). Raises TimeoutError if the engine has not answered at `end`. The
+    thread is a daemon, so a call that hangs does not block the exit of this process.
     """
     answer: Future[T] = Future()
 
@@ -76,7 +86,7 @@ def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
 
     Thread(target=call, daemon=True).start()
     while not answer.done():
-        # Looked at before the wait and acted on after it: an answer that came meanwhile counts.
+        # Check before the wait, and raise after the wait: an answer during the wait still counts.
         dead = [process.name for process in processes if not process.is_alive()]
         late = time.monotonic() > end
         wait([answer], timeout=LOOK_SECONDS)
@@ -90,7 +100,7 @@ def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
 
 
 def free_memory() -> int:
-    """Returns the free bytes on this rank's GPU; 0 without one."""
+    """Returns the free bytes on this rank's GPU; 0 without a GPU."""
     if not torch.cuda.is_available():
         return 0
     free, _ = torch.cuda.mem_get_info(rank_index())
@@ -98,8 +108,8 @@ def free_memory() -> int:
 
 
 def family(pid: int) -> list[int]:
-    """Returns the ids of the process and of all processes below it; of it alone on a system without
-    /proc.
+    """Returns the ids of a process and of all its descendants. On a system without /proc, only the
+    id of the process itself is returned.
     """
     members = [pid]
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -110,10 +120,10 @@ def family(pid: int) -> list[int]:
 
 @contextmanager
 def environment(**values: str) -> Iterator[None]:
-    """Sets environment variables, which the engine's processes inherit, and restores them at the
-    end.
+    """Sets environment variables within the `with`, and restores the old values at its end. A
+    process that is started within the `with` inherits the variables.
     """
-    before: dict[str, str] = {}  # of those that are set
+    before: dict[str, str] = {}  # the old values of variables that are set
     for name in values:
         if name in os.environ:
             before[name] = os.environ[name]
@@ -127,8 +137,9 @@ def environment(**values: str) -> Iterator[None]:
 
 
 def check_names(owner: Any, names: Iterable[str]) -> None:
-    """Raises RuntimeError for a name, or attributes with dots between, that an object of vLLM has
-    no more.
+    """Raises RuntimeError if an object of vLLM lacks one of the attributes.
+
+    names: attributes, with dots for attributes of attributes, such as "llm_engine.engine_core".
     """
     import vllm
 
@@ -144,8 +155,10 @@ def check_names(owner: Any, names: Iterable[str]) -> None:
 
 @contextmanager
 def environment_read_anew() -> Iterator[None]:
-    """Makes vLLM read the current environment, even if an engine in this process (such as TRL's
-    colocated one) has cached it. Raises RuntimeError for a vLLM without such a cache.
+    """Makes vLLM read the current environment variables within the `with`. Otherwise vLLM may use
+    old values: an engine in this process, such as TRL's colocated engine, makes vLLM cache them.
+
+    Raises RuntimeError if this vLLM lacks the functions of this cache (ENVS).
     """
     from vllm import envs
 
@@ -161,21 +174,29 @@ def environment_read_anew() -> Iterator[None]:
 
 @contextmanager
 def one_at_a_time(gpus: Iterable[int]) -> Iterator[None]:
-    """Lets one engine at a time start on each of these GPUs (indices of visible ones; none is the
-    CPU), because vLLM measures a GPU's free memory at its start, and takes each change for its own
-    (v1/worker/gpu_worker.py). Engines on different GPUs share nothing: one worker meets itself in a
-    file of its own, not at a port (uniproc_executor.py).
+    """Holds a lock for each GPU within the `with`, so that two engines do not start on the same GPU
+    at the same time.
+
+    At its start, vLLM measures the free memory of its GPU, and counts every change as its own use
+    (v1/worker/gpu_worker.py). Two engines that start together would measure each other's use.
+    Engines on different GPUs may start together: an engine with one worker uses a file of its own
+    for the setup of torch.distributed, and no port (uniproc_executor.py).
+
+    gpus: indices of GPUs that the process sees. Without an index, the lock is for the CPU.
     """
     CACHE.mkdir(parents=True, exist_ok=True)
     names = []
     for gpu in gpus:
         names.append(str(torch.cuda.get_device_properties(gpu).uuid))
-    names.sort()  # in one order for all, so that no two processes wait for each other
+    # All processes take the locks in the same order. Otherwise two processes could wait for each
+    # other for ever.
+    names.sort()
     with ExitStack() as locks:
         for name in names or ["cpu"]:
             path = CACHE / f"vllm-start-{name}.lock"
             lock = locks.enter_context(path.open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
-            # Closing is not enough: a forked engine has the file open too.
+            # Release the lock explicitly. Closing the file would not release the lock, because a
+            # forked engine has the same file open.
             locks.callback(fcntl.flock, lock, fcntl.LOCK_UN)
         yield

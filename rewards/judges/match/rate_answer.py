@@ -1,31 +1,39 @@
-"""Rates an answer by its words against people's answers: how MatchJudge answers LAVE. Not a
-published metric.
+"""Rates an answer against people's answers (the references) by comparing words, without a model.
+MatchJudge rates LAVE's answers with `rate_answer`. The rules are not a published metric.
 
     probe = AnswerProbe("What color is it?", "It is red, not blue.", ("red", "red", "crimson"))
     rate_answer(probe)      # (3.0, ...)
 
-It knows no synonyms, compares numbers by value (language/answer_tokens.py), and rates by the first
-rule that applies:
+The rules know no synonyms, and compare numbers by value (language/answer_tokens.py). The first rule
+that applies gives the rating:
 
     asked       The answer ends with a question mark: 1.
-    yes/no      Yes or no is the most frequent reference. The answer says yes or no
-                (binary_answer.py), or 1. The rating goes by the share of yes and no references that
-                agree: 3 from two thirds, 1 up to one third.
-    letters     All references are letters, and the answer says several: 1. Most references are
-                lists of letters ("A, C"): the answer lists the same ones, in any order, or 1.
-    equality    It is a reference: 3, or 2 where another is given more than twice as often.
-    none        All references are numbers, and the answer denies what is asked for: it says 0.
-    share       What an answer says beside the references is another answer, so that a list pays no
-                more than a guess. An answer is worth the smaller of two shares: of its words that
-                the references know, and of a reference's words that it has. From two thirds 3, from
-                one half 2, else 1; at most 2 where another is given more than twice as often. A
-                reference whose number, unit or formula the answer contradicts is worth nothing.
+    yes/no      The most frequent reference is "yes" or "no". An answer that says neither
+                (binary_answer.py) gets 1. Otherwise the rating depends on the share of "yes" and
+                "no" references that agree: 3 from two thirds, 1 up to one third, 2 between.
+    letters     All references are letters, and the answer has several letters and is no reference:
+                1. If most references are lists of letters ("A, C"), an answer with the same letters
+                gets the rating of "equality". The order matters only if the references show an
+                order. An answer with other letters gets 1.
+    equality    The answer is a reference: 3, or 2 if another reference is given more than twice as
+                often.
+    none        All references are numbers, and the answer denies the thing in question ("there are
+                no dogs"). The answer counts as 0 and gets the rating of "equality".
+    share       The rating depends on the smaller of two shares: the share of the answer's words
+                that some reference has, and the share of a reference's words that the answer has.
+                The rating is 3 from two thirds, 2 from one half, and 1 below. The rating is at most
+                2 if another reference is given more than twice as often. A reference gives a share
+                of 0 if the answer contradicts its number, unit or formula. Words that no reference
+                has lower the first share, so a list of many answers gets no more than a guess.
 
-Words count that are neither function words nor the question's; if all references are numbers, only
-numbers and signs. A piece between commas, full stops and "but" that denies or doubts ("not",
-"unless") counts nothing, and one that does nothing else ("no way") takes back what stands before
-it. Prose says many words, or one of the question's. In it only pieces with a reference's words
-count, with one explaining word free for each such word, and short pieces in a row with them.
+For "share", function words and the question's words do not count. If all references are numbers,
+only numbers and signs count. A piece is the text between commas, full stops and "but". A piece that
+denies or doubts ("not", "unless") does not count. A piece that only denies ("no way") cancels all
+earlier pieces.
+
+An answer with many words, or with a word of the question, is prose. Only a part of prose is
+compared: pieces with a word of a reference, and short pieces next to such pieces. In these pieces,
+each word of a reference may have one explaining word, which does not count: "dark" in "dark red".
 """
 
 from collections import Counter
@@ -66,15 +74,15 @@ FREE = (
     | DENYING
     | word_set("definitely certainly looks like appears be")
 )
-MAX_LIST_WORDS = 8  # an answer of more words that count, or with one of the question's, is prose
-MAX_ITEM_WORDS = 4  # of a piece of prose that is another answer
-MIN_ABBREVIATION_LETTERS = 3  # of a unit that may abbreviate a longer one
+MAX_LIST_WORDS = 8  # an answer with more words that count is prose
+MAX_ITEM_WORDS = 4  # an item of prose with more words is an explanation and no further answer
+MIN_ABBREVIATION_LETTERS = 3  # "min" may abbreviate "minutes", but "m" may not
 
 
 def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
-    """Returns the rating, 1 to 3, and the reason, a clause about the answer.
+    """Returns the rating from 1 to 3 and its reason, such as "no reference answer says 'blue'".
 
-    The rules stand in the order of this file's beginning, and each is named there.
+    The comments name the rules of this file's docstring, in the same order.
     """
     candidate = plain_answer(probe.candidate)
     people = list(map(plain_answer, probe.references))
@@ -82,7 +90,7 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     references = list(map(tokens_of, people))
     if not words or not references:
         return 1.0, "there is nothing to compare"
-    # asked; "?" alone may be the answer, of what a sign shows
+    # asked; the answer "?" alone may be right, for example about a sign in the picture
     if candidate.rstrip().endswith("?") and words != ["?"]:
         return 1.0, "it asks"
     # yes/no
@@ -102,7 +110,7 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     only_letters = all(map(is_letter, reference_words))
     if is_new and only_letters and len(letters_of(candidate)) > 1:
         return 1.0, "it names several letters"
-    # equality, of the words' base forms
+    # equality; compares the base forms of the words
     frequencies = Counter(tuple(map(lemma, reference)) for reference in references)
     most = max(frequencies.values())
     frequency = frequencies[tuple(map(lemma, words))]
@@ -129,15 +137,18 @@ def _rate_by_share(
     frequencies: Counter[tuple[str, ...]],
     question_lemmas: AbstractSet[str],
 ) -> tuple[float, str]:
-    """Applies the rule "share".
+    """Applies the rule "share". Returns the rating and its reason.
 
-    words: the answer's. items: what `_counting_lemmas` returns of each item that it asserts.
-    frequencies: how often each reference is given, by its base forms. question_lemmas: those of the
-    question's words that count and that no reference has.
+    Args:
+        words: the words of the answer.
+        items: for each item that the answer asserts, the result of `_counting_lemmas`.
+        frequencies: how often each reference is given. A key has the base forms of its words.
+        question_lemmas: base forms of the question's words, without function words and without
+            words of a reference.
     """
     reference_lemmas = set(chain.from_iterable(frequencies))
     content = [word for word in chain.from_iterable(items) if word]
-    # Of prose only a part is the answer.
+    # Only a part of prose is compared.
     has_question_word = not question_lemmas.isdisjoint(map(lemma, words))
     compared = content
     if has_question_word or len(content) > MAX_LIST_WORDS:
@@ -152,7 +163,8 @@ def _rate_by_share(
         rating = 3.0 if share >= 2 / 3 else 2.0
         most = max(frequencies.values())
         return _rate_by_frequency(rating, frequencies[best], most, share)
-    # The reason names the smaller share: a word that nobody says, or how much is missing.
+    # The reason is about the smaller share: a word that no reference has, or how much of the
+    # reference the answer has.
     if precision < 1 / 2:
         unshared = set(compared).difference(reference_lemmas)
         example = next(word for word in words if lemma(word) in unshared)
@@ -161,17 +173,20 @@ def _rate_by_share(
 
 
 def _rate_letters(candidate: str, people: Sequence[str], is_new: bool) -> tuple[float, str] | None:
-    """Applies the rule for lists of letters. None: it does not apply. is_new: no reference has
-    the candidate's words.
+    """Applies the part of the rule "letters" about lists of letters. Returns the rating and its
+    reason, or None if the rule does not apply.
+
+    candidate: the answer. people: the references as written. is_new: whether the candidate's words
+    are no reference.
     """
-    # "B, A" equals "A, B", unless people put the letters in an order
+    # "B, A" equals "A, B", unless the references show that the order matters
     read_list = letters_in_order if order_counts(people) else letters_listed
     lists: Counter[tuple[str, ...]] = Counter()
     for answer in people:
         letters = read_list(answer, joined=is_spelled(answer.split()))
         if letters:
             lists[letters] += 1
-    if 2 * lists.total() <= len(people):  # not more than half are lists
+    if 2 * lists.total() <= len(people):  # at most half of the references are lists
         return None
     frequency = lists[read_list(candidate, joined=True)]
     if frequency:
@@ -187,9 +202,10 @@ def _counting_lemmas(
     question_lemmas: AbstractSet[str],
     only_numbers: bool,
 ) -> list[str]:
-    """Returns the base form of each word that counts, and "" for each that does not.
+    """Returns the base form of each word that counts, and "" for each word that does not count.
 
-    only_numbers: the references are numbers, beside which only numbers and signs count.
+    words: the words of one item. only_numbers: whether all references are numbers. Then only
+    numbers and signs count.
     """
     counting = []
     for word in words:
@@ -208,10 +224,13 @@ def _best_reference(
     content: Sequence[str],
     frequencies: Mapping[tuple[str, ...], int],
 ) -> tuple[tuple[str, ...], float]:
-    """Returns the reference of whose words the answer has the largest share, and this share.
+    """Returns the reference with the largest share of its words in the answer, and this share.
 
-    Of equal ones the most frequent is returned. A rare reference counts if the answer has all of
-    it. content: base forms of the answer's words that count.
+    Among equal shares, the most frequent reference is returned. If another reference is more than
+    twice as frequent, a reference counts only if the answer has all its words.
+
+    content: base forms of the answer's words that count. frequencies: how often each reference is
+    given.
     """
     most = max(frequencies.values())
     recalls: dict[tuple[str, ...], float] = {}
@@ -220,7 +239,7 @@ def _best_reference(
         if not contradicts(content, reference):
             common = Counter(content) & Counter(reference)
             recall = common.total() / max(len(reference), 1)
-        # otherwise one word of a rare reference could pay
+        # Otherwise an answer with one word of a rare reference could get a high rating.
         if recall == 1 or 2 * frequency >= most:
             recalls[reference] = recall
     largest = max(recalls.values())
@@ -235,31 +254,35 @@ def is_letter(word: str) -> bool:
 
 
 def letters_of(answer: str) -> set[str]:
-    """Returns the letters that an answer says as words, "a" also where it may be an article."""
+    """Returns the words of an answer that are one letter, including "a", which may be an
+    article.
+    """
     texts = [token.text for token in read_tokens(answer)]
     return set(filter(is_letter, texts))
 
 
 def contradicts(content: Sequence[str], reference: Sequence[str]) -> bool:
-    """Returns whether an answer gives other numbers, signs or formulas than a reference, or in
-    another order, or for another thing or unit ("5 m" for "5 km").
+    """Returns whether an answer contradicts a reference: with another number, sign or formula, with
+    the same numbers in another order, or with another thing or unit ("5 m" for "5 km").
     """
     exact = [word for word in reference if is_exact(word)]
     if not exact:
         return False
-    # The answer lacks a number. It contradicts if it has another one, and else it only says less.
+    # The answer lacks a number of the reference. If the answer has another number, the answer
+    # contradicts. Otherwise the answer only says less.
     answer_words = set(content)
     if not answer_words.issuperset(exact):
         remaining = [word for word in content if word not in exact]
         return any(map(is_exact, remaining))
-    # The reference is nothing but numbers, whose order may be the answer: "2 1" for "1 2".
+    # The reference has only numbers. The order of the numbers may matter: "2 1" contradicts "1 2".
     if len(exact) == len(reference):
         order = [word for word in content if word in exact]
         return Counter(order) == Counter(exact) and order != list(reference)
-    # "5 km" and "5 m": the same number of another unit.
+    # The same number may have another unit: "5 m" contradicts "5 km". If the answer has all words
+    # of the reference, the further words of the answer are dropped: a further word could separate a
+    # number from its unit.
     compared = list(content)
     if answer_words.issuperset(reference):
-        # The answer's further words do not part a number from its unit.
         compared = [word for word in content if word in reference]
     units = _units_by_number(compared)
     for word, unit in _units_by_number(reference).items():
@@ -269,7 +292,9 @@ def contradicts(content: Sequence[str], reference: Sequence[str]) -> bool:
 
 
 def _units_by_number(words: Sequence[str]) -> dict[str, str]:
-    """Returns the word behind each number or sign that is followed by one."""
+    """Returns the word that follows each number or sign: {"5": "km"} for ["5", "km"]. A number
+    without a following word is left out.
+    """
     content = [word for word in words if word not in FREE]
     units = {}
     for word, behind in pairwise(content):
@@ -279,7 +304,7 @@ def _units_by_number(words: Sequence[str]) -> dict[str, str]:
 
 
 def _is_same_unit(unit: str, other: str) -> bool:
-    """Returns whether two units are one, or one of them abbreviates the other: "min" for "minutes",
+    """Returns whether two units are equal, or one unit abbreviates the other: "min" for "minutes",
     but not "m" for "minutes".
     """
     short, long = sorted((unit, other), key=len)
@@ -289,8 +314,11 @@ def _is_same_unit(unit: str, other: str) -> bool:
 
 
 def denies_all(pieces: Sequence[Piece], question: str) -> bool:
-    """Returns whether the answer says of what the question asks for that there is none: its only
-    statement denies it, and names nothing else. "There are no dogs" does for "How many dogs?".
+    """Returns whether the answer says that the thing in question does not exist, as "There are no
+    dogs" answers "How many dogs?".
+
+    All pieces must be denied. Apart from function words, the pieces must have only words of the
+    question.
     """
     question_lemmas = set(map(lemma, tokens_of(question)))
     named = set()
@@ -304,21 +332,25 @@ def denies_all(pieces: Sequence[Piece], question: str) -> bool:
 def answering_words(
     items: Sequence[Sequence[str]], reference_lemmas: AbstractSet[str]
 ) -> list[str]:
-    """Returns the words of prose that stand where an answer does: those of items that hold a
-    reference's words, but for one explaining word beside each, and those of short items in a row
-    with them. items: the words of each, "" for those that do not count.
+    """Returns the words of prose that are compared with the references.
+
+    The compared words come from items with a word of a reference, and from short items in the same
+    row. Each word of a reference may have one explaining word in its item ("dark" in "dark red"),
+    which is left out. A long item without a word of a reference ends a row.
+
+    items: the result of `_counting_lemmas` for each item, with "" for words that do not count.
     """
-    rows: list[list[str]] = [[]]  # items that stand in a row; any other item begins a new one
+    rows: list[list[str]] = [[]]  # the words of each row of items
     for words in items:
         shared = [word for word in words if word in reference_lemmas]
         unshared = [word for word in words if word and word not in reference_lemmas]
         is_short_answer = unshared == words and len(words) <= MAX_ITEM_WORDS
         if shared or is_short_answer:
-            # one explaining word is free for each shared one
+            # leave out one explaining word for each shared word
             rows[-1] += shared + unshared[len(shared) :]
         elif unshared:
             rows.append([])
-    # A row without a word of a reference is not where the answer stands.
+    # Rows without a word of a reference are no part of the answer.
     answering: list[str] = []
     for row in rows:
         if not reference_lemmas.isdisjoint(row):
@@ -329,8 +361,11 @@ def answering_words(
 def _rate_by_frequency(
     rating: float, frequency: int, most: int, share: float = 1.0
 ) -> tuple[float, str]:
-    """Returns the rating and its reason, but 2 where another reference is more than twice as
-    frequent. share: of a reference that the answer is, 0 to 1.
+    """Returns a rating and its reason: `rating`, or 2 if another reference is more than twice as
+    frequent.
+
+    frequency: how often the reference is given that the answer matches. most: how often the most
+    frequent reference is given. share: how much of the reference the answer matches, 0 to 1.
     """
     if 2 * frequency < most:
         return 2.0, "few reference answers say so"
@@ -340,7 +375,11 @@ def _rate_by_frequency(
 
 
 def _rate_binary(word: str, reason: str, counts: Counter[str]) -> tuple[float, str]:
-    """Applies the rule "yes/no". word: "yes", "no", or "" with the reason why it is neither."""
+    """Applies the rule "yes/no". Returns the rating and its reason.
+
+    word, reason: the result of `binary_answer`: "yes" or "no", or "" with a reason. counts: how
+    often each reference is given, such as {"yes": 7, "no": 3}.
+    """
     if not word:
         return 1.0, reason
     share = counts[word] / (counts["yes"] + counts["no"])

@@ -1,6 +1,6 @@
-"""An index of a scene graph by lemma.
+"""Rates presence questions about a text with an index of the text's scene graph by base form.
 
-It rates presence questions as match_judge.py says: 5, 4, 3, 2, 1.05 or 1.
+The ratings are 5, 4, 3, 2, 1.05 and 1. match_judge.py explains them.
 """
 
 from collections import defaultdict
@@ -13,32 +13,33 @@ from spanreward.rewards.language import words as word_lists
 from spanreward.rewards.language.lemmas import is_plural, kin, lemmas
 from spanreward.rewards.language.scene_graph import SceneGraph
 
-# the ratings, as match_judge.py explains them
+# the ratings (match_judge.py explains them)
 EXACT = 5.0
 REWORDED = 4.0
 LOOSE = 3.0
 SAME_NAME = 2.0
-ABSENT = 1.05
+ABSENT = 1.05  # 95 % of the probability on 1, and 5 % on 2
 WRONG = 1.0
 
-# says that a thing is at a place, which the preposition says too: "sits in" is "in"
+# Sets of base forms. Phrases are compared as sets of base forms, too: "next to" is {"next", "to"}.
+# Words that add nothing to a preposition of place: "sits in" means "in".
 POSTURE = lemmas("be sit stand rest lie located placed positioned situated appear there")
 WITHIN = lemmas("in at on inside within upon")
 PLACES = lemmas("left right top bottom center centre middle upper lower corner edge side")
-# holds in both directions: what is near the dog has the dog near it
+# Relations that hold in both directions: if the cat is near the dog, the dog is near the cat.
 SYMMETRIC = lemmas("near beside by next to with and touching alongside around facing")
 PREPOSITIONS = lemmas(" ".join(word_lists.PLACING))
 HAVING = lemmas("with have")
-OWNING = lemmas(" ".join(word_lists.HAVING)) | HAVING  # who holds a thing has it
+OWNING = lemmas(" ".join(word_lists.HAVING)) | HAVING  # "holds" and "wears" imply "has"
 PART = lemmas("part of")
 OF = lemmas("of")
 SEVERAL = lemmas(" ".join(word_lists.QUANTITIES))
 PARTS = lemmas(" ".join(word_lists.PARTS))
-# heads that stand for what follows "of": "a group of men", "one of the men", "the top of a box"
+# Heads that stand for the noun after "of": "a group of men", "one of the men", "the top of a box".
 LIGHT = SEVERAL | PARTS | lemmas("one each")
-# true of any plural
+# Attributes that are true of every plural.
 VAGUE = lemmas("several many various some multiple few other different numerous more")
-# Words that have no other wording: colours, counts and one side of two.
+# Colours, counts and opposites. A text without such a word has no other word for the same.
 CHECKABLE = lemmas(
     """black white gray brown tan beige red orange yellow gold golden green blue turquoise teal
     navy purple violet pink maroon silver single one two three four five six seven eight nine ten
@@ -47,7 +48,7 @@ CHECKABLE = lemmas(
 )
 PAIR = lemmas("couple pair")
 TWO = lemmas("two")
-# prepositions that say the same place, and one of them that stands for all
+# By preposition, the word that stands for all prepositions of the same place: "beside" is "near".
 SAME_PLACE = {
     **dict.fromkeys(lemmas("in at on inside within upon into onto"), "in"),
     **dict.fromkeys(lemmas("near beside by next alongside close"), "near"),
@@ -57,20 +58,26 @@ SAME_PLACE = {
 
 
 class TextIndex:
-    """What one text says, by lemma.
+    """An index of one text by base form. An entity is a number, its index in `graph.entities`. A
+    phrase is the set of its base forms.
 
     Args:
         graph: the text's scene graph.
 
     Attributes:
-        attributes, plural, nouns, is_place: of each entity, in the order of `graph.entities`: its
-            attributes, whether a head is a plural, the words of its heads without those of places,
-            and whether it is a part of a picture or a thing ("the left corner").
-        does, undergoes, linked: of each entity too, what the text relates it to.
-        relations: what relates a subject to an object, by their numbers.
-        named, placed, partial: the numbers of entities by a whole name, by a place's attribute and
-            by a word.
-        attached, words: the words that the text gives to some thing, and all that it has.
+        attributes: for each entity, its attributes.
+        plural: for each entity, whether one of its heads is a plural.
+        nouns: for each entity, the words of its heads, without words of places.
+        is_place: for each entity, whether it is a place in a picture or thing ("the left corner").
+        does: for each entity, the relations of which it is the subject.
+        undergoes: for each entity, the relations of which it is the object.
+        linked: for each entity, the entities that share a relation with it.
+        relations: the relations from a subject to an object, by (subject, object).
+        named: the entities with a head, by head.
+        placed: the places with an attribute, by attribute: "left" finds "the top left corner".
+        partial: the entities that a word names or describes: "coffee" finds "coffee cup".
+        attached: the words of attributes and relations, without prepositions.
+        words: the words of heads, attributes and relations.
     """
 
     def __init__(self, graph: SceneGraph) -> None:
@@ -80,13 +87,11 @@ class TextIndex:
         self.plural: list[bool] = []
         self.nouns: list[frozenset[str]] = []
         self.is_place: list[bool] = []
-        # by entity: relations that it is the subject of, and those that it is the object of
         self.does: list[list[frozenset[str]]] = []
         self.undergoes: list[list[frozenset[str]]] = []
-        # and the entities that it has any relation with
         self.linked: list[set[int]] = []
         for entity in graph.entities:
-            # the heads of all mentions that are the same thing: "a man", "the player"
+            # the heads of all mentions of the entity: "a man", "the player"
             heads = (entity.head, *entity.heads)
             of_entity = set(map(lemmas, heads))
             names.append(of_entity)
@@ -98,9 +103,9 @@ class TextIndex:
             self.does.append([])
             self.undergoes.append([])
             self.linked.append(set())
-        # by subject and object
+        # Add each relation. "A group of men holds flags" is a relation of the group and also a
+        # relation of the men.
         self.relations: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
-        # "A group of men holds flags": the group does, and so do the men.
         meant = self._meant(graph, names)
         for relation in graph.relations:
             words = lemmas(relation.relation)
@@ -109,24 +114,25 @@ class TextIndex:
             self._relate(*pair, words)
             if meant_pair != pair:
                 self._relate(*meant_pair, words)
-        # by name, the entities that have it
+        # Add each entity by its names and attributes.
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
-        # "left" of "the top left corner"
         self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
-        # what "coffee" describes in "coffee cup", and "shirt" of "T-shirt"
         self.partial: dict[str, set[int]] = defaultdict(set)
         for number, of_entity in enumerate(names):
             self._add_names(number, of_entity)
-        # the words that the parser has tied to a thing
+        # Collect the words of the graph. The text's other words are left out, because questions are
+        # only about things, attributes and relations.
         details = list(chain(*self.attributes, *self.does))
         self.attached = frozenset().union(*details) - PREPOSITIONS
-        # These and the names, and no other words: precision asks about components alone.
         self.words = frozenset().union(*details, *self.named)
         self._resolved: dict[Mention, tuple[float, list[int]]] = {}
 
     def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
-        """Returns per entity the one that it stands for: "men" for the group in "a group of men",
-        else itself.
+        """Returns for each entity the entity that it stands for: "men" for the group in "a group of
+        men", and the entity itself in all other cases. The attributes of the group also become
+        attributes of the men.
+
+        names: the heads of each entity.
         """
         meant = list(range(len(names)))
         for relation in graph.relations:
@@ -137,17 +143,17 @@ class TextIndex:
             if not all(name <= LIGHT for name in names[group]):
                 continue
             meant[group] = object_
-            # What is said of the group is said of the men, who are "large" and a "group" too.
+            # In "a large group of men", the men get the attributes "large" and "group".
             attributes = [*self.attributes[object_], *names[group]]
             attributes += self.attributes[group]
             if any(name & PAIR for name in names[group]):
                 attributes.append(TWO)
-            # without repeats, which groups of groups double
+            # remove repeats, whose number could double with each group of a group
             self.attributes[object_] = list(dict.fromkeys(attributes))
         return meant
 
     def _relate(self, subject: int, object_: int, words: frozenset[str]) -> None:
-        """Adds a relation to the indexes by pair and by entity."""
+        """Adds a relation to `relations`, `does`, `undergoes` and `linked`."""
         self.relations[subject, object_].append(words)
         self.does[subject].append(words)
         self.undergoes[object_].append(words)
@@ -155,13 +161,13 @@ class TextIndex:
         self.linked[object_].add(subject)
 
     def _add_names(self, number: int, names: set[frozenset[str]]) -> None:
-        """Adds an entity to the indexes by name."""
+        """Adds an entity to `named`, `placed` and `partial`. names: the heads of the entity."""
         for name in names:
             self.named[name].append(number)
         nouns = set(self.nouns[number])
         for attribute in self.attributes[number]:
             if not self.is_place[number]:
-                # "snow" of "a snowy hill" too
+                # "snowy" of "a snowy hill" adds "snowy" and "snow"
                 nouns.update(attribute)
                 for word in attribute:
                     nouns.update(kin(word))
@@ -171,17 +177,17 @@ class TextIndex:
             self.partial[noun].add(number)
 
     def rating(self, probe: PresenceProbe) -> float:
-        """Returns the rating of one question about this text."""
+        """Returns the rating of one question about this text, from 1 to 5."""
         how, subjects = self.resolve(probe.mention)
-        # a thing that is not there has no attribute and no relation
+        # A thing that the text does not mention has no attribute and no relation.
         if probe.kind in ("entity", "denied") or how == ABSENT:
             return how
         words = lemmas(probe.words)
-        # an attribute: one thing of several that has it is enough
+        # An attribute: if the mention may mean several things, the best rating counts.
         if probe.other is None:
             ratings = [self._described(number, words) for number in subjects]
             return max(ratings, default=self._loose(words))
-        # a relation
+        # A relation.
         how_other, objects = self.resolve(probe.other)
         if how_other == ABSENT:
             return ABSENT
@@ -190,23 +196,24 @@ class TextIndex:
         return self._loose(words)
 
     def resolve(self, mention: Mention) -> tuple[float, list[int]]:
-        """Returns a rating and the entities that a mention may mean: those that fit it, else all of
-        its name.
+        """Returns the rating of the question whether the text has the mentioned thing, and the
+        entities that the mention may mean.
 
-        There is no entity where the text has the word but no thing of that name, as "ski" in "two
-        people skiing".
+        The returned entities have the attributes and links of the mention. If the text has no such
+        entity, entities with the same name are returned. The list is empty if the text has the word
+        but no thing with the name, as "ski" in "two people skiing".
         """
         if mention not in self._resolved:
             self._resolved[mention] = self._resolve(mention)
         return self._resolved[mention]
 
     def _resolve(self, mention: Mention) -> tuple[float, list[int]]:
-        """Returns what `resolve` does, without looking it up."""
+        """Computes the result of `resolve`, without its cache."""
         how, namesakes = self._namesakes(mention)
         fitting = [number for number in namesakes if self._fits(number, mention)]
         if fitting or not namesakes:
             return how, self._likest(fitting, mention)
-        # There are things of that name, and each is described otherwise.
+        # The text has things with the name, but describes each of them in another way.
         if mention.links and lemmas(mention.head) <= PLACES:
             return SAME_NAME, self._places_of_owners(mention)
         return SAME_NAME, self._likest(namesakes, mention)
@@ -219,8 +226,8 @@ class TextIndex:
         return all(self._linked(number, link) for link in mention.links)
 
     def _places_of_owners(self, mention: Mention) -> list[int]:
-        """Returns the places where the text has the things that a place is linked to: "the top left
-        corner" for "the top edge".
+        """Returns the places of the things to which the mentioned place belongs: the top left
+        corner of the box for "the top edge of the box".
         """
         near: set[int] = set()
         for link in mention.links:
@@ -231,7 +238,10 @@ class TextIndex:
         return [number for number in near if self.is_place[number]]
 
     def _likest(self, numbers: list[int], mention: Mention) -> list[int]:
-        """Returns the entities that share most details with the mention."""
+        """Returns the entities that share most details and ties with the mention.
+
+        `Mention` explains details and ties. numbers: the entities to choose from.
+        """
         if len(numbers) < 2:
             return numbers
         details = [lemmas(words) for words in mention.details]
@@ -249,8 +259,8 @@ class TextIndex:
         return [number for number in numbers if shared[number] == most]
 
     def _namesakes(self, mention: Mention) -> tuple[float, list[int]]:
-        """Returns a rating and the entities of that name, else those of the surest other way to say
-        it.
+        """Returns a rating and the entities with the mention's name. If no entity has the name,
+        other ways to say the name are tried, the surest first.
         """
         name = lemmas(mention.head)
         if name in self.named:
@@ -263,19 +273,19 @@ class TextIndex:
             joined = lemmas(words.replace(" ", "") + mention.head)
             if joined in self.named:
                 return REWORDED, self.named[joined]
-        # "group" for "men": any things may be one
+        # "group" for "men": any plural may be a group
         if name <= SEVERAL and any(self.plural):
             plurals = []
             for number, is_plural_entity in enumerate(self.plural):
                 if is_plural_entity:
                     plurals.append(number)
             return REWORDED, plurals
-        # "top" for "box": each thing has such parts, which the text need not name
+        # "top" for "box": every thing has such parts, even if the text does not name them
         if name <= PARTS and not any(self.is_place):
             return REWORDED, list(range(len(self.plural)))
         if name <= PLACES:
             return ABSENT, []
-        # "coffee" for "coffee cup": the things that have all words of the name
+        # "coffee" for "coffee cup": the things that all words of the name describe
         described = []
         for word in name:
             described.append(self.partial.get(word, set()))
@@ -284,18 +294,21 @@ class TextIndex:
         return how, sorted(whole)
 
     def _described(self, number: int, words: frozenset[str]) -> float:
-        """Rates whether the entity has this attribute, or is the subject of this relation."""
+        """Returns a rating: whether the entity has this attribute, or is the subject of this
+        relation.
+        """
         details = (*self.attributes[number], *self.does[number])
         ratings = [agreement(words, detail) for detail in details]
         best = max(ratings, default=WRONG)
         if best > LOOSE:
             return best
-        # "is there" is true of whatever is named, and "several" of any plural
+        # "is there" is true of every thing that the text names, and "several" of every plural.
         if words <= POSTURE:
             return REWORDED
         if words <= VAGUE and self.plural[number]:
             return REWORDED
-        # The words may be scattered over what the text says of the thing and of what it is tied to.
+        # The text may say the words in several places: attributes and relations of the thing, and
+        # names of linked things.
         nouns = [self.nouns[neighbour] for neighbour in self.linked[number]]
         context = frozenset().union(*details, *nouns)
         for word in words:
@@ -304,21 +317,24 @@ class TextIndex:
         return REWORDED  # "snowy" for a "snow covered" thing, "grass" for a field of grass
 
     def _loose(self, words: frozenset[str]) -> float:
-        """Rates words that the text may have without giving them to a thing: the parser lost what
-        they belong to.
+        """Returns the rating of an attribute or relation that no entity in question has: LOOSE if
+        the text has the words and the parser linked the words to no thing.
         """
         if words <= self.words and words.isdisjoint(self.attached):
             return LOOSE
         if words.isdisjoint(CHECKABLE):
-            return ABSENT  # the text may say it in words that are not known here
+            return ABSENT  # the text may have other words for the same
         return WRONG
 
     def _linked(self, number: int, link: Link) -> bool:
-        """Returns whether the entity has this link of a mention."""
+        """Returns whether the entity has a link of a mention: whether the text relates the entity
+        to `link.other` by `link.relation`.
+        """
         words = lemmas(link.relation)
         _, partners = self.resolve(link.other)
         near = (self.linked[number] | {number}).intersection(partners)
-        # said in many ways: "the man's hat", "the man wears a hat", "the hat of the man"
+        # "part of" has many wordings, so any relation counts: "the man's hat", "the man wears a
+        # hat", "the hat of the man".
         if words == PART:
             return not near.isdisjoint(self.linked[number])
         for neighbour in near:
@@ -335,12 +351,13 @@ class TextIndex:
         objects: Sequence[int],
         words: frozenset[str],
     ) -> float:
-        """Returns the best rating of any pair.
+        """Returns the rating of a relation that may hold between any of the subjects and any of the
+        objects: the best rating of a pair.
 
-        It only visits pairs that the text relates. Neither list is empty.
+        subjects, objects: entities, at least one each. words: the relation.
         """
         all_objects = set(objects)
-        near: dict[int, set[int]] = {}  # by subject, the objects that the text relates it to
+        near: dict[int, set[int]] = {}  # by subject, the objects with any relation to the subject
         for subject in subjects:
             near[subject] = all_objects & {subject, *self.linked[subject]}
         best = WRONG
@@ -350,14 +367,16 @@ class TextIndex:
                 best = max(best, rating)
         if best > LOOSE:
             return best
-        # What the text says of each pair is something else.
+        # If the text relates every pair, then each time in another way.
         if all(neighbours == all_objects for neighbours in near.values()):
             return best
-        # Some pair is not related. The text lacks the words, but it may use others.
+        # The text does not relate some pair. If the text lacks words of the relation, the text may
+        # state the relation in other words.
         needed = words - POSTURE - PREPOSITIONS - WITHIN
         if not needed <= self.words:
             return max(best, ABSENT)
-        # Where neither thing has the relation with another one, the parser may have lost it.
+        # The text has the words. If subject and object of an unrelated pair do not have this
+        # relation to other things, the parser may have lost the relation.
         free: set[int] = set()
         for number in all_objects:
             if not _is_said(words, self.undergoes[number]):
@@ -368,8 +387,8 @@ class TextIndex:
         return best
 
     def _pair_rating(self, subject: int, object_: int, words: frozenset[str]) -> float:
-        """Rates whether the relation holds from the subject to the object, which may be the same
-        entity.
+        """Returns a rating: whether the relation holds from the subject to the object. Subject and
+        object may be the same entity.
         """
         if subject == object_ and (subject, object_) not in self.relations:
             # "cup of coffee" for "coffee cup", "top of the box" for "box"
@@ -386,14 +405,17 @@ class TextIndex:
 
 
 def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
-    """Returns whether one of the relations says these words, if in other words."""
+    """Returns whether one of the relations agrees with the words, literally or in other words."""
     return any(agreement(words, relation) > LOOSE for relation in relations)
 
 
 @lru_cache(maxsize=8192)
 def agreement(words: frozenset[str], relation: frozenset[str]) -> float:
-    """Rates whether a relation of the text says the words, where postures and in / at / on count
-    little: 5, 4 or 1.
+    """Returns how well a relation or attribute of the text agrees with the words of a question: 5
+    if it has all words, 4 if it has other words for the same, and 1 otherwise.
+
+    For a 4, words of posture such as "sits" are ignored, and prepositions of the same place such as
+    "in" and "on" count as equal (`_core`).
     """
     if words <= relation:
         return EXACT
@@ -414,8 +436,8 @@ def agreement(words: frozenset[str], relation: frozenset[str]) -> float:
 
 
 def _core(words: frozenset[str]) -> frozenset[str]:
-    """Returns a relation's words without postures, with one name for each place: "next to" is
-    "near".
+    """Returns a relation's words without postures, with one preposition for each place:
+    `{"sit", "next", "to"}` gives `{"near"}`.
     """
     core: set[str] = set()
     for word in words:
