@@ -62,8 +62,8 @@ def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
 
 
 def literal_lines(template: str) -> list[str]:
-    """Returns the lines of the template that have no placeholder, or only `{number}`: "Text
-    {number}:". Empty lines are skipped, and white space at the ends of a line is dropped.
+    """Returns the lines of the template that have no placeholder, or only `{number}`: "[Reference
+    {number} begins]". Empty lines are skipped, and white space at the ends of a line is dropped.
     """
     lines = []
     for line in template.splitlines():
