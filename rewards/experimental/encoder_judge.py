@@ -247,7 +247,8 @@ def _rate_phrase(probe: PresenceProbe, tokens: Tokens, scale: Sequence[str]) -> 
     if chosen:
         support = sum(chosen) / len(chosen)
     if probe.kind == "denied":
-        # The words deny the thing. If the denial is supported, the thing is not there.
+        # The words deny the thing. If the denial is supported, the thing is not there, so the
+        # support of the thing is the opposite.
         support = 1 - support
     probabilities = dict.fromkeys(scale, 0.0)
     probabilities[scale[0]] = 1 - support
@@ -312,7 +313,7 @@ def windows(
     specials_of_pair = tokenizer.num_special_tokens_to_add(True)
     specials_of_single = tokenizer.num_special_tokens_to_add(False)
     end = "" if specials_of_pair > specials_of_single else BREAK
-    # For a decoder the target is followed by a first copy of the text.
+    # For a decoder the target is followed by a first copy of the text, if everything fits.
     if twice:
         doubled = f"{target}{BREAK}{text}"
         ids = tokenizer(doubled + end, text, split_special_tokens=True)["input_ids"]
