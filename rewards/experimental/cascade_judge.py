@@ -101,7 +101,7 @@ class CascadeJudge(OuterJudge):
             # The student rates all questions.
             answers = heard(len(questions), partial(self.student.rate, questions, scale))
             sure = [self._is_sure(answer) for answer in answers]
-            # The teacher rates the audited questions and those that the student is not sure of. A
+            # The teacher rates each question that is audited, or that the student is not sure of. A
             # key is an evenly spread number below 16 ** 32, so a share `audit` of all keys is below
             # audit * 16 ** 32.
             keys = question_keys(questions, {"audit": self.seed})

@@ -26,8 +26,8 @@ def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ..
     """Returns the cost of judging one completion: two questions, which differ in the order of the
     texts.
 
-    prompts, pair: the prompts of `criteria` and of the pairwise metric. text: stands for the
-    completion and its anchor. criteria: of a row.
+    prompts, pair: the prompts of `criteria` and of the pairwise metric. text: a text as long as a
+    completion; it is used for both texts. criteria: the criteria of a row.
     """
     question = ask_vote(prompts, pair, Shown(""), text, text, criteria)
     read = 2 * tokens_in(question.messages[0]["content"])
@@ -44,8 +44,8 @@ def vote(
     """Returns the raw verdict of each row, in order.
 
     A completion that equals its anchor is a tie, and the judge is not asked. prompts, pair: the
-    prompts of `criteria` and of the pairwise metric. evidence: what the judge sees beside the
-    texts, by the row's number.
+    prompts of `criteria` and of the pairwise metric. evidence: the request and the pictures or
+    context that the judge sees, by the row's number.
     """
     # Two questions per row: the completion is shown first, and then the anchor.
     questions: list[Question] = []
@@ -82,8 +82,8 @@ def ask_vote(
     """Returns the question which of two texts is better by all criteria. The answer is A, B, C or
     D.
 
-    evidence: what the judge sees beside the texts. first, second: the texts, in the order in which
-    they are shown.
+    evidence: the request and the pictures or context that the judge sees. first, second: the texts,
+    in the order in which they are shown.
     """
     numbered = [f"{number}. {text}" for number, text in enumerate(criteria, start=1)]
     # The prompts of the pairwise metric, with the instructions for a vote in place of its own.
@@ -110,7 +110,7 @@ def _verdict_of_votes(votes: PairVotes) -> Verdict:
 
 def _outcome_parts(outcome: int) -> dict[str, float]:
     """Returns the parts `won`, `undecided` and `lost`: 1.0 for the given outcome, and 0.0 for the
-    others.
+    other two.
 
     outcome: 1 (won), 0 (undecided) or -1 (lost).
     """

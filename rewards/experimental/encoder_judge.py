@@ -1,15 +1,16 @@
-"""A judge that reads a text once beside its target, and rates the text's phrases by a token
-classifier. No published metric uses it.
+"""A judge that reads a text once together with its target, and rates the text's phrases by a token
+classifier. The target is the text by which the phrases are judged, such as a completion. No
+published metric uses this judge.
 
     judge = EncoderJudge("KRLabsOrg/lettucedect-base-modernbert-en-v1")
     dog = PresenceProbe("A cat.", "entity", Mention("dog"), source="A dog.", places=((2, 5),))
     judge.rate([Question([], probe=dog)])
 
 The model is a transformers token classifier over the pair (context, answer) with two labels, 0
-supported and 1 unsupported: the layout of LettuceDetect (Kovács and Recski 2025, arXiv 2502.17125).
-The context is the target, and the answer is the text that the question was made from. A phrase's
-probability of support is the mean over its tokens. The scale's last entry gets this probability,
-and the scale's first entry gets the rest.
+supported and 1 unsupported. This is the layout of LettuceDetect (Kovács and Recski 2025, arXiv
+2502.17125). The context is the target, and the answer is the text that the question was made from.
+A phrase's probability of support is the mean over its tokens. The scale's last entry gets this
+probability, and the scale's first entry gets the rest.
 
 A pair that fits into the encoder is one window. A longer pair is cut into several windows: the
 text, the target or both are cut into parts of equal length. The lengths are chosen so that the

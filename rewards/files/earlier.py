@@ -89,8 +89,8 @@ class Earlier:
 
 
 def by_fingerprint(lines: Sequence[EarlierLine], marks: Iterable[str]) -> dict[int, EarlierLine]:
-    """Returns the line of each row that has one, by the row's number. Of several equal rows each
-    gets a line of its own.
+    """Returns the earlier line of each row, by the row's number. Rows without an earlier line are
+    missing in the result. Of several equal rows each gets a line of its own.
 
     marks: the fingerprints of the rows, in order.
     """

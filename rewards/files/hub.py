@@ -19,8 +19,8 @@ HUB = "hub:"  # begins a dataset's name in arguments that also take a file
 
 @cache
 def offline_without_hub() -> None:
-    """Switches to offline mode unless the hub answers within SECONDS. Offline mode is that of
-    HF_HUB_OFFLINE=1, for this process and for the processes that this process starts.
+    """Switches to offline mode unless the hub answers within SECONDS. Offline mode is the same as
+    with HF_HUB_OFFLINE=1, for this process and for the processes that this process starts.
     """
     try:
         get_session().head(constants.ENDPOINT, timeout=SECONDS)

@@ -94,8 +94,8 @@ class Wording(BaseModel):
 def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
     """Returns a validator for pydantic, which checks the placeholders of a template.
 
-    needed: sets of placeholders, of which the template must have exactly one set. free:
-    placeholders that the template may have in addition.
+    needed: sets of placeholders. The template must have all placeholders of one of these sets.
+    free: placeholders that the template may have in addition.
     """
 
     def check(template: str) -> str:
@@ -148,8 +148,8 @@ def _in_sentence(names: Set[str]) -> str:  # "{text}, {what}"
 
 @lru_cache(maxsize=256)
 def _parts_of_template(template: str) -> tuple[tuple[str, bool], ...]:
-    """Returns the template's parts in order, each with whether it is a name. Other parts are
-    literal text.
+    """Returns the template's parts in order: (text, False) for literal text, and (name, True) for a
+    placeholder.
 
     "Is {what} there?" gives (("Is ", False), ("what", True), (" there?", False)).
     """

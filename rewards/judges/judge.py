@@ -176,8 +176,8 @@ class Judge(ABC):
         """Wraps the `rate` and `write` that a subclass defines: they get equal questions once, and
         their ratings are checked.
 
-        Without the wrapper, a paid judge would be asked the same question for each completion of a
-        group, and a rating of NaN would reach a score.
+        Otherwise a judge that costs money would be asked the same question for each completion of a
+        group. And a rating of NaN would reach a score.
         """
         super().__init_subclass__(**options)
         if "rate" in cls.__dict__:
@@ -301,8 +301,9 @@ def _distinctly(
     keys = question_keys(questions)
     distinct = dict(zip(keys, questions, strict=True))
     by_key: dict[str, Any] = {}
-    # A judge that reads text only fails at each question with a picture. Without such a question
-    # `sees_pictures` is not read, because a local judge reads its model's files for it.
+    # A judge that reads text only fails at each question with a picture. `sees_pictures` is read
+    # only if a question has a picture, because a local judge must read its model's files to know
+    # it.
     pictured = [key for key, question in distinct.items() if question.images]
     if pictured and not judge.sees_pictures:
         unseen = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}, or {IN_WORDS}.")

@@ -20,8 +20,9 @@ def model_folder(model: str, download: bool = True, files: Sequence[str] = MODEL
     model: a folder, a hub id or `smollm2`. A folder with the name of a hub id takes precedence.
     download: whether a hub id may be downloaded. files: patterns of the files to download.
 
-    Raises FileNotFoundError for a file, for a path (it begins with `.`, `/` or `~`) that is not a
-    folder, and for a hub id that is not in the cache and cannot be downloaded.
+    Raises FileNotFoundError for a file, and for a path (it begins with `.`, `/` or `~`) that is no
+    folder. The same error is raised for a hub id that is neither in the cache nor can be
+    downloaded.
     """
     if model == "smollm2":
         return smollm2_folder()
@@ -69,8 +70,8 @@ def files_hash(folder: Path) -> str:
 
 
 def _file_hash(path: Path) -> str:
-    """Returns the file's SHA-256. For a large file in the hub's cache it is read from the name of
-    the file that the link points to, so the file itself is not read.
+    """Returns the file's SHA-256. In the hub's cache a large file is a link to a file that is named
+    by its SHA-256. So its hash is taken from that name, and the file is not read.
     """
     blob = path.resolve().name
     # Small files in the hub's cache are named by their git hash, with 40 digits, and are hashed

@@ -3,10 +3,10 @@
     read_written_rating("I rate it 4 on a scale from 1 to 5.", RATING_SCALE).mean    # 4.0
     read_written_rating("I cannot rate this. 1 picture is missing.", RATING_SCALE)    # None
 
-A number is a rating if it has a label ("Rating: 4", `{"score": 4}`, "I would give it a 4",
-"[[4]]"), or if it is alone: the whole answer or the whole last line. Any other number is a count or
-a quotation ("1 picture"), and is not read. If the ratings of a text disagree, the rating that ends
-the text counts. If no rating ends the text, the answer is unreadable.
+A number is a rating if it has a label: "Rating: 4", `{"score": 4}`, "I would give it a 4", "[[4]]".
+A number is also a rating if it is alone: the whole answer or the whole last line. Any other number
+is a count or a quotation ("1 picture"), and is not read. If the ratings of a text disagree, the
+rating that ends the text counts. If no rating ends the text, the answer is unreadable.
 
 A text takes linear time. Each pattern begins at a word or a bracket, and then looks only a bounded
 number of words ahead, or does not backtrack (`*+`).
@@ -523,8 +523,8 @@ def _objects(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _sentence_before(text: str, start: int) -> str:
-    """Returns the beginning of the sentence that goes on at an offset: the text before the offset,
-    from the end of the previous sentence on.
+    """Returns the text between the end of the previous sentence and an offset: "I would give it"
+    for the offset of "a 4" in "It is fair. I would give it a 4".
     """
     before = text[max(start - LOOK_BACK, 0) : start]
     return _SENTENCE_END.split(before)[-1]

@@ -55,8 +55,9 @@ def read_differences(
     """Returns the differences in a judge's answer, and the number of refused differences. The
     result is None if the answer is no list of differences.
 
-    A difference is refused if a quote is in no text, if there is no quote, if the text and the
-    reference are quoted with the same words, or if the difference is repeated.
+    A difference is refused if it has no quote, if a quote is in no text, or if the difference is
+    repeated. A difference is also refused if it quotes the same words from the text and from a
+    reference.
     """
     entries = read_list(answer)
     if entries is None:

@@ -8,10 +8,10 @@
     # Busy("it answers 503: Bad Gateway", True)
 
 Any status and any bytes become a ServerAnswer, a Refused or a Busy, and nothing is raised. An error
-code in the body of a 200 counts as the status. Busy are 408, 409, 425, 429 and 5xx, and an error
-without a code whose words show that the error passes. A spent quota and every other error is
-Refused, because another attempt would get the same answer. A success that is not of the OpenAI form
-is Busy for a few attempts, and its first words are quoted.
+code in the body of a 200 counts as the status. The statuses 408, 409, 425, 429 and 5xx are Busy. An
+error without a code is Busy if its words show that the error passes. A spent quota and every other
+error is Refused, because another attempt would get the same answer. A success that is not of the
+OpenAI form is Busy for a few attempts, and its first words are quoted.
 """
 
 import math
@@ -265,8 +265,8 @@ def _no_answer(content: bytes) -> Busy:
 def trouble(status: int, content: bytes) -> Refused | Busy | None:
     """Returns the error in an answer. None for a success (2xx) whose body mentions no error."""
     good = 200 <= status < 300
-    # The words of all objects in the body that may describe an error. A body without JSON is read
-    # as plain text.
+    # The words of all objects in the body that may describe an error. If an error's body has no
+    # such words, the body is read as plain text.
     body = _parsed_json(_json_part(content))
     layers = list(_error_layers(body))
     text = _words_of(layers)
@@ -310,8 +310,8 @@ def _first_error_status(codes: Iterable[Any]) -> int:
 def read_models(content: bytes) -> dict[str, Served]:
     """Returns the models of a server's list, by name. The result is empty if the body is no list.
 
-    The JSON is a list, or an object with a list under `data` or `models`. The list has names or
-    objects.
+    The body is a JSON list of names or of objects. It may also be an object with that list under
+    `data` or `models`.
     """
     entries = _parsed_json(content)
     if isinstance(entries, dict):

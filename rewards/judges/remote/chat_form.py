@@ -65,7 +65,7 @@ class ChatForm:
     def encoded(self, questions: Sequence[Question], budget: int) -> Batch:
         """Returns the questions as chats. A chat is never cut, so `budget` has no effect.
 
-        A question is a Failure if a picture of it cannot be decoded, or if its pictures are too
+        A question is a Failure if one of its pictures cannot be decoded, or if its pictures are too
         large for a request.
         """
         return encoded(ready(questions), self.chat, budget)

@@ -7,11 +7,11 @@ requests after growing pauses, honours Retry-After, and keeps time limits.
 
 The openai client decides by the status alone whether to repeat a request. The status is often
 misleading: servers of judges write errors under status 200, answer 429 for a spent quota, and send
-pages that never end. Therefore ReadingTransport stands between the openai client and the network.
-ReadingTransport reads at most `largest` bytes of an answer, and passes them to `reading`. The
-header `x-should-retry` then tells the openai client whether to ask again. If the server's state is
-the cause of an error, the request is repeated without a limit. If the question may be the cause,
-there are at most ATTEMPTS attempts.
+pages that never end. Therefore ReadingTransport works between the openai client and the network.
+ReadingTransport reads at most `largest` bytes of an answer, and passes them to `reading`. Then it
+sets the header `x-should-retry`, by which the openai client repeats the request or not. If the
+server's state is the cause of an error, the request is repeated without a limit. If the question
+may be the cause, there are at most ATTEMPTS attempts.
 """
 
 import asyncio
@@ -57,8 +57,8 @@ class BadAnswer(Exception):
 
 
 class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
-    """Reads each answer up to a limit, and tells the openai client whether to ask again (see the
-    top of this file).
+    """Reads each answer up to a limit, and decides whether the openai client shall ask again (see
+    the top of this file).
 
     Args:
         network: sends the requests.
@@ -79,8 +79,8 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request, and returns a response without a body for the openai client.
 
-        The response's extensions hold the outcome: what `reading` returned, a Refused or a Busy.
-        The response's status and headers tell the openai client whether to ask again.
+        The response's extensions hold the outcome: what `reading` returned, a Refused or a Busy. By
+        the response's status and headers the openai client decides whether to ask again.
         """
         attempt = 1 + int(request.headers.get("x-stainless-retry-count", "0"))
         if attempt > 1:
@@ -248,7 +248,7 @@ async def all_in_time(
     for an ask without an answer after `seconds`.
 
     An ask that waits for its next attempt still counts as running, so a troubled server gets fewer
-    requests. If an ask raises, the others are cancelled and its error is raised.
+    requests. If an ask raises, the other asks are cancelled and the error is raised.
     """
     answers: list[T | None] = [None] * len(asks)
     places = asyncio.Semaphore(concurrency)

@@ -57,7 +57,7 @@ NO_MODEL = (
     "asked as chat:URL#MODEL"
 )
 ADVICE = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
-MAX_SILENT_WORDS = 4  # a refusal with at most so many words explains nothing
+MAX_SILENT_WORDS = 4  # a refusal with fewer words explains too little
 Answer = ServerAnswer | Failure
 
 
@@ -122,9 +122,9 @@ class Endpoint:
     async def look_up(self, model: str) -> Served | Failure:
         """Returns the model's entry in the server's list, or a Failure.
 
-        The result is a Failure if the list lacks the model, if the server is away, busy or
-        untrusted, or if there is no answer within CONNECT seconds. A server without a list may
-        still serve the model. Then an entry is made up, with the url as the origin of the weights.
+        The result is a Failure if the list lacks the model, or if the server is away, busy,
+        untrusted, or slower than CONNECT seconds. A server without a list may still serve the
+        model. Then an entry is made up, with the url as the origin of the weights.
         """
         models = f"{self.url}{self._bases[0]}/models"
         try:

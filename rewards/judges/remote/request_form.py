@@ -5,10 +5,10 @@
     # without temperature
     fit_request(request, form)
 
-A field that the refusal names is left out, with two exceptions. If the refusal is about
-top_logprobs or logprobs and names a smaller number, that number is asked for; without such a number
-no log-probabilities are asked for. max_tokens is renamed to max_completion_tokens, or raised to the
-least number that the refusal names.
+A field that the refusal names is left out, with two exceptions. For top_logprobs and logprobs, the
+refusal may name a smaller number. Then that number of log-probabilities is asked for, and otherwise
+none. max_tokens is renamed to max_completion_tokens, or raised to the least number that the refusal
+names.
 
 If a refusal with 400 or 422 names no field, the doubtful fields are left out: fields that this
 server has never taken. After a further refusal that mentions parameters, the log-probabilities are

@@ -130,8 +130,8 @@ class ServerJudge(RemoteJudge):
         """Returns the most tokens that a question may have: the server's limit without `reserve`,
         or UNBOUNDED if the server reports no limit.
         """
-        # Only a question with a description can be cut. Without such a question the limit is not
-        # needed, and the server is not asked for it.
+        # Only a question with a description can be cut. If no question has a description, the
+        # server is not asked for its limit.
         if path == CHAT or not any(map(has_description, questions)):
             return UNBOUNDED
         served = self.served

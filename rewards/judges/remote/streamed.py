@@ -17,13 +17,13 @@ class StreamedRequests:
     """The bodies of one call's requests. AHEAD questions at a time are encoded, when the first of
     their requests is taken.
 
-    A request is known by its place, the order in which requests are sent. Within AHEAD questions
+    A request is known by its place: 0 for the request that is sent first. Within AHEAD questions
     the requests are sorted, so that requests with the same beginning are neighbours.
 
     Args:
         questions: at least one question.
         encode: returns the encodings of some questions.
-        fields: the fields that each request has beside its question, such as max_tokens.
+        fields: the fields that all requests have, such as max_tokens.
     """
 
     def __init__(

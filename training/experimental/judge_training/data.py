@@ -44,8 +44,8 @@ class JudgeRecipe(RunPart):
         {"right": 1.0, "replaced": 2.0}, min_length=1
     )
     examples: int = Field(7000, gt=0)
-    # Shares of the pictures: `unseen` pictures are never read. Of the other pictures the share
-    # `held_out` is measured on.
+    # Shares of the pictures. The share `unseen` of all pictures is never read. The share `held_out`
+    # of the remaining pictures is only measured on.
     unseen: float = Field(0.0, ge=0, lt=1)
     held_out: float = Field(0.06, gt=0, lt=1)
     steps: int = Field(360, gt=0)

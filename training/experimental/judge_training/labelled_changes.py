@@ -68,7 +68,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text beside a target.
+    """A text and the target by which its words are judged.
 
     Args:
         text: the text whose words are judged.
