@@ -310,8 +310,8 @@ def _first_error_status(codes: Iterable[Any]) -> int:
 def read_models(content: bytes) -> dict[str, Served]:
     """Returns the models of a server's list, by name. The result is empty if the body is no list.
 
-    The body is a JSON list of names or of objects. It may also be an object with that list under
-    `data` or `models`.
+    The body is a JSON list of names or of objects, or an object with that list under `data` or
+    `models`.
     """
     entries = _parsed_json(content)
     if isinstance(entries, dict):
