@@ -1,12 +1,12 @@
-"""A judge of two: a student answers where it is sure, and a teacher answers the rest and audits the
-student.
+"""A judge of two judges: a student rates what it is sure of, and a teacher rates the rest and
+audits the student.
 
     judge = load_judge("cascade", student="encoder:FOLDER", teacher="vllm:MODEL", sure=0.9)
     judge.usage.teacher, judge.usage.audited, judge.usage.agreed  # after judge.rate(questions)
 
-A policy that farms the student's mistakes is seen, because the two agree less and less
-(training/health.py). A hash of the question and of the seed chooses what is
-audited, so that equal runs ask the same audits.
+If a policy learns to exploit the student's mistakes, student and teacher agree less and less in the
+audits, and training/health.py reports it. A hash of the question and of the seed decides whether a
+question is audited, so equal runs audit the same questions.
 """
 
 import math
@@ -24,19 +24,20 @@ class CascadeJudge(OuterJudge):
     """A cascade of two judges (FrugalGPT, Chen, Zaharia and Zou 2023, arXiv 2305.05176), with an
     audit.
 
-    The teacher answers what the student is not sure of, refuses or fails, all that is to be
-    written, and the audits. Where it fails at an audit, the student's rating stays.
+    The teacher rates the questions that the student is not sure of or cannot rate, and the
+    questions of the audit. If the teacher fails at an audit, the student's rating counts. The
+    teacher also writes all texts.
 
     Args:
-        student, teacher: the two judges; `load_judge` takes their names too.
-        sure: the student's rating counts where its largest probability is at least this; above 1 it
-            never does.
-        audit: share, in [0, 1], of the questions that the student is sure of and the teacher
-            answers all the same.
-        seed: chooses the audited questions.
+        student, teacher: the two judges; `load_judge` also takes their names.
+        sure: the student's rating counts if its largest probability is at least this. Above 1 the
+            student's rating never counts.
+        audit: the share, in [0, 1], of the questions that the student is sure of and the teacher
+            rates anyway.
+        seed: decides which questions are audited.
 
     Raises:
-        ValueError: a `sure` below 0, an `audit` outside [0, 1], and what is no number.
+        ValueError: for a `sure` below 0, an `audit` outside [0, 1], and a value that is no number.
     """
 
     def __init__(
@@ -60,21 +61,24 @@ class CascadeJudge(OuterJudge):
         self._counted = Usage()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Returns what pickle needs to make the judge again: its arguments, without its counts."""
+        """Returns what pickle needs to make the judge again: its class and its arguments, without
+        its counts.
+        """
         arguments = (self.student, self.teacher, self.sure, self.audit, self.seed)
         return type(self), arguments
 
     @property
     def name(self) -> str:
-        """What decides the answers: the settings and both judges."""
+        """The settings and both judges' names, which decide the answers."""
         settings = f"sure={self.sure} audit={self.audit} seed={self.seed}"
         return f"cascade {settings} student=({self.student.name}) teacher=({self.teacher.name})"
 
     @property
     def usage(self) -> Usage:
-        """That of both.
+        """The sum of both judges' usage and of the cascade's own counts.
 
-        `questions` are the cascade's; what only the student left open is not unparsed or timed out.
+        `questions` are the cascade's. `unparsed` and `timeouts` are the teacher's alone, because
+        the teacher answers the questions at which the student failed.
         """
         of_student = self.student.usage
         of_teacher = self.teacher.usage
@@ -89,17 +93,19 @@ class CascadeJudge(OuterJudge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Returns the teacher's answer where it was asked and did not fail an audit, else the
-        student's.
+        """Returns the teacher's answer to each question that the teacher was asked, and the
+        student's answer to each other question. If the teacher fails at an audit, the student's
+        answer is returned.
         """
         with self:
-            # the student answers all questions
+            # The student rates all questions.
             answers = heard(len(questions), partial(self.student.rate, questions, scale))
             sure = [self._is_sure(answer) for answer in answers]
-            # Keys are hashes of 32 hexadecimal digits, evenly spread: a share `audit` of them lies
-            # below this share of 16 ** 32.
+            # The teacher rates each question that is audited, or that the student is not sure of. A
+            # key is an evenly spread number below 16 ** 32, so a share `audit` of all keys is below
+            # audit * 16 ** 32.
             keys = question_keys(questions, {"audit": self.seed})
-            numbers: list[int] = []  # of the teacher's questions
+            numbers: list[int] = []  # the numbers of the teacher's questions
             for number, key in enumerate(keys):
                 is_audited = int(key, 16) < self.audit * 16**32
                 if is_audited or not sure[number]:
@@ -107,7 +113,7 @@ class CascadeJudge(OuterJudge):
             for_teacher = [questions[number] for number in numbers]
             taught = heard(len(numbers), partial(self.teacher.rate, for_teacher, scale))
         self._count(student=len(answers) - len(numbers))
-        # the teacher's answers take the place of the student's, but for failed audits
+        # The teacher's answers replace the student's, except after a failed audit.
         for number, by_teacher in zip(numbers, taught, strict=True):
             by_student = answers[number]
             if sure[number] and isinstance(by_teacher, Failure):
@@ -126,19 +132,23 @@ class CascadeJudge(OuterJudge):
             return heard(len(questions), partial(self.teacher.write, questions, max_tokens))
 
     def _is_sure(self, answer: Rating | Failure) -> bool:
-        """Whether the student's answer counts without the teacher's."""
+        """Returns whether the student's answer is a rating that counts without the teacher."""
         if isinstance(answer, Failure):
             return False
         return max(answer.probabilities.values()) >= self.sure
 
     def _count(self, **counts: int) -> None:
-        """Adds to the cascade's own counts. counts: by the fields of Usage."""
+        """Adds to the cascade's own counts. counts: numbers to add, by the name of a field of
+        Usage.
+        """
         self._counted = self._counted.plus(Usage(**counts))
 
 
 def agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
-    """Whether both means, or neither, lie above a scale of numbers' middle; else whether the
-    likeliest are equal.
+    """Returns whether two ratings agree.
+
+    On a scale of numbers two ratings agree if both means are above the middle of the scale, or if
+    neither is. On a scale of letters they agree if their likeliest entries are equal.
     """
     if all(entry.isdecimal() for entry in scale):
         middle = (float(scale[0]) + float(scale[-1])) / 2
@@ -149,5 +159,7 @@ def agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
 
 
 def _likeliest_entry(rating: Rating, scale: Sequence[str]) -> str:
-    """Returns the scale's likeliest entry, of equals the first."""
+    """Returns the entry of the scale with the highest probability; of several such entries the
+    first.
+    """
     return max(scale, key=lambda entry: rating.probabilities.get(entry, 0.0))

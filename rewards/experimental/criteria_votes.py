@@ -1,8 +1,9 @@
-"""The pairwise form of `criteria`: votes by all criteria of the row against its anchor (MLLM-Bench,
-section 5.1).
+"""The pairwise form of the metric `criteria`: the judge compares a text with the row's anchor by
+all criteria of the row, and votes (MLLM-Bench, section 5.1).
 
-A text wins, ties or loses in both orders: 1 for a win, 0.5 for a tie or if the judge cannot decide,
-0 for a loss. CriteriaReward has form="pairwise" and calls this module.
+The judge votes twice, with the texts in both orders. A win gives 1, a loss gives 0. A tie, and a
+vote in which the judge cannot decide, gives 0.5. CriteriaReward calls this module for
+form="pairwise".
 """
 
 from collections.abc import Sequence
@@ -18,11 +19,16 @@ from spanreward.rewards.reward.rows import judged
 from spanreward.rewards.text.quoting import fill_masked, marks_in
 
 SCALE = ("A", "B", "C", "D")
-OUTCOMES = {"won": 1, "undecided": 0, "lost": -1}  # by the part of the verdict that counts it
+OUTCOMES = {"won": 1, "undecided": 0, "lost": -1}  # by the name of the verdict's part
 
 
 def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ...]) -> Cost:
-    """Returns the cost of one completion: two questions, which differ in the order of the texts."""
+    """Returns the cost of judging one completion: two questions, which differ in the order of the
+    texts.
+
+    prompts, pair: the prompts of `criteria` and of the pairwise metric. text: a text as long as a
+    completion; it is used for both texts. criteria: the criteria of a row.
+    """
     question = ask_vote(prompts, pair, Shown(""), text, text, criteria)
     read = 2 * tokens_in(question.messages[0]["content"])
     return Cost(2, read, 2, exact=True, how="both orders against the anchor")
@@ -35,13 +41,15 @@ def vote(
     rows: Sequence[JudgedRow],
     evidence: dict[int, Shown],
 ) -> list[Raw]:
-    """Returns the raw verdict of each row.
+    """Returns the raw verdict of each row, in order.
 
-    A completion equal to its anchor ties without a question. evidence: by the row's number, what
-    the judge sees beside the texts.
+    A completion that equals its anchor is a tie, and the judge is not asked. prompts, pair: the
+    prompts of `criteria` and of the pairwise metric. evidence: the request and the pictures or
+    context that the judge sees, by the row's number.
     """
+    # Two questions per row: the completion is shown first, and then the anchor.
     questions: list[Question] = []
-    are_tied: list[bool] = []  # per row
+    are_tied: list[bool] = []  # of each row, whether it is a tie without a question
     for number, sample, _ in rows:
         text = judged(sample)
         anchor = sample.anchor or ""
@@ -51,6 +59,7 @@ def vote(
         criteria = read_criteria(sample.criteria)
         for first, second in ((text, anchor), (anchor, text)):
             questions.append(ask_vote(prompts, pair, evidence[number], first, second, criteria))
+    # The judge votes, and each row gets its verdict.
     votes = iter(cast(judge, questions, SCALE))
     verdicts: list[Raw] = []
     for is_tied in are_tied:
@@ -70,11 +79,14 @@ def ask_vote(
     second: str,
     criteria: tuple[str, ...],
 ) -> Question:
-    """Returns the question which of two texts is better by all criteria, to be answered with A, B,
-    C or D.
+    """Returns the question which of two texts is better by all criteria. The answer is A, B, C or
+    D.
+
+    evidence: the request and the pictures or context that the judge sees. first, second: the texts,
+    in the order in which they are shown.
     """
     numbered = [f"{number}. {text}" for number, text in enumerate(criteria, start=1)]
-    # the pairwise prompt, with its own answer's place taken
+    # The prompts of the pairwise metric, with the instructions for a vote in place of its own.
     pieces = {**pair, "vote": prompts["vote"], "answer": prompts["answer"]}
     marks = marks_in(*pieces.values())
     instruction = fill_masked(prompts["vote"], marks, criteria="\n".join(numbered))
@@ -82,7 +94,7 @@ def ask_vote(
 
 
 def _verdict_of_votes(votes: PairVotes) -> Verdict:
-    """Returns the verdict of the votes against the anchor."""
+    """Returns the verdict of a completion's two votes."""
     if votes.failure:
         return Verdict(None, votes.failure.status, note=votes.failure.message)
     outcome = _first_that_decides(votes)
@@ -97,17 +109,21 @@ def _verdict_of_votes(votes: PairVotes) -> Verdict:
 
 
 def _outcome_parts(outcome: int) -> dict[str, float]:
-    """Returns 1 for the outcome's own part, and 0 for the other two."""
+    """Returns the parts `won`, `undecided` and `lost`: 1.0 for the given outcome, and 0.0 for the
+    other two.
+
+    outcome: 1 (won), 0 (undecided) or -1 (lost).
+    """
     return {name: float(outcome == value) for name, value in OUTCOMES.items()}
 
 
 def _first_that_decides(votes: PairVotes) -> int:
-    """Returns 1, 0 or -1 by MLLM-Bench's rule (experiments/agreement/mllm_bench.py infers it from
-    the votes).
+    """Returns the outcome of two votes by MLLM-Bench's rule: 1 (won), 0 (undecided) or -1 (lost).
 
-    Two orders that decide differently are a tie. If only one order decides, it counts.
+    If both votes decide differently, the outcome is 0. If only one vote decides, it is the outcome.
+    The rule is inferred from MLLM-Bench's votes (experiments/agreement/mllm_bench.py).
     """
-    # C and D are 0, and decide nothing
+    # C and D are the choice 0, which decides nothing.
     choices = {choice for choice in votes.choices if choice}
     if len(choices) != 1:
         return 0

@@ -1,5 +1,5 @@
-"""A judge writes the criteria of a row. Refused are repeated ones, and those that tell no text from
-another.
+"""A judge writes the criteria of a row. Repeated criteria are refused, and so are criteria that do
+not distinguish good texts from others.
 
 kept, refused = write_criteria(CriteriaReward(judge), [(sample, "A dog runs.")])[0]
 # a text on another row
@@ -19,18 +19,21 @@ from spanreward.rewards.text.written_list import WORD_BEHIND, read_list, unliste
 
 PROMPTS = read_texts(None, Path(__file__).with_name("criteria_writing.yaml"))
 MAX_CRITERIA_TOKENS = 384  # of an answer
-MET = 3  # ratings above it, as in the part `met`
+MET = 3  # a criterion is met by a rating above this, as in the part `met`
 
-Written = tuple[list[str], dict[str, str]]  # the criteria that are kept, and why the others are not
+Written = tuple[list[str], dict[str, str]]  # kept criteria; refused ones, with reasons
 
 
 def write_criteria(
     reward: CriteriaReward, rows: Sequence[tuple[Sample, str]]
 ) -> list[Written | Failure]:
-    """Returns the criteria of each row. rows: each with a reference of another row, "" where there
-    is none.
+    """Returns the criteria that the judge writes for each row: the criteria that are kept, and the
+    refused criteria with reasons. A row is a Failure if the row has no evidence, if the judge
+    writes no list, or if a rating fails.
 
-    Where a row has references, the judge rates them, and the other row's, by each criterion.
+    rows: each sample with a reference of another row, or with "" if there is no such reference. To
+    sift the criteria, the judge rates the row's references and the other row's reference by each
+    criterion.
     """
     questions = [_question(reward, sample) for sample, _ in rows]
     answers = answered(reward.judge.write, questions, MAX_CRITERIA_TOKENS)
@@ -41,7 +44,7 @@ def write_criteria(
 
 
 def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
-    """Returns the question for a row's criteria; a Failure for a row without evidence."""
+    """Returns the question that asks for a row's criteria; a Failure for a row without evidence."""
     try:
         evidence = show(sample, reward.evidence)
     except NotApplicable as reason:
@@ -61,8 +64,10 @@ def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
 def _sift_criteria(
     reward: CriteriaReward, answer: str | Failure, sample: Sample, other: str
 ) -> Written | Failure:
-    """Returns the criteria of an answer, and why the others are refused; a Failure where it has no
-    list of them. other: a reference of another row, or "".
+    """Returns the criteria in an answer that are kept, and the reason for each refused criterion.
+
+    answer: the judge's answer; if it has no list of criteria, the result is a Failure. other: a
+    reference of another row, or "".
     """
     if isinstance(answer, Failure):
         return answer
@@ -73,18 +78,20 @@ def _sift_criteria(
     for text in texts:
         if not isinstance(text, str) or not WORD_BEHIND.search(text):
             return unparsed
-    # those that differ in their marks and capitals alone are one
+    # Criteria that differ only in punctuation and capitals count as one criterion.
     first_by_words: dict[str, str] = {}
     for text in texts:
         words = " ".join(WORD_BEHIND.findall(text.casefold()))
         first_by_words.setdefault(words, text)
     criteria = list(first_by_words.values())
     refused = {text: "it is there already" for text in texts if text not in criteria}
-    # the texts by which criteria are tried: the row's references first, then the other row's
+    # The texts by which each criterion is tried: the row's references, and then the other row's
+    # reference.
     references = list(dict.fromkeys(sample.references))
     tried = list(references)
     if references and other and other not in references:
         tried.append(other)
+    # The judge rates each of these texts by each criterion.
     evidence = show(sample, reward.evidence)
     questions: list[Question] = []
     for criterion in criteria:
@@ -95,6 +102,7 @@ def _sift_criteria(
         if isinstance(rating, Failure):
             return rating
         met.append(rating.mean > MET)
+    # A criterion is refused if no reference meets it, or if all of the texts meet it.
     for number, criterion in enumerate(criteria):
         start = number * len(tried)
         met_by_tried = met[start : start + len(tried)]

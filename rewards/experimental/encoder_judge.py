@@ -1,22 +1,29 @@
-"""A judge that reads a text once beside its target, and rates its phrases by a token classifier. No
-published metric.
+"""A judge that reads a text once together with its target, and rates the text's phrases by a token
+classifier. The target is the text by which the phrases are judged, such as a completion. No
+published metric uses this judge.
 
     judge = EncoderJudge("KRLabsOrg/lettucedect-base-modernbert-en-v1")
     dog = PresenceProbe("A cat.", "entity", Mention("dog"), source="A dog.", places=((2, 5),))
     judge.rate([Question([], probe=dog)])
 
 The model is a transformers token classifier over the pair (context, answer) with two labels, 0
-supported and 1 unsupported: the layout of LettuceDetect (Kovács and Recski 2025, arXiv 2502.17125).
-The context is the target, and the answer is the text that the question was made from. A phrase's
-probability of support is the mean over its tokens. It is the probability of the scale's last entry,
-and the rest is that of the first.
+supported and 1 unsupported. This is the layout of LettuceDetect (Kovács and Recski 2025, arXiv
+2502.17125). The context is the target, and the answer is the text that the question was made from.
+A phrase's probability of support is the mean over its tokens. The scale's last entry gets this
+probability, and the scale's first entry gets the rest.
 
-A pair that fits into the encoder is one window. Else the text, the target or both are cut into
-parts of one length, such that the encoder reads the fewest tokens. Neighbours overlap by about a
-sentence. A token's probability is its mean over the windows of one piece of the target, and the
-highest over the pieces, as one piece is enough to support it. A decoder reads a token with what
-comes before it only. So it reads the text twice (Springer et al. 2024, arXiv 2402.15449), where
-that fits into one window, and the second time counts: "a dog" is wrong in "a dog is gone".
+A pair that fits into the encoder is one window. A longer pair is cut into several windows: the
+text, the target or both are cut into parts of equal length. The lengths are chosen so that the
+encoder reads the fewest tokens. Neighbouring parts overlap by about a sentence. Each window has one
+part of the text and one part of the target.
+
+A token may be in several windows. First its probability is averaged over the windows with the same
+part of the target. Then the highest of these means counts, because one part of the target is enough
+to support a token.
+
+A decoder reads each token only with the tokens before it. But the tokens after "a dog" decide that
+"a dog" is wrong in "a dog is gone". So a decoder reads the text twice (Springer et al. 2024, arXiv
+2402.15449) if that fits into one window, and only the second reading counts.
 """
 
 import math
@@ -37,12 +44,13 @@ from spanreward.rewards.judges.local.local_judge import rank_index
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 from spanreward.rewards.judges.probe import PhraseProbe, PresenceProbe
 
-BATCH_WINDOWS = {"cpu": 8, "cuda": 32}  # where padding costs more than a call, few
+BATCH_WINDOWS = {"cpu": 8, "cuda": 32}  # few on a CPU, where padding costs more than a call
 UNSUPPORTED_LABEL = 1
 OVERLAP_TOKENS = 32  # about one and a half sentences
-SLACK_TOKENS = 4  # that a cut inside a word can add
-BREAK = "\n"  # between target and text, where the tokenizer puts nothing
-# by characters: how likely it is that the target supports the token
+SLACK_TOKENS = 4  # additional tokens that a cut inside a word can cause
+BREAK = "\n"  # between target and text, if the tokenizer puts no token there
+# By a token's characters [start, end) in the text: the probability that the target supports the
+# token.
 Tokens = dict[tuple[int, int], float]
 
 
@@ -51,11 +59,12 @@ class Window:
     """One input of the encoder.
 
     Args:
-        piece: the number of the target's piece in it.
-        inputs: the encoder's inputs by name, a value per token.
-        places: each token's characters [start, end) in the text, None for one of the target and for
-            a special one.
-        right: the answer: of each token the probability that the target supports it.
+        piece: the number of the part of the target that the window has.
+        inputs: the encoder's inputs by name, with a value per token.
+        places: the characters [start, end) in the text of each token. None for a token of the
+            target and for a special token.
+        right: the encoder's answer, filled in later: the probability, for each token, that the
+            target supports the token.
     """
 
     piece: int
@@ -66,14 +75,14 @@ class Window:
 
 class EncoderJudge(Judge):
     """A judge that reads each (text, target) once within a `with`, whatever the number of
-    questions. It never writes.
+    questions. The judge writes no texts.
 
-    It runs on this rank's GPU in bfloat16, or on the CPU in float32. On a GPU it is in main memory
-    outside `with`.
+    The model runs on this rank's GPU in bfloat16, or on the CPU in float32. With a GPU the model is
+    moved to main memory at the end of the outermost `with`.
 
     Args:
         model: a hub id or a folder with a token classifier of two labels, as safetensors, and a
-            fast tokenizer. It is loaded at the first question, see `start`.
+            fast tokenizer. The model is loaded at the first question or by `start`.
     """
 
     reads_source = True
@@ -81,24 +90,27 @@ class EncoderJudge(Judge):
 
     def __init__(self, model: str) -> None:
         self.model = model
-        # tokenizer, model, whether it is a decoder
+        # The tokenizer, the model, and whether the model is a decoder. None before loading.
         self._loaded: tuple[Any, Any, bool] | None = None
         self._read: dict[tuple[str, str], Tokens] = {}  # until the outermost `with` ends
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what is pickled: the model's name, and not the model."""
+        """Returns the state for pickle: the model's name without the model."""
         return {**super().__getstate__(), "_loaded": None, "_read": {}}
 
     @cached_property
     def name(self) -> str:
-        """The model with a hash of its files, as another training has the same folder's name."""
+        """The model's name with a hash of its files. A folder's name alone is not enough, because
+        another training may write to the same folder.
+        """
         folder = model_folder(self.model)
         return f"encoder:{self.model}@{files_hash(folder)}"
 
     def start(self) -> None:
         """Loads the model.
 
-        Raises FileNotFoundError without its files, ValueError if it has not two labels.
+        Raises FileNotFoundError if its files are missing, and ValueError if it is no trained token
+        classifier with two labels.
         """
         if self._loaded is None:
             folder = model_folder(self.model)
@@ -124,7 +136,7 @@ class EncoderJudge(Judge):
             self._loaded = padding_tokenizer(folder), model, is_decoder(model)
 
     def close(self) -> None:
-        """Frees the model, which the next question loads again."""
+        """Frees the model. The next question loads it again."""
         self._loaded = None
 
     def _wake(self) -> None:
@@ -135,7 +147,7 @@ class EncoderJudge(Judge):
             model.to(f"cuda:{rank_index()}", torch.bfloat16)
 
     def _sleep(self) -> None:
-        """Moves the model to main memory, and forgets what it read."""
+        """Moves the model to main memory, and forgets all texts that were read."""
         self._read = {}
         if torch.cuda.is_available() and self._loaded is not None:
             _, model, _ = self._loaded
@@ -144,19 +156,20 @@ class EncoderJudge(Judge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Returns one rating per question, and a Failure (UNPARSED) for other probes than phrases
-        with a source.
+        """Returns one rating per question. A question is a Failure (UNPARSED) unless its probe is a
+        PresenceProbe with a source.
         """
-        pairs: dict[tuple[str, str], None] = {}  # each once, in order
+        pairs: dict[tuple[str, str], None] = {}  # the distinct pairs, in order
         for question in questions:
             probe = question.probe
             if isinstance(probe, PresenceProbe) and probe.source:
                 pairs[probe.source, probe.text] = None
+        # The encoder reads the pairs that it has not read within this `with`.
         with self, self.usage.clock("seconds"):
             new = [pair for pair in pairs if pair not in self._read]
             for pair, tokens_read in zip(new, self.read(new), strict=True):
                 self._read[pair] = tokens_read
-            tokens_by_pair = self._read  # the end of the `with` forgets it
+            tokens_by_pair = self._read  # kept here, because the end of the `with` empties `_read`
         ratings: list[Rating | Failure] = []
         for question in questions:
             probe = question.probe
@@ -170,7 +183,7 @@ class EncoderJudge(Judge):
         return ratings
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        """Returns per (text, target) the probability, in [0, 1], that the target supports each
+        """Returns, for each (text, target), the probability in [0, 1] that the target supports each
         token of the text.
 
         The keys are the tokens' characters [start, end) in the text.
@@ -186,7 +199,7 @@ class EncoderJudge(Judge):
             windows_of_pair = windows(tokenizer, text, target, longest, twice)
             windows_by_pair.append(windows_of_pair)
             all_windows.extend(windows_of_pair)
-        # Windows of like length stand in one batch, so that little of it is padding.
+        # Windows are sorted by length, so that a batch has little padding.
         all_windows.sort(key=lambda window: len(window.places))
         batch = BATCH_WINDOWS[model.device.type]
         for start in range(0, len(all_windows), batch):
@@ -195,7 +208,7 @@ class EncoderJudge(Judge):
 
     @torch.inference_mode()
     def _classify(self, tokenizer: Any, model: Any, batch: Sequence[Window]) -> None:
-        """Sets `right` of the windows, from one call of the model."""
+        """Runs the model on some windows, and sets their `right`."""
         inputs = [window.inputs for window in batch]
         padded = tokenizer.pad(inputs, return_tensors="pt").to(model.device)
         logits = model(**padded).logits.float()  # (windows, tokens, labels)
@@ -205,7 +218,9 @@ class EncoderJudge(Judge):
             window.right = row[: len(window.places)]  # without the padding, on the right
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns a PhraseProbe's noun phrase, and a Failure (UNPARSED) for all else."""
+        """Returns, for a PhraseProbe, the phrase that the metric's own rule gives. Any other
+        question is a Failure (UNPARSED).
+        """
         refused = Failure(Status.UNPARSED, "the encoder judge writes no text")
         texts: list[str | Failure] = []
         for question in questions:
@@ -218,12 +233,13 @@ class EncoderJudge(Judge):
 
 
 def _rate_phrase(probe: PresenceProbe, tokens: Tokens, scale: Sequence[str]) -> Rating:
-    """Returns a rating with the mean probability of the phrase's tokens on the scale's last entry,
-    and the rest on its first. A phrase without a place is rated as its whole text.
+    """Returns the rating of a probe's phrase. The scale's last entry gets the mean probability of
+    the phrase's tokens, and the first entry gets the rest. A phrase without a place is rated as the
+    whole text.
     """
     chosen: list[float] = []
     for (start, end), probability in tokens.items():
-        # a token may reach over an edge of the phrase
+        # A token that is partly inside the phrase counts.
         if any(start < place_end and place < end for place, place_end in probe.places):
             chosen.append(probability)
     if not chosen:
@@ -232,7 +248,8 @@ def _rate_phrase(probe: PresenceProbe, tokens: Tokens, scale: Sequence[str]) -> 
     if chosen:
         support = sum(chosen) / len(chosen)
     if probe.kind == "denied":
-        # a denial that is supported: the thing is not there
+        # The words deny the thing. If the denial is supported, the thing is not there, so the
+        # support of the thing is the opposite.
         support = 1 - support
     probabilities = dict.fromkeys(scale, 0.0)
     probabilities[scale[0]] = 1 - support
@@ -241,8 +258,8 @@ def _rate_phrase(probe: PresenceProbe, tokens: Tokens, scale: Sequence[str]) -> 
 
 
 def padding_tokenizer(folder: Path) -> Any:
-    """Returns the folder's tokenizer, which pads on the right; one without a padding token with the
-    end's.
+    """Returns the folder's tokenizer, which pads on the right. A tokenizer without a padding token
+    pads with its token for the end.
     """
     tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="right", trust_remote_code=False)
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
@@ -250,9 +267,10 @@ def padding_tokenizer(folder: Path) -> Any:
 
 
 def readable(model: Any) -> int:
-    """Returns how many tokens the model reads.
+    """Returns the most tokens that the model can read at once.
 
-    RoBERTa counts positions from the padding's on: 512 of 514.
+    Some models use fewer positions than they have: RoBERTa begins after the position of the
+    padding, and so reads 512 tokens with 514 positions.
     """
     positions = model.config.max_position_embeddings
     words = model.get_input_embeddings()
@@ -260,7 +278,7 @@ def readable(model: Any) -> int:
     for part in model.modules():
         if not isinstance(part, torch.nn.Embedding) or part is words:
             continue
-        # the table of positions, known by its size
+        # The embedding of positions is recognised by its size.
         if part.num_embeddings == positions and part.padding_idx is not None:
             first_position = max(first_position, part.padding_idx + 1)
     return positions - first_position
@@ -268,8 +286,9 @@ def readable(model: Any) -> int:
 
 @torch.no_grad()
 def is_decoder(model: Any) -> bool:
-    """Returns whether a token is read without those after it: another last token changes nothing
-    before it.
+    """Returns whether the model reads each token only with the tokens before it.
+
+    The test: with another last token, the output for the first token does not change.
     """
     ids = torch.tensor([[5, 5], [5, 6]], device=model.device)
     first, second = model(ids).logits[:, 0].float()
@@ -283,23 +302,26 @@ def windows(
     longest: int,
     twice: bool = False,
 ) -> list[Window]:
-    """Returns a pair's windows, of at most `longest` tokens, with the text `twice` if it fits.
+    """Returns the windows of a (text, target), each of at most `longest` tokens.
 
-    No token of a text is special, whatever it spells.
+    A text that spells a special token is read as plain text. twice: for a decoder, puts the text
+    also at the end of the target, if everything then fits into one window.
     """
     text = encodable(text)
     target = encodable(target)
-    # A tokenizer that puts no token between the two texts of a pair gets a line break there.
+    # If the tokenizer puts no special token between the two texts of a pair, a line break is put
+    # there.
     specials_of_pair = tokenizer.num_special_tokens_to_add(True)
     specials_of_single = tokenizer.num_special_tokens_to_add(False)
     end = "" if specials_of_pair > specials_of_single else BREAK
-    # for a decoder, the text first as a part of the target
+    # For a decoder the target is followed by a first copy of the text, if everything fits.
     if twice:
         doubled = f"{target}{BREAK}{text}"
         ids = tokenizer(doubled + end, text, split_special_tokens=True)["input_ids"]
         if len(ids) + SLACK_TOKENS <= longest:
             target = doubled
-    # how long both are: a token's side is 0 in the target, 1 in the text, None if it is special
+    # The lengths of both in tokens. A token's side is 0 in the target, 1 in the text, and None for
+    # a special token.
     both = tokenizer(target + end, text, return_offsets_mapping=True, split_special_tokens=True)
     sides = both.sequence_ids()
     target_places = []
@@ -312,9 +334,10 @@ def windows(
     text_length, target_length = fewest_tokens(
         text_tokens, len(target_places), longest - beside, overlap
     )
-    # The target is cut here, and the text by the tokenizer, beside each piece of the target.
+    # The target is cut into pieces here. The tokenizer cuts the text, once for each piece of the
+    # target.
     pieces = _pieces(target, target_places, target_length, overlap)
-    # a short pair fits, and needs more than its overlap
+    # The minimum is for short pairs: the tokenizer needs windows longer than the overlap.
     window_tokens = max(text_length + target_length, 2 * overlap) + beside
     cut = []
     for number, piece in enumerate(pieces):
@@ -339,8 +362,10 @@ def windows(
 
 
 def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int) -> list[str]:
-    """Returns the target in pieces of `length` tokens that overlap. tokens: the characters of
-    each.
+    """Returns the target cut into pieces of `length` tokens, with `overlap` tokens shared by
+    neighbours.
+
+    tokens: the characters [start, end) of each token in the target.
     """
     if len(tokens) <= length:
         return [target]
@@ -356,12 +381,13 @@ def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap
 
 
 def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tuple[int, int]:
-    """Returns the lengths of the parts of a text and of a target whose windows have the fewest
-    tokens in all.
+    """Returns the length of a part of the text and of a part of the target, so that all windows
+    together have the fewest tokens.
 
-    All are numbers of tokens. A window holds one part of each, at most `token_budget` together.
-    Neighbouring parts share `overlap` tokens. Of equals the one with the longest part of the target
-    is taken.
+    All arguments are numbers of tokens. text, target: the whole lengths. token_budget: the most
+    tokens of a window, which has one part of the text and one part of the target. overlap: the
+    tokens that neighbouring parts share. Of equally good lengths, the longest part of the target is
+    chosen.
     """
     fewest = math.inf
     best = (0, 0)
@@ -369,7 +395,7 @@ def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tu
     for target_parts in range(1, most_parts + 1):
         target_length = _length_of_part(target, target_parts, overlap)
         left = token_budget - target_length
-        # so short a part of the text would be nearly all overlap
+        # A part of the text would be so short that nearly all of it is overlap.
         if left < min(text, 2 * overlap):
             continue
         text_parts = 1
@@ -385,25 +411,28 @@ def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tu
 
 
 def _length_of_part(tokens: int, parts: int, overlap: int) -> int:
-    """Returns how many tokens each of so many parts has. Neighbours share `overlap` of them."""
+    """Returns the length of each part, in tokens, if a text of `tokens` tokens is cut into `parts`
+    parts that share `overlap` tokens with their neighbours.
+    """
     return math.ceil((tokens + (parts - 1) * overlap) / parts)
 
 
 def supports(read: Sequence[Window]) -> Tokens:
-    """Returns the probability of each token of the text, by its characters, from the windows'
-    answers.
+    """Returns the probability of each token of the text, by its characters, from all windows of the
+    text.
     """
-    # by the token's characters and the target's piece
+    # The answers by the token's characters, and then by the piece of the target.
     answers: dict[tuple[int, int], dict[int, list[float]]] = {}
     for window in read:
         for place, right in zip(window.places, window.right, strict=True):
             if place is None:
                 continue
             start, end = place
-            if start < end:  # some tokenizers have tokens of no characters
+            if start < end:  # some tokenizers have tokens without characters
                 by_piece = answers.setdefault(place, defaultdict(list))
                 by_piece[window.piece].append(right)
-    # the mean over a piece's windows, and the highest over the pieces (see the top of this file)
+    # The mean over the windows with the same piece, and the highest mean of all pieces (see the top
+    # of this file).
     tokens: Tokens = {}
     for place, by_piece in answers.items():
         means = [sum(rights) / len(rights) for rights in by_piece.values()]

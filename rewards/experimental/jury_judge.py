@@ -1,5 +1,5 @@
-"""A judge of several: all rate each question, and the mean counts (PoLL, Verga et al. 2024, arXiv
-2404.18796).
+"""A judge of several judges: all judges rate each question, and the mean rating counts (PoLL, Verga
+et al. 2024, arXiv 2404.18796).
 
 judge = JuryJudge(MatchJudge(), EncoderJudge("outputs/judges/people"))
 # or load_judge("match+encoder:...")
@@ -16,13 +16,14 @@ from spanreward.rewards.judges.usage import Usage
 
 
 class JuryJudge(OuterJudge):
-    """A jury. A failure of one is the jury's, and the first one writes.
+    """A jury of several judges. If one judge fails at a question, the jury fails at this question.
+    Only the first judge writes texts.
 
     Args:
-        judges: two judges or more.
+        judges: two or more judges.
 
     Raises:
-        ValueError: fewer judges.
+        ValueError: for fewer than two judges.
     """
 
     def __init__(self, *judges: Judge) -> None:
@@ -42,7 +43,7 @@ class JuryJudge(OuterJudge):
 
     @property
     def usage(self) -> Usage:
-        """The sum over the judges, but `questions` are the jury's."""
+        """The sum of the judges' usage. `questions` counts the jury's questions."""
         total = self.judges[0].usage
         for judge in self.judges[1:]:
             total = total.plus(judge.usage)
@@ -51,7 +52,7 @@ class JuryJudge(OuterJudge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Returns each question's pooled rating, in order."""
+        """Returns the mean rating of each question, in order."""
         answers_by_judge = []
         with self:
             for judge in self.judges:
@@ -61,21 +62,23 @@ class JuryJudge(OuterJudge):
         return [pooled(answers) for answers in answers_by_question]
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns the first judge's texts: texts have no mean."""
+        """Returns the first judge's texts, because texts have no mean."""
         with self:
             return heard(len(questions), partial(self.judge.write, questions, max_tokens))
 
 
 def pooled(answers: Sequence[Rating | Failure]) -> Rating | Failure:
-    """Returns the mean distribution and mass and the longest cut of the ratings; the first Failure
-    if there is one.
+    """Returns the mean of several judges' ratings of one question, or the first Failure if there is
+    one.
+
+    Probabilities and mass are means. The cut is the longest.
     """
     ratings: list[Rating] = []
     for answer in answers:
         if isinstance(answer, Failure):
             return answer
         ratings.append(answer)
-    # all entries of all ratings, in the order in which they first come
+    # All entries of the ratings, in the order of their first occurrence.
     entries: dict[str, None] = {}
     for rating in ratings:
         entries.update(dict.fromkeys(rating.probabilities))

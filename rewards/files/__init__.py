@@ -1,5 +1,5 @@
-"""What comes from outside: JSONL, YAML, pictures, the hub, servers and a user's own Python file;
-and our cache folder.
+"""Files and servers outside this package: JSONL, YAML, pictures, the hub, servers and a user's own
+Python file; and this package's cache folder.
 
 XDG_CACHE_HOME=/scratch/cache python ...  # /scratch/cache/spanreward instead of ~/.cache/spanreward
 """
@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Returns the folder `spanreward` in XDG_CACHE_HOME if that is absolute (XDG standard), else in
-    ~/.cache.
+    """Returns the folder `spanreward` in XDG_CACHE_HOME if that path is absolute (XDG standard),
+    and in ~/.cache otherwise. environment: the environment variables.
     """
     base = Path(environment.get("XDG_CACHE_HOME", ""))  # "" is the working folder, not absolute
     if not base.is_absolute():
@@ -19,4 +19,4 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
     return base / "spanreward"
 
 
-CACHE = cache_folder(os.environ)  # of ratings and converted models
+CACHE = cache_folder(os.environ)  # for ratings and converted models

@@ -4,10 +4,10 @@
     kind = custom_part("my_rewards.py:ColourReward", Reward, {})
     rows = custom_function("my_data.py:rows")(split="train")
 
-The file becomes a submodule of this one, named by its full path. So a file `json.py` hides no other
-module, and a pickle of its classes works in a spawned process too. The file may import its
-neighbours and its own package, because the first folder above it without an __init__.py is appended
-to sys.path.
+The file becomes a submodule of this module, and its full path is the submodule's name. So a file
+`json.py` hides no other module, and a pickle of its classes works in a spawned process, too. The
+file may import its neighbours and its own package: the first folder above the file without an
+__init__.py is appended to sys.path.
 """
 
 import sys
@@ -26,9 +26,10 @@ BELOW = f"{__name__}."
 
 
 class FileFinder:
-    """Finds the submodules of this one, whose names are BELOW and a file's path.
+    """Finds the submodules of this module. A submodule's name is BELOW and a file's path.
 
-    Python asks it for what no other finder knows, also where a pickle names a class of such a file.
+    Python asks this finder for modules that no other finder knows, for example when a pickle names
+    a class of such a file.
     """
 
     @staticmethod
@@ -37,6 +38,9 @@ class FileFinder:
         path: Sequence[str] | None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
+        """Returns the spec of a submodule, whose name holds the file's path, or None for any other
+        module.
+        """
         if not name.startswith(BELOW):
             return None
         path = unquote(name.removeprefix(BELOW))
@@ -52,14 +56,16 @@ def is_custom(name: str) -> bool:
 
 
 def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
-    """Returns the class of FILE.py:NAME, or the object of that name that is a `base` already.
+    """Returns the class that FILE.py:NAME names, or the object if NAME is already an instance of
+    `base`.
 
-    The file's path is relative to the working folder; it runs once per process. Raises ValueError
-    for a missing file, for a name that is neither of `base` nor derives from it, and for options
-    that an object gets.
+    The file's path is relative to the working folder. The file runs once per process. Raises
+    ValueError for a missing file, for a NAME that is neither a subclass nor an instance of `base`,
+    and for options that are given with an instance.
     """
 
     def fits(value: Any) -> bool:
+        """Returns whether a value is an instance or a subclass of `base`."""
         if isinstance(value, base):
             return True
         return isinstance(value, type) and issubclass(value, base)
@@ -83,16 +89,17 @@ def custom_function(name: str) -> Callable[..., Any]:
 
 
 def _named_part(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
-    """Returns what FILE.py:NAME names.
+    """Returns the value that FILE.py:NAME names.
 
-    fits: whether a value is of the right kind. what: that kind, with {} for the name. cure: what to
-    do where no name is near. Raises ValueError, with the file's nearest name, for nothing that
-    fits.
+    fits: returns whether a value is of the right kind. what: the kind, for the message, with {} for
+    the name: "function {}". cure: the advice in the message if the file has no similar name. Raises
+    ValueError if NAME is missing or of another kind; the message has the most similar name in the
+    file.
     """
     path, _, part_name = name.rpartition(":")
     held = vars(_module_of(path))
     if not fits(held.get(part_name)):
-        # only names of the right kind are worth a hint
+        # Only names of the right kind are suggested.
         candidates = []
         for candidate, value in held.items():
             if fits(value):
@@ -104,8 +111,9 @@ def _named_part(name: str, fits: Callable[[Any], bool], what: str, cure: str) ->
 
 
 def _module_of(path: str) -> ModuleType:
-    """Returns the file's module, which runs at its first use in this process. Raises ValueError for
-    a missing file, and with the reason for one that cannot be imported.
+    """Returns the module of a file. The file runs when it is first needed in this process.
+
+    Raises ValueError for a missing file, and for a file that cannot be imported, with the reason.
     """
     file = Path(path).resolve()
     if not file.is_file():
@@ -113,13 +121,13 @@ def _module_of(path: str) -> ModuleType:
             f"there is no file {path} in {Path.cwd()}: FILE.py:NAME names a file from the working "
             "folder."
         )
-    # The folder that holds the file's outermost package. At the end of sys.path, so that nothing of
-    # it hides an installed module.
+    # The folder that holds the file's outermost package is appended to sys.path. At the end of
+    # sys.path its files hide no installed module.
     tops = (folder for folder in file.parents if not (folder / "__init__.py").exists())
     above = str(next(tops))
     if above not in sys.path:
         sys.path.append(above)
-    # a dot in a module's name would begin a submodule
+    # A dot in the path would separate modules in the name, so dots are encoded.
     encoded_path = str(file).replace("%", "%25").replace(".", "%2E")
     try:
         return import_module(BELOW + encoded_path)

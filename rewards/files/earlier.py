@@ -1,9 +1,10 @@
-"""What the lines of an earlier run are known by, and which row each is of.
+"""Matches the lines that an earlier run has written with the rows of this run.
 
     earlier = Earlier(lines)        # of `resumed_lines`, each with id, score, status, fingerprint
     earlier.places_of(marks)        # of each row's scored line, -1 for none
 
-They are some bytes a line: the lines stay in their file.
+Only some bytes of each line are kept in memory; the lines stay in their file. A mark is the number
+of a row's fingerprint (`mark_number`). A place is a line's number, from 0 on.
 """
 
 from array import array
@@ -26,18 +27,18 @@ EarlierLine = dict[str, Any]
 
 
 class Earlier:
-    """18 bytes of each line.
+    """The ids, fingerprints and results of an earlier run's lines, in 18 bytes a line.
 
     Args:
-        lines: of the earlier run.
-        failed: the statuses of lines whose judge failed.
+        lines: the lines of the earlier run.
+        failed: the statuses that a line has if its judge failed.
 
     Attributes:
-        marks, ids: a number for each line's fingerprint and id (`mark_number`), in order.
+        marks, ids: a number for each line's fingerprint and for its id (`mark_number`), in order.
     """
 
     def __init__(self, lines: Iterable[EarlierLine], failed: Container[str]) -> None:
-        # arrays, because lists of Python's own numbers take several times as much
+        # Arrays, because lists of Python numbers take several times as much memory.
         marks = array("Q")
         ids = array("Q")
         scored = bytearray()
@@ -54,12 +55,14 @@ class Earlier:
 
     @property
     def failed(self) -> Numbers:
-        """The marks of lines whose judge failed."""
+        """The marks of the lines whose judge failed."""
         return self.marks[self._failed]
 
     def strangers(self, marks: Numbers, ids: Numbers) -> list[int]:
-        """Returns the places of the scored lines that are of no row with one of these marks or
-        ids.
+        """Returns the places of the scored lines that belong to no row of this run.
+
+        marks, ids: of the rows of this run. A line belongs to a row if its fingerprint or its id is
+        among these numbers.
         """
         fingerprints = np.concatenate((marks, ids))
         has_mark = np.isin(self.marks, fingerprints)
@@ -69,25 +72,27 @@ class Earlier:
         return places
 
     def places_of(self, marks: Numbers) -> PlaceNumbers:
-        """Returns the place of the scored line of each row, -1 for none; equal rows have one
-        each.
+        """Returns the place of each row's scored line, -1 for a row without a scored line. Of
+        several equal rows each gets a line of its own, as long as there are such lines.
         """
         scored = np.flatnonzero(self._scored)
         places = matched(self.marks[scored], marks)
-        # so far places among the scored lines; now among all
+        # `matched` counts the scored lines only. Its places are turned into places among all lines.
         met = places >= 0
         places[met] = scored[places[met]]
         return places
 
     def knows(self, marks: Numbers, ids: Numbers) -> npt.NDArray[np.bool_]:
-        """Returns of each row whether a line, with or without a score, has its mark or its id."""
+        """Returns for each row whether any line has its mark or its id, with or without a score."""
         fingerprints = np.concatenate((self.marks, self.ids))
         return np.isin(marks, fingerprints) | np.isin(ids, fingerprints)
 
 
 def by_fingerprint(lines: Sequence[EarlierLine], marks: Iterable[str]) -> dict[int, EarlierLine]:
-    """Returns the rows' lines, by the row's number; equal rows have one each. marks: the
-    fingerprints of the rows.
+    """Returns the earlier line of each row, by the row's number. Rows without an earlier line are
+    missing in the result. Of several equal rows each gets a line of its own.
+
+    marks: the fingerprints of the rows, in order.
     """
     line_marks = mark_numbers(line["fingerprint"] for line in lines)
     places = matched(line_marks, mark_numbers(marks)).tolist()

@@ -1,11 +1,12 @@
-"""The home folder in the paths of a recipe or a command line: `~/x`, as shells write it.
+"""Writes out the home folder in the paths of a recipe or a command line: `~/x`, as in shells.
 
     expanded("~/judges/people")             # "/home/me/judges/people"
     expanded("rewards.0.judge=encoder:~/people+match")
     expanded_within({"prompts": "~/prompts.yaml", "top": 20})
 
-transformers expands the home folder, and a shell does so in some words only. So it is expanded
-where a recipe and a command line are read, and everything behind sees one path.
+A shell expands `~` only at the beginning of a word, and transformers expands `~` by itself. Without
+this module, one path would be spelled in two ways. So `~` is expanded when a recipe or a command
+line is read, and all later code sees the same path.
 """
 
 import os
@@ -13,8 +14,9 @@ import re
 import sys
 from typing import Any
 
-# Where a path may begin: a word, a value, or what follows a judge's kind, a + or a comma. A
-# server's model, behind a #, is no path here.
+# Matches the `~` or `~user` at the beginning of a path. A path may begin at the beginning of a word
+# or value, and after the kind of a judge (":"), a "+" or a comma. A server's model, after "#", is
+# no path.
 BEGINNING = re.compile(r"(?:^|(?<=[=:,+\[]))~[\w.-]*(?=/)")
 
 
@@ -24,7 +26,9 @@ def expanded(text: str) -> str:
 
 
 def expanded_within(value: Any) -> Any:
-    """Returns plain data with the home folders written out in all of its texts."""
+    """Returns plain data (texts, numbers, dicts, lists) with the home folders of all paths written
+    out.
+    """
     if isinstance(value, str):
         return expanded(value)
     if isinstance(value, dict):
@@ -35,9 +39,9 @@ def expanded_within(value: Any) -> Any:
 
 
 def expand_arguments() -> None:
-    """Writes the home folders out in the words of this process's command line."""
+    """Writes out the home folders in the words of this process's command line (sys.argv)."""
     sys.argv = [expanded(word) for word in sys.argv]
 
 
-def _home(match: re.Match[str]) -> str:  # also another user's: "~bob"
+def _home(match: re.Match[str]) -> str:  # of this user, or of "~bob"
     return os.path.expanduser(match.group())

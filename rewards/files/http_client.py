@@ -1,4 +1,4 @@
-"""What every server of a judge or a reward has: a url, a key, and words that become fit for notes.
+"""The url, the key and the printed words of a server that a judge or a reward asks.
 
     server = Server.at("http://127.0.0.1:8000/v1", "the judge's url")
     server.network(connections=32)  # an httpx client; judges/remote/client.py asks through it
@@ -20,12 +20,14 @@ import httpx2 as httpx
 T = TypeVar("T")
 LOOPBACK = re.compile(r"127(?:\.[0-9]+){3}")
 KEY = "SPANREWARD_API_KEY"
-OPENAI_KEY = "OPENAI_API_KEY"  # where people have it already; no other host ever gets it
+OPENAI_KEY = "OPENAI_API_KEY"  # many users have set it; sent to OpenAI's host only
 OPENAI_HOST = "api.openai.com"
-SHOWN_SERVER_CHARACTERS = 300  # characters of a server's words
-# characters; a shorter key protects nothing, and would be found in every sentence
+SHOWN_SERVER_CHARACTERS = 300  # of a server's words in a message
+# A key with fewer characters is not hidden: it protects nothing, and would be found in every
+# sentence.
 SHORTEST_SECRET = 4
-# a word such as `key` is followed by one where = or : is between, or with a digit
+# Matches secrets: a user and a password in a url; the word after "bearer"; and the word after "api
+# key", "password" or "secret" if a = or : is between, or if that word has a digit.
 SECRETS = re.compile(
     r"(?i)(://)[^\s/]*(?=@)|(\bbearer\s+|\b(?:api[-_ ]?key|password|secret)"
     r"(?:\W{0,3}[=:]\W{0,3}|\W{1,4}(?=\S{0,60}[0-9])))[^\s\"',;&]+"
@@ -34,19 +36,25 @@ SECRETS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server's url without a slash at its end, and its host."""
+    """The url and the host of a server.
+
+    Attributes:
+        url: without a slash at its end.
+        host: the name or address in the url, such as "127.0.0.1".
+    """
 
     url: str
     host: str
 
     @classmethod
     def at(cls, url: str, whose: str) -> Self:
-        """Reads a url, and checks the key. whose: as in "the judge's url".
+        """Returns the server at a url, after checks of the url, the certificates and the key.
 
-        Raises ValueError for a url that is not http or https or that may hold a secret, and as
-        `api_key` does. The message never shows a secret.
+        whose: the url's name in messages, such as "the judge's url". Raises ValueError for a url
+        that is not http or https, for a url that may hold a secret, for certificates that cannot be
+        read, and for a key that no header can hold (`api_key`). The message never shows a secret.
         """
-        api_key()  # raises for a key that no header can hold, before anything is asked
+        api_key()  # raises for a key that no header can hold
         if without_secret(url) != url:
             raise ValueError(
                 f"{whose} has a user, a password or a '?' in it: leave it out, and put a key into "
@@ -61,7 +69,8 @@ class Server:
                 f"{whose} {url!r} is none of http or https: give one such as http://127.0.0.1:8000"
             )
         server = cls(url.rstrip("/"), parsed.host)
-        # tried here, where an error can be said in a sentence, and not at the first question
+        # The certificates are tried now, so that an error is reported here and not at the first
+        # question.
         try:
             server.network()
         except OSError as error:
@@ -74,16 +83,17 @@ class Server:
     @property
     def here(self) -> bool:
         """Whether the host is this machine."""
-        host = self.host.removesuffix(".")  # the root of the names
+        host = self.host.removesuffix(".")  # "localhost." is localhost, too
         if host in ("localhost", "0.0.0.0", "::", "::1"):
             return True
         return LOOPBACK.fullmatch(host) is not None
 
     def network(self, connections: int = 1) -> httpx.AsyncClient:
-        """Returns so many connections, which open when they are needed.
+        """Returns an httpx client with up to `connections` connections, which open when they are
+        needed.
 
-        Certificates are those of SSL_CERT_FILE and SSL_CERT_DIR, proxies those of the environment,
-        and requests to this machine go past any proxy.
+        Certificates are read from SSL_CERT_FILE and SSL_CERT_DIR, and proxies from the environment.
+        Requests to this machine use no proxy.
         """
         secure = self.url.lower().startswith("https:")
         limits = httpx.Limits(
@@ -92,15 +102,17 @@ class Server:
         )
         return httpx.AsyncClient(
             limits=limits,
-            # without TLS there is nothing to verify, and certificates take 20 ms to load
+            # Without TLS no certificate is verified, so the certificates, which take 20 ms to load,
+            # are not loaded.
             verify=httpx.create_ssl_context() if secure else False,
             trust_env=not self.here,
         )
 
 
 def without_secret(name: str) -> str:
-    """Returns the name of a judge or a url, without all that follows its kind if that may hold a
-    secret: "server:***" for "server:http://me:password@host#m".
+    """Returns the name of a judge, or a url, in a form that shows no secret. A name with "@" or "?"
+    may hold a secret, so only its kind is shown: "server:***" for
+    "server:http://me:password@host#m".
     """
     if "@" not in name and "?" not in name:
         return name
@@ -109,11 +121,11 @@ def without_secret(name: str) -> str:
 
 
 def api_key(host: str = "") -> str:
-    """Returns the key for a server on this host, "" for none.
+    """Returns the key for a server on this host, "" if no key is set.
 
-    It is SPANREWARD_API_KEY, or where that is not set and the host is OpenAI's (or one of its
-    regions', such as eu.api.openai.com), OPENAI_API_KEY. Raises ValueError, without the key, if a
-    header cannot hold it.
+    The key is SPANREWARD_API_KEY. If that variable is not set and the host is OpenAI's (or a
+    region's, such as eu.api.openai.com), the key is OPENAI_API_KEY. Raises ValueError, without the
+    key in its message, if a header cannot hold the key.
     """
     name = KEY
     is_openai = host == OPENAI_HOST or host.endswith(f".{OPENAI_HOST}")
@@ -121,7 +133,7 @@ def api_key(host: str = "") -> str:
         name = OPENAI_KEY
     key = key_in(name)
     for place, letter in enumerate(key, start=1):
-        if not "!" <= letter <= "~":  # all visible characters of ASCII are between these
+        if not "!" <= letter <= "~":  # the visible characters of ASCII
             raise ValueError(
                 f"{name} must hold one line of ASCII without spaces, and its character {place} of "
                 f"{len(key)} is of another kind: set it again"
@@ -130,19 +142,22 @@ def api_key(host: str = "") -> str:
 
 
 def key_in(name: str) -> str:
-    """Returns the environment variable of this name without the white space around it."""
+    """Returns the value of an environment variable, without the white space around it. The value is
+    "" if the variable is not set.
+    """
     return os.environ.get(name, "").strip()
 
 
 def legible(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str:
-    """Returns a server's words as one line of at most `longest` printable characters, and `***` for
-    secrets.
+    """Returns a server's words in a form that is safe to print: one line of at most `longest`
+    printable characters, with `***` in place of secrets.
     """
     text = message.decode(errors="replace") if isinstance(message, bytes) else message
-    # one line, in which no control character can change the terminal
+    # Control characters, which could change the terminal, become spaces. The words become one line.
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     line = " ".join(printable.split())
-    # our own keys, wherever they stand, and what looks like one; then the cut, which might part one
+    # The keys of this process and texts that look like secrets are hidden. The line is cut
+    # afterwards, because a cut key would not be recognised.
     for name in (KEY, OPENAI_KEY):
         key = key_in(name)
         if len(key) >= SHORTEST_SECRET:
@@ -151,11 +166,13 @@ def legible(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Runs the coroutine, also if an event loop is already running, as in a notebook."""
+    """Runs a coroutine to its end, and returns its result, even if an event loop is already
+    running, as in a notebook.
+    """
     try:
         asyncio.get_running_loop()
-    except RuntimeError:  # there is none
+    except RuntimeError:  # no loop is running
         return asyncio.run(work)
-    # a loop cannot run in another one, but in another thread
+    # The running loop cannot run a second loop, so a new loop runs in another thread.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()

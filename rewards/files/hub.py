@@ -1,5 +1,5 @@
-"""The Hugging Face hub: its datasets, and how not to wait half a minute for each file where it
-cannot be reached.
+"""Datasets of the Hugging Face hub, and offline mode if the hub cannot be reached. Without offline
+mode each file would wait half a minute for the hub.
 
 offline_without_hub()             # before a model or a dataset is loaded by its hub id
 load_split("amitha/docent", "train"), load_split("folder/with/parquet")
@@ -14,19 +14,19 @@ from typing import Any
 from huggingface_hub import constants, get_session
 
 SECONDS = 3.0
-HUB = "hub:"  # begins the name of a dataset, where a file's may stand
+HUB = "hub:"  # begins a dataset's name in arguments that also take a file
 
 
 @cache
 def offline_without_hub() -> None:
-    """Does what HF_HUB_OFFLINE=1 does, for this process and those that it starts, unless the hub
-    answers at once.
+    """Switches to offline mode unless the hub answers within SECONDS. Offline mode is the same as
+    with HF_HUB_OFFLINE=1, for this process and for the processes that this process starts.
     """
     try:
         get_session().head(constants.ENDPOINT, timeout=SECONDS)
-    except Exception:  # of httpx or httpx2, as the hub's version has it, or the hub's own
-        os.environ["HF_HUB_OFFLINE"] = "1"  # for processes that this one starts
-        constants.HF_HUB_OFFLINE = True  # the hub has read the environment already
+    except Exception:  # of httpx, httpx2 or the hub, by the hub's version
+        os.environ["HF_HUB_OFFLINE"] = "1"  # for processes that this process starts
+        constants.HF_HUB_OFFLINE = True  # the hub's library has read the environment already
 
 
 def load_split(
@@ -36,9 +36,11 @@ def load_split(
     revision: str | None = None,
     streaming: bool = False,
 ) -> Any:
-    """Returns a split of a dataset, by its hub id or the folder that `datasets` reads or has saved.
-    Raises ValueError, with the library's reason, for what is missing or out of reach, and for a
-    dataset that needs its own code.
+    """Returns a split of a dataset.
+
+    name: a hub id, a folder with files that `datasets` reads, or a folder that `save_to_disk` has
+    written. Raises ValueError, with the library's reason, for a dataset or split that is missing or
+    cannot be reached, and for a dataset that needs its own code.
     """
     try:
         datasets = import_module("datasets")
@@ -50,7 +52,8 @@ def load_split(
     if not folder.is_dir():
         offline_without_hub()
     try:
-        # what `save_to_disk` has written of several splits, or of one
+        # A folder that `save_to_disk` has written has one of these files: the first for several
+        # splits, the second for a single split.
         if (folder / "dataset_dict.json").is_file():
             return datasets.load_from_disk(name)[split]
         if (folder / "state.json").is_file():
@@ -65,7 +68,7 @@ def load_split(
         RuntimeError,
         datasets.exceptions.DatasetsError,
     ) as error:
-        # the first line of the innermost reason
+        # The message quotes the first line of the underlying reason.
         cause = error.__cause__ or error
         words = str(cause).strip() or type(cause).__name__
         reason = words.splitlines()[0].rstrip(".:")
@@ -77,8 +80,8 @@ def load_split(
 
 
 def undecoded(split: Any) -> Any:
-    """Returns the split, whose pictures stay {"bytes", "path"} until they are used: decoding is
-    slow, and what is decoded takes much more memory.
+    """Returns the split without decoding its pictures: each stays {"bytes", "path"} until it is
+    used. Decoding is slow, and decoded pictures take much more memory.
     """
     datasets = import_module("datasets")
     for name, feature in (split.features or {}).items():

@@ -1,4 +1,5 @@
-"""JSON from anywhere: UTF-8, and one sentence for what is wrong. tables.py reads whole files.
+"""Reads JSON from any source as UTF-8, and reports an error in one sentence. tables.py reads whole
+files.
 
 read_object(b'{"id": 1}', "rows.jsonl line 1")      # {"id": 1}
 """
@@ -11,12 +12,13 @@ BOM = b"\xef\xbb\xbf"  # some editors begin a file with it
 
 
 def encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
-    """Returns the row.
+    """Returns the row as it is.
 
-    Raises ValueError for half a character, "\\ud800", which can be neither stored nor judged.
+    Raises ValueError for a row with half a character, "\\ud800", which can be neither stored nor
+    judged. where: the row's name in the message.
     """
     try:
-        # what JSON has no form for, such as bytes, holds no characters
+        # Values that JSON cannot hold, such as bytes, are skipped: they hold no characters.
         text = json.dumps(row, ensure_ascii=False, default=lambda value: None)
         text.encode()
     except UnicodeEncodeError as error:
@@ -25,14 +27,17 @@ def encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def exact_json(data: Any) -> bytes:
-    """Returns JSON without escapes: escaped, two lone surrogates would equal the emoji that they
-    form together.
+    """Returns data as JSON without escapes, in bytes. Different data have different bytes.
+
+    With escapes, two lone surrogates would have the same JSON as the emoji that they form together.
     """
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def lines_of(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yields the number and the bytes of each line that is not blank, without its line break."""
+    """Yields the number and the bytes of each line that is not blank, without its line break. Blank
+    lines count in the numbers.
+    """
     for number, line in enumerate(file, start=1):
         content = line.removesuffix(b"\n")
         if number == 1:
@@ -42,9 +47,10 @@ def lines_of(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def read_object(value: Any, where: str) -> dict[str, Any]:
-    """Returns the JSON object of a line in bytes, or the value, if that is an object already.
+    """Returns the JSON object of a line in bytes. A value that is already an object is returned as
+    it is.
 
-    Raises ValueError, which begins with `where`, for no object.
+    Raises ValueError, which begins with `where`, for anything else.
     """
     row = value
     if isinstance(value, bytes):
@@ -55,7 +61,7 @@ def read_object(value: Any, where: str) -> dict[str, Any]:
 
 
 def object_in(content: bytes) -> dict[str, Any]:
-    """Returns a JSON object, empty for anything else."""
+    """Returns the JSON object in the content, or {} if the content is no JSON object."""
     try:
         return read_object(content, "")
     except ValueError:
@@ -63,7 +69,9 @@ def object_in(content: bytes) -> dict[str, Any]:
 
 
 def read_value(content: bytes, where: str) -> Any:
-    """Returns a JSON value. Raises ValueError, which begins with `where`."""
+    """Returns the value of a JSON text in bytes. Raises ValueError, which begins with `where`, for
+    any other bytes.
+    """
     try:
         return json.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:

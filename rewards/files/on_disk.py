@@ -1,12 +1,13 @@
-"""Sequences that lie on the disk. Memory holds 8 bytes of each entry.
+"""Sequences whose entries are on the disk. Memory holds 8 bytes of each entry.
 
     rows = OnDisk(row for row in read())    # in a file without a name, which ends with them
     rows[2], len(rows), list(rows)
     lines = Lines(Path("verdicts.jsonl"))   # of JSON Lines that are there
     lines[2], lines.grow()                  # an object; what was appended since is known too
 
-What is small stays in memory. A larger file without a name lies in the folder for temporary files,
-which the environment's TMPDIR names. It holds JSON and bytes, so reading it runs nobody's code.
+OnDisk keeps up to IN_MEMORY bytes in memory. More bytes go to a file without a name in the folder
+for temporary files, which the environment variable TMPDIR names. The file holds JSON and bytes, so
+reading it runs no code.
 """
 
 from array import array
@@ -23,33 +24,37 @@ from spanreward.rewards.files.json_and_bytes import JsonAndBytes
 from spanreward.rewards.files.json_lines import object_in
 
 T = TypeVar("T")
-IN_MEMORY = 1 << 20  # bytes of a file without a name that need no disk
+IN_MEMORY = 1 << 20  # bytes of a file without a name that stay in memory
 
 
 def without_name() -> Any:
-    """Returns an empty file for bytes, in memory up to IN_MEMORY, which ends when it is closed."""
+    """Returns an empty file for bytes. The file has no name, stays in memory up to IN_MEMORY bytes,
+    and is deleted when it is closed.
+    """
     return SpooledTemporaryFile(max_size=IN_MEMORY)
 
 
 def _close(file: Any) -> None:
-    """Closes a file that nobody needs any more. On a full disk its last bytes cannot be written."""
+    """Closes a file that is no longer needed. Errors are ignored: on a full disk the last bytes
+    cannot be written, and nobody needs them.
+    """
     with suppress(OSError):
         file.close()
 
 
 class _Stored(LazySequence[T]):
-    """Entries one after another in a file."""
+    """Entries that are one after another in a file."""
 
     def __init__(self) -> None:
         self._file: Any = None
-        self._ends = array("Q", [0])  # of each entry in the file, in bytes
+        self._ends = array("Q", [0])  # where each entry ends in the file, in bytes
 
     def __len__(self) -> int:
         return len(self._ends) - 1
 
     def _content(self, number: int) -> bytes:
-        """Returns the bytes of an entry."""
-        start = self._ends[number]  # the end of the entry before, or 0
+        """Returns the bytes of an entry. number: from 0 on."""
+        start = self._ends[number]  # the end of the previous entry, or 0
         end = self._ends[number + 1]
         self._file.seek(start)
         content: bytes = self._file.read(end - start)
@@ -57,27 +62,27 @@ class _Stored(LazySequence[T]):
 
 
 class OnDisk(_Stored[T]):
-    """Values that are written one by one as they come (json_and_bytes.py). A value that would not
-    come back equal stays in memory.
+    """A sequence of values in a file without a name (json_and_bytes.py). A value that would not be
+    equal after reading stays in memory.
 
     Args:
-        values: are read once.
+        values: the values, which are read once and written one by one.
 
     Raises:
-        OSError: names the folder, where there is no room.
+        OSError: if there is no room; the message names the folder.
     """
 
     def __init__(self, values: Iterable[T]) -> None:
         super().__init__()
         self._form = JsonAndBytes()
         self._file = without_name()
-        self._in_memory: dict[int, T] = {}  # by number, what the file cannot hold
+        self._in_memory: dict[int, T] = {}  # values that the file cannot hold, by number
         finalize(self, _close, self._file)
         for value in values:
             self._append(value)
 
     def _append(self, value: T) -> None:
-        """Writes a value behind the others. One that stays in memory has no bytes in the file."""
+        """Writes a value after the others. For a value that stays in memory nothing is written."""
         content = self._form.packed(value)
         if content is None:
             self._in_memory[len(self)] = value
@@ -90,6 +95,7 @@ class OnDisk(_Stored[T]):
         self._ends.append(self._ends[-1] + len(content))
 
     def _entry(self, number: int) -> T:
+        """Returns the value with this number."""
         if number in self._in_memory:
             return self._in_memory[number]
         value: T = self._form.unpacked(self._content(number))
@@ -97,7 +103,11 @@ class OnDisk(_Stored[T]):
 
 
 class Lines(_Stored[dict[str, Any]]):
-    """The objects of a file's whole lines, {} for a line that is none. Raises OSError."""
+    """The objects in the whole lines of a JSON Lines file. A line that is no object counts as {}. A
+    last line without a line break is not a whole line.
+
+    Raises OSError.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -107,21 +117,22 @@ class Lines(_Stored[dict[str, Any]]):
 
     @property
     def size(self) -> int:
-        """The bytes of the whole lines."""
+        """The number of bytes in the whole lines."""
         return self._ends[-1]
 
     def forget(self) -> None:
-        """Takes in that the file was emptied."""
+        """Forgets all lines, after the file was emptied."""
         self._ends = array("Q", [0])
 
     def grow(self) -> None:
-        """Takes in the lines that were appended since."""
-        # To the end first, which empties the buffer: the file may have been cut since it was read.
+        """Reads the lines that were appended since the last call."""
+        # Seeking to the end first empties the buffer, which may be out of date if the file was cut.
         self._file.seek(0, SEEK_END)
         self._file.seek(self.size)
         for line in self._file:
-            if line.endswith(b"\n"):  # a last one without may still be written
+            if line.endswith(b"\n"):  # a last line without a break may still be growing
                 self._ends.append(self.size + len(line))
 
     def _entry(self, number: int) -> dict[str, Any]:
+        """Returns the object in the line with this number."""
         return object_in(self._content(number))

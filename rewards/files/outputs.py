@@ -1,5 +1,5 @@
-"""One rule for what a command writes. An output that exists is resumed under the same settings,
-refused, or overwritten by --overwrite. An input is never an output.
+"""The rule for the files that a command writes: an output that exists is resumed under the same
+settings, refused, or overwritten by --overwrite. An input is never an output.
 
     check_apart([Path("verdicts.jsonl"), None], [Path("rows.jsonl")])
     with resumed_lines(Path("verdicts.jsonl"), {"reward": "posh"}, {"id": str}) as (file, lines):
@@ -25,10 +25,10 @@ REMEDY = "choose another output, or --overwrite to start anew."
 
 
 def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
-    """Raises ValueError for an output that is also an input or another output, by whatever path or
-    link.
+    """Raises ValueError for an output that is the same file as an input or another output, even
+    under another path or through a link. None stands for a file that is not used.
     """
-    met: dict[Any, str] = {}  # by file, what it is for the command
+    met: dict[Any, str] = {}  # by file: its role in the command
     for path in inputs:
         if path:
             met[_identity_of(path)] = "an input"
@@ -45,7 +45,9 @@ def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -
 
 
 def _identity_of(path: Path) -> Any:
-    """Returns what two names of one file have in common; a file that is not there has its path."""
+    """Returns a value that is equal for all names of one file: its device and inode. For a missing
+    file the value is its absolute path.
+    """
     if not path.exists():
         return path.resolve()
     status = path.stat()
@@ -59,12 +61,16 @@ def resumed_lines(
     keys: Mapping[str, Any],
     overwrite: bool = False,
 ) -> Iterator[tuple[TextIO, Lines]]:
-    """Yields the output, opened for appending, and the objects of its lines, which stay in it. A
-    line that was cut is removed.
+    """Yields the output, opened for appending, and the objects of the lines that the output already
+    has.
 
-    settings: what decides the lines, kept in `<output>.settings.json`. keys: of each line, with
-    their types. overwrite: without the lines that are there. Raises ValueError for another writer,
-    other settings, and other lines.
+    A last line that was cut is removed.
+
+    settings: everything that decides the lines; kept in `<output>.settings.json`. keys: the keys
+    that each line must have, with the types of their values. overwrite: removes the lines first.
+
+    Raises ValueError if another process writes the output, if its settings differ, or if a line
+    lacks a key.
     """
     if output.exists() and not output.is_file():
         raise ValueError(
@@ -72,10 +78,11 @@ def resumed_lines(
         )
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("a", encoding="utf-8") as file:
-        # One process at a time. The lock ends with the file, also where the process is killed.
+        # Only one process may write the output. The lock ends when the file is closed, even if the
+        # process is killed.
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # replaced since it was opened
+            # Another process may have replaced the file since it was opened here.
             opened = os.fstat(file.fileno())
             if not os.path.samestat(opened, output.stat()):
                 raise BlockingIOError
@@ -84,11 +91,11 @@ def resumed_lines(
                 f"another process writes {output}: wait for its end, or choose another output."
             ) from None
         if overwrite:
-            file.truncate(0)  # before its settings change
+            file.truncate(0)  # before new settings are written
         written = output if output.stat().st_size else None
         beside = output.with_name(f"{output.name}.settings.json")
         settle_settings(beside, settings, written)
-        # The settings may be right and the lines those of another command all the same.
+        # Even with equal settings the lines may be of another command.
         lines = Lines(output)
         for number, line in enumerate(lines, start=1):
             for key, kind in keys.items():
@@ -96,15 +103,19 @@ def resumed_lines(
                     raise ValueError(
                         f"line {number} of {output} has no {key!r} as each has here: {REMEDY}"
                     )
-        file.truncate(lines.size)  # without a last line that was cut
+        file.truncate(lines.size)  # removes a last line that was cut
         yield file, lines
 
 
 def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None) -> None:
-    """Writes what decides an output to a file beside it. Raises ValueError where the output is
-    there already, at `path`, and that file says otherwise or is missing.
+    """Writes the settings of a new output to the file `beside`. For an output that already has
+    lines, checks instead that the settings in `beside` are the same.
+
+    path: the output if it already has lines, or None. Raises ValueError if `path` is given, and
+    `beside` is missing or holds other settings. The version of this package is one of the settings.
     """
-    # Through JSON and back, so that they compare equal with what was read: a path is a text there.
+    # The settings are converted to JSON and back, so that they can be compared with the settings in
+    # the file. A path becomes a text, for example.
     with_version = {**settings, "spanreward": version("spanreward")}
     settings_text = json.dumps(with_version, default=str)
     new_settings = json.loads(settings_text)
@@ -116,7 +127,7 @@ def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None
         made_with = object_in(beside.read_bytes())
     if not made_with:
         raise ValueError(f"{path} exists and nothing says what made it (in {beside}): {REMEDY}")
-    # what differs, as it was and as it is now
+    # The settings that differ: their earlier and their new values.
     had = {}
     new_values = {}
     for key in {**made_with, **new_settings}:
@@ -128,13 +139,15 @@ def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None
 
 
 def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:
-    """Raises ValueError where --json names a file that does not hold earlier numbers of the same
-    command and settings. like: what those hold; None is any value.
+    """Raises ValueError if the file of --json already holds something other than earlier numbers of
+    the same command and settings.
+
+    like: the keys and values that such numbers have; None as a value allows any value.
     """
     if overwrite or path is None or not path.is_file():
         return
     if not path.stat().st_size:
-        return  # nothing is lost
+        return  # an empty file may be overwritten
     content = object_in(path.read_bytes())
     for key, value in like.items():
         is_alike = key in content and value in (None, content[key])
@@ -146,8 +159,10 @@ def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> N
 
 
 def write_json(path: Path | None, numbers: Any) -> None:
-    """Writes the numbers there, where a path is given, and makes its folder. The path `-` is
-    standard output, whatever stands in for it in this process.
+    """Writes numbers as JSON to a file, and makes the file's folder.
+
+    path: None writes nothing. `-` is the standard output of the process, even if sys.stdout is
+    redirected in Python.
     """
     if path is None:
         return
@@ -160,19 +175,22 @@ def write_json(path: Path | None, numbers: Any) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Writes the file whole, or leaves it as it was, whatever ends this process. Raises OSError."""
+    """Writes a file in one step: if the process ends before that step, the file is as it was.
+    Raises OSError.
+    """
     write_texts(path, [text])
 
 
 def write_texts(path: Path, texts: Iterable[str]) -> None:
-    """Writes texts one after another, as `write_whole` does. Raises OSError."""
-    path = path.resolve()  # a link stays one
-    if path.exists() and not path.is_file():  # /dev/stdout
+    """Writes texts one after another to a file, in one step like `write_whole`. Raises OSError."""
+    path = path.resolve()  # a link is kept, and its target is written
+    if path.exists() and not path.is_file():  # for example /dev/stdout, which is written directly
         with path.open("w", encoding="utf-8") as file:
             file.writelines(texts)
         return
-    # In the same folder, because a file is replaced in one step only on its own disk. The name is
-    # drawn at random, so that two processes do not write one file.
+    # The texts are written to a temporary file, which then replaces the file in one step. The
+    # temporary file is in the same folder, because that step works only on one disk. The temporary
+    # file's name is random, so that two processes do not write the same file.
     unfinished = path.with_name(f"{path.name}.{token_hex(4)}.tmp")
     try:
         with _new_file(unfinished) as file:
@@ -183,10 +201,10 @@ def write_texts(path: Path, texts: Iterable[str]) -> None:
 
 
 def _new_file(path: Path) -> TextIO:
-    """Returns a file that this call makes. Raises OSError where something has its name, a link
-    too.
+    """Returns a new file, opened for writing. Raises OSError if a file or a link with this name
+    exists.
     """
     flags = os.O_WRONLY | os.O_CREAT
     flags |= os.O_EXCL | os.O_NOFOLLOW
-    number = os.open(path, flags, 0o666)  # less what the user's umask takes away
+    number = os.open(path, flags, 0o666)  # minus the user's umask
     return os.fdopen(number, "w", encoding="utf-8")

@@ -1,5 +1,5 @@
-"""Prompt templates with placeholders `{name}`. A value that itself contains `{name}` stays plain
-text.
+"""Prompt templates with placeholders `{name}`. If a value itself contains `{name}`, that text is
+not replaced.
 
     fill("Is {what} there?", what="a {hat}")          # "Is a {hat} there?"
     places("Is {what} there?", what="a hat")          # {"what": (3, 8)}
@@ -32,12 +32,12 @@ _PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")
 
 
 def placeholders_of_template(template: str) -> set[str]:
-    """Returns the names in the template."""
+    """Returns the names of the template's placeholders."""
     return set(_PLACEHOLDER.findall(template))
 
 
 def fill(template: str, **values: str) -> str:
-    """Returns the template with every `{name}` replaced, in one pass.
+    """Returns the template with every `{name}` replaced by its value, in one pass.
 
     Raises KeyError for a name without a value.
     """
@@ -48,8 +48,8 @@ def fill(template: str, **values: str) -> str:
 
 
 def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
-    """Returns the characters [start, end) where `fill` puts each value, at its last place if it has
-    several.
+    """Returns where `fill` puts each value: its characters [start, end) in the filled text. For a
+    name that occurs several times, the last place is returned.
     """
     ranges = {}
     start = 0
@@ -62,8 +62,8 @@ def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
 
 
 def literal_lines(template: str) -> list[str]:
-    """Returns the lines of the template that have no placeholder but `{number}`, which counts, and
-    are not empty. White space at their ends is dropped.
+    """Returns the lines of the template that have no placeholder, or only `{number}`: "[Reference
+    {number} begins]". Empty lines are skipped, and white space at the ends of a line is dropped.
     """
     lines = []
     for line in template.splitlines():
@@ -73,9 +73,9 @@ def literal_lines(template: str) -> list[str]:
 
 
 class Wording(BaseModel):
-    """A part of a file of prompts.
+    """A part of a file of prompts, checked by pydantic.
 
-    Its fields are texts, often of the type `Annotated[str, takes({"what"})]`.
+    The fields are texts, often of the type `Annotated[str, takes({"what"})]`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -83,8 +83,8 @@ class Wording(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def names_are_known(cls, data: Any) -> Any:
-        """Raises ValueError, with the nearest name, for a key that is none of the fields. Data that
-        is no dict is left to pydantic.
+        """Raises ValueError for a key that is no field. The message suggests the most similar
+        field. Data that is no dict is returned unchecked, and pydantic then refuses the data.
         """
         if isinstance(data, dict):
             check_known("key", map(str, data), cls.model_fields)
@@ -92,14 +92,16 @@ class Wording(BaseModel):
 
 
 def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
-    """Returns pydantic's check that a template has one of these sets of placeholders, and beside it
-    `free` ones.
+    """Returns a validator for pydantic, which checks the placeholders of a template.
+
+    needed: sets of placeholders. The template must have all placeholders of one of these sets.
+    free: placeholders that the template may have in addition.
     """
 
     def check(template: str) -> str:
         placed = placeholders_of_template(template)
         for names in needed:
-            if names <= placed <= names | free:  # all of these, and beside them only free ones
+            if names <= placed <= names | free:  # all of `names`, else only free ones
                 return template
         must = " or ".join(map(_in_sentence, needed))
         may = f" and may have {_in_sentence(free)}" if free else ""
@@ -109,7 +111,7 @@ def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
 
 
 def read_as(kind: type[T], data: Any, where: str | Path) -> T:
-    """Returns what a file holds as this type.
+    """Returns data from a file as an object of the type `kind`, checked by pydantic.
 
     Raises ValueError, which begins with `where`, for the first fault.
     """
@@ -120,15 +122,17 @@ def read_as(kind: type[T], data: Any, where: str | Path) -> T:
 
 
 def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
-    """Returns the texts of a YAML file, by name; those of the packaged file `like` without a path.
+    """Returns the texts of a YAML file, by name. Without a path they are the texts of `like`, a
+    file of this package.
 
-    Raises OSError, and ValueError unless the file has the texts of `like`, each with its
-    placeholders.
+    Raises OSError. Raises ValueError unless the file has the same names as `like`, and in each text
+    the same placeholders.
     """
     ours: dict[str, str] = read_yaml_file(like)
     if path is None:
         return ours
-    # A model with a field for each of our texts, which asks for the same placeholders.
+    # A pydantic model with a field for each text of `like`, whose validator asks for the same
+    # placeholders.
     fields: dict[str, Any] = {}
     for name, text in ours.items():
         fields[name] = Annotated[str, takes(placeholders_of_template(text))]
@@ -144,11 +148,12 @@ def _in_sentence(names: Set[str]) -> str:  # "{text}, {what}"
 
 @lru_cache(maxsize=256)
 def _parts_of_template(template: str) -> tuple[tuple[str, bool], ...]:
-    """Returns the template's literal texts (False) and names (True), in order.
+    """Returns the template's parts in order: (text, False) for literal text, and (name, True) for a
+    placeholder.
 
     "Is {what} there?" gives (("Is ", False), ("what", True), (" there?", False)).
     """
-    # The pattern has one group, the name, so `split` returns texts and names in turn.
+    # The pattern has one group, the name. So `split` returns literal texts and names in turn.
     parts = []
     for number, part in enumerate(_PLACEHOLDER.split(template)):
         is_name = number % 2 == 1

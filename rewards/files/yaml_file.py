@@ -1,4 +1,4 @@
-"""Reads YAML safely: only plain values, a bounded size, and a one-sentence error.
+"""Reads YAML safely: only plain values, a bounded size, and errors of one sentence.
 
 read_yaml("a: [1, 2]", "prompts.yaml")          # {"a": [1, 2]}
 read_yaml_file(Path("prompts.yaml"))
@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-MOST_VALUES = 100_000  # with aliases expanded
+MOST_VALUES = 100_000  # of a file, with aliases expanded
 
 
 def read_yaml_file(path: Path) -> Any:
@@ -23,32 +23,36 @@ def read_yaml_file(path: Path) -> Any:
 
 
 def read_yaml(text: str, where: str) -> Any:
-    """Returns the text's value.
+    """Returns the value of a YAML text, or None for an empty text.
 
-    Raises ValueError, naming `where`, for invalid YAML and for a value inside itself.
+    Raises ValueError for invalid YAML, for too many values, and for a value that contains itself.
+    where: the file's name in the message.
     """
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:  # an empty file
             return None
-        # Counted before anything is made: aliases of aliases can stand for billions of values.
+        # The values are counted before they are made, because aliases of aliases can stand for
+        # billions of values.
         if size_of(node, {}) > MOST_VALUES:
             raise ValueError(f"its aliases make it more than {MOST_VALUES:,} values")
         return loader.construct_document(node)
     except Exception as error:
-        # for a value that does not fit its tag (`!!bool x`) PyYAML raises any error
+        # PyYAML may raise any error for a value that does not fit its tag, such as `!!bool x`.
         raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
 
 
 def size_of(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """Returns how many values a node has with aliases expanded, itself among them.
+    """Returns the number of values in a node, with aliases expanded. The node itself counts as a
+    value.
 
-    sizes: those of the nodes that were counted, by their ids; 0 for one that is being counted. An
-    alias is the same node again. Raises ValueError for one in itself, and for a repeated key.
+    sizes: the sizes of the nodes that were already counted, by the node's id. The size is 0 while a
+    node is being counted. An alias is the same node again. Raises ValueError for a node that
+    contains itself, and for a repeated key.
     """
     if id(node) not in sizes:
-        parts = node.value  # the entries of a list, the characters of a text
+        parts = node.value  # the nodes of a list, or the characters of a text
         if isinstance(node, yaml.MappingNode):
             _check_keys(node)
             parts = list(chain.from_iterable(node.value))  # keys and values
@@ -64,7 +68,9 @@ def size_of(node: yaml.Node, sizes: dict[int, int]) -> int:
 
 
 def _check_keys(node: yaml.MappingNode) -> None:
-    """Raises ValueError for the first key that stands there twice, which YAML does not allow."""
+    """Raises ValueError for the first key that occurs twice in a mapping, which YAML does not
+    allow.
+    """
     names = set()
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):

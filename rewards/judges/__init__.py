@@ -1,8 +1,8 @@
-"""Judges: they rate questions and write texts. `load_judge` makes one by its name.
+"""Judges: they rate questions and write texts. `load_judge` makes a judge by its name.
 
-match/ needs no model, local/ runs one on this machine, remote/ asks one behind HTTP. encoding/
-makes chats token ids, in which text from a policy never becomes a control token. cache/ keeps
-answers in a file.
+match/ has a judge without a model, local/ runs a model on this machine, and remote/ asks a server
+by HTTP. encoding/ turns chats into token ids, so that no text from a policy becomes a control
+token. cache/ keeps answers in a file.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # MatchJudge, which alone needs spaCy
+def __getattr__(name: str) -> Any:  # MatchJudge is imported late: it alone needs spaCy
     from spanreward.rewards.judges.match import match_judge
 
     return getattr(match_judge, name)

@@ -18,9 +18,9 @@ from spanreward.rewards.files.http_client import without_secret
 from spanreward.rewards.judges.cache.cached_judge import CachedJudge
 from spanreward.rewards.judges.judge import Judge
 
-# A judge is named `kind:FORM`. By kind: the class below spanreward.rewards, which is imported when
-# it is needed, and its form. This is the one place of the judges that names what is
-# experimental.
+# Each kind of judge, with its class and the form of its name. A judge is named `kind:FORM`, such as
+# `server:http://localhost:8000#my-model`. The class is a path below spanreward.rewards, and its
+# module is imported when the judge is made. No other file of judges/ names an experimental judge.
 KINDS = {
     "match": ("judges.match.match_judge.MatchJudge", ""),
     "encoder": ("experimental.encoder_judge.EncoderJudge", "MODEL"),
@@ -31,12 +31,13 @@ KINDS = {
     # its options are student, teacher, sure, audit and seed
     "cascade": ("experimental.cascade_judge.CascadeJudge", ""),
 }
+# The types of an argument that takes no text (`_is_number`).
 NUMBERS = {int, float, NoneType}
 JURY = "experimental.jury_judge.JuryJudge"
 
 
 def _names_of_kinds() -> str:
-    """Returns what the kinds' names look like: "match, encoder:MODEL, ..."."""
+    """Returns the names of all kinds with their forms: "match, encoder:MODEL, ..."."""
     names: list[str] = []
     for kind, (_, form) in KINDS.items():
         names.append(f"{kind}:{form}" if form else kind)
@@ -44,8 +45,8 @@ def _names_of_kinds() -> str:
 
 
 NAMES = _names_of_kinds()
-# A + between two judges of a jury. Behind it stands `KIND:`, a kind that needs no more, or
-# `FILE.py:`. Any other + belongs to a folder's name.
+# Matches the + between two judges of a jury. After that + comes `KIND:`, a whole name such as
+# `match`, or `FILE.py:`. Any other + is part of a folder's name.
 MEMBER = re.compile(rf"\+(?=[a-z]+:|(?:{'|'.join(KINDS)})(?:\+|$)|[^+:]+\.py:)")
 FORMS = (
     f"{NAMES}, where MODEL is a hub id, a folder, or smollm2; or FILE.py:NAME, a judge of your own "
@@ -56,18 +57,19 @@ FORMS = (
 def load_judge(spec: str, cache: bool | str | Path | None = False, **options: Any) -> Judge:
     """Makes a judge by its name: `match`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
     `server:URL#MODEL`, `chat:URL#MODEL`, `cascade`, or `FILE.py:NAME` for a judge of your own or
-    its class (files/custom_file.py). Several names with `+` between make a jury of them
-    (JuryJudge), which takes no options.
+    its class (files/custom_file.py). Several names with `+` between them make a jury of these
+    judges (JuryJudge), which takes no options.
 
     MODEL is a hub id, a folder, or `smollm2`. With `server` it must be the name under which the
-    server serves it; with `chat`, which is weaker (see ChatJudge), any name that the server has.
-    The model loads when the judge is first started or asked. For `smollm2`, min_mass is 0: a rating
-    counts however little probability is on the scale.
+    server serves the model. With `chat`, which is weaker (see ChatJudge), it is any name that the
+    server has. The model loads when the judge is first started or asked. For `smollm2`, min_mass is
+    0: a rating counts however little probability is on the scale.
 
-    cache: True keeps the answers in the cache folder (CachedJudge), a path in that file. None is
-    True for judges with a model, so not for `match`. options: arguments of the judge's class, such
-    as memory or deadline. Raises ValueError for an unknown name or option, and ImportError where a
-    package is missing.
+    cache: True keeps the answers in the cache folder (CachedJudge), a path keeps them in that file,
+    and False does not keep them. None is True if the name gives a model or is `cascade`, and False
+    otherwise, as for `match`. options: arguments of the judge's class, such as memory or deadline.
+
+    Raises ValueError for an unknown name or option, and ImportError if a package is missing.
     """
     judge, has_model = _make(spec, options)
     if cache is None:
@@ -79,14 +81,14 @@ def load_judge(spec: str, cache: bool | str | Path | None = False, **options: An
 
 
 def members(judge: str) -> list[str]:
-    """Returns the names of a jury's judges, or the one name: ["match", "encoder:FOLDER"] for
-    "match+encoder:FOLDER".
+    """Returns the names of a jury's judges: ["match", "encoder:FOLDER"] for "match+encoder:FOLDER".
+    For a judge that is no jury the list has its one name.
     """
     return MEMBER.split(judge)
 
 
 def as_judge(judge: Judge | str) -> Judge:
-    """Returns the judge, or the one that `load_judge` makes of its name.
+    """Returns a judge as it is, and makes the judge of a name by `load_judge`.
 
     Raises ValueError for anything else.
     """
@@ -100,8 +102,8 @@ def as_judge(judge: Judge | str) -> Judge:
 
 
 def options_of(judge_class: type[Judge]) -> list[str]:
-    """Returns the names of the arguments of a judge's class. `**settings` stand for those of its
-    base class.
+    """Returns the names of the arguments that a judge's class takes. If its `__init__` has
+    `**settings`, the arguments of the base class are included.
     """
     parameters = inspect.signature(judge_class).parameters.values()
     names: list[str] = []
@@ -114,27 +116,28 @@ def options_of(judge_class: type[Judge]) -> list[str]:
 
 
 def _is_number(judge_class: type[Judge], option: str) -> bool:
-    """Returns whether the annotation of a class's argument, or of its base class's, has numbers
-    alone: `float`, or `int | None`, but not `str | float`.
+    """Returns whether an argument takes only numbers or None, by its annotation in the class or in
+    a base class: True for `float` or `int | None`, False for `str | float`.
     """
     for kind in judge_class.__mro__:
         parameter = inspect.signature(kind).parameters.get(option)
         if parameter is not None:
-            # a type alone has no arguments and stands for itself
+            # `get_args` gives the types of a union, and nothing for a single type
             types = get_args(parameter.annotation) or (parameter.annotation,)
             return set(types) <= NUMBERS
     return False
 
 
 def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
-    """Returns the judge, and whether its name gives a model.
+    """Returns the judge, and whether its name gives a model, so that its answers are worth caching.
 
     Raises ValueError for options that the judge's class does not take, for a text in place of a
-    number, and where an argument is missing.
+    number, and for a missing argument.
     """
     if len(members(spec)) > 1:
         return _make_jury(spec, options)
-    # The class comes from the user's file or from KINDS. A file may also hold a judge ready made.
+    # The class is found in the user's file or in KINDS. A user's file may also hold a finished
+    # judge.
     judge_class: Any
     from_name: dict[str, str] = {}
     if is_custom(spec):
@@ -143,7 +146,7 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
         judge_class, from_name = _class_and_arguments(spec)
     if isinstance(judge_class, Judge):
         return judge_class, False
-    # An argument that the name gives, such as the model, is no option beside it.
+    # An argument that the name already gives, such as the model, may not be an option, too.
     valid = [option for option in options_of(judge_class) if option not in from_name]
     check_known(f"option of the judge {without_secret(spec)}:", options, valid)
     for name, value in options.items():
@@ -152,16 +155,17 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
                 f"{name} of the judge {without_secret(spec)} is a number without a unit, such as "
                 f"8e9 for 8 GB, got {value!r}."
             )
+    # The judges of a cascade may be given by name.
     if spec == "cascade":
         for key in ("student", "teacher"):
             if key in options:
                 options = {**options, key: as_judge(options[key])}
-    # SmolLM2 puts 3 to 16 % on the digits for PoSh's questions, so MIN_MASS would refuse half of
-    # its ratings.
+    # SmolLM2 puts only 3 to 16 % of the probability on the digits for PoSh's questions. The default
+    # MIN_MASS would refuse half of its ratings.
     if from_name.get("model") == "smollm2":
         options = {"min_mass": 0.0, **options}
-    # `bind` finds a missing argument before the class does anything. An error of the class itself
-    # is not caught.
+    # `bind` finds a missing argument without calling the class. So a TypeError that the class
+    # itself raises is not mistaken for a missing argument.
     try:
         inspect.signature(judge_class).bind(**from_name, **options)
     except TypeError as error:
@@ -171,7 +175,9 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
 
 
 def _make_jury(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
-    """Returns the jury of several judges, and whether the name of any of them gives a model."""
+    """Returns the jury of several judges, and whether the name of at least one member gives a
+    model.
+    """
     if options:
         raise ValueError(
             f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}."
@@ -189,16 +195,17 @@ def _make_jury(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
 def _class_and_arguments(spec: str) -> tuple[type[Judge], dict[str, str]]:
     """Returns the judge's class, and the arguments that its name gives.
 
-    For "server:http://localhost:8000#my-model" these are {"url": "http://localhost:8000",
-    "model": "my-model"}. Raises ValueError for a name of no kind or of another form, and
-    ImportError where the class's package is missing.
+    For "server:http://localhost:8000#my-model" the arguments are {"url": "http://localhost:8000",
+    "model": "my-model"}. Raises ValueError for an unknown kind and for a name that does not have
+    its kind's form, and ImportError if the class's package is missing.
     """
     kind, colon, rest = spec.partition(":")
     if kind not in KINDS:
         raise _unknown_judge(spec)
     where, form = KINDS[kind]
-    # The form names the arguments, as URL#MODEL does `url` and `model`. A # beyond the form's
-    # belongs to the last of them.
+    # The form gives the names of the arguments: URL#MODEL gives `url` and `model`. If the name has
+    # more # than the form, the last argument contains the rest: "server:URL#a#b" has the model
+    # "a#b".
     names = form.lower().split("#") if form else []
     values: list[str] = []
     if colon:
@@ -218,18 +225,18 @@ def _class_and_arguments(spec: str) -> tuple[type[Judge], dict[str, str]]:
 
 
 def _unknown_judge(spec: str) -> ValueError:
-    """Returns an error that names what may have been meant. No secret of a url is shown."""
-    # "vllm/MODEL": a slash in place of the colon
+    """Returns the error for an unknown judge, with a suggestion. A secret in a url is not shown."""
+    # "vllm/MODEL" has a slash in place of the colon
     engine, slash, name = spec.partition("/")
     if slash and engine in KINDS:
         return ValueError(f"unknown judge {spec!r}: did you mean '{engine}:{name}'?")
-    # "vlm:MODEL": a kind that is misspelt
+    # "vlm:MODEL" has a misspelt kind
     kind, _, rest = spec.partition(":")
     if get_close_matches(kind, KINDS, 1, CLOSE):
         return ValueError(
             f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}."
         )
-    # "openai:gpt-4o" or "gpt-4o" is a model, "https://host" a server
+    # "openai:gpt-4o" and "gpt-4o" name a model, and "https://host" names a server
     url = "URL"
     model = rest or spec
     if without_secret(spec) != spec:
@@ -247,6 +254,9 @@ def _unknown_judge(spec: str) -> ValueError:
 
 
 def _class_at(place: str) -> Any:
-    """Returns the class at this place below spanreward.rewards, and imports its module."""
+    """Imports a module of spanreward.rewards, and returns a class of that module.
+
+    place: the path, such as "judges.match.match_judge.MatchJudge".
+    """
     module, _, name = place.rpartition(".")
     return getattr(import_module(f"spanreward.rewards.{module}"), name)

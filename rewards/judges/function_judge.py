@@ -26,10 +26,10 @@ from spanreward.rewards.judges.written_rating import read_written_rating
 
 
 class FunctionJudge(Judge):
-    """Judge that calls a function for each question, one after another.
+    """Judge that calls a function for each question, one question after another.
 
-    An exception in the function becomes a Failure with status ERROR; an answer without a rating is
-    UNPARSED.
+    If the function raises, the question gets a Failure with the status ERROR. If its answer has no
+    rating, the status is UNPARSED.
 
     Args:
         name: identifies the model and its settings. A cache expects equal answers from judges with
@@ -49,6 +49,7 @@ class FunctionJudge(Judge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
+        """Returns the rating in the function's answer to each question."""
         read = partial(self._rating, scale=scale)
         return [self._ask(question, read) for question in questions]
 
@@ -57,7 +58,9 @@ class FunctionJudge(Judge):
         return [self._ask(question, str) for question in questions]
 
     def _ask(self, question: Question, read: Callable[[Any], Any]) -> Any:
-        """Returns what `read` makes of the function's answer, or why there is none."""
+        """Returns `read(answer)` for the function's answer, or a Failure if the function or `read`
+        raises.
+        """
         text = "\n\n".join(message["content"] for message in question.messages)
         try:
             with self.usage.clock("seconds"):
@@ -69,7 +72,7 @@ class FunctionJudge(Judge):
             return Failure(Status.ERROR, f"{self.name}: {type(error).__name__}: {error}")
 
     def _rating(self, answer: Any, scale: Sequence[str]) -> Rating | Failure:
-        """Returns the rating of an answer, or UNPARSED with the answer."""
+        """Returns the rating in an answer, or a Failure (UNPARSED) that quotes the answer."""
         rating = as_rating(answer, scale)
         if rating is None:
             self.usage.unparsed += 1
@@ -79,16 +82,16 @@ class FunctionJudge(Judge):
 
 
 def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
-    """Converts an answer to a distribution over the scale, whose mean is the number given; None if
-    it is no rating.
+    """Returns an answer as a distribution over the scale, or None if the answer is no rating.
 
-    On a scale from 1 to 5, 3.5 is half on "3" and half on "4", 7 is None, and
-    {"4": 0.6, "5": 0.2} has the mass .8.
+    On a scale from 1 to 5, the number 3.5 becomes half on "3" and half on "4", and 7 gives None.
+    The mapping {"4": 0.6, "5": 0.2} gives .75 on "4", .25 on "5", and a mass of .8. A text is read
+    by `read_written_rating`.
     """
     if isinstance(answer, Mapping):
         by_entry: dict[str, Any] = {}
         for entry, share in answer.items():
-            by_entry[str(entry)] = share  # {4: 1.0} is {"4": 1.0} too
+            by_entry[str(entry)] = share  # {4: 1.0} means {"4": 1.0}
         shares: dict[str, float] = {}
         for entry in scale:
             shares[entry] = float(by_entry.get(entry, 0.0))
@@ -100,7 +103,7 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
         return Rating(probabilities, min(mass, 1.0))
     if isinstance(answer, int | float):
         if not all(entry.isdecimal() for entry in scale):
-            return None  # letters have no place for a number
+            return None  # a number has no meaning on a scale of letters
         lowest = float(scale[0])
         highest = float(scale[-1])
         if lowest <= answer <= highest:

@@ -30,14 +30,16 @@ from spanreward.rewards.rows.pictures import PictureError, judges_picture
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 RATING_SCALE = ("1", "2", "3", "4", "5")
-# of all tokens or entries together, with room for rounding; more is no distribution
+# The largest sum of probabilities that still counts as a distribution; .01 is for rounding.
 LARGEST_MASS = 1.01
-# what is said of a judge without eyes, of a question or of a whole plan
+# The beginning of the error for a judge that reads text only and is to be shown pictures.
+# `_distinctly` uses it for single questions, and reward/viewers.py for a whole reward before a run.
 UNSEEING = (
     "the judge {judge!r} reads text only, and the metric shows it pictures: take one that sees, "
     "such as vllm:, transformers:, server: or chat: with a vision-language model"
 )
 IN_WORDS = "evidence='context' with a text that says what the picture shows"
+# Asked after an error, to see whether the judge raises for every question (`_answers`).
 HARMLESS_QUESTION = Question([{"role": "user", "content": "Answer with this one digit: 3"}])
 
 
@@ -48,10 +50,10 @@ class Rating:
     Attributes:
         probabilities: by entry of the scale, renormalised to sum to 1.
         mass: the probability on the scale before renormalising, in [0, 1].
-        cut: how many characters at the end of the question's description were cut because they did
-            not fit.
-        samples: 0 for a distribution from log-probabilities. Above 0, so many written answers were
-            read, and 1 is no distribution.
+        cut: how many characters were cut from the end of the question's description, because the
+            question was too long for the judge.
+        samples: 0 if the distribution was read from log-probabilities. N above 0 if it was read
+            from N written answers. A rating from 1 answer does not show how sure the judge is.
     """
 
     probabilities: Mapping[str, float]
@@ -69,11 +71,10 @@ class Rating:
 
 
 def rating_of(level: float, scale: Sequence[str]) -> Rating:
-    """Returns the distribution with mean `level` on one entry of the scale, or on two
-    neighbours.
+    """Returns the distribution with mean `level`, on one entry of the scale or on two neighbours.
 
-    3.25 on RATING_SCALE gives .75 on "3" and .25 on "4". level: within the scale, whose entries
-    are whole numbers one apart.
+    3.25 on RATING_SCALE gives .75 on "3" and .25 on "4". level: a number within the scale. The
+    entries of the scale must be whole numbers one apart.
     """
     probabilities: dict[str, float] = {}
     for entry in scale:
@@ -84,11 +85,11 @@ def rating_of(level: float, scale: Sequence[str]) -> Rating:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Stands where an answer is missing.
+    """The result of a question that the judge did not answer.
 
     Attributes:
         status: UNPARSED, TIMEOUT or ERROR.
-        message: says why, in a clause.
+        message: the reason, as a clause: "the judge wrote no rating from 1 to 5: 'a dog'".
     """
 
     status: Status
@@ -96,9 +97,8 @@ class Failure:
 
 
 def sound(answers: Sequence[T | Failure]) -> list[T | Failure]:
-    """Returns a judge's answers.
-
-    A Rating without probability, or of NaN, is a Failure (UNPARSED).
+    """Returns the answers, with a Failure (UNPARSED) in place of each Rating whose probabilities
+    are all 0 or NaN.
     """
     unrated = Failure(Status.UNPARSED, "the judge's rating has no probability on any entry")
     checked: list[T | Failure] = []
@@ -110,7 +110,7 @@ def sound(answers: Sequence[T | Failure]) -> list[T | Failure]:
 
 
 def count_unparsed(usage: Usage, ratings: Iterable[Rating | Failure]) -> None:
-    """Adds to `usage.unparsed` how many of the ratings are UNPARSED."""
+    """Adds to `usage.unparsed` the number of ratings that are Failures with the status UNPARSED."""
     for rating in ratings:
         if isinstance(rating, Failure) and rating.status is Status.UNPARSED:
             usage.unparsed += 1
@@ -121,11 +121,13 @@ def answered(
     questions: Sequence[Question | Failure],
     *arguments: Any,
 ) -> list[T | Failure]:
-    """Returns the answers to the questions, in order, with each Failure in its place.
+    """Returns the answers to the questions, in order. A Failure among the questions is returned in
+    its place.
 
-    answered(judge.rate, questions, scale)
+        answered(judge.rate, questions, scale)
 
-    ask: gets only the questions that are no Failure, maybe none, and then `arguments`.
+    ask: called once as `ask(questions, *arguments)`, with only the questions that are no Failure.
+    `ask` is called even if no question is left.
     """
     answerable = [question for question in questions if isinstance(question, Question)]
     answers = iter(ask(answerable, *arguments))
@@ -141,20 +143,22 @@ def answered(
 class Judge(ABC):
     """Base class of all judges.
 
-    A judge of your own defines `name`, `rate_each` and `write_each`, which get questions that all
-    differ. The defaults of the rest suit a judge that has nothing to start, never sleeps, and
-    answers in this process without a time limit. A pickle has neither counts nor open `with`.
+    A judge of your own defines `name`, `rate_each` and `write_each`. The defaults of the other
+    methods suit a judge that has nothing to start, never sleeps, and answers in this process
+    without a time limit. A pickled judge keeps neither its counts nor its open `with` blocks.
 
-    A judge may also define `rate` and `write` themselves, and then counts its questions itself.
-    They too get only questions that differ, and their ratings are checked (`__init_subclass__`).
+    A judge may define `rate` and `write` instead of `rate_each` and `write_each`. Then it counts
+    its questions itself. All four methods get only questions that differ. Ratings without
+    probability become Failures (`__init_subclass__`).
 
     Attributes:
-        remote: True if the judge answers outside this process and never sleeps. A trainer may ask
-            it and its rewards in a thread, but in one at a time.
-        reads_source: True if a PresenceProbe must say which text, and which of its words, the
-            question is made from.
-        sees_pictures: False if the judge reads text only. A question with pictures is then a
-            Failure, which costs that question and no other.
+        remote: True if the judge answers outside this process and never sleeps. A trainer may then
+            run the judge's rewards in a background thread, but never in two threads at once.
+        reads_source: True if the judge needs the fields `source` and `places` of a PresenceProbe:
+            the text that the question was made from, and the words in that text that are asked
+            about.
+        sees_pictures: False if the judge reads text only. Each question with pictures is then
+            answered with a Failure, and the other questions are asked.
         deadline: the most seconds that the judge takes within the outermost `with judge:`; None is
             no limit.
     """
@@ -164,15 +168,16 @@ class Judge(ABC):
     reads_source: bool = False
     deadline: float | None = None
     _depth = 0  # how many `with` of this judge are open
-    # Whether it may get a SharedPrompt. A judge of a user's own gets the messages as a list, which
-    # it may write as JSON or give to a client.
+    # Whether a question's messages may be a SharedPrompt. By default the messages are a list,
+    # because a judge of a user's own may write them as JSON or give them to a client.
     _takes_shared = False
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Lets a judge that defines `rate` or `write` itself get each question once, too.
+        """Wraps the `rate` and `write` that a subclass defines: they get equal questions once, and
+        their ratings are checked.
 
-        Otherwise a judge that people pay for would be asked the same for each completion of a
-        group, and a rating of NaN would reach a score.
+        Otherwise a judge that costs money would be asked the same question for each completion of a
+        group. And a rating of NaN would reach a score.
         """
         super().__init_subclass__(**options)
         if "rate" in cls.__dict__:
@@ -180,37 +185,42 @@ class Judge(ABC):
         if "write" in cls.__dict__:
             cls.write = _write_distinct(cls.__dict__["write"])  # type: ignore[method-assign]
 
-    def __repr__(self) -> str:  # unlike `name` it reads no file and asks no server
+    def __repr__(self) -> str:  # reads no file and asks no server, unlike `name`
         kind = type(self).__name__.removesuffix("Judge").lower()
-        # __dict__, because a model that is a property may ask the server
+        # read from __dict__, because a subclass may define `model` as a property that asks the
+        # server
         words = self.__dict__.get("model", "").split()
         return ":".join([kind, *map(str, words)])
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """Model and settings. Judges with equal names give equal answers."""
+        """The model and the settings that decide the answers. Judges with equal names give equal
+        answers.
+        """
 
     def reads_text_only(self) -> bool:
-        """Returns whether the judge is known to see no pictures. Nothing is downloaded for it, so a
-        model whose files are not here yet is not known.
+        """Returns whether the judge is known to see no pictures. The check downloads nothing: for a
+        model whose files are not on this machine it returns False.
         """
         return not self.sees_pictures
 
     def rate(
         self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
     ) -> list[Rating | Failure]:
-        """Returns one distribution over the scale for each question, in order, or a Failure that
-        says why not.
+        """Returns one distribution over the scale for each question, in order. A question that the
+        judge cannot rate has a Failure with the reason.
 
-        Equal questions are asked once. A rating without probability is UNPARSED.
+        Equal questions are asked once. A rating without probability is a Failure with the status
+        UNPARSED.
         """
         self._count_questions(len(questions))
         ask = partial(self.rate_each, scale=scale)
         return sound(_distinctly(self, questions, ask))
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns one text of at most max_tokens tokens for each question, in order, or a Failure.
+        """Returns one text of at most max_tokens tokens for each question, in order, or a Failure
+        with the reason.
 
         Equal questions are asked once.
         """
@@ -221,28 +231,31 @@ class Judge(ABC):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> Sequence[Rating | Failure]:
-        """Answers `rate` for questions that all differ, at least one."""
+        """Returns what `rate` returns. The questions all differ, and there is at least one
+        question.
+        """
         raise NotImplementedError(f"the judge {self!r} cannot rate: define rate_each.")
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> Sequence[str | Failure]:
-        """Answers `write` for questions that all differ, at least one."""
+        """Returns what `write` returns. The questions all differ, and there is at least one
+        question.
+        """
         raise NotImplementedError(f"the judge {self!r} cannot write: define write_each.")
 
     @cached_property
     def usage(self) -> Usage:
-        """Counters of what the judge has done since it was made. `rate` and `write` count the
-        questions, and the judge itself the rest.
+        """Counters of the judge's work since the judge was made. `rate` and `write` count the
+        questions; the judge's own methods count everything else, such as tokens.
         """
         return Usage()
 
     def _count_questions(self, questions: int) -> None:
-        """Counts the questions of a call, with repeated ones."""
+        """Adds to the usage the number of questions of a call; equal questions all count."""
         self.usage.questions += questions
 
     def start(self) -> None:  # noqa: B027  # most judges have nothing to start
-        """Loads or starts what the judge needs; best called before the trainer is built.
-
-        Raises if that fails.
+        """Loads or starts what the judge needs, and raises if that fails. Best called before the
+        trainer is built.
         """
 
     def close(self) -> None:  # noqa: B027
@@ -250,7 +263,7 @@ class Judge(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        # both are made anew: `usage` at its first use, `_depth` by the class's 0
+        # In the copy, `usage` is made anew at its first use, and `_depth` is the class's 0.
         state.pop("usage", None)
         state.pop("_depth", None)
         return state
@@ -259,7 +272,7 @@ class Judge(ABC):
         if self._depth == 0:
             with self.usage.clock("wake_seconds"):
                 self._wake()
-        self._depth += 1  # not before: after an error of `_wake` no `with` is open
+        self._depth += 1  # counted after `_wake`: if `_wake` raises, no `with` is open
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -280,19 +293,23 @@ def _distinctly(
     questions: Sequence[Question],
     ask: Callable[[Sequence[Question]], Sequence[Any]],
 ) -> list[Any]:
-    """Returns an answer per question, in order. `ask` gets those that differ and that the judge can
-    see, and is not called without a question.
+    """Returns an answer per question, in order. Equal questions share one answer.
+
+    A question with pictures that the judge cannot see is answered with a Failure. ask: called with
+    each of the remaining questions once. `ask` is not called if no question remains.
     """
     keys = question_keys(questions)
     distinct = dict(zip(keys, questions, strict=True))
     by_key: dict[str, Any] = {}
-    # A judge that reads text only fails at each question with a picture. `pictured` stands first:
-    # what a judge sees may have to be read from its model's files.
+    # A judge that reads text only fails at each question with a picture. `sees_pictures` is read
+    # only if a question has a picture, because a local judge must read its model's files to know
+    # it.
     pictured = [key for key, question in distinct.items() if question.images]
     if pictured and not judge.sees_pictures:
         unseen = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}, or {IN_WORDS}.")
         by_key = dict.fromkeys(pictured, unseen)
-    # The others get their pictures as all judges see them. One that cannot be seen fails here.
+    # The pictures of the other questions are converted. A question whose picture cannot be decoded
+    # fails here.
     keys_left = [key for key in distinct if key not in by_key]
     questions_left = [distinct[key] for key in keys_left]
     askable: dict[str, Question] = {}
@@ -304,13 +321,14 @@ def _distinctly(
         else:
             askable[key] = _with_a_list(question)
     if askable:
+        # The remaining questions go to the judge.
         answers = _answers(list(askable.values()), ask)
         by_key |= zip(askable, answers, strict=True)
     return [by_key[key] for key in keys]
 
 
 def _with_a_list(question: Question) -> Question:
-    """Returns the question with its messages as a list."""
+    """Returns the question with its messages as a list, in place of a SharedPrompt."""
     if isinstance(question.messages, list):
         return question
     return replace(question, messages=list(question.messages))
@@ -320,17 +338,20 @@ def _answers(
     questions: Sequence[Question],
     ask: Callable[[Sequence[Question]], Sequence[Any]],
 ) -> Sequence[Any]:
-    """Returns an answer per question. Where a judge raises for several, it is asked by halves, and
-    a question for which it raises alone is a Failure.
+    """Returns an answer per question.
 
-    A judge that also raises for HARMLESS_QUESTION, which no row wrote, is down or asked wrongly.
-    Then no question is to blame, and the error is raised.
+    If the judge raises for several questions, they are asked again in halves, until each question
+    that raises is found. A question that raises even alone is answered with a Failure.
+
+    The error is raised instead if there is only one question, or if the judge also raises for
+    HARMLESS_QUESTION. The text of that question comes from no row, so the judge is down or was
+    called wrongly, and no question is to blame.
     """
     start = time.monotonic()
     try:
         return ask(questions)
     except Exception:
-        # nothing is left to halve, or the judge itself is at fault
+        # A single question cannot be halved, and an error for HARMLESS_QUESTION is the judge's own.
         if len(questions) == 1 or _raises_for(HARMLESS_QUESTION, ask):
             raise
         log.exception("a judge raised for %d questions, and is asked by halves", len(questions))
@@ -338,7 +359,7 @@ def _answers(
 
 
 def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence[Any]]) -> bool:
-    """Returns whether the judge raises for this question alone."""
+    """Returns whether the judge raises when it is asked only this question."""
     try:
         ask([question])
     except Exception:
@@ -347,13 +368,16 @@ def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence
 
 
 def _unanswered(error: Exception) -> Failure:
-    """Returns the answer to a question for which the judge raised this error."""
+    """Returns the Failure of a question for which the judge raised this error."""
     return Failure(Status.ERROR, legible(f"{type(error).__name__}: {error}"))
 
 
 def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
-    """Returns the questions with their pictures as every judge sees them (`judges_picture`), or why
-    one cannot be seen. A picture of several questions is converted once.
+    """Returns the questions with their pictures as every judge sees them (`judges_picture`), in
+    order.
+
+    A question with a picture that cannot be decoded becomes a Failure. A picture that several
+    questions share is converted once.
     """
     converted: dict[int, Image.Image | Failure] = {}  # by the id of the question's own image
     ready: list[Question | Failure] = []
@@ -362,7 +386,7 @@ def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
         failure = None  # of the question's first picture that cannot be seen
         has_new_image = False
         for image in question.images:
-            picture = image  # what is no image is the judge's to refuse
+            picture = image  # an object that is no PIL image is passed on, and the judge refuses it
             if isinstance(image, Image.Image):
                 if id(image) not in converted:
                     converted[id(image)] = _converted_picture(image)
@@ -382,7 +406,7 @@ def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
 
 
 def _converted_picture(image: Image.Image) -> Image.Image | Failure:
-    """Returns the picture as every judge sees it, or why it cannot be seen."""
+    """Returns the picture as every judge sees it, or a Failure if it cannot be decoded."""
     try:
         return judges_picture(image)
     except PictureError as error:
@@ -390,8 +414,8 @@ def _converted_picture(image: Image.Image) -> Image.Image | Failure:
 
 
 def _rate_distinct(rate: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a judge's own `rate`, which gets questions that differ, and whose ratings are
-    checked.
+    """Returns a wrapper of a judge's own `rate`. The wrapper gives `rate` each question once, and
+    checks the ratings (`sound`).
     """
 
     @wraps(rate)
@@ -407,7 +431,7 @@ def _rate_distinct(rate: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _write_distinct(write: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a judge's own `write`, which gets questions that differ."""
+    """Returns a wrapper of a judge's own `write`. The wrapper gives `write` each question once."""
 
     @wraps(write)
     def write_distinct(
@@ -423,7 +447,7 @@ def _write_distinct(write: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def closing(judges: Iterable[Judge]) -> Iterator[None]:
-    """Closes all judges at the end of the `with`, also after an exception."""
+    """Closes all of the judges at the end of the `with`, also after an exception."""
     with ExitStack() as ends:
         for judge in judges:
             ends.callback(judge.close)
@@ -431,13 +455,15 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
 
 
 def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Failure]:
-    """Returns `count` answers of one judge of several, or as many Failures if it raises: the
-    others' answers stay.
+    """Returns the answers of one judge of a jury or a cascade, or `count` Failures if the judge
+    raises. So an error of one judge does not lose the answers of the other judges.
+
+    count: the number of questions. ask: asks the judge; called only if `count` is above 0.
     """
     if not count:
         return []
     try:
-        numbered = zip(range(count), ask(), strict=True)  # raises for another number of answers
+        numbered = zip(range(count), ask(), strict=True)  # raises for more or fewer answers
         return sound([answer for _, answer in numbered])
     except Exception as error:  # a judge of a user's own may raise anything
         log.exception("one judge of several raised")
@@ -445,39 +471,44 @@ def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Fail
 
 
 class OuterJudge(Judge):
-    """A judge that asks these judges, and is as strict as the strictest of them.
+    """Base class of a judge that asks other judges, such as a jury or a cascade.
 
-    A `with` wakes all of them.
+    `with` wakes all of the inner judges. The outer judge is remote, or sees pictures, only if all
+    inner judges do.
 
     Attributes:
-        questions: how many it was asked, with repeated ones.
+        judges: the inner judges, in order.
+        questions: how many questions the outer judge was asked; equal questions all count.
+        deadline: the sum of the inner judges' deadlines, in seconds. None if no judge has a
+            deadline.
+        reads_source: True if any inner judge needs the source of a question.
     """
 
     def __init__(self, *judges: Judge) -> None:
         self.judges = judges
         self.questions = 0
-        # They are asked one after another, so their times add up.
+        # The inner judges are asked one after another, so their deadlines are added.
         limits = [judge.deadline for judge in judges if judge.deadline]
         self.deadline = sum(limits) if limits else None
         self.reads_source = any(judge.reads_source for judge in judges)
         self.remote = all(judge.remote for judge in judges)
-        self._entered: list[ExitStack] = []  # one for each `with`
+        self._entered: list[ExitStack] = []  # one for each open `with`
 
     def __repr__(self) -> str:
         return f"{super().__repr__()}({', '.join(map(repr, self.judges))})"
 
     @property
-    def sees_pictures(self) -> bool:  # type: ignore[override]  # a local judge reads its files first
-        """Whether all of them see."""
+    def sees_pictures(self) -> bool:  # type: ignore[override]  # a local judge reads its files
+        """Whether all inner judges see pictures."""
         return all(judge.sees_pictures for judge in self.judges)
 
     def reads_text_only(self) -> bool:
-        """Returns whether one of them is known to see no pictures."""
+        """Returns whether at least one inner judge is known to see no pictures."""
         return any(judge.reads_text_only() for judge in self.judges)
 
     @property
     def judge(self) -> Judge:
-        """The first of them."""
+        """The first of the inner judges."""
         return self.judges[0]
 
     @property
@@ -495,15 +526,15 @@ class OuterJudge(Judge):
             judge.start()
 
     def close(self) -> None:
-        with closing(self.judges):  # each is closed, also after one that raises
+        with closing(self.judges):  # closes every judge, even if closing one raises
             pass
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             for judge in self.judges:
                 stack.enter_context(judge)
-            # All are awake, and stay so. If one had raised, `stack` would have let the others
-            # sleep again.
+            # All judges woke, so `pop_all` keeps them awake until `__exit__`. If a judge had
+            # raised, `stack` would have put the judges before it to sleep again.
             self._entered.append(stack.pop_all())
         return self
 

@@ -14,16 +14,20 @@ MODEL_FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no p
 
 
 def model_folder(model: str, download: bool = True, files: Sequence[str] = MODEL_FILES) -> Path:
-    """Returns the folder with a model's files. Converts `smollm2`; downloads a hub id that is not
-    in the cache.
+    """Returns the folder with a model's files. `smollm2` is converted, and a hub id that is not in
+    the hub's cache is downloaded.
 
-    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is not a folder, and
-    for a hub id outside the cache if `download` is False, or if the hub lacks it or cannot be
-    reached.
+    model: a folder, a hub id or `smollm2`. A folder with the name of a hub id takes precedence.
+    download: whether a hub id may be downloaded. files: patterns of the files to download.
+
+    Raises FileNotFoundError for a file, and for a path (it begins with `.`, `/` or `~`) that is no
+    folder. The same error is raised for a hub id that is neither in the cache nor can be
+    downloaded.
     """
     if model == "smollm2":
         return smollm2_folder()
-    # A folder goes before the hub: one in the working directory may be named like a hub id.
+    # The folder is tried before the hub: a folder in the working directory may have the name of a
+    # hub id.
     path = Path(model).expanduser()
     if path.is_dir():
         return path
@@ -36,13 +40,13 @@ def model_folder(model: str, download: bool = True, files: Sequence[str] = MODEL
         raise FileNotFoundError(
             f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'"
         )
-    # What is left is a hub id.
+    # Any other name is a hub id.
     try:
         if download:
             offline_without_hub()
         folder = snapshot_download(model, allow_patterns=list(files), local_files_only=not download)
         return Path(folder)
-    except (OSError, ValueError) as error:  # ValueError: a path that no hub id may be
+    except (OSError, ValueError) as error:  # ValueError: no valid hub id
         raise FileNotFoundError(
             f"the judge's model {model!r} is not on this machine, and the hub did not give it "
             f"({type(error).__name__}): give a folder, or `hf download {model}` where the hub can "
@@ -51,13 +55,14 @@ def model_folder(model: str, download: bool = True, files: Sequence[str] = MODEL
 
 
 def files_hash(folder: Path) -> str:
-    """Returns 12 hex digits over the contents of weights, configuration, tokenizer and chat
-    template.
+    """Returns 12 hex digits that depend on the contents of the weights, configuration, tokenizer
+    and chat template in a folder. Equal files in two folders have the same hash.
     """
     files: set[Path] = set()
     for pattern in MODEL_FILES:
         files.update(folder.glob(pattern))
-    # By name, so that the hash depends neither on the folder's place nor on its listing's order.
+    # Each file is listed by its name, and the names are sorted. So the hash depends neither on the
+    # folder's path nor on the order in which the disk lists its files.
     listing = ""
     for path in sorted(files):
         listing += f"{path.name} {_file_hash(path)}\n"
@@ -65,9 +70,12 @@ def files_hash(folder: Path) -> str:
 
 
 def _file_hash(path: Path) -> str:
-    """Returns the file's SHA-256, by which the hub's cache names large files: they are not read."""
+    """Returns the file's SHA-256. In the hub's cache a large file is a link to a file that is named
+    by its SHA-256. So its hash is taken from that name, and the file is not read.
+    """
     blob = path.resolve().name
-    # The cache names a small file by its git hash, which has 40 digits.
+    # Small files in the hub's cache are named by their git hash, with 40 digits, and are hashed
+    # here.
     if path.is_symlink() and re.fullmatch("[0-9a-f]{64}", blob):
         return blob
     with path.open("rb") as file:

@@ -6,8 +6,9 @@
     PairProbe("Describe.", "A red circle.", "A circle.", context="A red circle.")
     # which of two is better?
 
-Metrics set `Question.probe`, which says what the question's prose says. MatchJudge answers
-presence, phrases and answers. `context` describes the picture in words, "" where the judge sees it.
+A metric sets `Question.probe` to a probe that asks the same as the question's prose. MatchJudge
+answers PresenceProbes, PhraseProbes and AnswerProbes. In all probes `context` is a text that
+describes the picture, or "" if the judge sees the picture.
 """
 
 from dataclasses import dataclass, field
@@ -18,11 +19,11 @@ from spanreward.rewards.language.scene_graph import SceneGraph
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A relation of a mention: (mention, relation, other), or (other, relation, mention) if
-    `reverse`.
+    """A relation of a mention to another thing: (mention, relation, other). With `reverse` the
+    relation is (other, relation, mention).
 
-    For "the dog on the sofa" the dog has Link("on", Mention("sofa")), and for "the sofa" of that
-    sentence it is Link("on", Mention("dog"), reverse=True).
+    In "the dog on the sofa" the dog has Link("on", Mention("sofa")). The sofa has Link("on",
+    Mention("dog"), reverse=True).
     """
 
     relation: str
@@ -32,15 +33,16 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How the question refers to a thing.
+    """The words by which a question refers to a thing.
 
     Attributes:
-        head: its noun.
-        attributes: those before the noun, all of which must hold.
+        head: the noun.
+        attributes: the adjectives before the noun, all of which must hold.
         links: relations to other things, all of which must hold.
-        details, ties: what else the source text says of the thing, if the prompt shows that text
-            (the one from which the question was made). They need not hold in `text`; they only tell
-            which of several things with this head is meant.
+        details, ties: further attributes and relations that the source text gives to the thing, if
+            the prompt shows that text. (The source is the text from which the question was made.)
+            Details and ties need not hold in `text`. They only help to choose among several things
+            with the same head.
     """
 
     head: str
@@ -52,17 +54,19 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class PresenceProbe:
-    """Does `text` mention `mention` (entity), describe it as `words` (attribute), or relate it by
-    `words` to `other` (relation)? Does it mention it although the source denies it (denied)?
+    """Asks about `mention` in `text`. The kind decides the question.
+
+    "entity": does the text mention the thing? "attribute": does the text describe the thing as
+    `words`? "relation": does the text relate the thing by `words` to `other`? "denied": does the
+    text mention the thing although the source denies the thing?
 
     Attributes:
         text: the text that is judged.
-        kind, mention, words, other: what is asked of it.
-        graph: the scene graph of `text`, if the metric has parsed it. Probes that differ only in it
-            are equal.
-        source, places: the text that the question was made from, and the characters [start, end) of
-            what is asked in it. They are given to a judge that asks for them only
-            (Judge.reads_source).
+        kind, mention, words, other: the question, as above.
+        graph: the scene graph of `text`, if the metric has parsed it. Probes that differ only in
+            the graph are equal.
+        source, places: the text that the question was made from, and the characters [start, end) in
+            the source that the question asks about. Only judges with `reads_source` get them.
     """
 
     text: str
@@ -77,8 +81,10 @@ class PresenceProbe:
 
 @dataclass(frozen=True, slots=True)
 class PictureProbe:
-    """Does the picture show `mention` (entity, denied), show it as `words` (attribute), or relate
-    it by `words` to `other` (relation)?
+    """Asks about `mention` in the picture. The kind decides the question.
+
+    "entity" and "denied": does the picture show the thing? "attribute": does the picture show the
+    thing as `words`? "relation": does the picture relate the thing by `words` to `other`?
     """
 
     kind: Literal["entity", "attribute", "relation", "denied"]
@@ -89,11 +95,11 @@ class PictureProbe:
 
 @dataclass(frozen=True, slots=True)
 class PhraseProbe:
-    """Write `words` as one noun phrase.
+    """Asks for `words` as one noun phrase.
 
     Attributes:
-        words: an entity's name with an attribute or a relation, one after another.
-        by_rule: the phrase that the metric's own rule gives.
+        words: an entity's name and an attribute or a relation, side by side.
+        by_rule: the phrase that the metric's own rule gives, without a judge.
     """
 
     words: str
@@ -102,9 +108,9 @@ class PhraseProbe:
 
 @dataclass(frozen=True, slots=True)
 class AnswerProbe:
-    """How right is the answer `candidate` to `question`, given the reference answers?
+    """Asks how right the answer `candidate` to `question` is, given the reference answers.
 
-    From 1 (wrong) to 3 (right).
+    The rating is from 1 (wrong) to 3 (right).
     """
 
     question: str
@@ -114,9 +120,9 @@ class AnswerProbe:
 
 @dataclass(frozen=True, slots=True)
 class CriterionProbe:
-    """How good is `text` by the criterion `name`, from 1 to 5?
+    """Asks how good `text` is by the criterion `name`, from 1 to 5.
 
-    If there is a `sentence` of it, only that is rated.
+    If `sentence`, a sentence of the text, is not empty, only that sentence is rated.
     """
 
     name: str
@@ -127,7 +133,7 @@ class CriterionProbe:
 
 @dataclass(frozen=True, slots=True)
 class QualityProbe:
-    """How well does `text` answer `request`, from 1 (poor) to 5?"""
+    """Asks how well `text` answers `request`, from 1 (poor) to 5."""
 
     request: str
     text: str
@@ -136,7 +142,7 @@ class QualityProbe:
 
 @dataclass(frozen=True, slots=True)
 class MeetsProbe:
-    """How far does `text` meet `criterion`, from 1 (not at all) to 5?"""
+    """Asks how far `text` meets `criterion`, from 1 (not at all) to 5."""
 
     criterion: str
     text: str
@@ -146,7 +152,9 @@ class MeetsProbe:
 
 @dataclass(frozen=True, slots=True)
 class PairProbe:
-    """Which of `first` and `second` answers `request` better? By `criteria`, if there are any."""
+    """Asks whether `first` or `second` answers `request` better. If `criteria` is not empty, the
+    texts are compared by these criteria.
+    """
 
     request: str
     first: str
@@ -157,9 +165,9 @@ class PairProbe:
 
 @dataclass(frozen=True, slots=True)
 class RankingProbe:
-    """In which order, from best to worst, do the texts answer `request`?
+    """Asks for the order of the texts, from best to worst, by how well they answer `request`.
 
-    The answer is their numbers: "2, 1, 3".
+    The answer lists the texts' numbers: "2, 1, 3".
     """
 
     request: str

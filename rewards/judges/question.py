@@ -2,9 +2,9 @@
 
     question_keys([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])])
 
-Many questions show one long text, and each asks something short about it. So a question may hold
-that text as one object with others (SharedPrompt), and a key hashes it once for all questions of a
-call.
+Many questions show the same long text and ask something short about it. A SharedPrompt lets such
+questions hold the long text as one string object. `question_keys` hashes that text once for all
+questions of a call.
 """
 
 import hashlib
@@ -22,19 +22,22 @@ from spanreward.rewards.files.json_lines import exact_json
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.rows.pictures import PICTURE_LOCK
 
+# An empty mapping, as the default of an argument.
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedPrompt(Sequence[Mapping[str, str]]):
-    """The messages of a question that has one of a user, whose beginning many questions share.
+    """The messages of a question with one user message, whose beginning is shared with other
+    questions.
 
-    It reads as [{"role": "user", "content": beginning + rest}], and joins the two at each reading:
-    180 questions about a text of 1,600 words would otherwise keep 14 MB.
+    A SharedPrompt reads as [{"role": "user", "content": beginning + rest}]. The two texts are
+    joined at each reading and not stored: 180 joined prompts about a text of 1,600 words would take
+    14 MB.
 
     Attributes:
-        beginning: one string object, which all of these questions hold.
-        rest: of this question.
+        beginning: the shared text, the same string object in all of the questions.
+        rest: the text after the beginning, which belongs to this question alone.
     """
 
     beginning: str
@@ -55,7 +58,7 @@ class SharedPrompt(Sequence[Mapping[str, str]]):
         ]
         return messages[index]
 
-    def __eq__(self, other: object) -> bool:  # also to a list of the same messages
+    def __eq__(self, other: object) -> bool:  # a list of the same messages is equal, too
         return isinstance(other, Sequence) and list(self) == list(other)
 
 
@@ -66,16 +69,19 @@ class Question:
     Attributes:
         messages: [{"role", "content"}], where content is a string.
         images: PIL images that belong to the messages.
-        probe: the same question as typed data (probe.py), for judges that do not read prose
-            (MatchJudge).
-        description: character offsets [start, end) into the last message's content. Where the chat
-            is too long for the judge, the text between them loses its end. Where they are equal,
-            nothing may be cut.
-        top: how a rating is read. 0: from exactly the tokens that are an entry of the scale. Above
-            0, as in published code: from this many of the likeliest tokens, whatever their
-            probability. A token counts for every entry that its text contains ("12" for 1 and 2).
-        again: how many equal questions stand before it. Published PoSh asks each of them, and a
-            judge that samples may answer each otherwise. Elsewhere equal questions are asked once.
+        probe: the same question as typed data (probe.py), for judges that do not read prose, such
+            as MatchJudge.
+        description: character offsets [start, end) into the last message's content. If the chat is
+            too long for the judge, the text between these offsets loses its end. If the two offsets
+            are equal, nothing may be cut.
+        top: how a rating is read from the judge's tokens. With 0, only tokens that are exactly an
+            entry of the scale count. With N above 0, the N likeliest tokens count, as in PoSh's
+            published code. A token then counts for every entry that its text contains: "12" for 1
+            and 2.
+        again: how many equal questions come before this question. PoSh's published code asks equal
+            questions several times, and a judge that samples may answer differently each time.
+            Questions with different `again` have different keys. All other equal questions are
+            asked once.
     """
 
     messages: Sequence[Mapping[str, str]]
@@ -84,21 +90,26 @@ class Question:
     description: tuple[int, int] = (0, 0)
     top: int = 0
     again: int = 0
-    # computed at the first use: a question passes several caches, and its text may be long
+    # The question's key, computed at the first use and kept: a question passes several caches, and
+    # its text may be long.
     _key: str | None = field(default=None, init=False, repr=False, compare=False)
 
 
 def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTHING) -> list[str]:
-    """Returns a hash (32 hex digits) of each question and of `about` (plain data).
+    """Returns a key for each question, in order: a hash (32 hex digits) of the question and of
+    `about`.
 
-    Every field of a question counts. A probe counts by its repr, and a PresenceProbe also by its
-    graph, from which MatchJudge answers. A picture counts by how it looks. Each text that questions
-    share is read once, so the work grows with what is new in each question.
+    Equal keys mean equal questions, in every field. A probe is hashed by its repr, and the graph of
+    a PresenceProbe is hashed too, because MatchJudge answers from that graph. A picture is hashed
+    by how it looks. A text that several questions share is hashed once.
+
+    about: plain data that the keys shall also depend on, such as the name of a judge.
     """
     hashes = _SharedHashes()
     for question in questions:
         if question._key is None:
-            # The order is part of each key, and so of every cache that people have.
+            # Another order of these fields would change all keys, and existing caches would be
+            # lost.
             content = [
                 _messages_content(question, hashes),
                 [hashes.of_picture(image) for image in question.images],
@@ -108,11 +119,12 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
                 question.again,
             ]
             key = _sha256(exact_json(content))[:32]
-            object.__setattr__(question, "_key", key)  # the way around a frozen class
+            object.__setattr__(question, "_key", key)  # the class is frozen
     keys = [str(question._key) for question in questions]
     if not about:
         return keys
-    # not with the questions' content: their own keys stay the same under another `about`
+    # `about` is hashed together with the question's own key. So the own key, which is kept in the
+    # question, serves for every `about`.
     shared = exact_json(dict(about))
     keys_about: list[str] = []
     for key in keys:
@@ -121,39 +133,46 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
 
 
 class _SharedHashes:
-    """Hashes each text, picture and graph once, of the questions of one call. Texts go by what they
-    say, and pictures and graphs by which object they are.
+    """The hashes of the texts, pictures and graphs in the questions of one call, each computed
+    once.
+
+    Texts are compared by their content. Pictures and graphs are compared by `id`, since a
+    comparison of their content would be as slow as hashing.
     """
 
     def __init__(self) -> None:
         self._by_text: dict[str, str] = {}
-        self._by_id: dict[int, str] = {}  # of objects that the questions hold
+        self._by_id: dict[int, str] = {}  # the questions hold these objects, so no id is reused
 
     def of_text(self, text: str) -> str:
+        """Returns the hash of a text."""
         if text not in self._by_text:
             self._by_text[text] = _sha256(text.encode("utf-8", "surrogatepass"))
         return self._by_text[text]
 
     def of_picture(self, image: Any) -> str:
+        """Returns the hash of how a PIL image looks."""
         return self._of_object(image, _picture_content)
 
     def of_graph(self, graph: Any) -> str:
+        """Returns the hash of a scene graph's repr."""
         return self._of_object(graph, _graph_content)
 
     def _of_object(self, thing: Any, content: Callable[[Any], bytes]) -> str:
+        """Returns the hash of `content(thing)`, computed at the first call for this object."""
         if id(thing) not in self._by_id:
             self._by_id[id(thing)] = _sha256(content(thing))
         return self._by_id[id(thing)]
 
 
 def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
-    """Returns the messages as plain data, with a hash in place of what stands before the end of the
-    description.
+    """Returns the messages as plain data. The last message's text up to the end of the description
+    is replaced by its hash, because many questions share that part.
     """
     end = question.description[1]
     messages = question.messages
     if isinstance(messages, SharedPrompt) and end <= len(messages.beginning):
-        # as below for the same messages in a list, but the two texts are not joined
+        # The result equals that of the same messages as a list, and the two texts are not joined.
         shared = hashes.of_text(messages.beginning[:end])
         rest = messages.beginning[end:] + messages.rest
         return [[["role", "user"]], shared, rest]
@@ -164,7 +183,7 @@ def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
     fields: list[Any] = []
     for message in earlier:
         fields.append(sorted(message.items()))
-    # Of the last message the content stands apart, because only its beginning is hashed.
+    # The last message's content is taken out of its fields, because only its beginning is hashed.
     beside_content = dict(last)
     content = beside_content.pop("content")
     fields.append(sorted(beside_content.items()))
@@ -173,11 +192,13 @@ def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
 
 
 def _probe_content(probe: Any, hashes: _SharedHashes) -> list[Any]:
-    """Returns a probe as plain data, with hashes in place of what many probes share."""
+    """Returns a probe as plain data. The probe's two texts and its graph, which many probes share,
+    are replaced by their hashes.
+    """
     if not isinstance(probe, PresenceProbe):
         return [repr(probe)]
     graph = None
-    if probe.graph is not None:  # its repr leaves it out
+    if probe.graph is not None:  # the probe's repr has no graph
         graph = hashes.of_graph(probe.graph)
     without_texts = repr(replace(probe, text="", source=""))
     text = hashes.of_text(probe.text)
@@ -186,7 +207,9 @@ def _probe_content(probe: Any, hashes: _SharedHashes) -> list[Any]:
 
 
 def numbered_repeats(questions: Sequence[Question]) -> list[Question]:
-    """Returns the questions, in order, with `again` set where equal ones stand before."""
+    """Returns the questions, in order, with `again` set: the number of equal questions before each
+    question. So a judge is asked once for each repeat.
+    """
     counts: Counter[str] = Counter()
     numbered = []
     for key, question in zip(question_keys(questions), questions, strict=True):
@@ -199,19 +222,22 @@ def numbered_repeats(questions: Sequence[Question]) -> list[Question]:
 
 
 def _graph_content(graph: Any) -> bytes:
+    """Returns the bytes by which a scene graph is hashed."""
     return repr(graph).encode()
 
 
 def _picture_content(image: Any) -> bytes:
-    """Returns everything that decides how a PIL image looks.
+    """Returns the bytes of everything that decides how a PIL image looks.
 
-    What is no image, or cannot be decoded, equals nothing else: its judge says what is wrong.
+    For an object that is no image, and for an image that cannot be decoded, the bytes are random.
+    So this picture equals no other picture. The question then reaches its judge, which reports what
+    is wrong with the picture.
     """
     if not isinstance(image, Image.Image):
         return uuid4().bytes
     with PICTURE_LOCK:  # PIL reads a file lazily, and not in two threads at once
         try:
-            pixels = image.tobytes()  # first, because this reads the file
+            pixels = image.tobytes()  # before the other attributes, because this reads the file
         except Exception:  # each format raises its own kind for a damaged file
             return uuid4().bytes
         orientation = image.getexif().get(Base.Orientation)
@@ -226,4 +252,5 @@ def _picture_content(image: Any) -> bytes:
 
 
 def _sha256(content: bytes) -> str:
+    """Returns the SHA-256 of the content, as 64 hex digits."""
     return hashlib.sha256(content).hexdigest()

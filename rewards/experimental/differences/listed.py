@@ -1,5 +1,5 @@
-"""The differences in a judge's answer. Each quote is looked up in its text, and one that is not
-there is refused.
+"""Reads the list of differences in a judge's answer. Each quote is looked up in its text, and a
+difference with a quote that is not in its text is refused.
 
 answer = '[{"text": "red", "reference": "blue", "type": "color", "severity": 2}]'
 differences, refused = read_differences(answer, "A red car.", ["A blue car."])
@@ -18,7 +18,7 @@ from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.quoting import one_line
 from spanreward.rewards.text.written_list import WORD_BEHIND, read_list
 
-# by a severity's number and names
+# The weight of a difference, by the number or a name of its severity.
 WEIGHTS = {
     **dict.fromkeys(("1", "slight", "minor"), 1 / 3),
     **dict.fromkeys(("2", "clear", "moderate"), 2 / 3),
@@ -26,8 +26,8 @@ WEIGHTS = {
 }
 # "3", "3 (severe)", "severe"
 SEVERITY = re.compile(rf"({'|'.join(WEIGHTS)})(?:\.0+)?(?:\W+[a-z]+)?\W*", re.IGNORECASE)
-MAX_QUOTED_WORDS = 40  # of a quote; more are not looked up
-MAX_KIND_CHARACTERS = 40  # of the judge's word for a difference
+MAX_QUOTED_WORDS = 40  # of a quote; further words are not looked up
+MAX_KIND_CHARACTERS = 40  # of the judge's name for a difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,11 @@ class Difference:
 
     Args:
         weight: in (0, 1], by severity.
-        place: the wrong words' characters [start, end) in the text, None for what it leaves out.
-        lacking: those of the reference's words, by the reference's number.
-        kind: the judge's word for it.
+        place: the characters [start, end) of the wrong words in the text. None if the text leaves
+            something out.
+        lacking: the characters [start, end) of the quoted words in each reference that has them, by
+            the reference's number, from 0 on.
+        kind: the judge's name for the difference, such as "color".
     """
 
     weight: float
@@ -50,9 +52,12 @@ class Difference:
 def read_differences(
     answer: str, text: str, references: Sequence[str]
 ) -> tuple[list[Difference], int] | None:
-    """Returns the differences, and how many others were refused: those with a quote that is in no
-    text, with no quote, with the same words from both texts, and repeated ones. None where the
-    answer is no list of differences.
+    """Returns the differences in a judge's answer, and the number of refused differences. The
+    result is None if the answer is no list of differences.
+
+    A difference is refused if it has no quote, if a quote is in no text, or if the difference is
+    repeated. A difference is also refused if it quotes the same words from the text and from a
+    reference.
     """
     entries = read_list(answer)
     if entries is None:
@@ -71,7 +76,7 @@ def read_differences(
             return None
         words = _quoted_words(quote)
         reference_words = _quoted_words(reference_quote)
-        # a word that is wrong twice is quoted twice: the second quote is of its next place
+        # If the judge quotes a word twice, the second quote is looked up at another place.
         used = {difference.place for difference in differences}
         place = find_words(words, *plain, used)
         lacking: dict[int, Place] = {}
@@ -79,7 +84,7 @@ def read_differences(
             reference_place = find_words(reference_words, *plain_reference)
             if reference_place:
                 lacking[number] = reference_place
-        # each quote, where there is one, stands in a text
+        # Each quote that is not empty must have been found.
         is_quoted = bool(words) == bool(place) and bool(reference_words) == bool(lacking)
         is_repeated = any(
             earlier.place == place and earlier.lacking == lacking for earlier in differences
@@ -94,8 +99,8 @@ def read_differences(
 
 
 def _fields_of(entry: Any) -> dict[str, Any]:
-    """Returns the values of an object by key, in lower case and without signs; {} for what is no
-    object. `{"**Severity**": 2}` gives `{"severity": 2}`.
+    """Returns the values of an object by key, with the keys in lower case and without signs, or {}
+    for any other value. `{"**Severity**": 2}` gives `{"severity": 2}`.
     """
     if not isinstance(entry, dict):
         return {}
@@ -107,16 +112,18 @@ def _fields_of(entry: Any) -> dict[str, Any]:
 
 
 def _quoted_words(quote: str) -> list[str]:
-    """Returns the words of a quote, as they stand in a plain text."""
+    """Returns the words of a quote, converted as `_plain` converts the text."""
     plain, _ = _plain(quote)
     return WORD_BEHIND.findall(plain)[:MAX_QUOTED_WORDS]
 
 
 def _plain(text: str) -> tuple[str, Sequence[int]]:
-    """Returns the plain text, in lower case first: a letter that looks Latin may not in the other
-    case. Its second part has the place of each of its characters in the text.
+    """Returns the plain text in lower case, and for each of its characters the place in `text`.
+
+    Lower case comes first, because a capital letter may look Latin while its small letter does not.
     """
-    # The capital I with a dot is the only letter that would become two, and move all behind it.
+    # The capital I with a dot is replaced first. No other letter becomes two characters in lower
+    # case, and two characters would shift all places after the letter.
     one_for_one = text.replace("\u0130", "I")
     return plain_text(one_for_one.lower())
 
@@ -127,14 +134,17 @@ def find_words(
     origin: Sequence[int],
     used: Collection[Any] = (),
 ) -> Place | None:
-    """Returns where the words first stand in a row outside the `used` places, or None. plain,
-    origin: of `_plain`.
+    """Returns the place where the words first occur one after another, outside the `used` places,
+    or None.
+
+    plain, origin: a plain text and its characters' places, from `_plain`.
     """
     if not words:
         return None
     pattern = r"[\W_]+".join(map(re.escape, words))
     if not NOT_LATIN.search("".join(words)):
-        # whole words; other scripts do not part them by spaces
+        # Only whole words match. Scripts such as Chinese do not separate words, so this is for
+        # Latin only.
         pattern = rf"(?<![^\W_]){pattern}(?![^\W_])"
     for match in re.finditer(pattern, plain):
         start = origin[match.start()]

@@ -1,5 +1,5 @@
-"""ClaimDiff-RL as a reward: a judge lists what differs from the references or the picture, with
-quotes and severity.
+"""ClaimDiff-RL as a reward: a judge lists the differences between a text and its references or the
+picture, with quotes and severity.
 
     sample = Sample("Describe it.", "A red car.", references=("A blue car by a tree.",))
     verdict = DifferencesReward(judge).assess([sample])[0]
@@ -7,9 +7,10 @@ quotes and severity.
     # 0.43, 1.0 ("red"), 0.33 ("by a tree")
 
 The judge gets one question per completion and writes a list. A difference weighs 1/3 (slight), 2/3
-(clear) or 1 (severe), and the score is 1 / (1 + their sum): one severe difference halves it.
-`wrong` is the sum over what the text claims, `missing` that over what it leaves out. A quote that
-is not in its text is refused (part `refused`).
+(clear) or 1 (severe). The score is 1 / (1 + the sum of the weights), so one severe difference
+halves the score. `wrong` is the sum over differences in what the text claims, and `missing` is the
+sum over what the text leaves out. A difference with a quote that is not in its text is refused;
+`refused` counts these.
 """
 
 import re
@@ -30,24 +31,26 @@ from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 from spanreward.rewards.text.written_list import unlisted
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
-MAX_LIST_TOKENS = 768  # of an answer; twelve differences take about 600
-# of every span: credit is held against that of the same kind, so right and wrong words share one
+MAX_LIST_TOKENS = 768  # of an answer; a list of twelve differences takes about 600
+# The kind of every span. Credit is compared among spans of the same kind, so right and wrong words
+# need the same kind.
 KIND = "claim"
-# from the first word of a sentence to its last
+# Matches a sentence from its first word to its last word.
 STRETCH = re.compile(r"[^\W_](?:[^.!?\n]*[^\W_])?")
 
 
 class DifferencesReward(RowReward):
     """Reward that scores a description by its differences from the references and the picture
-    (after ClaimDiff-RL, arXiv 2605.20278, as far as its abstract says). A row needs a reference or
-    a picture.
+    (after ClaimDiff-RL, arXiv 2605.20278, as far as its abstract describes it). A row needs a
+    reference or a picture.
 
     Args:
         judge: the judge, which must be able to write a list of quotes. It must see pictures if rows
             have them.
         evidence: "picture" shows the judge the row's picture, if it has one, and the references.
-            "reference" shows no picture. Without a reference nothing can be quoted as left out.
-        prompts: a file like prompts.yaml. None is ours.
+            "reference" shows only the references. Without a reference nothing can be quoted as left
+            out.
+        prompts: a file like prompts.yaml. None means prompts.yaml itself.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
         judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
@@ -80,7 +83,11 @@ class DifferencesReward(RowReward):
             self.one_of = ("reference",)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
-        """Returns the cost of one completion, with references as long as it."""
+        """Returns the cost of judging one completion.
+
+        words: the number of words of the completion and of each reference. references: the number
+        of references.
+        """
         text = " ".join(["word"] * round(words))
         sample = Sample("", text, references=(text,) * references)
         question = self._question(sample, ())
@@ -88,8 +95,10 @@ class DifferencesReward(RowReward):
         return Cost(1, read, MAX_LIST_TOKENS, exact=True, how="one written list of differences")
 
     def show(self, sample: Sample) -> tuple[Any, ...]:
-        """Returns the pictures that the judge sees. Raises NotApplicable for a row with nothing to
-        compare with, and as `open_pictures`.
+        """Returns the pictures that the judge sees.
+
+        Raises NotApplicable for a row without a reference and a picture, and for pictures that
+        `open_pictures` refuses.
         """
         images = sample.images if self.evidence == "picture" else ()
         if not images and not sample.references:
@@ -98,7 +107,9 @@ class DifferencesReward(RowReward):
         return open_pictures(images)
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
-        """Returns a raw verdict per row, in order. shown: the pictures, by the row's number."""
+        """Returns a raw verdict per row, in order. shown: the pictures of each row, by the row's
+        number.
+        """
         questions = [self._question(sample, shown[number]) for number, sample, _ in rows]
         answers = self.judge.write(questions, MAX_LIST_TOKENS)
         verdicts: list[Raw] = []
@@ -108,7 +119,10 @@ class DifferencesReward(RowReward):
         return verdicts
 
     def _question(self, sample: Sample, images: tuple[Any, ...]) -> Question:
-        """Returns the question about a completion: its references, the text, and what to list."""
+        """Returns the question about a completion: the references, the completion, and the
+        instructions for the list. images: the pictures that the judge sees.
+        """
+        # The instructions and the references come first, because many questions share them.
         template = self.prompts["text"]
         marks = marks_in(*self.prompts.values())
         pieces = [self.prompts["instructions"]]
@@ -117,6 +131,8 @@ class DifferencesReward(RowReward):
         for number, reference in enumerate(sample.references, start=1):
             values = {"number": str(number), "reference": unlisted(reference)}
             pieces.append(fill_masked(self.prompts["reference"], marks, **values))
+        # Then the completion, and what to list. If the question is too long, the completion loses
+        # its end.
         text = unlisted(mask(judged(sample), marks))
         before = "\n\n".join([*pieces, ""])
         filled = fill(template, text=text)
@@ -128,13 +144,15 @@ class DifferencesReward(RowReward):
 
 
 def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
-    """Returns the verdict of an answer. Credit is what the score loses by a difference, the score
-    less that without it.
+    """Returns the verdict of a judge's answer.
 
-    What the text says beside them, sentence by sentence, has spans of score 1 without credit.
+    The credit of a difference is the score minus the score without that difference, so it is
+    negative. Sentences, or parts of sentences, without a difference get spans of score 1 and credit
+    0.
     """
     if isinstance(answer, Failure):
         return Verdict(None, answer.status, note=answer.message)
+    # The differences in the answer.
     listed = read_differences(answer, judged(sample), sample.references)
     if listed is None:
         why = "the judge wrote no list of differences"
@@ -145,14 +163,15 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
         return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
     total = sum(difference.weight for difference in differences)
     score = 1 / (1 + total)
-    # a verdict's `missed` lies on one reference: that with the most quotes
+    # A verdict has `missed` spans on one reference only: the reference with the most quotes.
     quoted: list[int] = []
     for difference in differences:
         quoted.extend(difference.lacking)
     reference = max(quoted, key=quoted.count, default=0)
+    # A span for each difference, in the text and in that reference.
     spans: list[Span] = []
     missed: list[Span] = []
-    rest = list(judged(sample))  # of the text, with line breaks in place of what is wrong
+    rest = list(judged(sample))  # the text, with line breaks in place of wrong words
     for number, difference in enumerate(differences):
         score_without = 1 / (1 + total - difference.weight)
         fields: dict[str, Any] = {
@@ -169,6 +188,7 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
             start, end = difference.place
             spans.append(Span(start, end, **fields))
             rest[start:end] = "\n" * (end - start)
+    # A span for each remaining stretch of a sentence.
     stretches = STRETCH.finditer("".join(rest))
     for number, stretch in enumerate(stretches, start=len(differences)):
         start, end = stretch.span()

@@ -1,5 +1,5 @@
-"""One reading of what an OpenAI-compatible server answers: by completions and chats, for start,
-rate and write.
+"""Reads every answer of an OpenAI-compatible server: to completions and to chats, for `start`,
+`rate` and `write`.
 
     read_server_answer(200, b'{"choices": [{"text": "4"}]}')  # a ServerAnswer
     read_server_answer(200, b'{"error": {"message": "no credits", "code": 402}}')
@@ -7,10 +7,11 @@ rate and write.
     read_server_answer(503, b"<html>Bad Gateway</html>")
     # Busy("it answers 503: Bad Gateway", True)
 
-Any status and any bytes give one of the three, and nothing is raised. A code in the body of a 200
-counts as the status. 408, 409, 425, 429 and 5xx are Busy, and so is an error without a code whose
-words say that it passes. A spent quota and all else are Refused: another attempt would be answered
-alike. An answer that says nothing is Busy for some attempts, and what it says instead is shown.
+Any status and any bytes become a ServerAnswer, a Refused or a Busy, and nothing is raised. An error
+code in the body of a 200 counts as the status. The statuses 408, 409, 425, 429 and 5xx are Busy. An
+error without a code is Busy if its words show that the error passes. A spent quota and every other
+error is Refused, because another attempt would get the same answer. A success that is not of the
+OpenAI form is Busy for a few attempts, and its first words are quoted.
 """
 
 import math
@@ -27,21 +28,24 @@ from pydantic_core import from_json
 from spanreward.rewards.files.http_client import legible
 
 V = TypeVar("V")
-# statuses of the server's state, not of the question: it may be asked until the deadline
+# Statuses whose cause is the server's state and not the question. The question may be asked again
+# until the deadline.
 PATIENT = (408, 425, 429, 502, 503, 504, 529)
-# words of a spent quota, whatever the status is
+# Words by which a spent quota is recognised, under any status.
 SPENT = re.compile(
     r"(?i)insufficient.?(?:quota|credit|balance|fund)|exceeded.current.quota|payment.required"
     r"|billing.(?:hard|limit|not)|(?:\bno|out of|enough) credits"
 )
-# words of an error that passes, of which those of `fault` may also be the question's fault
+# Words by which an error that passes is recognised. An error with the words of the group `fault`
+# may also be caused by the question.
 PASSES = re.compile(
     r"(?i)busy|overload|capacity|unavailable|rate.?limit|too.many|timed?.?out"
     r"|again (?:later|in)|loading"
     r"|resource.?exhausted|(?P<fault>internal|server.?error)"
 )
-MAX_REFUSAL_CHARACTERS = 2000  # that are read; fewer are shown
-# The fields that may hold an error's object, and those that may say in words what is wrong.
+MAX_REFUSAL_CHARACTERS = 2000  # read from an error; fewer are shown
+# The fields of an error's JSON: fields that may hold another object, fields that may describe the
+# error in words, and fields that may hold an error code.
 INNER = (
     "error",
     "errors",
@@ -66,16 +70,16 @@ WORDS = (
 )
 CODES = ("code", "status", "status_code", "statusCode", "type", "error_type")
 TAG = re.compile("<[^<>]*>")
-MAX_COMMENT_BYTES = 4096  # in which a JSON object must begin
+MAX_COMMENT_BYTES = 4096  # the first bytes of a body, in which its JSON object must begin
 JSON_LINE = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t\r]*(\{)", re.MULTILINE)
-MAX_INSTEAD_CHARACTERS = 120  # of an answer that is none, such as a page to sign in
-MAX_DEPTH = 8  # of objects in objects that are searched for an error
-MAX_ENTRIES = 4  # of a list that are searched for one
-MAX_COUNT = 1 << 40  # tokens; what is beyond was not counted
+MAX_INSTEAD_CHARACTERS = 120  # quoted from an answer of another form, such as a page to sign in
+MAX_DEPTH = 8  # how deep nested objects are searched for an error
+MAX_ENTRIES = 4  # how many entries of a list are searched for an error
+MAX_COUNT = 1 << 40  # tokens; a larger number is no real count
 
 
 def _valid_count(value: Any) -> int:
-    """Returns a count of tokens, 0 for what is none."""
+    """Returns a count of tokens, or 0 if the value is no valid count."""
     return value if isinstance(value, int) and 0 <= value < MAX_COUNT else 0
 
 
@@ -84,20 +88,25 @@ _first = partial(AliasPath, "choices", 0)  # the path to a field of the first ch
 
 
 class TopLogprob(BaseModel):
+    """One of the likeliest tokens of a chat, and its natural log-probability."""
+
     token: str | None
     logprob: float | None
 
 
 class ServerAnswer(BaseModel):
-    """What judges read of a completion's or a chat's answer.
+    """The fields of an answer to a completion or a chat that judges read.
 
     Attributes:
-        content: the text, of completions or of chats, or a list of parts.
-        likely: the first position's tokens and their log-probabilities, in completions.
-        listed: those in chats.
-        token, logprob: the one that was chosen, which some servers leave out of that list.
-        prompt_tokens, generated_tokens, cached_tokens: 0 where the server does not say.
-        inner_error: of a provider behind the server.
+        content: the text of the answer, or a list of its parts.
+        likely: of a completion: the log-probabilities at the first position, by token.
+        listed: of a chat: the tokens and log-probabilities at the first position.
+        token, logprob: of a chat: the chosen token at the first position, which some servers do not
+            include in `listed`.
+        prompt_tokens, generated_tokens, cached_tokens: 0 if the server does not report them.
+        finish_reason: why the answer ended: "length" if its tokens were used up.
+        reasoning: the thoughts of a thinking model, which are not part of the answer.
+        error, inner_error: an error of the server, or of a provider behind the server.
     """
 
     choices: list[dict[str, Any]] = Field(min_length=1)
@@ -132,11 +141,13 @@ class ServerAnswer(BaseModel):
 
     @property
     def first(self) -> list[tuple[str, float]]:
-        """The first position's tokens and natural log-probabilities. null is minus infinity."""
+        """The tokens and natural log-probabilities at the first position. null counts as minus
+        infinity.
+        """
         listed: list[tuple[str | None, float | None]] = []
         for entry in self.listed or []:
             listed.append((entry.token, entry.logprob))
-        # the one that was chosen, if the list leaves it out
+        # Some servers do not list the chosen token, so it is added here.
         tokens = [token for token, _ in listed]
         if listed and self.logprob is not None and self.token not in tokens:
             listed.append((self.token, self.logprob))
@@ -152,7 +163,9 @@ class ServerAnswer(BaseModel):
 
     @property
     def text(self) -> str | None:
-        """The text; of a content in parts, their texts together. None if there is no text."""
+        """The text of the answer, or the joined texts of its parts. The value is None if there is
+        no text.
+        """
         if isinstance(self.content, str):
             return self.content
         if not isinstance(self.content, list):
@@ -169,11 +182,11 @@ class ServerAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The server would answer alike again.
+    """A server's refusal of a request. Another attempt would get the same answer.
 
     Attributes:
-        status: HTTP's or the body's; 0 if the server was not asked at all.
-        words: the server's, fit to be shown.
+        status: the status of HTTP or of the body; 0 if the request was not sent at all.
+        words: the server's words, made safe to print (`legible`).
     """
 
     status: int
@@ -182,12 +195,13 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Another attempt may be answered.
+    """An error that may pass: another attempt may be answered.
 
     Attributes:
-        why: in the server's words, fit to be shown.
-        patient: whether the server's state is to blame and not the question, so that it may be
-            asked until the deadline.
+        why: the error in the server's words, made safe to print (`legible`).
+        patient: True if the server's state is the cause, so that the request may be repeated until
+            the deadline. False if the question may be the cause, so that attempts are limited
+            (client.py).
     """
 
     why: str
@@ -199,10 +213,10 @@ class Served:
     """A model in a server's list.
 
     Attributes:
-        id: the server's name for it.
-        root: whose weights.
-        max_model_len: tokens of a prompt and its answer, or None.
-        digest: of the weights, "" where the server tells none.
+        id: the server's name for the model.
+        root: the origin of the weights, such as a hub id. None if the server does not give it.
+        max_model_len: the most tokens of a prompt and its answer together, or None.
+        digest: a hash of the weights, "" if the server does not give it.
     """
 
     id: str
@@ -212,7 +226,10 @@ class Served:
 
 
 def read_server_answer(status: int, content: bytes) -> ServerAnswer | Refused | Busy:
-    """Reads an answer as this file's beginning says."""
+    """Returns a server's answer as a ServerAnswer, a Refused or a Busy (see the top of this file).
+
+    status: the status of HTTP. content: the body.
+    """
     answer = None
     if 200 <= status < 300:
         with suppress(ValidationError):
@@ -223,9 +240,9 @@ def read_server_answer(status: int, content: bytes) -> ServerAnswer | Refused | 
 
 
 def _json_part(content: bytes) -> bytes:
-    """Returns the body from the line on that begins a JSON object.
+    """Returns the body from its JSON object on.
 
-    Some servers write a byte order mark, or keep the connection with lines of comment.
+    Some servers write a byte order mark first, or keep the connection open with lines of comments.
     """
     match = JSON_LINE.search(content, 0, MAX_COMMENT_BYTES)
     if match is None:
@@ -234,8 +251,8 @@ def _json_part(content: bytes) -> bytes:
 
 
 def _no_answer(content: bytes) -> Busy:
-    """Returns Busy for what is not of the OpenAI form, with its own first words: of a page to sign
-    in, say.
+    """Returns Busy for a body that is not of the OpenAI form. The message quotes the body's first
+    words, for example of a page to sign in.
     """
     text = content[:MAX_COMMENT_BYTES].decode(errors="replace").lstrip("\ufeff")
     if text.lstrip().startswith("<"):
@@ -246,29 +263,29 @@ def _no_answer(content: bytes) -> Busy:
 
 
 def trouble(status: int, content: bytes) -> Refused | Busy | None:
-    """Reads what is not the answer that was asked for; None for a success that speaks of no
-    error.
-    """
+    """Returns the error in an answer. None for a success (2xx) whose body mentions no error."""
     good = 200 <= status < 300
-    # What the body says, by all of its objects that may speak of an error.
+    # The words of all objects in the body that may describe an error. If an error's body has no
+    # such words, the body is read as plain text.
     body = _parsed_json(_json_part(content))
     layers = list(_error_layers(body))
     text = _words_of(layers)
     if not text and not good:
         text = TAG.sub(" ", content.decode(errors="replace"))
     words = legible(text, MAX_REFUSAL_CHARACTERS)
-    # The status, or under a success the body's own code: 0 where it has none.
+    # The status. For a success it is the error code in the body, or 0 if the body has no error
+    # code.
     codes: list[Any] = []
     for layer in layers:
         codes += [layer[key] for key in CODES if key in layer]
     code = _first_error_status(codes) if good else status
     if not words and not code:
         return None
-    # A spent quota may come as 429, so its words go before the status.
+    # The words of a spent quota are looked for first, because the status may be 429, which is Busy.
     about = f"{codes} {words}"
     if SPENT.search(about):
         return Refused(402, words)
-    # Without a code the words say whether it passes.
+    # Without a code the words decide whether the error passes.
     passes = None
     if not code:
         passes = PASSES.search(about)
@@ -282,7 +299,7 @@ def trouble(status: int, content: bytes) -> Refused | Busy | None:
 
 
 def _first_error_status(codes: Iterable[Any]) -> int:
-    """Returns the first of these codes that is an error's status, 0 for none."""
+    """Returns the first of these codes that is the status of an error, or 0 if none is."""
     for code in codes:
         status = _error_status(code)
         if status:
@@ -291,9 +308,10 @@ def _first_error_status(codes: Iterable[Any]) -> int:
 
 
 def read_models(content: bytes) -> dict[str, Served]:
-    """Returns a list's models by name.
+    """Returns the models of a server's list, by name. The result is empty if the body is no list.
 
-    It is bare, or `data`, or `models`, of names or of entries; {} for no list.
+    The body is a JSON list of names or of objects, or an object with that list under `data` or
+    `models`.
     """
     entries = _parsed_json(content)
     if isinstance(entries, dict):
@@ -309,7 +327,7 @@ def read_models(content: bytes) -> dict[str, Served]:
         name = _first_value(entry, ("id", "name", "model"), str)
         if not name:
             continue
-        # a value of another kind than it should be counts as not there
+        # A value of a wrong type is treated as missing.
         root = entry.get("root")
         longest = entry.get("max_model_len")
         has_length = isinstance(longest, int) and longest > 0
@@ -320,12 +338,12 @@ def read_models(content: bytes) -> dict[str, Served]:
             max_model_len=longest if has_length else None,
             digest=legible(digest) if isinstance(digest, str) else "",
         )
-        models.setdefault(name, served)  # the first of a name that comes twice
+        models.setdefault(name, served)  # of two entries with one name the first counts
     return models
 
 
 def _first_value(entry: Mapping[str, Any], keys: Sequence[str], kind: type[V]) -> V | None:
-    """Returns the value of the first of the keys that has one of this kind."""
+    """Returns the value of the first of the keys whose value is of this type, or None."""
     for key in keys:
         value = entry.get(key)
         if isinstance(value, kind):
@@ -334,7 +352,7 @@ def _first_value(entry: Mapping[str, Any], keys: Sequence[str], kind: type[V]) -
 
 
 def _parsed_json(text: str | bytes) -> Any:
-    """Returns the JSON, None for what is none."""
+    """Returns the value of a JSON text, or None if the text is no JSON."""
     try:
         return from_json(text)
     except ValueError:
@@ -342,9 +360,10 @@ def _parsed_json(text: str | bytes) -> Any:
 
 
 def _error_layers(value: Any, depth: int = MAX_DEPTH) -> Iterator[dict[str, Any]]:
-    """Yields the objects that may speak of an error, the innermost first.
+    """Yields all objects in a JSON value that may describe an error, the innermost first.
 
-    Some servers write JSON into a string.
+    JSON inside a string is parsed too, because some servers wrap an error in a string. depth: how
+    many levels of nesting are searched.
     """
     if isinstance(value, str):
         is_json = value.lstrip().startswith(("{", "["))
@@ -359,20 +378,24 @@ def _error_layers(value: Any, depth: int = MAX_DEPTH) -> Iterator[dict[str, Any]
 
 
 def _words_of(layers: Sequence[Mapping[str, Any]]) -> str:
-    """Returns what the objects say, each sentence once, after the field that it is about."""
+    """Returns the descriptions of an error, joined by "; ". Each sentence occurs once. If a
+    sentence does not name its field, the field's name is put before it: "temperature: not
+    supported".
+    """
     sentences: dict[str, None] = {}  # a set that keeps the order
     for layer in layers:
-        # "loc" of pydantic's errors, whose last entry is the field: ["body", "temperature"]
+        # In pydantic's errors "loc" is a path whose last entry is the field: ["body",
+        # "temperature"].
         place = layer.get("loc") or layer.get("param") or ""
         if isinstance(place, list):
             place = place[-1]
-        # A sentence often leaves out its field, by which `better_form` knows what to change.
+        # `better_form` needs the field's name, to know what to change in the request.
         field = str(place)
         for sentence in map(layer.get, WORDS):
             if not isinstance(sentence, str) or not sentence.strip():
                 continue
             if isinstance(_parsed_json(sentence), dict | list):
-                continue  # a layer of its own
+                continue  # its object is another layer
             if field not in sentence:
                 sentence = f"{field}: {sentence}"
             sentences[sentence] = None
@@ -380,7 +403,7 @@ def _words_of(layers: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _error_status(value: Any) -> int:
-    """Returns an HTTP status of an error, as a number or in digits; 0 for anything else."""
+    """Returns the HTTP status of an error, from a number or its digits. 0 for any other value."""
     if isinstance(value, str) and re.fullmatch("[0-9]{3}", value):
         value = int(value)
     return value if isinstance(value, int) and 400 <= value < 600 else 0

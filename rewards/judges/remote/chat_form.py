@@ -1,13 +1,14 @@
-"""Questions as chats, for /v1/chat/completions: the one form in which a server gets pictures.
+"""Questions as chats, for /v1/chat/completions. Only in this form does a server get pictures.
 
     form = ChatForm(detail="high")
     form.encoded(questions, UNBOUNDED).inputs[0].fields   # {"messages": [...]}
 
-The server encodes the messages, and it is not known which texts become control tokens. Therefore a
-space is added after every `<` and `[` of the messages, which breaks up control tokens and picture
-placeholders. The templates of Qwen, Llama, Gemma, InternVL, LLaVA, Phi and Mistral write all of
-theirs with one of these: `<|im_end|>`, `<start_of_turn>`, `<IMG_CONTEXT>`, `<|image_1|>`, `[INST]`.
-Some servers remove invisible characters such as a joiner, so one of these would not do.
+The server turns the messages into tokens, and this package does not know which texts become control
+tokens. Therefore a space is added after every `<` and `[` of the messages, which breaks up control
+tokens and picture placeholders. In the templates of Qwen, Llama, Gemma, InternVL, LLaVA, Phi and
+Mistral every control token has a `<` or a `[`: `<|im_end|>`, `<start_of_turn>`, `<IMG_CONTEXT>`,
+`<|image_1|>`, `[INST]`. An invisible character such as a joiner would not be enough, because some
+servers remove invisible characters.
 """
 
 import re
@@ -20,19 +21,24 @@ from spanreward.rewards.judges.encoding.prompt import Batch, Picture, encoded, r
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.rows.pictures import as_data_url
 
-# and what Unicode normalises to these
+# A `<` or `[` that is not at the end or before a space. The other characters look alike, and
+# Unicode normalisation turns them into `<` or `[`.
 OPENING = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")
-# Bytes of one question's pictures as text. A request to Gemini may have 20 MB, to Anthropic 32, to
-# OpenAI 50.
+# The most bytes of one question's pictures, encoded as text. A request to Gemini may have 20 MB, to
+# Anthropic 32 MB, and to OpenAI 50 MB.
 MAX_PICTURE_BYTES = 18_000_000
-REMEMBERED_BYTES = 128_000_000  # of all pictures as text, until the judge sleeps
+REMEMBERED_BYTES = 128_000_000  # the most bytes of encoded pictures that are kept
 DETAILS = ("low", "high", "auto", "original")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Chat:
-    """A question's part of a request. Chats sort by their pictures, so that questions about one
-    picture go out together and a server's prefix cache keeps it.
+    """A question's part of a request. Chats are sorted by their pictures, so that questions about
+    one picture are sent one after another and a server's prefix cache can reuse the picture.
+
+    Attributes:
+        pictures, texts: the pictures and the messages' texts, by which chats are sorted.
+        fields: the messages, as the request holds them.
     """
 
     pictures: tuple[Picture, ...]
@@ -41,11 +47,11 @@ class Chat:
 
 
 class ChatForm:
-    """Makes chats of questions. Each picture is encoded once until `forget`.
+    """Turns questions into chats. Each picture is encoded once and kept until `forget`.
 
     Args:
-        detail: how closely the model looks at pictures, for servers with such a setting; None
-            leaves it to the server.
+        detail: how closely the model looks at pictures (one of DETAILS), for servers with such a
+            setting. None leaves the choice to the server.
     """
 
     def __init__(self, detail: str | None = None) -> None:
@@ -57,18 +63,19 @@ class ChatForm:
         self._urls = {}
 
     def encoded(self, questions: Sequence[Question], budget: int) -> Batch:
-        """Encodes questions, which are never cut, whatever the budget.
+        """Returns the questions as chats. A chat is never cut, so `budget` has no effect.
 
-        A question whose picture cannot be decoded, or whose pictures are too large for a request,
-        is a Failure.
+        A question is a Failure if one of its pictures cannot be decoded, or if its pictures are too
+        large for a request.
         """
         return encoded(ready(questions), self.chat, budget)
 
     def chat(self, question: Question, budget: int) -> tuple[Chat, int]:
-        """Returns the question as a chat. Pictures stand before the text of the first user message,
-        as `transformers:` and `vllm:` place them.
+        """Returns the question as a chat, and 0, the number of characters that were cut. The
+        pictures stand before the text of the first user message, as in `transformers:` and `vllm:`.
 
-        Raises ValueError if there is no such message, or for pictures that are of no use.
+        Raises ValueError if no message is a user's, if a picture cannot be decoded, or if the
+        pictures are too large.
         """
         parts = self._picture_parts(question.images)
         messages: list[dict[str, Any]] = []
@@ -87,8 +94,8 @@ class ChatForm:
         return Chat(question.images, texts, {"messages": messages}), 0
 
     def _picture_parts(self, pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Returns the pictures as parts of a message. Raises ValueError where one cannot be
-        decoded, and where together they are too large.
+        """Returns the pictures as parts of a message. Raises ValueError if a picture cannot be
+        decoded, or if the pictures together are too large for a request.
         """
         parts: list[dict[str, Any]] = []
         size = 0
@@ -106,7 +113,7 @@ class ChatForm:
         return parts
 
     def _url(self, picture: Picture) -> str:
-        """Returns a picture as a data url, encoded once for all questions that show it."""
+        """Returns a picture as a data url, encoded once for all questions that show the picture."""
         if picture.image is None:
             raise ValueError(picture.trouble)
         if picture.key not in self._urls:
@@ -117,7 +124,7 @@ class ChatForm:
 
 
 def neutralised(content: str) -> str:
-    """Adds a space inside everything that may be a control token or a placeholder, such as
-    `<|im_end|>` or `[INST]`.
+    """Returns the text with a space inside each possible control token or placeholder: `[INST]`
+    becomes `[ INST]`.
     """
     return OPENING.sub(r"\1 ", encodable(content))

@@ -2,16 +2,17 @@
 
     judge = ChatJudge("https://api.example.com", "a-model")
 
-It is weaker than ServerJudge: control tokens in a text are broken up rather than encoded as plain
-text (chat_form.py), only the 20 likeliest tokens of each answer are seen, and a question that is
-too long is a Failure, because its tokens are not counted.
+ChatJudge is weaker than ServerJudge in three ways. A control token in a text is broken up by a
+space, and not encoded as plain text (chat_form.py). Only the 20 likeliest tokens of each answer are
+seen. A question that is too long is a Failure, because this package cannot count its tokens and so
+cannot cut its description.
 """
 
 from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
 
 
 class ChatJudge(RemoteJudge):
-    """A judge behind HTTP that gets chats. The arguments are RemoteJudge's.
+    """A judge behind HTTP that gets chats. The arguments are those of RemoteJudge.
 
-    `rate` raises ValueError also for a scale with an entry that begins like another.
+    `rate` raises ValueError also for a scale with an entry that begins like another entry.
     """

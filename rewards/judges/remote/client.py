@@ -1,16 +1,17 @@
-"""One server is asked through the client of the `openai` package, which keeps its connections,
-retries, backs off, honours Retry-After and keeps time limits.
+"""A client for one server. The client of the `openai` package keeps the connections, repeats failed
+requests after growing pauses, honours Retry-After, and keeps time limits.
 
     async with Client(server, reading=read_answer, largest=1 << 16) as client:
         answer = await client.post("/v1/chat/completions", {"model": "m", "messages": [...]})
     # what `reading` made of it: an answer, a Refused, or a Busy that stayed busy
 
-The client decides by the status alone whether an answer is worth another attempt. Servers of judges
-write errors under status 200, call a spent quota 429, and send pages that never end. Therefore
-ReadingTransport stands between the client and the network. It reads at most `largest` bytes of an
-answer, has them read by `reading`, and tells the client by the header `x-should-retry` whether to
-ask again: always while the server's state is to blame, and ATTEMPTS times where the question may
-be.
+The openai client decides by the status alone whether to repeat a request. The status is often
+misleading: servers of judges write errors under status 200, answer 429 for a spent quota, and send
+pages that never end. Therefore ReadingTransport works between the openai client and the network.
+ReadingTransport reads at most `largest` bytes of an answer, and passes them to `reading`. Then it
+sets the header `x-should-retry`, by which the openai client repeats the request or not. If the
+server's state is the cause of an error, the request is repeated without a limit. If the question
+may be the cause, there are at most ATTEMPTS attempts.
 """
 
 import asyncio
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 T = TypeVar("T")
-Reading = Callable[[int, bytes], T | Refused | Busy]  # of a status and a body, whatever they are
+Reading = Callable[[int, bytes], T | Refused | Busy]  # reads a status and a body
 
-ATTEMPTS = 6  # for errors that the question itself probably causes
-UNTIL_THE_DEADLINE = 1_000_000  # attempts; whoever asks gives up by the clock
+ATTEMPTS = 6  # at most, for errors that the question may cause
+UNTIL_THE_DEADLINE = 1_000_000  # attempts: no limit, because the caller's deadline ends them
 CONNECT = 5.0  # seconds to connect to the server
-# What is sent. The openai client also knows organisations, projects and headers from the
-# environment (OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS), which are not meant for this server.
+# The only headers that are sent. The openai client also adds organisations, projects and headers
+# from the environment (OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS), which are not meant for this server.
 SENT_HEADERS = {
     "host",
     "connection",
@@ -52,19 +53,20 @@ SENT_HEADERS = {
 
 
 class BadAnswer(Exception):
-    """An answer that was not read to its end, because it is compressed or too large."""
+    """Raised for an answer that is not read to its end, because it is compressed or too large."""
 
 
 class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
-    """Bounds and reads each answer, as this file's beginning says.
+    """Reads each answer up to a limit, and decides whether the openai client shall ask again (see
+    the top of this file).
 
     Args:
         network: sends the requests.
-        reading, largest: as for Client.
+        reading, largest: see Client.
 
     Attributes:
-        retries: how many requests were attempts beyond the first.
-        trouble: what the last failed attempt met, "" if none failed.
+        retries: how many requests were attempts after a question's first attempt.
+        trouble: the error of the last failed attempt, "" if no attempt failed.
     """
 
     def __init__(self, network: httpx.AsyncClient, reading: Reading[T], largest: int) -> None:
@@ -75,13 +77,15 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         self.trouble = ""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Sends a request, and returns a response that has no body: what was read is in its
-        extensions, and its status and headers tell the openai client whether to ask again.
+        """Sends a request, and returns a response without a body for the openai client.
+
+        The response's extensions hold the outcome: what `reading` returned, a Refused or a Busy. By
+        the response's status and headers the openai client decides whether to ask again.
         """
         attempt = 1 + int(request.headers.get("x-stainless-retry-count", "0"))
         if attempt > 1:
             self.retries += 1
-        # Only headers that this package knows are sent, and a key only to its own host.
+        # Headers that are not in SENT_HEADERS are removed, and a key is sent only to its own host.
         allowed: list[tuple[str, str]] = []
         for name, value in request.headers.items():
             if name.lower() in SENT_HEADERS:
@@ -89,8 +93,8 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         request.headers = httpx.Headers(allowed)
         if not api_key(request.url.host):
             del request.headers["authorization"]
-        # Whatever comes back is one of three outcomes, or an error of the network. The openai
-        # client repeats the latter by itself.
+        # The answer is read. An error of the network is raised, and the openai client then repeats
+        # the request by itself. A certificate that is not trusted is a Refused.
         headers: dict[str, str] = {}
         outcome: T | Refused | Busy
         try:
@@ -111,8 +115,10 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
                 value = response.headers.get(name, "")
                 if value.isascii():
                     headers[name] = value
-        # `_outcome` takes it out again. The openai client never reads a response's extensions.
+        # `Client._outcome` takes the outcome out of the extensions, which the openai client never
+        # reads.
         extensions = {"outcome": outcome}
+        # The status and the headers for the openai client.
         if isinstance(outcome, Busy):
             self.trouble = outcome.why
             if outcome.patient or attempt < ATTEMPTS:
@@ -126,8 +132,8 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
     async def _exchange(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
         """Returns a response and its body.
 
-        Raises BadAnswer if it is compressed, which may expand to gigabytes, or has more than
-        `largest` bytes; and httpx.RequestError.
+        Raises BadAnswer if the body has more than `largest` bytes, or if it is compressed, since it
+        may then expand to gigabytes. Raises httpx.RequestError for an error of the network.
         """
         response = await self.network.send(request, stream=True)
         try:
@@ -147,14 +153,14 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
 
 
 class Client(Generic[T]):
-    """Asks one server. An answer is what `reading` makes of it.
+    """A client for one server. Each answer is what `reading` returns for its status and body.
 
     Args:
-        server: its url, key and certificates.
-        reading: reads a status and a body, whatever they are, and raises nothing.
+        server: the server's url, key and certificates.
+        reading: called with the status and the body of each answer; it must raise nothing.
         largest: the most bytes of a body that are read.
-        read_timeout: seconds of an attempt without a byte.
-        connections: the most at a time.
+        read_timeout: the most seconds without a byte within an attempt.
+        connections: the most connections at a time.
     """
 
     def __init__(
@@ -179,15 +185,18 @@ class Client(Generic[T]):
         await self._openai.close()
 
     async def post(self, path: str, body: Mapping[str, Any]) -> T | Refused | Busy:
-        """Asks until the answer is none that another attempt may change."""
-        # half a character of a completion is no UTF-8, and becomes "?"
+        """Sends a request, and repeats it after a Busy while attempts are left. Returns the answer,
+        a Refused, or the last Busy.
+        """
+        # A completion may contain half a character (a lone surrogate), which UTF-8 cannot encode.
+        # "?" replaces it.
         text = json.dumps(body, ensure_ascii=False, default=str)
         content = text.encode("utf-8", "replace")
         response = self._openai.post(path, content=content, cast_to=httpx.Response)
         return await self._outcome(response)
 
     async def get(self, path: str) -> T | Refused | Busy:
-        """Asks once."""
+        """Sends a request once, without further attempts."""
         response = self._openai.get(
             path,
             options={"max_retries": 0},
@@ -196,14 +205,16 @@ class Client(Generic[T]):
         return await self._outcome(response)
 
     async def _outcome(self, response: Awaitable[httpx.Response]) -> T | Refused | Busy:
-        """Returns what the transport read. The openai client raises for what is no answer."""
+        """Returns the outcome that ReadingTransport put into the response. For any status but 200
+        the openai client raises an error, which holds the response.
+        """
         from openai import APIConnectionError, APIStatusError
 
         try:
             last = await response
         except APIStatusError as error:
             last = error.response
-        except APIConnectionError:  # the attempts are used up
+        except APIConnectionError:  # the network failed until the attempts were used up
             return Busy(self.transport.trouble, patient=True)
         outcome: T | Refused | Busy = last.extensions["outcome"]
         return outcome
@@ -212,12 +223,14 @@ class Client(Generic[T]):
 def openai_client(
     url: str, http_client: httpx.AsyncClient, timeout: httpx.Timeout
 ) -> "AsyncOpenAI":
-    """Returns a client of the `openai` package, whose import takes most of a second."""
+    """Returns a client of the `openai` package. The import is inside, because it takes most of a
+    second.
+    """
     from openai import AsyncOpenAI
 
     key = api_key(httpx.URL(url).host)
     return AsyncOpenAI(
-        api_key=key or "none",  # without a key, ReadingTransport takes this one away
+        api_key=key or "none",  # the client needs a key; ReadingTransport removes this one
         base_url=url,
         http_client=http_client,
         timeout=timeout,
@@ -231,10 +244,11 @@ async def all_in_time(
     concurrency: int,
     seconds: float,
 ) -> list[T | None]:
-    """Returns one answer per ask, in order; None for what had no answer after `seconds`.
+    """Runs all asks, at most `concurrency` at a time. Returns one answer per ask, in order; None
+    for an ask without an answer after `seconds`.
 
-    An ask that waits for its next attempt keeps its place, so that a troubled server gets fewer at
-    a time. Raises what an ask raises, and ends the others.
+    An ask that waits for its next attempt still counts as running, so a troubled server gets fewer
+    requests. If an ask raises, the other asks are cancelled and the error is raised.
     """
     answers: list[T | None] = [None] * len(asks)
     places = asyncio.Semaphore(concurrency)
@@ -243,21 +257,21 @@ async def all_in_time(
         async with places:
             answers[number] = await asks[number]()
 
-    # What is answered when the time is over stays answered.
+    # After a timeout the answers that have come are kept.
     try:
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
             for number in range(len(asks)):
                 group.create_task(settle(number))
     except TimeoutError:
         pass
-    except ExceptionGroup as errors:  # callers know what an ask raises, and no groups
+    except ExceptionGroup as errors:  # callers expect the ask's own error, and no group
         raise errors.exceptions[0] from None
     return answers
 
 
 def untrusted_certificate(error: BaseException) -> str:
-    """Returns what is wrong with the server's certificate, "" if the error is another."""
-    cause: BaseException | None = error  # httpx wraps the error of ssl, maybe several times
+    """Returns what is wrong with the server's certificate. "" if the error has another cause."""
+    cause: BaseException | None = error  # httpx wraps ssl's error, maybe several times
     while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
         cause = cause.__cause__ or cause.__context__
     if cause is None:
@@ -269,7 +283,9 @@ def untrusted_certificate(error: BaseException) -> str:
 
 
 def redirected(response: httpx.Response) -> str:
-    """Returns where a redirect leads. It is not followed, since the key would go there."""
-    address = re.split("[?#]", response.headers["Location"])[0]  # what follows may hold a secret
+    """Returns where a redirect leads. The redirect is not followed, because the key would be sent
+    there.
+    """
+    address = re.split("[?#]", response.headers["Location"])[0]  # a query may hold a secret
     target = legible(address)
     return f"it sends to {target}, where no question and no key goes: give that url"

@@ -1,13 +1,13 @@
-"""An OpenAI-compatible server is asked many questions at once, in the form that it wants.
+"""Asks an OpenAI-compatible server many questions at once, in the form that the server accepts.
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
     requests = StreamedRequests(questions, encode, {"model": "m", "max_tokens": 1})
     answers, retries = run(endpoint.ask("completions", requests, {}, seconds=300.0))
 
-client.py says what is asked again, answer.py reads the answers, request_form.py learns from
-refusals how to ask, and docs/judges.md#servers says it for users. How to ask is found out by one
-question, and the others follow once that is answered. At most ANSWER_BYTES + BYTES_PER_TOKEN *
-max_tokens bytes of an answer are read.
+client.py decides which requests are repeated, answer.py reads the answers, and request_form.py
+learns from refusals which form the server accepts. docs/judges.md#servers describes all this for
+users. After a refusal one question tries other forms, and the other questions wait for the form
+that is answered. At most ANSWER_BYTES + BYTES_PER_TOKEN * max_tokens bytes of an answer are read.
 """
 
 import asyncio
@@ -45,9 +45,9 @@ from spanreward.rewards.judges.remote.streamed import StreamedRequests
 log = logging.getLogger(__name__)
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
 
-MAX_LOGPROBS = 20  # vLLM's own limit, unless it is started with another
-ANSWER_BYTES = 1 << 16  # beside the text; a rating with 20 log-probabilities has about 2,000
-BYTES_PER_TOKEN = 64  # of the text, for each token that was asked for
+MAX_LOGPROBS = 20  # vLLM's default limit
+ANSWER_BYTES = 1 << 16  # without the text; a rating with 20 log-probabilities has about 2,000
+BYTES_PER_TOKEN = 64  # of the text
 MAX_LIST_BYTES = 1 << 22  # of a list of models
 ENDPOINT = re.compile("/(?:chat/)?completions/*$")
 VERSION_PATH = re.compile(r"/v[0-9]\w*$")
@@ -57,19 +57,21 @@ NO_MODEL = (
     "asked as chat:URL#MODEL"
 )
 ADVICE = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
-MAX_SILENT_WORDS = 4  # words of a server so few say next to nothing
+MAX_SILENT_WORDS = 4  # a refusal with fewer words explains too little
 Answer = ServerAnswer | Failure
 
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """A call with many questions.
+    """The state of a call with many questions.
 
     Attributes:
-        path: of the server's endpoint, below /v1/.
-        extras: fields that not every server knows.
-        refusal: why the server answers none of the questions.
-        learning: held by the question that finds out how the server wants to be asked.
+        path: the path of the server's endpoint, below /v1/.
+        client: sends the requests.
+        extras: fields of each request that some servers do not know.
+        refusal: the error with which the server refuses every question, once such an error is
+            known.
+        learning: a lock, held by the question that tries other forms of the request.
     """
 
     path: str
@@ -80,11 +82,11 @@ class Call:
 
 
 class Endpoint:
-    """One OpenAI-compatible server.
+    """An OpenAI-compatible server.
 
     Args:
-        url, deadline, concurrency, read_timeout: as for RemoteJudge. The url may also end in an
-            endpoint's path.
+        url, deadline, concurrency, read_timeout: see RemoteJudge. The url may also end in an
+            endpoint's path, such as /v1/chat/completions.
 
     Raises:
         ValueError: for a url that is not http or https.
@@ -104,24 +106,25 @@ class Endpoint:
         self.deadline = deadline
         self.concurrency = concurrency
         self.read_timeout = read_timeout
-        # what may stand between the url and an endpoint's path, the likeliest first
-        self._bases: tuple[str, ...] = ("",)  # as in ".../v3", which names its version
+        # The possible paths between the url and an endpoint's path, the likeliest first.
+        self._bases: tuple[str, ...] = ("",)  # the url ends in another version: ".../v3"
         if version is None:
             path = httpx.URL(server.url).path.strip("/")
-            # "http://host/proxy" may stand before "/v1", or be all
+            # After "http://host/proxy" the path may go on with "/v1", or directly with the
+            # endpoint.
             self._bases = ("/v1", "") if path else ("/v1",)
         elif version[0] == "/v1":
             self._bases = ("/v1",)
         self._form = RequestForm(self._bases[0])
-        # of the requests that were answered
+        # All fields of the requests that this server has answered.
         self._accepted_fields: frozenset[str] = frozenset()
 
     async def look_up(self, model: str) -> Served | Failure:
-        """Returns the model's entry in the server's list. A server that keeps no list may still
-        serve the model: its entry is made up, with the url for the origin of the weights.
+        """Returns the model's entry in the server's list, or a Failure.
 
-        A Failure: the list lacks the model, or the server is away, busy or untrusted, or needs more
-        than CONNECT s.
+        The result is a Failure if the list lacks the model, or if the server is away, busy,
+        untrusted, or slower than CONNECT seconds. A server without a list may still serve the
+        model. Then an entry is made up, with the url as the origin of the weights.
         """
         models = f"{self.url}{self._bases[0]}/models"
         try:
@@ -129,14 +132,15 @@ class Endpoint:
                 asyncio.timeout(CONNECT),
                 Client(self.server, _read_list, MAX_LIST_BYTES) as client,
             ):
-                # The first list with an entry counts. A server without lists refuses at each path.
+                # The first list that is not empty counts. A server without lists refuses each path.
                 for base in self._bases:
                     entries = await client.get(f"{base}/models")
                     if isinstance(entries, Busy):
                         words = f"{models} does not answer: start the server ({entries.why})"
                         return Failure(Status.ERROR, words)
                     if isinstance(entries, Refused):
-                        # Without a status it was never asked: its certificate is not trusted.
+                        # Status 0: nothing was sent, because the server's certificate is not
+                        # trusted.
                         if not entries.status:
                             return Failure(Status.ERROR, f"{self.url}: {entries.words}")
                     elif entries:
@@ -149,10 +153,10 @@ class Endpoint:
     async def ask(
         self, path: str, requests: StreamedRequests, extras: Body, seconds: float
     ) -> tuple[list[Answer], int]:
-        """Returns one answer per request, in order, and the number of attempts beyond the first
-        ones. While a server answers some requests, the next ones are encoded.
+        """Returns one answer per request, in order, and the number of retries. While the server
+        answers some requests, the next requests are encoded.
 
-        A request without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR.
+        A request without an answer is a Failure: TIMEOUT after `seconds`, otherwise ERROR. path,
         extras: see Call.
         """
         largest = ANSWER_BYTES + BYTES_PER_TOKEN * requests.fields["max_tokens"]
@@ -171,14 +175,16 @@ class Endpoint:
         return answers, client.transport.retries
 
     async def _take(self, call: Call, requests: StreamedRequests, place: int) -> Answer:
-        """Takes one request, which may encode a part of them, and asks it."""
+        """Takes the request at a place, and returns its answer. To take a request may encode a part
+        of all requests (StreamedRequests).
+        """
         body = requests.take(place)
         if isinstance(body, Failure):
             return body
         return await self._answer(call, body)
 
     async def _answer(self, call: Call, body: Body) -> Answer:
-        """Returns the answer to a request, or why there is none."""
+        """Returns the answer to a request, or a Failure with the reason why there is no answer."""
         if call.refusal is not None:
             return call.refusal
         answer = await self._post(call, body)
@@ -189,10 +195,11 @@ class Endpoint:
         return answer
 
     async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
-        """Asks, and again as long as the server says how to ask.
+        """Sends a request. If the server refuses the form of the request, sends it in other forms
+        until the server answers or no better form is known.
 
-        Many questions are refused at once. One of them learns the better form, and the others wait
-        for it and ask in that form.
+        Many questions may be refused at once. Then a single question tries other forms. The other
+        questions wait, and are sent again in the form that was found.
         """
         while True:
             form = self._form
@@ -202,13 +209,15 @@ class Endpoint:
             if self._better_form(call, body, form, answer) is None:
                 return answer
             async with call.learning:
-                if form is self._form:  # no other question has learnt meanwhile
+                if form is self._form:  # no other question has found a form meanwhile
                     return await self._learn(call, body, form, answer)
 
     async def _learn(
         self, call: Call, body: Body, form: RequestForm, refused: Refused
     ) -> ServerAnswer | Refused | Busy:
-        """Asks as the refusals say. The form that is answered is kept for this server."""
+        """Sends the request in one form after another, each chosen by the last refusal. A form that
+        is answered is kept for all requests to this server.
+        """
         while better := self._better_form(call, body, form, refused):
             why = refused.words
             form = better
@@ -229,18 +238,20 @@ class Endpoint:
     def _better_form(
         self, call: Call, body: Body, form: RequestForm, refused: Refused
     ) -> RequestForm | None:
-        """Returns the form that a refusal asks for, None if it asks for none."""
+        """Returns the form that a refusal asks for, or None if it asks for no other form."""
         request = fit_request({**body, **call.extras}, form)
         unproven = request.keys() - self._accepted_fields
         doubtful = [name for name in call.extras if name in unproven]
-        # Once anything was answered, the path is right.
+        # If the server has answered a request before, its path is right and is not changed.
         base = form.base if self._accepted_fields else self._bases[-1]
         return better_form(form, request, refused, doubtful, base)
 
     async def _attempt(
         self, call: Call, body: Body, form: RequestForm
     ) -> ServerAnswer | Refused | Busy:
-        """Sends one request in this form, and notes its fields if the server takes them."""
+        """Sends a request in this form. If the server answers, the request's fields are noted as
+        accepted.
+        """
         request = fit_request({**body, **call.extras}, form)
         answer = await call.client.post(f"{form.base}/{call.path}", request)
         if isinstance(answer, ServerAnswer):
@@ -248,9 +259,11 @@ class Endpoint:
         return answer
 
     def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
-        """Returns a refusal as a Failure, in the server's words, with advice where these are few.
+        """Returns the Failure of a refused request, in the server's words. If the words are few,
+        advice is added.
 
-        One that every question would get is noted, so that no other question is sent.
+        If the server would refuse every question for this reason, the Failure is kept in `call`, so
+        that no further question is sent.
         """
         where = f"{self.url}{self._form.base}"
         status = refused.status
@@ -264,8 +277,8 @@ class Endpoint:
             if status == 401 or (status in ADVICE and is_silent):
                 says += f": {ADVICE[status].format(models=f'{where}/models')}"
             failure = Failure(Status.ERROR, says)
-        # Of the certificate, the key, the quota; and of the path or the model, unless this server
-        # has answered before.
+        # Every question would be refused if the certificate, the key or the quota is at fault. The
+        # same holds for the path and the model, unless this server has answered before.
         never_answered = not self._accepted_fields
         if status in (0, 401, 402) or (status in ADVICE and never_answered):
             call.refusal = failure
@@ -273,7 +286,7 @@ class Endpoint:
 
 
 def refusal(url: str, refused: Refused) -> Failure:
-    """Returns an ERROR with the server's words."""
+    """Returns the Failure (ERROR) of a refusal, with the server's words."""
     message = url
     if refused.status:
         message += f" refuses the question with {refused.status}"
@@ -283,8 +296,8 @@ def refusal(url: str, refused: Refused) -> Failure:
 
 
 def still_busy(url: str, busy: Busy) -> Failure:
-    """Returns the Failure of what stays busy after ATTEMPTS, or asks to be left alone for longer
-    than the client waits.
+    """Returns the Failure of a request that was Busy in all ATTEMPTS attempts, or for which the
+    server asks to wait longer than the client does.
     """
     if busy.patient:
         return Failure(Status.ERROR, f"{url} asks to wait for minutes or longer: {busy.why}")
@@ -292,7 +305,9 @@ def still_busy(url: str, busy: Busy) -> Failure:
 
 
 def too_late(url: str, deadline: float, client: Client[Any]) -> Failure:
-    """Returns the Failure of what has no answer at the end of the call's `deadline` seconds."""
+    """Returns the Failure (TIMEOUT) of a request without an answer at the end of the call's
+    `deadline` seconds.
+    """
     words = f"no answer from {url} within {deadline:g} s"
     if client.transport.trouble:
         words += f"; the last trouble: {client.transport.trouble}"
@@ -300,17 +315,20 @@ def too_late(url: str, deadline: float, client: Client[Any]) -> Failure:
 
 
 def _read_list(status: int, content: bytes) -> dict[str, Served] | Refused | Busy:
-    """Reads a list of models. A server without one refuses, or answers something else."""
+    """Returns the models of a server's list by name, or the error that the server answers."""
     if not 200 <= status < 300:
         return trouble(status, content) or Refused(status, "")
     return read_models(content)
 
 
 def _entry_of(model: str, entries: Mapping[str, Served], models: str) -> Served | Failure:
-    """Returns a model's entry in a server's list. models: the list's url."""
+    """Returns a model's entry in a server's list, or a Failure that suggests the nearest name.
+
+    entries: the list, by name. models: the list's url.
+    """
     entry = entries.get(model)
     if entry is None:
-        # "model:provider" of routers
+        # Routers take "model:provider", and list "model".
         name = model.rpartition(":")[0]
         entry = entries.get(name)
     if entry is not None:

@@ -1,11 +1,11 @@
 """Base class of the judges behind HTTP: server, name, deadline, ratings, and what happens when the
 server fails.
 
-Questions go as chats (chat_form.py); ServerJudge sends those without pictures as token ids. A
-rating is read from the log-probabilities of one token. Where a server gives none (some models of
-OpenAI, Gemini and Anthropic), it is read from one written answer, or from `samples` of them. A
-server that fails costs answers and never stops the run. client.py says what is asked again and for
-how long.
+Questions are sent as chats (chat_form.py); ServerJudge sends questions without pictures as token
+ids. A rating is read from the log-probabilities of one token. Some servers give no
+log-probabilities (some models of OpenAI, Gemini and Anthropic). Then a rating is read from one
+written answer, or from `samples` written answers. If the server fails, questions are answered with
+Failures, and the run goes on. client.py decides which requests are repeated and for how long.
 """
 
 import logging
@@ -42,11 +42,12 @@ CHAT = "chat/completions"  # below /v1/
 NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
 UNBOUNDED = sys.maxsize  # tokens
 SPOILT = -9998.0  # vLLM writes -9999 for minus infinity
-NEARLY_ALL = 0.95  # of the probability; who puts that on one token leaves nothing to doubt
-WRITTEN_TOKENS = 64  # of a rating in words
-THINKING_TOKENS = 4096  # more of them, for a model that thinks before it answers
+NEARLY_ALL = 0.95  # of the probability: a token with so much is the judge's clear answer
+WRITTEN_TOKENS = 64  # for a rating in words
+THINKING_TOKENS = 4096  # in addition, for a model that thinks before it answers
 SHOWN_ANSWER = 60  # characters of an answer that is no rating
 TRIAL_SECONDS = 20.0
+# Trial questions: whether the server rates, and whether it takes pictures.
 CALIBRATION = Question(
     [{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}]
 )
@@ -55,29 +56,28 @@ SEEING_TRIAL = Question(CALIBRATION.messages, images=(WHITE_SQUARE,))
 
 
 class RemoteJudge(Judge):
-    """A judge on a server, which ranks and machines share.
+    """A judge on a server, which several ranks and machines may share.
 
-    The key is read from the environment variable SPANREWARD_API_KEY, for OpenAI's own host also
-    from OPENAI_API_KEY, and nowhere else. A pickle has the settings only.
+    The key is read only from the environment variable SPANREWARD_API_KEY, and for OpenAI's own host
+    also from OPENAI_API_KEY. A pickle has the settings only.
 
     Args:
-        url: http or https, with or without `/v1`. Several servers of one model stand behind one
-            url: that of vLLM with `--data-parallel-size`, of its router or of any load balancer.
+        url: http or https, with or without `/v1`. Several servers of one model must have one common
+            url: of vLLM with `--data-parallel-size`, of its router, or of any load balancer.
         model: the server's name for the model.
         min_mass: see LocalJudge.
         deadline: seconds for one call or, within `with judge:`, for all calls together. A question
             without an answer by then is a TIMEOUT.
         concurrency: the most questions under way at a time.
         read_timeout: seconds, per attempt.
-        samples: 0 reads a rating from log-probabilities, or from one greedy answer where the server
-            gives none. Above 0, a rating is the distribution over so many written answers, sampled
-            at temperature 1 (one is greedy).
-        detail: how closely the model looks at pictures, one of low, high, auto and original, for
-            servers with that setting. None leaves it to the server.
+        samples: 0 reads a rating from log-probabilities, or from one greedy answer if the server
+            gives no log-probabilities. N above 0 reads a rating from N written answers, sampled at
+            temperature 1. With N = 1 the answer is greedy.
+        detail: how closely the model looks at pictures (low, high, auto or original), for servers
+            with that setting. None leaves the choice to the server.
 
     Raises:
-        ValueError: for a url that is not http or https, or that is several, and for settings that
-            are none.
+        ValueError: for a url that is not http or https or has a comma, and for an invalid setting.
     """
 
     remote = True
@@ -113,11 +113,11 @@ class RemoteJudge(Judge):
         self._served: Served | Failure | None = None
         self._sees: bool | None = None  # None: not known yet
         self._gives_logprobs = True
-        self._more_tokens = 0  # that this model needs to think before it answers
+        self._more_tokens = 0  # given to a model that thinks before it answers
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        # Both are made again of the settings where they are needed.
+        # When they are needed, both are made again from the settings.
         state.pop("encoder", None)
         state.pop("chat_form", None)
         return state
@@ -128,14 +128,15 @@ class RemoteJudge(Judge):
 
     @property
     def name(self) -> str:
-        """Model, address, the model's entry in the server's list (origin of the weights, digest,
-        length), how it is asked, and settings. Two servers may have other weights under one id, so
-        the address is part of it. If the server does not answer, the name is unique, and nothing is
-        raised.
+        """The model, the server's address, the model's entry in the server's list (origin of the
+        weights, digest, length), the form of the questions, and the settings.
+
+        The address is included, because two servers may have different weights under the same id.
+        If the server does not answer, nothing is raised, and the name equals no other name.
         """
         served = self.served
         if served is None:
-            # equal to no other name, so that a cache answers nothing for an unknown model
+            # A unique name, so that no cached answer is used for an unknown model.
             source = f"unseen-{uuid.uuid4().hex}"
         else:
             facts = [self.endpoint.url, served.root or served.id]
@@ -153,15 +154,15 @@ class RemoteJudge(Judge):
 
     @property
     def served(self) -> Served | None:
-        """The model's entry in the server's list; None, and looked up again the next time, without
-        an answer.
+        """The model's entry in the server's list. Without an answer the value is None, and the next
+        use asks again.
         """
         entry = self._look_up()
         return entry if isinstance(entry, Served) else None
 
     def _look_up(self) -> Served | Failure:
-        """Returns the model's entry in the server's list, or why there is none. Only an entry is
-        remembered.
+        """Returns the model's entry in the server's list, or a Failure. An entry is kept, and after
+        a Failure the next call asks the server again.
         """
         if not isinstance(self._served, Served):
             self._served = run(self.endpoint.look_up(self.model))
@@ -169,29 +170,34 @@ class RemoteJudge(Judge):
 
     @property
     def asked_as(self) -> str:
-        """How a question is encoded, for the judge's name."""
+        """The form of the questions, for the judge's name."""
         return "chat"
 
     @property
     def sees_pictures(self) -> bool:  # type: ignore[override]  # the server is asked
-        """Whether the server takes pictures with this model. A small one is shown to it once.
+        """Whether the server takes pictures for this model. To find out, one small picture is sent
+        to the server once.
 
-        True where it does not answer at all: the questions will say why.
+        If the server does not answer at all, the value is True. Each question then fails with its
+        own reason.
         """
         if self._sees is None and isinstance(self._look_up(), Served):
             answer = self._try(SEEING_TRIAL)
             if isinstance(answer, ServerAnswer):
                 self._sees = True
             elif answer.status is Status.TIMEOUT:
-                return True  # a busy server has not said that it sees nothing
-            # It refuses. If it answers the same without the picture, the picture is to blame.
+                return True  # not known: the server may be busy
+            # The server refused the picture. If the server answers the same question without the
+            # picture, the model reads text only.
             elif isinstance(self._try(CALIBRATION), ServerAnswer):
                 log.warning("the model %s reads text only: %s", self.model, answer.message)
                 self._sees = False
         return self._sees is not False
 
     def _try(self, question: Question) -> Answer:
-        """Asks a trial question as a chat, within a step's deadline. It is not counted."""
+        """Sends a trial question as a chat, which `usage` does not count. The time limit is
+        TRIAL_SECONDS, or what is left of the deadline within `with judge:`.
+        """
         seconds = TRIAL_SECONDS
         if self._depth:
             seconds = min(TRIAL_SECONDS, self.left())
@@ -229,22 +235,25 @@ class RemoteJudge(Judge):
         return CHAT
 
     def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
-        """Returns how many tokens a question may have, with `reserve` left for its answer."""
+        """Returns the most tokens that a question may have, so that `reserve` tokens are left to
+        answer.
+        """
         return UNBOUNDED
 
     def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
-        """Encodes each question's part of a request."""
+        """Returns each question's part of a request. ServerJudge cuts it to `budget` tokens."""
         return self.chat_form.encoded(questions, budget)
 
     def _rating_fields(
         self, path: str, scale: Sequence[str], top: int
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Returns the fields that ask for log-probabilities, and those that not every server takes.
+        """Returns the request's fields that ask for log-probabilities, and further fields that not
+        every server takes.
 
-        Raises ValueError for a scale that cannot be read from one token.
+        top: see Question. Raises ValueError for a scale that cannot be read from one token.
         """
         for entry in scale:
-            # "1" of a scale to 10: the token "1" may begin "10"
+            # On a scale from 1 to 10 the token "1" may be the beginning of "10".
             longer = []
             for other in scale:
                 if other != entry and other.startswith(entry):
@@ -265,11 +274,12 @@ class RemoteJudge(Judge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Answers `rate`. Raises ValueError for entries of several tokens."""
+        """Returns what `rate` returns. Raises ValueError for entries of several tokens."""
         forms: list[tuple[str, int]] = []
         for question in questions:
             forms.append((self._path(question), question.top))
-        # Questions of one form go out together, and their ratings come back in the order of all.
+        # Questions with the same endpoint and `top` are sent together. The ratings are then put
+        # into the order of the questions.
         ratings: dict[int, Rating | Failure] = {}
         for (path, top), numbers in numbers_by_kind(forms).items():
             alike = [questions[number] for number in numbers]
@@ -286,9 +296,11 @@ class RemoteJudge(Judge):
         questions: Sequence[Question],
         scale: Sequence[str],
     ) -> list[Rating | Failure]:
-        """Rates questions of one form, by log-probabilities where there are any.
+        """Rates questions with the same endpoint and `top`, by log-probabilities if the server
+        gives them.
 
-        top: as in Question. Above 0 a rating is what published code reads, so nothing else will do.
+        With `top` above 0 a rating must be read as published code does, never from a written
+        answer.
         """
         may_write = top == 0
         if may_write and (self.samples or not self._gives_logprobs):
@@ -302,7 +314,7 @@ class RemoteJudge(Judge):
                 ratings.append(answer)
             else:
                 ratings.append(self._rating(answer, scale, top, cut))
-        # Answers without log-probabilities: these questions are asked again for a rating in words.
+        # Questions whose answers have no log-probabilities are asked again, for a rating in words.
         silent: list[int] = []
         answered = 0
         for number, answer in enumerate(answers):
@@ -312,7 +324,7 @@ class RemoteJudge(Judge):
                     silent.append(number)
         if may_write and silent:
             if len(silent) == answered:
-                self._gives_logprobs = False  # so that the next calls ask for words at once
+                self._gives_logprobs = False  # the next calls ask for words at once
             log.warning(
                 "%s gives no log-probabilities for %s: %d ratings are read from one written answer "
                 "each, which is one sample and no distribution (samples=N asks for N)",
@@ -333,9 +345,9 @@ class RemoteJudge(Judge):
         top: int,
         cut: int,
     ) -> Rating | Failure:
-        """Reads a rating from log-probabilities, as `Question.top` says.
+        """Reads a rating from the log-probabilities of an answer, as `Question.top` describes.
 
-        Leading spaces, also as tokenizers spell them, do not count.
+        A leading space of a token is ignored, however a tokenizer spells it. cut: see Rating.
         """
         first = answer.first
         if not first:
@@ -344,7 +356,8 @@ class RemoteJudge(Judge):
                 f"the server gave no log-probabilities ({what_came(answer)}): serve the model with "
                 "them, and see that nothing filters it",
             )
-        # vLLM answers so in a batch with exact ids of another question.
+        # In a batch with a question that asks for exact ids, vLLM may return a single real
+        # log-probability. The rest is about -9999.
         logprobs = [value for _, value in first]
         real = [value for value in logprobs if value > SPOILT]
         is_one_of_several = len(first) > 1 and len(real) == 1
@@ -360,7 +373,7 @@ class RemoteJudge(Judge):
                 Status.UNPARSED,
                 f"the judge gave the token {repeated!r} twice, which is no distribution",
             )
-        # The tokens have no ids here, so each goes by its place in the list.
+        # The tokens have no ids here, so the place in the list serves as the id.
         values = dict(enumerate(logprobs))
         rating: Rating | Failure
         if top:
@@ -381,10 +394,10 @@ class RemoteJudge(Judge):
     def _rate_in_writing(
         self, path: str, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Reads ratings from one greedy answer each, or from `samples` of them."""
+        """Reads each rating from one greedy answer, or from `samples` sampled answers."""
         times = max(self.samples, 1)
         temperature = 1.0 if times > 1 else 0.0
-        # each question `times` in a row, so that its answers are neighbours
+        # Each question occurs `times` in a row, so its answers are neighbours.
         repeated: list[Question] = []
         for question in questions:
             repeated += [question] * times
@@ -404,9 +417,11 @@ class RemoteJudge(Judge):
         scale: Sequence[str],
         cut: int,
     ) -> Rating | Failure:
-        """Returns the distribution over the scale of one question's answers.
+        """Returns the mean distribution of one question's written answers. `mass` is the share of
+        readable answers.
 
-        Half of them must be readable. `mass` is the readable share.
+        If fewer than half of the answers are readable, the first Failure is returned. cut: see
+        Rating.
         """
         read: list[Rating] = []
         failures: list[Failure] = []
@@ -423,7 +438,7 @@ class RemoteJudge(Judge):
                 read.append(rating)
         if not read or 2 * len(read) < len(texts):
             return failures[0]
-        # the mean distribution of those that can be read
+        # The mean of the readable ratings.
         probabilities = dict.fromkeys(scale, 0.0)
         for rating in read:
             for entry, share in rating.probabilities.items():
@@ -432,7 +447,7 @@ class RemoteJudge(Judge):
         return Rating(probabilities, readable_share, cut, samples=len(read))
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Answers `write` greedily."""
+        """Returns what `write` returns: greedy answers."""
         texts: dict[int, str | Failure] = {}
         paths = map(self._path, questions)
         for path, numbers in numbers_by_kind(paths).items():
@@ -449,13 +464,14 @@ class RemoteJudge(Judge):
         max_tokens: int,
         temperature: float,
     ) -> tuple[list[str | Failure], list[int]]:
-        """Returns a text per question, and how many characters of its description were cut.
+        """Returns a text per question, and how many characters of each question's description were
+        cut.
 
-        A model that thinks spends its tokens before it answers. Where an answer ends by its length
-        and has no text, it is asked once with THINKING_TOKENS more, and so is this model from then
-        on.
+        A thinking model may use up its tokens before it answers. If an answer ended by its length
+        and has no text, the question is asked once more with THINKING_TOKENS more tokens. All later
+        questions to the model get these additional tokens, too.
         """
-        extras = {"repetition_penalty": 1.0}  # none, whatever the model's own settings say
+        extras = {"repetition_penalty": 1.0}  # no penalty, whatever the model's own settings are
         tokens = max_tokens + self._more_tokens
         fields: dict[str, Any] = {"temperature": temperature, "max_tokens": tokens}
         answers, cuts = self._ask(path, questions, fields, extras)
@@ -498,8 +514,10 @@ class RemoteJudge(Judge):
         fields: Body,
         extras: Body,
     ) -> tuple[list[Answer], list[int]]:
-        """Asks with these fields in every request, and returns an answer per question and how many
-        characters of its description were cut. extras: fields that not every server takes.
+        """Sends the questions with these fields in every request. Returns an answer per question,
+        and how many characters of each question's description were cut.
+
+        extras: fields that not every server takes.
         """
         if path == CHAT:
             extras = {**NO_THINKING, **extras}
@@ -514,7 +532,7 @@ class RemoteJudge(Judge):
         return requests.by_question(answers)
 
     def left(self) -> float:
-        """Returns the seconds of the deadline that are left within `with judge:`."""
+        """Returns how many seconds of the deadline are left, within `with judge:`."""
         return max(self._end - time.monotonic(), 0.0)
 
     def _count(self, answers: Sequence[Answer], retries: int) -> None:
@@ -532,7 +550,11 @@ class RemoteJudge(Judge):
 
 
 def numbers_by_kind(kinds: Iterable[K]) -> dict[K, list[int]]:
-    """Returns the numbers of the questions of each kind. kinds: one per question."""
+    """Returns the numbers of the questions of each kind: ["a", "b", "a"] gives {"a": [0, 2], "b":
+    [1]}.
+
+    kinds: the kind of each question, in order.
+    """
     numbers: dict[K, list[int]] = {}
     for number, kind in enumerate(kinds):
         numbers.setdefault(kind, []).append(number)
@@ -540,14 +562,16 @@ def numbers_by_kind(kinds: Iterable[K]) -> dict[K, list[int]]:
 
 
 def ended_before_its_text(answer: Answer) -> bool:
-    """Returns whether the tokens were used up before the answer had any text."""
+    """Returns whether an answer used up its tokens before it had any text."""
     if isinstance(answer, Failure):
         return False
     return answer.finish_reason == "length" and not (answer.text or "").strip()
 
 
 def what_came(answer: ServerAnswer) -> str:
-    """Returns a clause that says what a server answered in place of what was wanted."""
+    """Returns a clause that describes an unusable answer, for a message: "it answered 'I think',
+    finish_reason 'length'".
+    """
     words = legible(answer.text or "", SHOWN_ANSWER)
     came = f"it answered {words!r}" if words else "it answered no text"
     came += f", finish_reason {legible(str(answer.finish_reason), SHOWN_ANSWER)!r}"
@@ -561,14 +585,15 @@ def repeated_word(
     words: Sequence[str],
     scale: Sequence[str],
 ) -> str:
-    """Returns an entry's word that is listed twice with one probability, "" for none.
+    """Returns a word with a scale's entry that is listed twice with equal probability, else "".
 
-    That is one token listed twice: two that are only spelled alike would hardly be as likely.
+    A server may list one token twice. Two different tokens with the same text would hardly have
+    exactly the same probability.
     """
     counts: Mapping[tuple[str, float], int] = Counter(first)
     for word, pair in zip(words, first, strict=True):
         _, logprob = pair
-        # what is unlikely may be rounded to one probability
+        # Unlikely tokens are not compared: rounding may give them equal probabilities.
         is_twice = counts[pair] > 1 and logprob >= math.log(MIN_MASS)
         if is_twice and any(entry in word for entry in scale):
             return word

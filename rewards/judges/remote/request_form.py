@@ -1,16 +1,18 @@
-"""How one server wants to be asked, learnt from its refusals.
+"""The form in which one server accepts requests, learnt from the server's refusals.
 
     form = RequestForm("/v1")
     better_form(form, request, Refused(400, "'temperature' is not supported"), [], "/v1")
     # without temperature
     fit_request(request, form)
 
-A field that is named is left out, with these exceptions. top_logprobs or logprobs becomes the
-smaller number that is named beside it; without such a number no log-probabilities are asked for.
-max_tokens becomes max_completion_tokens, or at least the number that the refusal names. Where no
-field is named, 400 and 422 leave out the doubtful fields, which this server never took, and then,
-where the refusal speaks of parameters, the log-probabilities. 404 and 405 that do not speak of the
-model try the path's other beginning.
+A field that the refusal names is left out, with two exceptions. For top_logprobs and logprobs, the
+refusal may name a smaller number. Then that number of log-probabilities is asked for, and otherwise
+none. max_tokens is renamed to max_completion_tokens, or raised to the least number that the refusal
+names.
+
+If a refusal with 400 or 422 names no field, the doubtful fields are left out: fields that this
+server has never taken. After a further refusal that mentions parameters, the log-probabilities are
+left out. After a 404 or 405 that does not name the model, the other beginning of the path is tried.
 """
 
 import re
@@ -22,30 +24,32 @@ from spanreward.rewards.judges.remote.answer import Refused
 
 NEEDED = ("model", "prompt", "messages")  # fields that are never left out
 LOGPROBS = ("top_logprobs", "logprobs")
-# the last is the name at OpenAI's other endpoint
+# The names for the length of an answer. The last name is used at OpenAI's other endpoint.
 LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-# "Logprobs is not enabled", "log probabilities", and TGI's own name for how many
+# Matches "Logprobs is not enabled", "log probabilities", and top_n_tokens, TGI's name for the
+# number of log-probabilities.
 ABOUT_LOGPROBS = re.compile(r"(?i)log[ _-]?prob|top_n_tokens")
 RENAMED = "max_completion_tokens"
-# "Expected a value >= 16", "must be at least 16", "greater than or equal to 16", "minimum of 16"
+# Matches "Expected a value >= 16", "must be at least 16", "greater than or equal to 16", "minimum
+# of 16".
 LEAST = re.compile(
     r"(?i)(?:>=|at least|no less than|greater than or equal to|minimum(?: value)?(?: is| of|:)?)"
     r"\s*([0-9]{1,4})\b|\b([0-9]{1,4}) (?:or more|at least)"
 )
-LARGEST_SHORTEST = 1024  # tokens; a server that wants more is not asked to rate
-# says that a field is the wrong one, and not that its value is
+LARGEST_SHORTEST = 1024  # tokens; a larger minimum is too much for a rating of one token
+# Words of a refusal about the name of a field. A refusal without them is about the field's value.
 UNKNOWN = re.compile(r"(?i)instead|support|recogni|deprecat|permitted|unknown|unexpected|allowed")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestForm:
-    """How a request is changed for one server.
+    """The changes that a server needs in each request.
 
     Attributes:
-        base: between the server's url and an endpoint's path.
-        fields: a request's fields that change: None leaves one out, a text is its other name, a
-            number the most log-probabilities that the server takes.
-        shortest: the fewest tokens that it lets a question ask for.
+        base: the path between the server's url and an endpoint's path, such as "/v1".
+        fields: the fields to change, by name. None leaves a field out. A text is the field's other
+            name. A number is the most log-probabilities that the server takes.
+        shortest: the smallest max_tokens that the server takes.
     """
 
     base: str
@@ -65,7 +69,7 @@ class RequestForm:
 
 
 def fit_request(request: Mapping[str, Any], form: RequestForm) -> dict[str, Any]:
-    """Returns the request as the server wants it."""
+    """Returns the request with the changes of the form."""
     fields = dict(request)
     if "max_tokens" in fields:
         fields["max_tokens"] = max(fields["max_tokens"], form.shortest)
@@ -86,15 +90,18 @@ def better_form(
     doubtful: Collection[str],
     base: str,
 ) -> RequestForm | None:
-    """Returns the form that a refusal of the fitted request asks for, None if it asks for none.
+    """Returns a form with the change that a refusal asks for, or None if the refusal asks for no
+    change.
 
-    doubtful: fields of the request that this server has never taken. base: another than the form's,
-    or the same where there is no other.
+    form: the form of the refused request. request: that request, after `fit_request`. doubtful: the
+    request's fields that this server has never taken. base: another path to try, or the form's own
+    path if there is no other path.
     """
-    # The log-probabilities first: their fields are not simply left out.
+    # Log-probabilities are handled first, because a smaller number may do instead of leaving them
+    # out.
     if ABOUT_LOGPROBS.search(refused.words):
         return _with_fewer_logprobs(form, request, refused)
-    # a field that the refusal names
+    # Does the refusal name a field?
     names = {*LENGTHS, *request} - {*NEEDED}
     alternatives = "|".join(map(re.escape, names))
     match = re.search(rf"(?<!\w)(?:{alternatives})(?!\w)", refused.words)
@@ -105,15 +112,16 @@ def better_form(
         return _with_other_length(form, request, refused)
     if name:
         if name in form.fields.values():
-            return None  # it was renamed to this, so no name is right
+            return None  # the field already has its other name
         return replace(form, fields={**form.fields, name: None})
-    # No field is named.
+    # The refusal names no field.
     if refused.status in (400, 422) and doubtful:
         left_out = dict.fromkeys(doubtful)
         return replace(form, fields={**form.fields, **left_out})
     if re.search(r"(?i)\bparameters?\b", refused.words):
         return _with_fewer_logprobs(form, request, refused)
-    # A 404 that names the model is of a model that is not there. Any other may be of the path.
+    # A 404 that names the model means that the server has no such model. Any other 404 may mean
+    # that the path is wrong.
     about_model = re.search(rf"\b{re.escape(request['model'])}\b", refused.words)
     has_other_base = base != form.base
     if refused.status in (404, 405) and has_other_base and not about_model:
@@ -124,17 +132,19 @@ def better_form(
 def _with_fewer_logprobs(
     form: RequestForm, request: Mapping[str, Any], refused: Refused
 ) -> RequestForm | None:
-    """Asks for as many log-probabilities as the refusal names, or for none.
+    """Returns a form that asks for as many log-probabilities as the refusal names, or for none if
+    the refusal names no smaller number.
 
-    None: the request has asked for none already.
+    The result is None if the request has asked for no log-probabilities already.
     """
     present = [name for name in LOGPROBS if name in request]
     if not present:
         return None
-    name = present[0]  # in a chat `logprobs` is only True, and `top_logprobs` the number
+    name = present[0]  # a chat has the number in `top_logprobs`, and `logprobs` is True
     current = request[name]
     numbers = map(int, re.findall(r"\b[0-9]{1,3}\b", refused.words))
-    fewer = [number for number in numbers if 0 < number < current]  # not the one that is too large
+    # A refusal may also name the number that is too large.
+    fewer = [number for number in numbers if 0 < number < current]
     changes: dict[str, int | None] = dict.fromkeys(LOGPROBS)
     if fewer:
         changes = {name: max(fewer)}
@@ -144,7 +154,9 @@ def _with_fewer_logprobs(
 def _with_other_length(
     form: RequestForm, request: Mapping[str, Any], refused: Refused
 ) -> RequestForm | None:
-    """Calls the answer's length by its other name, or asks for a longer answer."""
+    """Returns a form that calls the answer's length max_completion_tokens, or that asks for a
+    longer answer. The result is None if the refusal asks for neither change.
+    """
     # "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
     speaks_of_name = RENAMED in refused.words and UNKNOWN.search(refused.words)
     if "max_tokens" in request and speaks_of_name:

@@ -6,9 +6,10 @@ log-probabilities.
     judge.rate(questions)
 
 The questions are encoded here with the model's tokenizer, so a completion's `<|im_end|>` is plain
-text to the model. A question that is too long loses the end of its description if the server says
-how long it may be, as vLLM does; otherwise it is a Failure. Ids carry no pictures: a question with
-pictures goes to the same server as a chat (chat_form.py).
+text to the model. If a question is too long and the server reports its limit, as vLLM does, the
+question's description loses its end. If the server reports no limit, such a question is a Failure.
+Token ids cannot contain pictures, so a question with pictures is sent to the same server as a chat
+(chat_form.py).
 """
 
 import hashlib
@@ -34,8 +35,8 @@ TOKEN_ID_TEXT = re.compile(f"{TOKEN_ID}(0|[1-9][0-9]{{0,8}})")
 
 @dataclass(frozen=True, slots=True, order=True)
 class TokenIds:
-    """A question's part of a request. These sort by their ids, so that prompts with one beginning
-    go out together.
+    """A question's part of a request. TokenIds are sorted by their ids, so that prompts with the
+    same beginning are sent one after another.
     """
 
     ids: list[int]
@@ -48,11 +49,11 @@ class TokenIds:
 class ServerJudge(RemoteJudge):
     """A judge behind HTTP that gets token ids, so no text of a policy becomes a control token.
 
-    `rate` and `write` raise ValueError also for a scale with an entry of several tokens, and if
-    there is no tokenizer.
+    `rate` and `write` raise ValueError if there is no tokenizer, and `rate` raises ValueError for a
+    scale with an entry of several tokens.
 
     Args:
-        tokenizer: a folder, a hub id or `smollm2`; None is `model`.
+        tokenizer: a folder, a hub id or `smollm2`; None means the tokenizer of `model`.
         url, model, settings: the arguments of RemoteJudge.
     """
 
@@ -64,7 +65,7 @@ class ServerJudge(RemoteJudge):
     def encoder(self) -> ChatEncoder:
         """The model's tokenizer and chat template. Raises ValueError if there is no tokenizer."""
         try:
-            folder = model_folder(self.tokenizer, files=FILES)  # and not the weights
+            folder = model_folder(self.tokenizer, files=FILES)  # without the weights
             return ChatEncoder(TokenizerFiles(folder))
         except OSError as error:
             raise ValueError(
@@ -74,34 +75,35 @@ class ServerJudge(RemoteJudge):
 
     @property
     def asked_as(self) -> str:
-        """`tokens-` and 12 hex digits of tokenizer and chat template."""
+        """`tokens-` and 12 hex digits that depend on the tokenizer and the chat template."""
         return f"tokens-{self._encoding}"
 
     @cached_property
     def _encoding(self) -> str:
-        """12 hex digits of everything that decides the ids of a chat."""
+        """12 hex digits that depend on everything that decides the ids of a chat."""
         tokenizer = self.encoder.tokenizer
         state = f"{tokenizer.backend_tokenizer.to_str()}\n{tokenizer.chat_template}"
         return hashlib.sha256(state.encode()).hexdigest()[:12]
 
-    def _path(self, question: Question) -> str:  # ids carry no pictures
+    def _path(self, question: Question) -> str:  # token ids cannot contain pictures
         return CHAT if question.images else COMPLETIONS
 
     def _rating_fields(
         self, path: str, scale: Sequence[str], top: int
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Returns the fields that ask for log-probabilities, and those that not every server takes.
+        """Returns the request's fields that ask for log-probabilities, and further fields that not
+        every server takes.
 
         Raises ValueError for an entry of several tokens.
         """
         ids_by_entry = self.encoder.scale(scale)
         ids = sorted(chain.from_iterable(ids_by_entry.values()))
-        # Ids in place of texts, because two tokens may have one text. And exactly the scale's, as
-        # vLLM can give them; other servers give the likeliest ones.
+        # Tokens are asked for as ids and not as texts, because two tokens may have one text. vLLM
+        # can return exactly the scale's tokens; other servers return the likeliest tokens.
         extras: dict[str, Any] = {"return_tokens_as_token_ids": True}
         if len(ids) <= MAX_LOGPROBS and not top:
             extras["logprob_token_ids"] = ids
-        # completions and chats name the number of log-probabilities otherwise
+        # Completions and chats have different names for the number of log-probabilities.
         count = top or MAX_LOGPROBS
         fields: dict[str, Any] = {"logprobs": count}
         if path == CHAT:
@@ -109,8 +111,9 @@ class ServerJudge(RemoteJudge):
         return fields, extras
 
     def _word(self, token: str) -> str:
-        """Reads an id, of a server that knows `return_tokens_as_token_ids`; "" for one that the
-        tokenizer lacks.
+        """Returns the text of a token in the server's answer. A server that knows
+        `return_tokens_as_token_ids` answers with an id, such as "token_id:19". The text is "" for
+        an id that the tokenizer lacks.
         """
         if not token.startswith(TOKEN_ID):
             return token
@@ -124,8 +127,11 @@ class ServerJudge(RemoteJudge):
         return ""
 
     def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
-        """Returns how many tokens a question may have: as the server says, if it does."""
-        # Only a description can be cut. Without one the server need not be asked for its length.
+        """Returns the most tokens that a question may have: the server's limit without `reserve`,
+        or UNBOUNDED if the server reports no limit.
+        """
+        # Only a question with a description can be cut. If no question has a description, the
+        # server is not asked for its limit.
         if path == CHAT or not any(map(has_description, questions)):
             return UNBOUNDED
         served = self.served
@@ -140,12 +146,14 @@ class ServerJudge(RemoteJudge):
         return encoded(questions_ahead, self._ids, budget)
 
     def _ids(self, question: Question, budget: int) -> tuple[TokenIds, int]:
-        """Returns what `ChatEncoder.fit` does, as a part of a request."""
+        """Returns the question's token ids as a part of a request, and how many characters of its
+        description were cut.
+        """
         ids, cut = self.encoder.fit(question, budget)
         return TokenIds(ids), cut
 
 
 def has_description(question: Question) -> bool:
-    """Returns whether a part of the question may be cut."""
+    """Returns whether the question has a description, which may be cut."""
     start, end = question.description
     return start < end

@@ -1,4 +1,4 @@
-"""Requests that are encoded while earlier ones are under way.
+"""Requests that are encoded while the server answers earlier requests.
 
 requests = StreamedRequests(questions, encode, {"model": "m", "max_tokens": 1})
 requests.take(0)                              # encodes the first AHEAD questions
@@ -14,14 +14,16 @@ from spanreward.rewards.judges.judge import Failure, Question, T
 
 
 class StreamedRequests:
-    """The bodies of the requests of one call, by place. A part of AHEAD questions is encoded when
-    the first of its requests is read. In a part they are sorted, so that those with one beginning
-    are neighbours.
+    """The bodies of one call's requests. AHEAD questions at a time are encoded, when the first of
+    their requests is taken.
+
+    A request is known by its place: 0 for the request that is sent first. Within AHEAD questions
+    the requests are sorted, so that requests with the same beginning are neighbours.
 
     Args:
-        questions: at least one.
+        questions: at least one question.
         encode: returns the encodings of some questions.
-        fields: what stands in each request beside its question.
+        fields: the fields that all requests have, such as max_tokens.
     """
 
     def __init__(
@@ -33,7 +35,7 @@ class StreamedRequests:
         self.questions = questions
         self.encode = encode
         self.fields = fields
-        self._bodies: dict[int, dict[str, Any] | Failure] = {}  # not yet read
+        self._bodies: dict[int, dict[str, Any] | Failure] = {}  # by place, until they are taken
         self._numbers: dict[int, int] = {}  # the question's number, by place
         self._cuts: dict[int, int] = {}  # by the question's number
         self._encoded_parts = 0
@@ -42,14 +44,16 @@ class StreamedRequests:
         return len(self.questions)
 
     def take(self, place: int) -> dict[str, Any] | Failure:
-        """Returns the request, or why the question cannot be asked. Each is read once."""
+        """Returns the request at a place, or a Failure if its question cannot be encoded. Each
+        request can be taken once.
+        """
         while place >= self._encoded_parts * AHEAD:
             self._encode_part()
         return self._bodies.pop(place)
 
     def _encode_part(self) -> None:
-        """Encodes the next AHEAD questions, and gives each of them a place: first those that have a
-        request, sorted, and then those that have none.
+        """Encodes the next AHEAD questions, and gives each question a place: first the questions
+        with a request, sorted, and then the questions that are Failures.
         """
         start = self._encoded_parts * AHEAD
         batch = self.encode(self.questions[start : start + AHEAD])
@@ -68,13 +72,13 @@ class StreamedRequests:
         self._encoded_parts += 1
 
     def by_question(self, answers: Sequence[T]) -> tuple[list[T], list[int]]:
-        """Returns the answers, which are by place, in the order of the questions, and how many
-        characters of each question's description were cut.
+        """Returns the answers in the order of the questions, and how many characters of each
+        question's description were cut. answers: by place.
         """
         answered: dict[int, T] = {}
         for place, answer in enumerate(answers):
-            # The deadline may have come before a request was read, and then it has no place yet.
-            # All in its part are such, so that any order is right for them.
+            # After a deadline some questions were never encoded and have no place. All of their
+            # answers are the same Failure, so any order is right.
             number = self._numbers.get(place, place)
             answered[number] = answer
         numbers = range(len(self.questions))

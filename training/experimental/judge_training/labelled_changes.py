@@ -1,13 +1,13 @@
-"""People's captions changed on purpose, with a label on the very words. Nobody has to label
-anything.
+"""Changes captions by people on purpose, and labels exactly the changed words. So nobody has to
+label anything.
 
     changes = Changes({"1": ["A dog on grass.", "The dog sits."], ...}, Random(0))
     changes.example("replaced", "1")
     # Example("A cat on grass.", "The dog sits.", ((0, 15, 1.0), (2, 5, 0.0)), "1")
 
-The target is one to four other captions of the same picture. One or two captions do not tell
-whether a word that they lack is right, so nothing is learnt about that word. docs/train_a_judge.md
-says what the kinds of change are.
+The target is one to four other captions of the same picture. A word that is missing in one or two
+captions may still be right, so such a word is not trained on. docs/train_a_judge.md explains the
+kinds of change.
 """
 
 import re
@@ -25,34 +25,37 @@ from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.language.words import NOUNS, word_set
 
-# kinds of words, as spaCy names parts of speech: those that are changed, each equally likely, and
-# those with which a part of a caption begins
+# Parts of speech, as spaCy names them. CHANGED: words that are changed; each part of speech is
+# equally likely. OPENING: words with which a part of a caption begins.
 CHANGED = ("NOUN", "PROPN", "ADJ", "VERB", "ADP", "NUM")
 OPENING = ("ADP", "CCONJ", "SCONJ", "PUNCT", "PRON")
 COLOURS = word_set(
     "red green blue yellow white black brown orange purple pink gray grey tan golden silver"
 )
-# between two nouns that may change places without a change of what is said
+# If only these words are between two nouns, a swap of the nouns does not change the meaning: "cats
+# and dogs".
 JOINING = word_set("and or , a an the")
 ARTICLE = re.compile(r"\b([Aa])n?( +)$")
-NEAR_SHARE = 0.7  # of other pictures that share a word with this one
+NEAR_SHARE = 0.7  # share of drawn pictures that must have a word in common
 MAX_TARGET_CAPTIONS = 4
-COMPLETE_CAPTIONS = 3  # from so many on, a target has most of what a caption of the picture says
+COMPLETE_CAPTIONS = 3  # a target of so many captions has nearly every right word
 GRAMMAR = read_yaml_file(Path(__file__).with_name("unclaimed.yaml"))
 Places = list[tuple[int, int]]  # characters [start, end)
-Mark = tuple[int, int, float | None]  # such a place, and how right it is (Example)
+Mark = tuple[int, int, float | None]  # a place, and how right its words are (see Example)
 
 
 class Word(NamedTuple):
-    """A word at its characters [start, end) of a text. An empty one is a place between words.
+    """A word at the characters [start, end) of a text. An empty word (start == end) is a place
+    between words.
 
     Args:
-        start: its first character.
-        end: the character after its last.
-        text: as it is written.
-        lemma: its base form, in small letters.
-        kind: its part of speech, as spaCy names it.
-        pool: names the words that may stand for it, "" for none: a tag such as "NNS", or "colour".
+        start: the offset of the first character.
+        end: the offset after the last character.
+        text: the word as it is written.
+        lemma: the base form, in small letters.
+        kind: the part of speech, as spaCy names it.
+        pool: the name of the group of words that may replace the word: a tag such as "NNS", or
+            "colour". "" for a word that is not changed.
     """
 
     start: int
@@ -65,14 +68,15 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text beside a target.
+    """A text and the target by which its words are judged.
 
     Args:
-        text: whose words are judged.
-        target: what they are judged by.
-        marks: characters [start, end), and how right they are, in [0, 1]; None is not known. A
-            token's last mark counts. A token without one is not trained on.
-        picture: the name of what is held out together.
+        text: the text whose words are judged.
+        target: the text by which the words are judged.
+        marks: (start, end, right) for the characters [start, end). `right` is how right the words
+            are, in [0, 1], or None if it is not known. If a token has several marks, its last mark
+            counts. A token without a mark is not trained on.
+        picture: the name of the picture. All examples of a picture are held out together.
     """
 
     text: str
@@ -85,15 +89,15 @@ class Changes:
     """Makes examples from the captions of pictures.
 
     Args:
-        captions: by the picture's name, at least two of each.
-        random: what decides all that is drawn. The order of the draws is part of what an example
-            is: equal seeds make equal examples.
+        captions: at least two captions of each picture, by the picture's name.
+        random: decides everything that is drawn. With equal seeds the examples are equal, so the
+            order of the draws must not change.
 
     Attributes:
-        words: by text, all of its words.
-        changeable: by picture, the words of its captions that may be changed.
-        known: by picture, the base forms of these.
-        having: by base form, the pictures whose captions have it.
+        words: all words of each text, by the text.
+        changeable: the words of a picture's captions that may be changed, by the picture's name.
+        known: the base forms of the changeable words, by the picture's name.
+        having: the names of the pictures whose captions have a base form, by the base form.
     """
 
     def __init__(self, captions: Mapping[str, Sequence[str]], random: Random) -> None:
@@ -115,14 +119,16 @@ class Changes:
             self.known[name] = {word.lemma for word in words}
         self.having = defaultdict(list)
         for name, lemmas in self.known.items():
-            for lemma in sorted(lemmas):  # a set's order is another in each process
+            for lemma in sorted(lemmas):  # a set has another order in each process
                 self.having[lemma].append(name)
 
     def example(self, kind: str, name: str) -> Example | None:
-        """Returns an example of this picture, or None where the drawn caption has no place for this
-        kind.
+        """Returns an example of a picture, or None if the drawn caption cannot be changed in this
+        way.
+
+        kind: the kind of change, such as "replaced". name: the picture's name.
         """
-        # one of the captions is the text, and up to four others are its target
+        # One of the captions is the text, and up to four other captions are its target.
         texts = self.captions[name]
         caption, *rest = self.random.sample(texts, len(texts))
         rest = rest[: 1 + self.random.randrange(MAX_TARGET_CAPTIONS)]
@@ -135,7 +141,7 @@ class Changes:
         text, places = self.changed(kind, name, caption)
         if not places and kind not in ("right", "unclaimed"):
             return None
-        # words of the caption that the target does not say
+        # The words of the caption that are missing in the target.
         target_lemmas: set[str] = set()
         for other_text in rest:
             target_lemmas.update(word.lemma for word in self.words[other_text])
@@ -143,18 +149,21 @@ class Changes:
         for word in self.words[caption]:
             if word.pool and word.lemma not in target_lemmas:
                 unsure.append(re.escape(word.text))
-        # all is right, but what is unsure, but what was changed: a token's last mark counts
+        # A token's last mark counts. So the first mark makes everything right, later marks make
+        # some words unsure, and the last marks make the changed words wrong.
         marks: list[Mark] = [(0, len(text), 1.0)]
         if unsure and len(rest) < COMPLETE_CAPTIONS:
-            # what a short target does not say may be right or wrong
+            # A word that is missing in a short target may be right or wrong.
             for match in re.finditer(rf"\b({'|'.join(unsure)})\b", text):
                 marks.append((match.start(), match.end(), None))
         marks += [(start, end, 0.0) for start, end in places]
         return Example(text, " ".join(rest), tuple(marks), name)
 
     def changed(self, kind: str, name: str, text: str) -> tuple[str, Places]:
-        """Returns one of this picture's texts changed, and where; nowhere if it has no place for
-        this kind.
+        """Returns a changed text, and the places of the new words. The list of places is empty if
+        the text cannot be changed in this way.
+
+        name: the picture's name. text: one of the picture's captions.
         """
         if kind == "unclaimed":
             return self._unclaimed(name, text)
@@ -170,22 +179,24 @@ class Changes:
         return rewrite(text, changes)
 
     def _unsaid(self, name: str, caption: str) -> Example:
-        """Returns one or two captions beside a target that says a part of their words."""
-        # the text: the caption, and in half of the examples one of another picture
+        """Returns an example whose target lacks a part of the text's words. The text is one or two
+        captions, and the words that the target lacks are marked as wrong.
+        """
+        # The text is the caption, and in half of the examples also a caption of another picture.
         other_texts = self.captions[self.other(name)]
         count = self.random.randrange(2)
         texts = [caption, *self.random.sample(other_texts, count)]
         self.random.shuffle(texts)
         keep = self.random.random() < 0.5
         text = ""
-        words: list[Word] = []  # of the whole text
+        words: list[Word] = []  # the words of the whole text
         for caption_text in texts:
             shift = len(text)
             for word in self.words[caption_text]:
                 start = word.start + shift
                 words.append(word._replace(start=start, end=word.end + shift))
             text += f"{caption_text} "
-        # the target: the text without some of its parts, each of which begins with an opening word
+        # The target is the text without some of its parts. Each part begins with an OPENING word.
         target = ""
         target_lemmas = set()
         end = Word(len(text), len(text))
@@ -194,19 +205,20 @@ class Changes:
                 keep = self.random.random() < 0.5
             if not keep:
                 continue
-            # a phrase may lose its adjectives and numbers
+            # In a part that is kept, some adjectives and numbers are dropped.
             if word.kind not in ("ADJ", "NUM") or self.random.random() < 0.75:
                 target_lemmas.add(word.lemma)
                 target += text[word.start : following.start]
         target = " ".join(target.split()).strip(" ,.")
-        if not target:  # nothing was kept
+        if not target:  # no part was kept
             target = "A picture"
         target += "."
-        things = []  # that only the text names
+        things = []  # nouns that are missing in the target
         for word in words:
             if word.pool and word.kind == "NOUN" and word.lemma not in target_lemmas:
                 things.append(word)
-        # what a sentence names and does not claim is not said either
+        # In half of the examples the target gets a sentence that names such a noun without a claim:
+        # "There is no dog." The noun still counts as missing.
         if things and self.random.random() < 0.5:
             thing = self.random.choice(things)
             word_texts = [word.text.lower() for word in words if word.pool]
@@ -216,13 +228,15 @@ class Changes:
         return Example(text.rstrip(), target, marked(words, target_lemmas), name)
 
     def _replaced(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
-        """Returns up to three words, each with one of another picture that may stand for it."""
+        """Returns up to three words of a text, each with the word of another picture that replaces
+        it.
+        """
         changes = {}
         changeable = [word for word in words if word.pool]
         kinds = sorted({word.kind for word in changeable})
         for _ in range(1 + self.random.randrange(3)):
             if kinds:
-                # first the kind, so that rare kinds are changed as often as nouns
+                # The kind is drawn first, so that rare kinds are changed as often as nouns.
                 kind = self.random.choice(kinds)
                 of_kind = [word for word in changeable if word.kind == kind]
                 word = self.random.choice(of_kind)
@@ -230,8 +244,8 @@ class Changes:
         return {word: new for word, new in changes.items() if new}
 
     def _swapped(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
-        """Returns two nouns or two adjectives, each with the other's text; none where no two say
-        something else when they are swapped.
+        """Returns two nouns or two adjectives, each with the other word's text. The result is empty
+        if no swap would change the meaning.
         """
         pairs = []
         for place, first in enumerate(words):
@@ -241,7 +255,7 @@ class Changes:
                 second = words[second_place]
                 if first.pool != second.pool or first.lemma == second.lemma:
                     continue
-                # "cats and dogs" is the same as "dogs and cats"
+                # A swap in "cats and dogs" would not change the meaning.
                 words_between = words[place + 1 : second_place]
                 between = [word.text.lower() for word in words_between]
                 if not JOINING.issuperset(between):
@@ -252,9 +266,9 @@ class Changes:
         return {first: cased(second.text, first), second: cased(first.text, second)}
 
     def _added(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
-        """Returns the place before a noun, with an adjective or a colour to put there."""
+        """Returns a place before a noun, with an adjective or a colour to add there."""
         pool = self.random.choice(("JJ", "colour"))
-        places = []  # before each noun
+        places = []  # a place before each noun
         for word in words:
             if word.kind in NOUNS and word.start:  # not before the text's first word
                 places.append(Word(word.start, word.start, pool=pool))
@@ -267,9 +281,11 @@ class Changes:
         return {place: f"{new} "}
 
     def _unclaimed(self, name: str, text: str) -> tuple[str, Places]:
-        """Returns the text with a sentence before or after it that claims nothing, and its place.
+        """Returns the text with an additional sentence that names a thing but does not claim that
+        the picture shows it. The second value has the place of the sentence, which is wrong.
 
-        A sentence that denies a thing which the picture lacks is right, and so has no place.
+        If the sentence denies a thing that the picture lacks, the sentence is right, and there is
+        no place.
         """
         changeable = self.changeable[name]
         things = [word for word in changeable if word.pool in ("NN", "NNS")]
@@ -277,7 +293,7 @@ class Changes:
             return text, []
         thing = self.random.choice(things)
         words = [word.text.lower() for word in changeable]
-        # in half of the sentences a thing that no caption of the picture names
+        # In half of the sentences the thing is in no caption of the picture.
         absent = ""
         if self.random.random() < 0.5:
             absent = self._instead(name, thing)
@@ -291,13 +307,13 @@ class Changes:
         sentence_last = (f"{whole} ", "")
         before, after = self.random.choice((sentence_first, sentence_last))
         changed_text = before + sentence + after
-        if absent and is_denied:  # which is right
+        if absent and is_denied:  # a true denial
             return changed_text, []
         return changed_text, [(len(before), len(before) + len(sentence))]
 
     def _instead(self, name: str, word: Word) -> str:
-        """Returns a word that may stand for this one and that no caption of the picture has; "" if
-        none is found.
+        """Returns a word of another picture that may replace this word, and that no caption of this
+        picture has. The result is "" if no such word is found.
         """
         for _ in range(20):
             other_words = self.changeable[self.other(name)]
@@ -311,7 +327,9 @@ class Changes:
         return ""
 
     def other(self, name: str) -> str:
-        """Returns another picture, mostly one that shares a word."""
+        """Returns the name of another picture, usually of a picture that shares a word with this
+        picture.
+        """
         lemmas: list[str] = []
         if self.random.random() < NEAR_SHARE:
             lemmas = sorted(self.known[name])
@@ -322,21 +340,23 @@ class Changes:
 
 
 def marked(words: Sequence[Word], lemmas: Set[str]) -> tuple[Mark, ...]:
-    """Returns marks on the words that tell: right are those with a base form in `lemmas`."""
+    """Returns a mark for each word that may be changed. A word whose base form is in `lemmas` is
+    right (1.0), and any other word is wrong (0.0).
+    """
     marks: list[Mark] = []
     for word in words:
         if word.pool:
-            right = float(word.lemma in lemmas)  # 0 or 1
+            right = float(word.lemma in lemmas)  # 0.0 or 1.0
             marks.append((word.start, word.end, right))
     return tuple(marks)
 
 
 def word_of(token: Token) -> Word:
-    """Returns a token of spaCy's as a word, with its pool."""
+    """Returns a token of spaCy as a Word with its pool."""
     lemma = token.lemma_.lower()
     kind = token.pos_
     pool = ""
-    if lemma in COLOURS:  # a tag would let "red" become "small"
+    if lemma in COLOURS:  # by its tag alone, "small" could replace "red"
         pool = "colour"
     elif kind in CHANGED and lemma != "be":
         pool = token.tag_
@@ -345,26 +365,31 @@ def word_of(token: Token) -> Word:
 
 
 def cased(text: str, like: Word) -> str:
-    """Returns the text with a capital where `like` begins its text with one."""
+    """Returns the text in small letters, with a capital if `like` is the first word of its text and
+    has a capital.
+    """
     if like.start == 0 and like.text.istitle():
         return text.capitalize()
     return text.lower()
 
 
 def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[str, bool]:
-    """Returns a sentence that names the thing, or words in no order, and whether it denies it,
-    which may be right.
+    """Returns a sentence that names a thing without claiming that a picture shows it, and whether
+    the sentence denies the thing. A denial may be right.
 
-    noun: the thing, in the plural where `many`. words: what words in no order are drawn from.
-    unclaimed.yaml has the grammar. Its "there <is> no <noun>." becomes "There is no dog.".
+    noun: the thing; a plural if `many`. words: words for the sentences that are only words in
+    random order. The grammar is in unclaimed.yaml: "there <is> no <noun>." becomes "There is no
+    dog.".
     """
     of_number = GRAMMAR["many" if many else "one"]
     rules = {**GRAMMAR, **of_number, "noun": [noun], "word": words}
 
     def expanded(symbol: re.Match[str]) -> str:
+        """Returns the text for a symbol such as <noun>."""
         return grown(random.choice(rules[symbol[1]]))
 
     def grown(text: str) -> str:
+        """Returns a text with all of its symbols replaced, also symbols within the replacements."""
         return re.sub("<([a-z]+)>", expanded, text)
 
     form = random.choice(GRAMMAR["sentence"])
@@ -373,13 +398,14 @@ def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[
 
 
 def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, Places]:
-    """Returns the text with these words replaced, and the new words' places.
+    """Returns the text with some words replaced, and the places of the new words.
 
-    An "a" or "an" before one is set right: "a dog" becomes "an owl".
+    changes: the new text of each word. An "a" or "an" before a new word is corrected: "a dog"
+    becomes "an owl".
     """
     new_text = ""
     places = []
-    done = 0  # characters of the old text
+    done = 0  # characters of the old text that are copied
     for word, new in sorted(changes.items()):
         new_text += text[done : word.start]
         article = ARTICLE.search(new_text)
@@ -388,7 +414,7 @@ def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, Places]:
             n = "n" if new[0].lower() in "aeiou" else ""
             new_text = f"{before_article}{article[1]}{n}{article[2]}"
         start = len(new_text)
-        places.append((start, start + len(new.rstrip())))  # without the space after an added word
+        places.append((start, start + len(new.rstrip())))  # an added word ends with a space
         new_text += new
         done = word.end
     return new_text + text[done:], places
