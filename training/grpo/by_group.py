@@ -42,7 +42,7 @@ def group_advantages(
         ids: the token ids of each completion, as sampled.
         finished: for each completion whether it ended by itself, before the length limit. A
             completion gets no span credit if it was cut, if a judge failed on it, or if its ids do
-            not decode to its text. Each of its tokens then has the completion's scalar advantage.
+            not decode to its text. Each token of that completion has the scalar advantage.
         tokenizer: the policy's tokenizer, from the package `tokenizers`.
         scalars: the scalar advantage of each completion, as GRPO computes it from the rewards.
         span_coef: how much one standard deviation of span credit adds to an advantage; 0 or more.

@@ -1,4 +1,4 @@
-"""Turns a verdict's spans, which index characters, into credit of single tokens. Without torch.
+"""Turns a verdict's spans, which index characters, into credit of single tokens, without torch.
 
     # for each token the characters that it wrote; None if the ids do not decode to the text
     offsets = token_offsets(tokenizer, special_ids(tokenizer), ids, text)
@@ -44,7 +44,7 @@ SENTENCE_END = re.compile(r"[.!?\n]+")
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One component of a verdict with its credit, and three keys of comparable phrases.
+    """One component of a verdict with its credit. Comparable phrases share a kind, place or group.
 
     Args:
         credit: how much the phrase adds to the score; below 0 if the phrase lowers the score.
@@ -124,7 +124,7 @@ def _group_offsets(
     character, that character has begun and lacks bytes.
 
     Args:
-        context: the tokens before the group; they are decoded in front of it.
+        context: the tokens before the group, which are decoded together with the group.
         group: the tokens of the piece.
         piece: the text of the group, such as one emoji.
         begin: the index of the piece's first character in the completion's text.
@@ -173,7 +173,7 @@ def first_mentions(spans: Sequence[Span]) -> list[Span]:
     """
     first: dict[int, Span] = {}
     for span in spans:
-        # skip "red" of "a red hat" if the picture has no hat: nobody asked for the hat's colour
+        # skip "red" of "a red hat" if there is no hat: the judge was not asked about its colour
         if not span.asked:
             continue
         earlier = first.get(span.component)
@@ -216,10 +216,10 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
     """Returns the baseline of each phrase: the credit that one expects from comparable phrases.
 
     The baseline starts at the mean credit of all phrases. A residual is a phrase's credit less its
-    baseline so far. For kind, place and group in this order, a phrase's baseline gains the mean
-    residual of the other phrases with the same kind, place or group (docs/credit.md, step 2). The
-    mean leaves out the phrase itself, and SHRINK keeps a mean of few phrases near 0. Apart from
-    rounding, the order of the phrases has no effect. Filler has the baseline 0 and enters no mean.
+    baseline so far. First, a phrase's baseline gains the mean residual of the other phrases of the
+    same kind. Then it gains the mean of the same place, and at last that of the same group
+    (docs/credit.md, step 2). SHRINK keeps the mean of few phrases near 0. Apart from rounding, the
+    order of the phrases has no effect. Filler has the baseline 0 and enters no mean.
     """
     # leave out filler: its baseline is 0
     claims = [phrase for phrase in phrases if phrase.kind != FILLER]

@@ -12,9 +12,9 @@ full batch once, with the drafted completions and verdicts. So padding, log-prob
 advantages and logs belong to the batch that is trained on.
 
 The reward that must vary is the weighted sum of the Rewards' scores. Other reward functions, such
-as a punishment of length, do not count, and completions on which a judge failed do not count
-either. The new prompts follow a random order that is the same on every rank and continues after a
-checkpoint. A round may find more useful groups than are missing; these extra groups are dropped.
+as a punishment of length, do not count. Completions on which a judge failed do not count either.
+The new prompts follow a random order that is the same on every rank and continues after a
+checkpoint. A round may find more useful groups than are missing; the extra groups are dropped.
 docs/logged_keys.md explains the keys `sampling/...`.
 """
 

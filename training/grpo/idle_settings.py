@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 # the learning rate of recipes/qwen2.5-vl-3b-lora
 ADAPTER_RATE = 1e-5
 # The constants OF_... name the settings that act only under one condition.
-# Bounds of the ratio of a token's probability, policy to sampler. They need a ratio other than 1.
+# Bounds of the ratio of a token's probability, policy to sampler. Bounds need a ratio other than 1.
 OF_RATIO = ("epsilon", "epsilon_high", "delta")
 UNCLIPPED = ("sapo", "vespo")  # losses that weigh the ratio and do not clip it
 # settings of the reference model, which exists only for beta above 0

@@ -14,8 +14,8 @@ The results are the same as without threads, because no two threads change the s
 - Rewards share a thread if their caches keep the answers of equal judges in one file. Then the
   second reward finds the answers to the questions of the first reward.
 - Two rewards share a thread if their judges ask one server in two ways: for log-probabilities of
-  exact token ids, and for log-probabilities of the likeliest tokens. At the same time, the first
-  kind of request would make vLLM give wrong answers to the second kind (docs/judges.md).
+  exact token ids, and for log-probabilities of the likeliest tokens. If both kinds of requests ran
+  at the same time, vLLM would spoil the answers to the second kind (docs/judges.md).
 - Only one thread at a time parses texts or reads the files of pictures (language/parse.py,
   rows/pictures.py).
 - The caller's thread reads the rows before the threads start. After the threads have ended, the
@@ -71,8 +71,8 @@ def judge_step(
 ) -> Usage:
     """Judges these completions for all recorders, and returns the counts of the judges' work.
 
-    Errors of judges become verdicts. Ctrl-C (KeyboardInterrupt) does end the function while judges
-    are asked. Then each thread ends by itself, at the latest at the deadline of its judge.
+    Errors of judges become verdicts. Only Ctrl-C (KeyboardInterrupt) can end the function while
+    judges are asked. Then each thread ends by itself, at the latest at the deadline of its judge.
 
     Args:
         recorders: each recorder keeps its samples and verdicts.

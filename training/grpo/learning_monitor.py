@@ -98,7 +98,7 @@ class LearningMonitor(TrainerCallback):
         mask = output["completion_mask"].bool()
         if "tool_mask" in output:  # leave out the tokens of a tool's answer: they were not sampled
             mask = mask & output["tool_mask"].bool()
-        # (B, 1) without span credit, (B, T) with it
+        # (B, 1) without span credit, (B, T) with span credit
         advantages = output["advantages"].reshape(len(mask), -1)
         moving = mask & (advantages != 0)
         # in the order of BatchCounts

@@ -27,7 +27,7 @@ ALWAYS = "judge/failed_fraction"
 def moved_keys(values: Mapping[str, float], before: frozenset[str]) -> frozenset[str]:
     """Returns the keys that have ever had a value other than 0.
 
-    values: the new value of each key. before: the keys that had such a value earlier.
+    values: the new value of each key. before: the keys that had a value other than 0 earlier.
     """
     moved = set(before)
     for key, value in values.items():

@@ -281,8 +281,9 @@ def check_trained(model: Any) -> None:
 def check_policy(processing_class: Any, dataset: Any) -> None:
     """Raises ValueError if the policy's processor cannot write or read the training prompts.
 
-    The faults are: no column of prompts, pictures with a tokenizer that reads none, a tokenizer
-    that is not fast, no chat template for messages, and a template that does not end.
+    The faults of the dataset are a missing column of prompts, and pictures for a tokenizer that
+    reads only text. The faults of the processor are a tokenizer that is not fast, a missing chat
+    template for messages, and a template that does not end.
 
     processing_class: the policy's processor or tokenizer. dataset: the training dataset.
     """

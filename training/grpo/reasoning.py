@@ -5,11 +5,12 @@
     (verdict,) = reward.assess([Sample(prompt, parts.answer)])
     verdict = on_completion(verdict, parts)              # the spans now index parts.text
 
-The first end tag ends the reasoning, because vLLM's reasoning parsers and TRL's response templates
-show a user all text after the first tag. (TRL's reasoning_accuracy_reward takes the last tag. Then
-a policy could hide a bad answer before a second tag.) A start tag is not required, because many
-chat templates write the start tag into the prompt. Without an end tag the answer is empty. Metrics
-give an empty answer the status EMPTY and the score 0, without a judge call.
+The first end tag ends the reasoning. vLLM's reasoning parsers and TRL's response templates also
+split at the first tag, so that a user is shown all text after the first tag. (TRL's
+reasoning_accuracy_reward splits at the last tag. With the last tag, a policy could hide a bad
+answer before a second tag.) A start tag is not required, because many chat templates write the
+start tag into the prompt. Without an end tag the answer is empty. Metrics give an empty answer the
+status EMPTY and the score 0, without a judge call.
 
 The tag is searched in the decoded ids, with special tokens. The message from TRL may lack the
 reasoning, because a response template moves it to `reasoning_content` or `thinking`. The message

@@ -27,7 +27,7 @@ from spanreward.training.grpo.reasoning import Parts, on_completion
 
 log = logging.getLogger(__name__)
 
-# for each token of a completion (start, end, advantage): its characters [start, end)
+# for each token of a completion: (start, end, advantage), with the token's characters [start, end)
 Received = Sequence[tuple[int, int, float]]
 # a completion's rewards: by the reward function's name, the reward and the function's weight
 Paid = Mapping[str, tuple[float | None, float]]

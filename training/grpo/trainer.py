@@ -426,7 +426,7 @@ class SpanGRPOTrainer(ResumingTrainer):
             recorder.keep(samples, verdicts, self._log_metric)
 
     def _usable(self, rewards: torch.Tensor, failed: torch.Tensor | None = None) -> torch.Tensor:
-        """Returns the rewards, (rows of all ranks, R), with NaN in unusable rows, and punished.
+        """Returns the rewards, (rows of all ranks, R), with NaN in unusable rows, length punished.
 
         A row is unusable if a judge failed on it, if a reward is above LARGEST_NUMBER, or if no
         reward with a weight has a value. failed: (rows,), bool, True if a judge failed.

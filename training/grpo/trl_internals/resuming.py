@@ -5,9 +5,8 @@
 transformers 5.19 and TRL 1.16 have six gaps, which this module closes or warns of:
 
 - Weights. A checkpoint of a vision-language model has other names of weights than the model in
-  memory. Trainer knows only the names in memory. So Trainer finds no weight in the checkpoint, and
-  continues with the weights of the start. `from_pretrained` knows the names of both, and is used
-  here.
+  memory. Trainer knows only the names in memory, and so continues with the weights of the start.
+  `from_pretrained` knows the names of both, and is used here.
 - Order. TRL shuffles all epochs with one random generator. A resumed run starts the generator
   anew. Here the generator first shuffles once for each earlier epoch.
 - Phase. A batch of completions may be used for several passes. TRL counts the passes from 0 after
@@ -18,8 +17,8 @@ transformers 5.19 and TRL 1.16 have six gaps, which this module closes or warns 
   Here rank 0 waits for the other ranks.
 - Streams. Trainer does not count the passes over a streamed dataset. A run that is resumed in a
   later pass gets other prompts than the uninterrupted run, and a warning is logged.
-- The end. Trainer checks only after a step whether the run is finished, and so makes one more step
-  after the last one. Here no further step is made.
+- The end. Trainer checks only after a step whether the run is finished. So a finished run that is
+  resumed would make one more step. Here the run makes no more steps.
 """
 
 import logging
