@@ -4,8 +4,8 @@
     check_groups(marks_of_all_ranks, rows, size=8, ranks=2)     # may raise MixedGroup on all ranks
 
 GRPO compares the completions of a group with each other, so that a group of two prompts teaches
-noise. The marks of the rows are gathered together with the judges' counts of a step
-(judge_metrics.py), so that the check needs no collective of its own.
+noise. The marks of the rows are gathered together with the judges' counts (judge_metrics.py), so
+that the check needs no further collective.
 """
 
 import hashlib
