@@ -5,12 +5,12 @@ blames.
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward], every=50)], ...)
 
 writes <output_dir>/spans/step-000050.html with the best and the worst completions of that step and
-their pictures. The words are coloured by the verdict's spans. The page also has, for each
-completion, the reward and weight of every reward function, the missed words of the reference, the
-verdict's parts, and the advantage. With span credit the text is there once more, coloured by the
-advantage of each token. The page needs no other file, and its completions are escaped. W&B and
-trackio get the page too, if report_to names them. Trackio also gets each of these completions as a
-trace, with the spans as metadata.
+their pictures. The words are coloured by the verdict's spans. For each completion the page also has
+the rewards with their weights, the missed words of the reference, the verdict's parts, and the
+advantage. With span credit the page repeats the text, coloured by the advantage of each token. The
+page needs no other file, and its completions are escaped. W&B and trackio get the page too, if
+report_to names them. Trackio also gets each of these completions as a trace, with the spans as
+metadata.
 """
 
 import logging
