@@ -131,7 +131,7 @@ class SpanGRPOTrainer(ResumingTrainer):
             warn_of_small_rate(args)
         if args.world_size > 1:
             check_deadlines(rewards, wait_at_most(args.ddp_timeout))
-        self._moved: frozenset[str] = frozenset()  # logged_keys.py
+        self._moved: frozenset[str] = frozenset()  # logged keys that once were not 0
         # the number of reward functions without the punishment of length, which is the last one
         self._scoring = len(functions)
         longest, cache = args.max_completion_length, args.soft_overlong_cache
