@@ -1,9 +1,9 @@
-"""Trainer callbacks, for stock TRL trainers and SpanGRPOTrainer (docs/trainer.md), and the problems
-that stop a run.
+"""Trainer callbacks, for TRL's own trainers and SpanGRPOTrainer (docs/trainer.md), and the names of
+problems that can stop a run.
 """
 
-# By the names that `stop_on` and --stop-on take. training/health.py finds them; this file is quick
-# to import.
+# The keys are the names that `stop_on` and --stop-on take. training/health.py detects the problems.
+# The dict is in this file because the file is quick to import.
 PROBLEMS = {
     "failed": "a judge fails on most completions",
     "unscored": "no completion of a batch has a score",

@@ -1,13 +1,14 @@
-"""Watching: the base of callbacks that look at every batch of judged completions.
+"""Watching: base class of callbacks that look at every batch of judged completions.
 
     class Counter(Watching):
-        def observe(self, log_metric):                     # after every batch of training
+        def observe(self, log_metric):                     # called after every batch of training
             log_metric("judged", len(self.recorders[0].verdicts))
 
-    Counter([reward])                                      # the Recorder that the trainer has
+    Counter([reward])                                      # `reward` is the trainer's Recorder
 
-Completions judged between two steps belong to an evaluation and are not observed. Every rank
-observes its own part, at the same time as the others, so that `observe` may gather.
+Completions that are judged between two steps belong to an evaluation, and `observe` is not called
+for them. Every rank calls `observe` for its own completions. All ranks call it for the same
+batches, so that `observe` may gather from all ranks.
 """
 
 import logging
@@ -27,18 +28,18 @@ class Watching(TrainerCallback):
     """Calls `observe` after every batch of training that all recorders have judged.
 
     Args:
-        recorders: the trainer's reward functions, or the only one.
+        recorders: Recorders that are reward functions of the trainer; a list, or a single Recorder.
 
     Attributes:
-        fresh: whether the current step had a batch.
+        fresh: whether a new batch was judged in the current step.
 
     Raises:
-        ValueError: for rewards that are not Recorders.
+        ValueError: for rewards that are not Recorders, and for an empty list.
     """
 
     def __init__(self, recorders: Sequence[Recorder] | Recorder) -> None:
         listed = recorders if isinstance(recorders, (list, tuple)) else [recorders]
-        no_recorders = []  # their types' names
+        no_recorders = []  # names of types that are not Recorder
         for recorder in listed:
             if not isinstance(recorder, Recorder):
                 no_recorders.append(type(recorder).__name__)
@@ -50,14 +51,17 @@ class Watching(TrainerCallback):
             )
         self.recorders = list(listed)
         self.fresh = False
-        self._training = False  # between a step's begin and its end
-        self._warned = False  # True once the first step is over
-        self._judged: list[Recorder] = []  # of a batch that is not whole yet
+        self._training = False  # True between a step's begin and its end
+        self._warned = False  # True after the first step, in which alone a warning is logged
+        self._judged: list[Recorder] = []  # recorders that have judged the current batch
         for recorder in self.recorders:
             recorder.watchers.append(self._on_judged)
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        """Called when all recorders have judged a batch of training."""
+        """Called after all recorders have judged a batch of training. A subclass overrides it.
+
+        log_metric: TRL's function that logs a number, or None.
+        """
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -68,7 +72,7 @@ class Watching(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        # only of the first step: later ones may go on with a batch of completions
+        # warn in the first step only: a later step may reuse the batch of an earlier step
         if not self._warned and not self.fresh and state.is_world_process_zero:
             unasked = []
             for recorder in self.recorders:
@@ -86,10 +90,12 @@ class Watching(TrainerCallback):
         self._training = False
 
     def _on_judged(self, recorder: Recorder, log_metric: LogMetric | None) -> None:
-        """Takes note that a recorder has judged, and calls `observe` after the last of them."""
+        """Notes that a recorder has judged. Calls `observe` after the last recorder of a batch."""
         if not self._training:  # an evaluation
             return
-        if recorder in self._judged:  # the next batch: the trainer does not ask all of them
+        # A second call of a recorder begins the next batch. The trainer did not ask all recorders
+        # about the batch before.
+        if recorder in self._judged:
             self._judged = []
         self._judged.append(recorder)
         if len(self._judged) == len(self.recorders):
@@ -99,8 +105,9 @@ class Watching(TrainerCallback):
 
 
 def group_size(args: TrainingArguments) -> int:
-    """Returns the number of completions per prompt, which are neighbours in a batch; 1 for a
-    trainer without groups.
+    """Returns the number of completions of a prompt; 1 for a trainer without groups.
+
+    The completions of a prompt follow each other in a batch.
     """
     if isinstance(args, GRPOConfig):
         return args.num_generations or 1

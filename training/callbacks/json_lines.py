@@ -1,13 +1,14 @@
-"""What a run writes as lines of JSON: every completion with its verdicts, and the trainer's log.
+"""Callbacks that write files of JSON lines: the log, and every completion with its verdicts.
 
     trainer.add_callback(MetricsFile(Path("outputs/try/metrics.jsonl")))
     trainer.add_callback(VerdictFile(trainer.recorders, Path("outputs/try")))
     # {"step": 3, "completion": ..., ...}
 
-Each rank writes its verdicts on its own machine: to verdicts.jsonl on rank 0, verdicts.rank1.jsonl
-and so on. The lines are ASCII. Spans index the completion's characters, `missed` those of the
-reference. Evaluations are left out. A file ends at MAX_FILE_BYTES bytes or on a full disk, and the
-training goes on; `verdicts: false` in the recipe leaves it out.
+Each rank writes its own verdicts on its own machine: rank 0 to verdicts.jsonl, rank 1 to
+verdicts.rank1.jsonl, and so on. The lines are ASCII. The offsets of spans index the completion, and
+the offsets of `missed` index the reference. Completions of evaluations are not written. After
+MAX_FILE_BYTES bytes, or on a full disk, a rank writes no more verdicts, and the training continues.
+With `verdicts: false` in the recipe no verdicts are written.
 """
 
 import json
@@ -32,7 +33,7 @@ from spanreward.training.run_folder import continue_lines
 log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 2_000_000_000
-# the numbers beside the progress bar, where the log has them
+# the numbers that the progress bar shows, if the log has them
 BAR_KEYS = (
     "loss",
     "reward",
@@ -46,11 +47,12 @@ BAR_KEYS = (
 class MetricsFile(TrainerCallback):
     """Writes every logged line of numbers, with its step, to a JSONL file.
 
-    A resumed run continues the file. A full disk warns once, and the training goes on: what it has
-    learnt is worth more than its log. Later lines are tried anew.
+    A resumed run continues the file. If a line cannot be written, for example on a full disk, the
+    callback logs an error once, and the training continues. The callback still tries to write later
+    lines.
 
     Args:
-        path: of the file. Its folder is made.
+        path: the path of the file. The callback makes the folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,7 +62,7 @@ class MetricsFile(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        if state.is_world_process_zero:  # the numbers are means over ranks
+        if state.is_world_process_zero:  # rank 0 is enough: the numbers are means over ranks
             self.path.parent.mkdir(parents=True, exist_ok=True)
             continue_lines(self.path, state.global_step)
 
@@ -85,14 +87,15 @@ class MetricsFile(TrainerCallback):
 
 
 class ProgressBar(ProgressCallback):
-    """transformers' progress bar that shows the numbers in BAR_KEYS, and not all numbers at every
-    step.
+    """transformers' progress bar, with only the numbers of BAR_KEYS.
+
+    transformers' own bar prints all logged numbers in every line of the log.
     """
 
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
     ) -> None:
-        if self.training_bar is not None and logs:  # the main process alone has a bar
+        if self.training_bar is not None and logs:  # only the main process has a bar
             numbers = {}
             for name in BAR_KEYS:
                 if logs.get(name) is not None:
@@ -102,20 +105,20 @@ class ProgressBar(ProgressCallback):
 
 
 class VerdictFile(Watching):
-    """Writes what is judged in training, one line per completion.
+    """Writes a line of JSON for each completion that is judged in training.
 
     Args:
-        recorders: whose verdicts are written.
-        folder: of the file, which is made.
+        recorders: the trainer's Recorders; their verdicts are written.
+        folder: the folder of the file. The callback makes the folder.
 
     Raises:
-        ValueError: where a reward is no Recorder.
+        ValueError: for a reward that is not a Recorder.
     """
 
     def __init__(self, recorders: Sequence[Recorder], folder: Path) -> None:
         super().__init__(recorders)
         self.folder = folder
-        self.path: Path | None = None  # None once nothing more is written
+        self.path: Path | None = None  # None before the training, and if nothing more is written
         self._step = 0
 
     def on_train_begin(
@@ -132,12 +135,12 @@ class VerdictFile(Watching):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         super().on_step_begin(args, state, control)
-        self._step = state.global_step + 1  # at a step's begin the steps before it are counted
+        self._step = state.global_step + 1  # global_step counts only the finished steps
 
     def observe(self, log_metric: LogMetric | None) -> None:
         if self.path is None:
             return
-        # the recorders have judged the same completions, and each has verdicts of its own
+        # write one line for each completion, with the verdict of each recorder
         lines = []
         for row, sample in enumerate(self.recorders[0].samples):
             rewards = {}
@@ -156,7 +159,7 @@ class VerdictFile(Watching):
             with self.path.open("a") as file:
                 file.writelines(json.dumps(line) + "\n" for line in lines)
                 full = file.tell() > MAX_FILE_BYTES
-        except OSError as error:  # perhaps on this rank only: the others go on
+        except OSError as error:  # perhaps only on this rank; other ranks continue to write
             log.error(
                 "%s: from step %d on no verdicts are written, %s.",
                 self.path,

@@ -1,12 +1,12 @@
-"""RewardHealthCallback: whether the reward is still worth following. Numbers in the log, and a
-warning per problem.
+"""RewardHealthCallback: logs whether the reward is still worth following, and warns of problems.
 
     reward = Recorder(PoshReward(judge))
     health = RewardHealthCallback([reward], stop_on=["failed", "runaway"])
     GRPOTrainer(reward_funcs=[reward], callbacks=[health], ...)
 
-Logged as `health/...` per batch of training, over all ranks (docs/logged_keys.md says what each key
-is). training/health.py has the numbers and the problems. TRL leaves out a number that is NaN.
+The callback logs the keys `health/...` for each batch of training, over all ranks.
+docs/logged_keys.md explains each key. training/health.py computes the numbers and finds the
+problems. TRL does not log a number that is NaN.
 """
 
 import logging
@@ -33,24 +33,26 @@ from spanreward.training.health import (
 log = logging.getLogger(__name__)
 
 TRUNCATED = "completions/clipped_ratio"  # TRL's key
-# As judge/failed_fraction, NAME/unscored_fraction, reward and completions/mean_length.
+# Numbers that the log has under other keys: judge/failed_fraction, NAME/unscored_fraction, reward
+# and completions/mean_length.
 LOGGED_ELSEWHERE = ("failed_fraction", "unscored_fraction", "reward", "length")
 
 
 class RewardHealthCallback(Watching):
-    """Logs the numbers of a reward's health, and warns of each problem once, with what to do.
+    """Logs the numbers of a reward's health. Warns of each problem once, and names the remedy.
 
     Args:
-        recorders: the rewards to watch.
-        limits: the values above which a number is a problem.
-        stop_on: names in PROBLEMS, or one. Each of these ends the training at the end of the step,
-            on all ranks, with a checkpoint.
+        recorders: the rewards to watch, as Recorders of the trainer.
+        limits: the limits beyond which a number is a problem; None for the defaults.
+        stop_on: one or several keys of PROBLEMS. Such a problem ends the training on all ranks,
+            with a checkpoint, at the end of the step.
 
     Attributes:
         stopped: the warning that ended the training, or "".
 
     Raises:
-        ValueError: for a problem that does not exist.
+        ValueError: for a name in `stop_on` that PROBLEMS lacks, and for a reward that is not a
+            Recorder.
     """
 
     def __init__(
@@ -72,11 +74,11 @@ class RewardHealthCallback(Watching):
         self.stopped = ""
         self._health = RewardHealth(group_size(args), self.limits)  # over all ranks
         self._usage = total_usage(self._judges)
-        self._new_problems: dict[str, str] = {}  # in the current step
+        self._new_problems: dict[str, str] = {}  # problems of the current step, with a sentence
         self._warned_of: set[str] = set()
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        # a cascade's audits since the batch before
+        # count the audits of cascades since the batch before
         before = self._usage
         self._usage = total_usage(self._judges)
         used = self._usage.since(before)
@@ -84,7 +86,7 @@ class RewardHealthCallback(Watching):
         for recorder in self.recorders:
             judged.append(Judged(recorder.reward, recorder.verdicts, recorder.decides))
         rows_of_rank = completion_rows(self.recorders[0].samples, judged)
-        # the rows of all ranks, rank by rank, so that a group's completions are neighbours
+        # gather the rows in order of the ranks, so that a group's completions follow each other
         rows: list[CompletionRow] = []
         audited = 0
         agreed = 0
@@ -103,7 +105,7 @@ class RewardHealthCallback(Watching):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         super().on_step_end(args, state, control)
-        # every rank has the same problems, so that all stop together, and rank 0 says it
+        # every rank has the same problems, so that all ranks stop together; only rank 0 logs
         problems = self._new_problems
         self._new_problems = {}
         for problem, sentence in problems.items():
@@ -120,5 +122,6 @@ class RewardHealthCallback(Watching):
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
     ) -> None:
-        if logs and TRUNCATED in logs:  # only the trainer knows which completions were cut
+        # take the fraction of cut completions from the log: only the trainer can compute it
+        if logs and TRUNCATED in logs:
             self._health.add_truncated(logs[TRUNCATED])

@@ -1,15 +1,16 @@
-"""SpanTableCallback: a page, every so many steps, of completions with the words that the judge
+"""SpanTableCallback: writes HTML pages of completions with the words that the judge praises or
 blames.
 
     reward = Recorder(PoshReward(judge))
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward], every=50)], ...)
 
-writes <output_dir>/spans/step-000050.html: the best and the worst completions of that step with
-their pictures. Their words are coloured by the verdict's spans. Beside them are what every reward
-function gave, with its weight, what the judge misses of the reference, the verdict's parts and the
-advantage, and with span credit the text once more, coloured by what each token received. The page
-needs no other file, and completions are escaped in it. W&B and trackio get it too, where report_to
-has them; trackio also gets each of these completions as a trace, with its spans as metadata.
+writes <output_dir>/spans/step-000050.html with the best and the worst completions of that step and
+their pictures. The words are coloured by the verdict's spans. For each completion the page also has
+the rewards with their weights, the missed words of the reference, the verdict's parts, and the
+advantage. With span credit the page repeats the text, coloured by the advantage of each token. The
+page needs no other file, and its completions are escaped. W&B and trackio get the page too, if
+report_to names them. Trackio also gets each of these completions as a trace, with the spans as
+metadata.
 """
 
 import logging
@@ -38,12 +39,12 @@ from spanreward.training.grpo.recorder import Paid, Received, Recorder
 
 log = logging.getLogger(__name__)
 
-# of the best completions on a page, of the worst, and of those that are padded
+# at most so many of the best, of the worst, and of the padded completions are on a page
 MAX_ROWS_OF_KIND = 4
-MAX_FAILED_ROWS = 2  # of those without a score
-# the parts of a page, in its order
+MAX_FAILED_ROWS = 2  # at most so many completions without a reward are on a page
+# the parts of a page, in order
 KINDS = ("degenerate", "best", "worst", "not judged")
-Rewards = Sequence[float | None]  # of a batch's completions, None where a judge failed
+Rewards = Sequence[float | None]  # the reward of each completion; None without a reward
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,16 @@ class ShownRow:
     """One completion of the page.
 
     Args:
-        kind: of KINDS, "" while none is chosen.
-        sample: what was judged.
-        verdicts: by the reward's name.
-        reward: the weighted sum that TRL logs, None without a score and where a judge failed.
-        lead: the reward less its group's mean.
-        advantage: the completion's, None where the trainer does not say.
-        tokens: what each received, () without span credit.
-        paid: what the reward is the sum of.
+        kind: an element of KINDS; "" before the completion is chosen for the page.
+        sample: the judged sample.
+        verdicts: the verdict of each Reward, by the Reward's name.
+        reward: the weighted sum of rewards that TRL logs. None if no reward function gave a value,
+            or if a judge failed.
+        lead: the reward less the mean of its group; None before the completion is chosen, and
+            without a reward or a group.
+        advantage: the scalar advantage; None if the trainer does not pass it to the recorders.
+        tokens: the advantage of each token, with its characters; () without span credit.
+        paid: the reward and weight of each reward function, by the function's name.
     """
 
     kind: str
@@ -72,18 +75,18 @@ class ShownRow:
 
     @property
     def references(self) -> list[str]:
-        """The references, first the one that the first verdict used."""
+        """The references of the sample. The reference of the first verdict comes first."""
         first_verdict = next(iter(self.verdicts.values()))
         used = first_verdict.reference
         references = list(self.sample.references)
-        if used < len(references):  # a sample may have no reference
+        if used < len(references):  # False for a sample without references
             first = references.pop(used)
             references.insert(0, first)
         return references
 
     @property
     def image(self) -> Image.Image | None:
-        """The first picture that is loaded, and not only named; None without one."""
+        """The first picture in memory, or None. A picture that is only a path does not count."""
         for image in self.sample.images:
             if isinstance(image, Image.Image):
                 return image
@@ -93,13 +96,14 @@ class ShownRow:
 class SpanTableCallback(Watching):
     """Writes pages of the best and worst completions with their words coloured.
 
-    They are chosen from all ranks' last batch of training up to that step, of as many prompts as
-    there are. First come those padded with words that say nothing. Rank 0 writes. A page that
-    cannot be written, for example on a full disk, is one warning and does not end the training.
+    A page's completions are chosen from the last batch of training of all ranks, from as many
+    prompts as possible. Completions padded with filler come first. Rank 0 writes the page. If a
+    page cannot be written, for example on a full disk, a warning is logged once, and the training
+    continues.
 
     Args:
-        recorders: the rewards to show.
-        every: number of steps between two pages. The last step has one too.
+        recorders: the rewards to show, as Recorders of the trainer.
+        every: number of steps between two pages. The last step has a page too.
 
     Raises:
         ValueError: for `every` below 1, and for rewards that are not Recorders.
@@ -117,21 +121,21 @@ class SpanTableCallback(Watching):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         super().on_step_end(args, state, control)
-        if self.fresh:  # else the step went on with an earlier batch, whose rows stay
+        if self.fresh:  # a step without a new batch keeps the rows of the earlier batch
             self._rows = recorded_rows(self.recorders, args)
         last = control.should_training_stop or state.global_step >= state.max_steps
         due = last or state.global_step % self.every == 0
         if not due or not self._rows:
             return
-        # all ranks learn the rewards and choose the same rows by them, numbered over all ranks
+        # gather the rewards, so that all ranks choose the same rows; number rows over all ranks
         rank_rows = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
-        shares = gather_object([rank_rows])  # one for each rank
+        shares = gather_object([rank_rows])  # one list for each rank
         rewards, padded, payments = zip(*chain.from_iterable(shares), strict=True)
         first = sum(map(len, shares[: PartialState().process_index]))
         group = group_size(args)
         on_page = page_rows(rewards, padded, group, MAX_ROWS_OF_KIND)
-        # then each rank gives only its own chosen rows: pictures are large
-        chosen = []  # with their place on the page
+        # gather only the chosen rows, because pictures are large
+        chosen = []  # this rank's chosen rows, with their places on the page
         for place, (kind, number) in enumerate(on_page):
             if first <= number < first + len(self._rows):
                 lead = lead_of(number, rewards, group)
@@ -146,7 +150,7 @@ class SpanTableCallback(Watching):
             page = write_page(path, state.global_step, rows, rewards, payments)
             log_page(args, state.global_step, page, rows)
         except Exception as error:
-            # only people read the page, and the other ranks would wait for this one
+            # do not raise: the other ranks would wait for this rank, and training needs no page
             if not self._failed:
                 what = f"{type(error).__name__}: {error}"
                 message = "the table of step %d could not be written, and the training goes on: %s"
@@ -155,10 +159,11 @@ class SpanTableCallback(Watching):
 
 
 def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
-    """Returns every completion of the recorders' last batch, of this rank.
+    """Returns a row for each completion of this rank's last batch.
 
-    All have judged the same completions. A trainer that does not say what it paid has paid by
-    GRPOConfig's weights, if there are as many, else 1 each.
+    All recorders have judged the same completions. TRL's own trainer does not pass rewards and
+    weights to the recorders. Then the weights are GRPOConfig's reward_weights, or 1 for each
+    recorder if their number is not the number of recorders.
     """
     first = recorders[0]
     rows = []
@@ -170,9 +175,9 @@ def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> lis
         advantages = first.advantages
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
-        # what each reward function gave, and its weight
+        # take the reward and weight of each reward function
         payments = first.paid[number] if first.paid else weighted_scores(verdicts, weights)
-        # their sum, as TRL takes it: what a function did not give adds nothing
+        # compute the weighted sum like TRL: a missing reward adds nothing
         parts = []
         for value, weight in payments.values():
             if value is not None and not isnan(value):
@@ -197,8 +202,9 @@ def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> lis
 
 
 def weighted_scores(verdicts: Mapping[str, Verdict], weights: Sequence[float]) -> Paid:
-    """Returns by the reward's name its verdict's score and its weight. weights: in the same
-    order.
+    """Returns the score and the weight of each reward, by the reward's name.
+
+    weights: the weights in the order of `verdicts`.
     """
     payments: dict[str, tuple[float | None, float]] = {}
     for (name, verdict), weight in zip(verdicts.items(), weights, strict=True):
@@ -209,28 +215,32 @@ def weighted_scores(verdicts: Mapping[str, Verdict], weights: Sequence[float]) -
 def page_rows(
     rewards: Rewards, padded: Sequence[bool], group: int, most: int
 ) -> list[tuple[str, int]]:
-    """Returns (kind, number) of each completion on the page, in its order.
+    """Returns the kind and the number of each completion on the page, in the order of the page.
 
-    The best are of different prompts, and so are the worst; where there are fewer prompts, a
-    prompt's second follows. No completion is on the page twice.
+    A number is an index in `rewards`. The best completions are from different prompts, and the
+    worst completions are from different prompts. With too few prompts, a prompt's second completion
+    follows. No completion is on the page twice.
 
-    rewards, padded: of all ranks. group: completions per prompt, which are neighbours, across ranks
-    too. most: rows of a kind.
+    Args:
+        rewards: the rewards of all ranks' completions.
+        padded: for each completion whether it is padded with filler.
+        group: the number of completions of a prompt, which follow each other.
+        most: the greatest number of completions of a kind.
     """
-    scores: dict[int, float] = {}  # by number, of those that could be judged
+    scores: dict[int, float] = {}  # the rewards that are not None, by the completion's number
     missing = []
     for number, reward in enumerate(rewards):
         if reward is None:
             missing.append(number)
         else:
             scores[number] = reward
-    # those padded with words that say nothing
+    # choose the padded completions
     filled = []
     for number, is_padded in enumerate(padded):
         if is_padded and number in scores:
             filled.append(number)
     filled = filled[:most]
-    # the best of the others, then the worst of what is left
+    # choose the best of the other completions, and then the worst of the rest
     ordered = [number for number in scores if number not in filled]
     ordered.sort(key=scores.__getitem__, reverse=True)
     high = of_different_groups(ordered, group)[:most]
@@ -244,24 +254,28 @@ def page_rows(
 
 
 def lead_of(number: int, rewards: Rewards, group: int) -> float | None:
-    """Returns a completion's reward less its group's mean; None without a reward or a group."""
+    """Returns a completion's reward less the mean of its group; None without a reward or a group.
+
+    number: the completion's index in `rewards`. group: the number of completions of a prompt.
+    """
     reward = rewards[number]
     if reward is None or group == 1:
         return None
-    first = number // group * group  # of its group
+    first = number // group * group  # the number of the group's first completion
     neighbours = rewards[first : first + group]
     of_group = [other for other in neighbours if other is not None]
     return reward - fmean(of_group)
 
 
 def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
-    """Returns the numbers with the first of each group before the second ones, and so on; else in
-    their order.
+    """Returns the numbers reordered: first one number of each group, then a second number of each
+    group, and so on.
 
-    In groups of 2, the order 0 1 2 3 becomes 0 2 1 3.
+    Otherwise the numbers keep their order. Example: in groups of 2, the order 0 1 2 3 becomes
+    0 2 1 3, because 0 and 1 are one group.
     """
-    seen: Counter[int] = Counter()  # by group
-    turns = {}  # how many of its group come before a number
+    seen: Counter[int] = Counter()  # how many numbers of each group came so far
+    turns = {}  # for each number, how many numbers of its group come before it
     for number in ordered:
         turns[number] = seen[number // group]
         seen[number // group] += 1
@@ -271,11 +285,12 @@ def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
 def write_page(
     path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, paid: Sequence[Paid] = ()
 ) -> str:
-    """Writes the page whole or not at all, and returns it.
+    """Writes the page to `path`, whole or not at all, and returns the page's HTML.
 
-    Raises OSError.
+    Raises OSError if the file cannot be written.
 
-    rewards, paid: of the whole batch, of all ranks.
+    rows: the completions on the page. rewards, paid: of all completions of the batch, over all
+    ranks.
     """
     scores = [reward for reward in rewards if reward is not None]
     rows_of_kind = {}
@@ -296,8 +311,9 @@ def write_page(
 
 
 def means_of(payments: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
-    """Returns by reward function the mean of what it gave, None if it gave nothing, and its
-    weight.
+    """Returns the mean reward and the weight of each reward function, by the function's name.
+
+    The mean is None if the function gave no reward.
     """
     means: dict[str, tuple[float | None, float]] = {}
     if not payments:
@@ -314,12 +330,16 @@ def means_of(payments: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
 
 
 def log_page(args: TrainingArguments, step: int, page: str, rows: Sequence[ShownRow] = ()) -> None:
-    """Logs the page as `spans` to the trackers in report_to that show HTML: the current W&B run,
-    and trackio, which also gets each row as a trace that its dashboard searches.
+    """Logs the page under the key `spans` to W&B and trackio, if report_to names them.
+
+    W&B gets the page only if a W&B run is active. Trackio also gets each row as a trace, which
+    trackio's dashboard can search.
+
+    page: the page's HTML. rows: the completions on the page.
     """
     for name in {"wandb", "trackio"}.intersection(args.report_to or ()):
         tracker = import_module(name)
-        # without a current run W&B has nowhere to log to
+        # W&B can log only into an active run
         if name == "trackio" or tracker.run is not None:
             tracker.log({"spans": tracker.Html(page, inject=False), "train/global_step": step})
         if name == "trackio":
@@ -329,7 +349,7 @@ def log_page(args: TrainingArguments, step: int, page: str, rows: Sequence[Shown
 
 
 def messages_of(row: ShownRow) -> list[dict[str, str]]:
-    """Returns a row's prompt and completion as a chat."""
+    """Returns a row's prompt and completion as messages of a user and an assistant."""
     return [
         {"role": "user", "content": row.sample.prompt},
         {"role": "assistant", "content": row.sample.completion},
@@ -337,8 +357,9 @@ def messages_of(row: ShownRow) -> list[dict[str, str]]:
 
 
 def metadata_of(row: ShownRow) -> dict[str, Any]:
-    """Returns what a trace says of a row beside its texts: plain data. A verdict's spans are places
-    in the completion, in characters, with their ratings and credits.
+    """Returns the metadata of a row's trace, as plain data.
+
+    The offsets of a verdict's spans are characters of the completion.
     """
     verdicts = {name: verdict.to_dict() for name, verdict in row.verdicts.items()}
     return {

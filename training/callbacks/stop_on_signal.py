@@ -1,21 +1,22 @@
-"""StopOnSignal: on SIGTERM, as schedulers send it, or SIGINT (Ctrl-C), a checkpoint, and ended
-judges on every rank.
+"""StopOnSignal: ends the training with a checkpoint after SIGTERM (sent by schedulers) or SIGINT
+(Ctrl-C).
 
     stop = StopOnSignal()
+    # before the training, the handler ends the process at once
     signal.signal(signal.SIGTERM, stop.receive)
-    # from now on; before the training it leaves at once
     trainer = SpanGRPOTrainer(..., callbacks=[stop])
     trainer.train()
     if stop.stopped_at is not None: sys.exit(128 + stop.signal)
     # the step's checkpoint is in the output folder
 
-The ranks agree at the end of a step, so that all save the same checkpoint, even if only one has
-received the signal. It is the next step from which a resumed run equals the uninterrupted one: the
-last of several passes over a batch of completions. A second signal, some seconds after the first,
-ends the process at once, without a checkpoint.
+At the end of a step the ranks exchange whether one of them has received a signal. So all ranks save
+the same checkpoint, even if only one rank has received the signal. If a batch of completions is
+used for several passes, the training continues to the last pass. A run resumed from there equals
+the uninterrupted run. A second signal, more than 5 s after the first signal, ends the process at
+once, without a checkpoint.
 
-`accelerate launch` gives several processes 30 s after SIGTERM, and does not pass it on to one
-(docs/recipes.md).
+`accelerate launch` gives several processes 30 s after SIGTERM. It does not pass SIGTERM on to a
+single process (docs/recipes.md).
 """
 
 import math
@@ -31,32 +32,35 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from spanreward.training.grpo.config import SpanGRPOConfig
 
-EXIT_CODE = 128 + signal.SIGTERM  # as a shell reports a process that SIGTERM ended
-# A scheduler may signal all processes, and the launcher then signals each rank again.
+EXIT_CODE = 128 + signal.SIGTERM  # a shell reports this code for a process that SIGTERM ended
+# A scheduler may signal all processes, and the launcher may then signal each rank again. Signals
+# within so many seconds count as one signal.
 SAME_SIGNAL_SECONDS = 5.0
 
 
 class StopOnSignal(TrainerCallback):
-    """Ends the training after a signal, with a checkpoint at the end of the step. `receive` is the
-    signal's handler.
+    """Ends the training after a signal, with a checkpoint at the end of a step.
+
+    Register the method `receive` as the handler of the signal.
 
     Attributes:
         stopped_at: the step at which a signal ended the training, or None.
-        signal: the one that this process received, SIGTERM where only another rank has received
-            one.
+        signal: the signal that this process received; SIGTERM if only another rank received one.
     """
 
     def __init__(self) -> None:
         self.stopped_at: int | None = None
         self.signal = signal.SIGTERM
         self._training = False
-        self._received: float | None = None  # when, by the monotonic clock
+        self._received: float | None = None  # the time of the first signal, by the monotonic clock
 
     def receive(self, number: int, frame: FrameType | None) -> None:
-        """Handles a signal: takes note of the first one, and ends the process at a later one, or
-        where nothing is trained.
+        """Handles a signal. The first signal in a training is only kept for the end of the step.
 
-        Raises KeyboardInterrupt for SIGINT, and SystemExit for another signal, to end it.
+        A signal more than 5 s later, or a signal outside the training, ends the process: the method
+        raises KeyboardInterrupt for SIGINT, and SystemExit for another signal.
+
+        number: the signal's number. frame: not used.
         """
         if self.stopped_at is not None:
             return  # the process is ending
@@ -64,12 +68,12 @@ class StopOnSignal(TrainerCallback):
         is_second = False
         if self._received is not None:
             is_second = now - self._received > SAME_SIGNAL_SECONDS
-        # without a training there is no step at whose end a checkpoint could be written
+        # outside the training no step will end and write a checkpoint
         if is_second or not self._training:
             if number == signal.SIGINT:
                 raise KeyboardInterrupt
             sys.exit(EXIT_CODE)
-        if self._received is None:  # else the first one, sent once more
+        if self._received is None:  # a repetition of the first signal is ignored
             self._received = now
             self.signal = signal.Signals(number)
             message = (
@@ -87,10 +91,10 @@ class StopOnSignal(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         within_batch = state.global_step % steps_per_batch(args) != 0
-        is_last = state.global_step >= state.max_steps  # the run ends anyway
+        is_last = state.global_step >= state.max_steps  # after the last step the run ends anyway
         if within_batch or is_last:
             return
-        # every rank asks at the same steps, and all hear of a signal that one received
+        # sum over the ranks, so that every rank knows of a signal that one rank received
         received = torch.tensor(float(self._received is not None), device=args.device)
         if reduce(received, reduction="sum").item() > 0:
             self.stopped_at = state.global_step
@@ -104,13 +108,13 @@ class StopOnSignal(TrainerCallback):
 
 
 def steps_per_batch(args: TrainingArguments) -> int:
-    """Returns the optimizer steps between two states from which a resumed run equals the
-    uninterrupted one.
+    """Returns after how many optimizer steps the passes over a batch of completions are all made.
 
-    With 4 passes over a batch, of which a step makes 2, it is 2; where a step makes 8, it is 1.
+    A run resumed after a multiple of these steps equals the uninterrupted run. Example: with 4
+    passes over a batch, the result is 2 for 2 passes in a step, and 1 for 8 passes in a step.
     """
     if not isinstance(args, SpanGRPOConfig):
         return 1
-    # after so many steps, the passes made are a multiple of a batch's
+    # find the fewest steps whose passes are a multiple of the passes over a batch
     common = math.gcd(args.passes_per_batch, args.gradient_accumulation_steps)
     return args.passes_per_batch // common

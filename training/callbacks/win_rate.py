@@ -1,16 +1,17 @@
-"""WinRateCallback: how often the policy's answers beat an anchor's, every so many steps, while it
-trains.
+"""WinRateCallback: logs during training how often the policy's answers beat an anchor's answers.
 
+    # a reward that compares two answers, or any metric: then the higher score wins
     reward = PairwiseReward(judge, anchor="anchor")
-    # or any metric: the answer with the higher score wins
     anchor = "sft/win_rate/step-000100.jsonl"
     trainer.add_callback(WinRateCallback(trainer, reward, rows, every=50, anchor=anchor))
 
-The trainer is an SFTTrainer, a GRPOTrainer or a SpanGRPOTrainer, so that all runs are on one scale.
-The policy answers the rows greedily, each rank its share, before the first step, every `every`
-steps and at the end. docs/logged_keys.md says what is logged as `eval_win_rate...`, to every
-tracker; `spanreward compare` draws it of all its sides together. The answers stay in
-<output_dir>/win_rate/step-000050.jsonl, which can be another run's anchor.
+The trainer may be an SFTTrainer, a GRPOTrainer or a SpanGRPOTrainer, so that win rates of different
+trainers can be compared. An anchor is a text for each row, to which the policy's answer is
+compared. The policy answers the held-out rows greedily, and each rank answers its share. It answers
+before the first step, every `every` steps, and at the end. The keys `eval_win_rate...` are logged
+to every tracker (docs/logged_keys.md). `spanreward compare` draws the win rates of several runs
+together. The answers are kept in <output_dir>/win_rate/step-000050.jsonl. The file can be the
+anchor of another run.
 """
 
 import json
@@ -54,27 +55,29 @@ DEFAULT_ANSWER_TOKENS = 128
 
 
 class WinRateCallback(TrainerCallback):
-    """Logs how often the policy's answers win against an anchor's.
+    """Logs how often the policy's answers win against an anchor's answers.
 
     Args:
-        trainer: the one that gets this callback.
-        reward: who decides, maybe in a Recorder. PairwiseReward needs anchor="anchor"; of another
-            metric the higher score wins.
-        rows: held-out rows, each with a `prompt` of messages, maybe an `image`, and the columns of
-            the reward.
-        every: steps between two evaluations.
-        anchor: a file of answers ({"id", "completion"}; a row without an id has its number), None
-            for the policy's own answers before the first step.
-        prompts: the most rows that are answered.
-        max_tokens: of an answer; None is the trainer's longest completion.
-        stop: end the training, with a checkpoint, where the anchor wins by more than the interval;
-            `stopped` says so.
+        trainer: the trainer to which this callback is added.
+        reward: the Reward that decides, maybe in a Recorder. PairwiseReward needs anchor="anchor".
+            With another metric the answer with the higher score wins.
+        rows: held-out rows. Each row has a `prompt` of messages, the columns that the reward reads,
+            and maybe an `image`.
+        every: number of steps between two evaluations.
+        anchor: a JSONL file of answers, with "id" and "completion" in each line. A row without an
+            id has its number, from 1, as id. None: the anchor is the policy's own answers before
+            the first step.
+        prompts: the greatest number of rows that are answered.
+        max_tokens: the greatest number of tokens of an answer. None: the trainer's
+            max_completion_length, or 128 for a trainer without it.
+        stop: whether to end the training, with a checkpoint, if the policy loses: if the upper end
+            of the win rate's interval is below .5.
 
     Attributes:
-        stopped: why the training was ended, or "".
+        stopped: the reason for which the callback ended the training, or "".
 
     Raises:
-        ValueError: for rows, a reward or numbers that it cannot use.
+        ValueError: for unusable rows, an unusable reward, `every` below 1, or fewer than 2 rows.
     """
 
     def __init__(
@@ -101,7 +104,7 @@ class WinRateCallback(TrainerCallback):
         if isinstance(trainer.args, GRPOConfig):
             longest = trainer.args.max_completion_length
         self.max_tokens = max_tokens or longest or DEFAULT_ANSWER_TOKENS
-        self.against = "anchor" in reward.columns  # the reward itself compares
+        self.against = "anchor" in reward.columns  # whether the reward itself compares two answers
         self.stopped = ""
         self._warned = False
         if every < 1 or len(self.rows) < 2:
@@ -112,7 +115,7 @@ class WinRateCallback(TrainerCallback):
             raise ValueError(
                 f'{reward.__name__} compares a batch\'s texts: give PairwiseReward anchor="anchor".'
             )
-        # the columns that some row fills; every row gets an anchor, from a file or the policy
+        # collect the columns with a value in some row; every row will get an anchor
         present = {"anchor"}
         for row in self.rows:
             for name, value in row.items():
@@ -145,8 +148,8 @@ class WinRateCallback(TrainerCallback):
         texts: list[str] = []
         if state.global_step == 0:
             texts = self._answers(args, state)
-        # the anchor's answers: a file's, else the policy's before the first step, which a resumed
-        # run has written before
+        # take the anchor from the file, or from the policy's answers before the first step; a
+        # resumed run reads these answers from the file that the first run has written
         anchors = self.anchors
         if not anchors:
             anchors = texts
@@ -157,7 +160,7 @@ class WinRateCallback(TrainerCallback):
         for row, anchor in zip(self.rows, anchors, strict=True):
             anchored_rows.append({**row, "anchor": anchor})
         self.rows = anchored_rows
-        # a pairwise reward compares with the anchor itself, and gives .5 where neither wins
+        # a reward that compares two answers gives .5 for a tie; other rewards score the anchor too
         self._anchors = 0.5 if self.against else self._scores(anchors)
         if texts:
             self._compare(texts, state, control)
@@ -170,8 +173,9 @@ class WinRateCallback(TrainerCallback):
             self._compare(self._answers(args, state), state, control)
 
     def _answers(self, args: TrainingArguments, state: TrainerState) -> list[str]:
-        """Returns the policy's answers to all rows, and keeps them in a file. Every rank must call
-        it, since each answers its share.
+        """Returns the policy's answers to all rows, and writes the answers to a file.
+
+        Every rank must call this method, because each rank answers its share of the rows.
         """
         wrapped = self.trainer.model_wrapped
         end = args.reasoning_end if isinstance(args, SpanGRPOConfig) else None
@@ -182,7 +186,7 @@ class WinRateCallback(TrainerCallback):
             written, _ = continue_prompts(
                 model.eval(), processor, rows, self.max_tokens, reasoning_end=end
             )
-            model.train(training)  # as it was
+            model.train(training)  # restore the mode from before `eval`
         texts: list[str] = self._of_all(written)
         if state.is_world_process_zero:
             path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
@@ -193,12 +197,15 @@ class WinRateCallback(TrainerCallback):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, "".join(lines))
-            except OSError as error:  # perhaps a full disk: the numbers go on
+            except OSError as error:  # perhaps a full disk: the win rate is still logged
                 log.warning("the answers of step %d are not kept: %s", state.global_step, error)
         return texts
 
     def _scores(self, texts: Sequence[str]) -> np.ndarray:
-        """Returns the reward's scores of these answers to all rows, NaN where there is none."""
+        """Returns the reward's score of the answer to each row; NaN without a score.
+
+        texts: the answers to all rows. Every rank must call this method.
+        """
         samples = []
         for number in self._share():
             samples.append(row_sample(self.rows[number], texts[number]))
@@ -216,16 +223,18 @@ class WinRateCallback(TrainerCallback):
         return np.array(scores, dtype=float)  # None becomes NaN
 
     def _compare(self, texts: Sequence[str], state: TrainerState, control: TrainerControl) -> None:
-        """Logs how these answers do against the anchor's, and ends the training where they lose."""
+        """Logs the win rate of these answers. If `stop` is set and the policy loses, ends the
+        training.
+        """
         gaps = self._scores(texts) - self._anchors
-        # rows of one picture are alike, and no independent draws
+        # put rows of one picture into one cluster, because their results are not independent
         clusters = cluster_numbers([picture_identity(row) for row in self.rows])
         logged = head_to_head(gaps, clusters)
         due = control.should_log
-        # TRL's own would end the means of this step's other keys
+        # do not call TRL's `log`, which would also log and clear the means of other keys
         Trainer.log(self.trainer, dict(logged))
         control.should_log = due
-        # without an interval nothing is certain; before the first step nothing was learnt
+        # do not stop without an interval, or before the first step
         most = logged.get(f"{WIN_RATE_KEY}_high", 1.0)
         if self.stop and state.global_step and most < 0.5:
             self.stopped = (
@@ -236,10 +245,11 @@ class WinRateCallback(TrainerCallback):
             control.should_save = True
 
     def _share(self) -> list[int]:
-        """Returns the numbers of this rank's rows, equally many on every rank, as sharded weights
-        are read together.
+        """Returns the numbers, from 0, of the rows that this rank answers.
 
-        With 3 rows on 2 ranks, rank 1 has rows 1 and 0: the first is answered twice.
+        Every rank has equally many rows, because ranks with sharded weights must call the model
+        together. Example: with 3 rows on 2 ranks, rank 0 answers rows 0 and 2, and rank 1 answers
+        rows 1 and 0. So row 0 is answered twice.
         """
         ranks = self.trainer.accelerator.num_processes
         count = len(self.rows)
@@ -248,17 +258,22 @@ class WinRateCallback(TrainerCallback):
         return [number % count for number in range(first, rounded_up, ranks)]
 
     def _of_all(self, values: Sequence[Any]) -> list[Any]:
-        """Returns the values of all rows in order, from those of each rank's share."""
+        """Returns the values of all rows, in order, gathered from all ranks.
+
+        values: the values of this rank's rows, in the order of `_share`.
+        """
         numbered = list(zip(self._share(), values, strict=True))
-        value_of = dict(gather_object(numbered))  # a row that was answered twice counts once
+        value_of = dict(gather_object(numbered))  # keeps one value of a row that two ranks answered
         return [value_of[number] for number in range(len(self.rows))]
 
 
 def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None, str]:
-    """Returns how many questions one evaluation asks, None where the reward does not say, and that
-    in words.
+    """Returns how many questions one evaluation asks the judges, as a number and in words.
 
-    prompts: answered in one evaluation. tokens: of an answer at most.
+    Example: `(640, "about 640 questions")`. The number is None if the reward does not know it.
+
+    prompts: the number of rows of an evaluation. tokens: the greatest number of tokens of an
+    answer.
     """
     cost = reward.cost(tokens * WORDS_PER_TOKEN, 1)
     if cost is None:
@@ -268,11 +283,11 @@ def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None,
 
 
 def win_rate_row(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """Returns the row with an id, its picture as `image`, and a prompt of texts.
+    """Returns the row with an id, its picture as `image`, and messages whose contents are texts.
 
     Raises ValueError for a row without a prompt of messages, or with several pictures.
 
-    number: of the row, from 1; its id where it has none.
+    number: the number of the row, from 1. A row without an id gets its number as id.
     """
     pictures = list(row.get("images") or ())
     prompt = row.get("prompt")
@@ -288,10 +303,11 @@ def win_rate_row(row: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
-    """Returns the numbers that are logged, by their keys.
+    """Returns the win rate, the mean difference and their intervals, by the keys of the log.
 
-    gaps: by prompt, the policy's score less the anchor's, NaN where one is missing. clusters: a
-    number for each prompt; those of one number are drawn together.
+    gaps: for each prompt the policy's score less the anchor's score; NaN if a score is missing.
+    clusters: for each prompt the number of its cluster. The intervals draw the prompts of a cluster
+    together.
     """
     wins = 0.5 * (1 + signs(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
     compared = ~np.isnan(gaps)
@@ -302,7 +318,7 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
     ):
         sums, counts = in_clusters(values[None], clusters)
         bounds = interval(sums, counts)
-        if bounds:  # None where there are too few prompts for an interval
+        if bounds:  # None for too few prompts
             logged[name] = float(sums.sum() / counts.sum())
             logged[f"{name}_low"] = bounds.low
             logged[f"{name}_high"] = bounds.high

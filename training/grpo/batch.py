@@ -1,4 +1,4 @@
-"""Batch: what a step of SpanGRPOTrainer knows of its completions, filled in as the step goes on."""
+"""Batch: the data that SpanGRPOTrainer collects about the completions of one step."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,23 +12,26 @@ from spanreward.training.grpo.reasoning import Parts
 
 @dataclass(slots=True)
 class Batch:
-    """This rank's completions of the current step.
+    """This rank's completions of the current step. The trainer fills in the fields in turn.
+
+    B is the number of this rank's completions, and R the number of reward functions.
 
     Args:
-        rows: of the dataset, one for each completion.
-        marks: of the rows, equal for equal rows (ranks/groups.py).
-        drafting: the completions are only sampled and judged; other results of TRL are thrown away.
-        drafted: completions that were sampled and judged before and that TRL now scores.
-        ids: of each completion, as sampled.
-        logprobs: of these ids, None where the sampler gives none.
-        parts: of completions that are more than an answer (reasoning, several turns); None where
-            all of each completion is judged.
+        rows: the dataset's row of each completion.
+        marks: a number for each row; equal rows have equal numbers (`mark_of` in ranks/groups.py).
+        drafting: True while dynamic sampling only samples and judges completions. The trainer then
+            throws away TRL's other results.
+        drafted: the rollouts of an earlier draft, which TRL now scores; None without a draft.
+        ids: the token ids of each completion, as sampled.
+        logprobs: the sampler's log-probability of each id; None if the sampler gives none.
+        parts: for each completion the part that is judged, such as the answer after the reasoning.
+            None if every completion is judged as a whole.
         failed: for each completion whether a judge failed on it.
-        offsets: by row, the characters of each sampled token; only of rows that can have span
-            credit.
-        pictured: rows with a picture's token.
-        unusable: (B,), bool, which rows have a reward that is infinite or huge.
-        rewards: (B, R), what TRL sums, NaN for none.
+        offsets: by row, the characters [start, end) of each sampled token. Only rows that can have
+            span credit are present.
+        pictured: the numbers of the rows whose completion has a token that stands for a picture.
+        unusable: (B,), bool, True for a row with a reward that is infinite or huge.
+        rewards: (B, R), the rewards that TRL sums; NaN for a missing reward.
     """
 
     rows: list[dict[str, Any]]

@@ -2,11 +2,12 @@
 (docs/other_trainers.md).
 
     advantages = group_advantages(verdicts, texts, ids, finished, tokenizer, scalars, span_coef=0.5)
-    advantages[0][3]                    # of the first completion's fourth token
+    advantages[0][3]                    # the advantage of the first completion's fourth token
 
-SpanGRPOTrainer takes the credit's baseline and deviation from a whole batch over all ranks, here
-both are the group's. With a batch of one group the advantages are equal, up to rounding: these are
-of numpy and float64, so that a trainer without torch in the process of its rewards has them too.
+SpanGRPOTrainer computes the baseline and the standard deviation of the credit over the batch of all
+ranks. This module computes the baseline and the deviation over one group. For a batch of one group
+the trainer and this module give equal advantages, up to rounding. This module uses numpy and
+float64, so that a process without torch can import it.
 """
 
 from collections.abc import Sequence
@@ -36,16 +37,17 @@ def group_advantages(
     """Returns an advantage for each sampled token of each completion.
 
     Args:
-        verdicts: of the group's completions.
-        texts: as they were judged.
-        ids: as they were sampled.
-        finished: which completions ended by themselves. One that was cut has its scalar alone, as
-            one that was not judged or whose ids do not decode to its text.
-        tokenizer: the policy's, of `tokenizers`.
-        scalars: the completions' advantages.
-        span_coef: weight of the spans' credit, in standard deviations; 0 or more.
+        verdicts: the verdict of each completion of the group.
+        texts: the judged text of each completion.
+        ids: the token ids of each completion, as sampled.
+        finished: for each completion whether it ended by itself, before the length limit. A
+            completion gets no span credit if it was cut, if a judge failed on it, or if its ids do
+            not decode to its text. Each token of that completion has the scalar advantage.
+        tokenizer: the policy's tokenizer, from the package `tokenizers`.
+        scalars: the scalar advantage of each completion, as GRPO computes it from the rewards.
+        span_coef: how much one standard deviation of span credit adds to an advantage; 0 or more.
     """
-    if not any(ids):  # no token at all: the matrices below would have no columns
+    if not any(ids):  # no completion has a token: the matrices below would have no columns
         return [[] for _ in ids]
     # find the tokens of each completion's phrases
     special = spans.special_ids(tokenizer)
@@ -62,11 +64,11 @@ def group_advantages(
         if covered_phrases is not None:
             tokens[row], phrases_of_row = covered_phrases
             phrases += phrases_of_row
-    # pad the completions to one matrix, (B, T)
+    # mark the sampled tokens in a matrix, (B, T), padded to the longest completion
     lengths = np.array([len(sampled) for sampled in ids])
     longest = int(lengths.max())
     mask = np.arange(longest) < lengths[:, None]
-    # credit less its baseline, in standard deviations, added to the scalars
+    # subtract the baseline from the credit, divide by the deviation, and add it to the scalars
     residuals = spans.residual_credit(phrases)
     credit, covered = spans.on_tokens(residuals, tokens, (len(ids), longest))
     std = credit_std(moment.item() for moment in credit_moments(credit, covered))

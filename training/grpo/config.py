@@ -1,10 +1,10 @@
-"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, ten more, and the checks that they fit together.
+"""Settings of SpanGRPOTrainer: TRL's GRPOConfig with ten more settings, and checks of all of them.
 
     args = SpanGRPOConfig(output_dir="out", span_coef=0.1, dynamic_sampling=True, epsilon_high=0.28)
 
-DAPO (Yu et al. 2025, arXiv 2503.14476) is TRL's `loss_type="dapo"` (its default), `epsilon_high`,
-`beta=0` and `mask_truncated_completions`, with `dynamic_sampling` and `soft_overlong_cache` from
-here.
+The method DAPO (Yu et al. 2025, arXiv 2503.14476) needs six settings. TRL has
+`loss_type="dapo"` (TRL's default), `epsilon_high`, `beta=0` and `mask_truncated_completions`. This
+module adds `dynamic_sampling` and `soft_overlong_cache`.
 """
 
 import logging
@@ -25,32 +25,35 @@ class SpanGRPOConfig(GRPOConfig):
 
     Args:
         span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage;
-            0 is stock GRPO. docs/credit.md says when it helps, and by which rule.
-        max_failed_fraction: training stops when a judge fails on a larger fraction of a step's
-            completions.
-        dynamic_sampling: replaces prompts whose completions all have nearly the same score (DAPO,
-            equation 11).
-        dynamic_sampling_spread: the standard deviation of a group's rewards up to which they are
-            nearly the same. 0 is DAPO's: exactly the same.
-        max_resamples: rounds of generation that dynamic sampling makes for a batch. Groups that are
-            still missing stay as they are. With half of the prompts solved, five rounds leave one
-            group of 64 unfilled.
+            0 is stock GRPO. docs/credit.md has the rule, and measurements of when span credit
+            helps.
+        max_failed_fraction: from 0 to 1. Training stops when a judge fails on a larger fraction of
+            a step's completions.
+        dynamic_sampling: whether to replace prompts whose completions all have nearly the same
+            score (DAPO, equation 11).
+        dynamic_sampling_spread: two or more rewards count as nearly the same if their standard
+            deviation is at most this number. With 0, as in DAPO, only equal rewards count.
+        max_resamples: how many rounds of new prompts dynamic sampling completes for a batch, at
+            most. Groups without a replacement after the last round stay in the batch. If half of
+            the prompts are solved, five rounds leave one group of 64 without a replacement.
         soft_overlong_cache: a completion that ends within this many tokens of max_completion_length
             loses some of its reward (DAPO, equation 13; TRL's get_soft_overlong_punishment). None:
             no punishment.
-        soft_overlong_size: how much a completion loses that is as long as can be; DAPO's is 1.
-            None: it becomes the last of its group, by the group's own differences (overlong.py).
+        soft_overlong_size: how much reward a completion of the greatest length loses; 1 in DAPO.
+            None: the completion falls just below the other completions of its group, by an amount
+            that depends on the group's rewards (overlong.py).
         reasoning_end: tag that ends the reasoning of a policy that thinks first, such as
-            "</think>". Only the text after it is judged and gets span credit. A completion without
-            it has no answer and scores 0. None: the whole completion is judged, as where the chat
-            template closes the block in the prompt.
-        judged_turns: of a policy that calls tools, "last" judges the assistant's last message,
-            "all" all of its messages, with an empty line between them, and gives them span credit.
+            "</think>". Only the text after the tag is judged and gets span credit. A completion
+            without the tag has no answer and scores 0. None: the whole completion is judged. None
+            is also right if the chat template closes the reasoning in the prompt.
+        judged_turns: which messages of a policy that calls tools are judged and get span credit.
+            "last": the assistant's last message. "all": all messages of the assistant, joined with
+            an empty line between two messages.
         tool_pictures: whether the judge also sees the pictures that tools return.
 
     Raises:
-        ValueError: for settings that exclude each other, and for a value out of its range; the
-            message names them.
+        ValueError: for settings that exclude each other, and for a value out of its range. The
+            message names the settings.
     """
 
     span_coef: AMOUNT = field(
@@ -117,22 +120,22 @@ class SpanGRPOConfig(GRPOConfig):
         default=False,
         metadata={"help": "Whether the judge also sees the pictures that tools return."},
     )
-    claimed = False  # True on what SpanGRPOTrainer has taken; no setting
+    claimed = False  # True on the config of a SpanGRPOTrainer; not a setting
 
     def __post_init__(self) -> None:
-        # before transformers chooses the loss, which is near 0 in GRPO whatever was learnt
+        # choose eval_reward before transformers chooses the loss: GRPO's loss is near 0 all along
         needs_best = self.load_best_model_at_end or self.save_strategy == "best"
         if needs_best and self.metric_for_best_model is None:
             self.metric_for_best_model = "eval_reward"
             self.greater_is_better = True
         super().__post_init__()
-        # each setting by itself: ours, and TRL's that have a list of choices
+        # check each of our settings, and each setting of TRL that has a list of choices
         for name in (*SpanGRPOConfig.__annotations__, *CHOICES["GRPOConfig"]):
             value = getattr(self, name)
             wrong = fault(SpanGRPOConfig, name, value)
             if wrong:
                 raise ValueError(f"{name}: {wrong}, got {value!r}.")
-        # and beside each other
+        # check settings that depend on each other
         cache = self.soft_overlong_cache
         longest = self.max_completion_length or 0
         if cache is not None and cache > longest:
@@ -154,22 +157,22 @@ class SpanGRPOConfig(GRPOConfig):
 
     @property
     def prompts_per_batch(self) -> int:
-        """Groups in a batch of completions, over all ranks."""
-        assert self.generation_batch_size is not None  # TRL's __post_init__ sets both
+        """The number of prompts in a batch of completions, over all ranks."""
+        assert self.generation_batch_size is not None  # TRL's __post_init__ sets both settings
         assert self.num_generations is not None
         return self.generation_batch_size // self.num_generations
 
     @property
     def passes_per_batch(self) -> int:
-        """Forward and backward passes over one batch of completions."""
-        assert self.steps_per_generation is not None  # TRL's __post_init__ sets it
+        """The number of forward and backward passes over one batch of completions."""
+        assert self.steps_per_generation is not None  # TRL's __post_init__ sets the number
         return self.steps_per_generation * self.num_iterations
 
     def get_process_log_level(self) -> int:
-        """Returns transformers' log level, and warns in a trainer that knows no spans.
+        """Returns transformers' log level. Warns if span_coef is set and the trainer ignores spans.
 
-        Every trainer asks its settings for the level when it is made. SpanGRPOTrainer has set
-        `claimed` before.
+        Every trainer calls this method in its constructor. SpanGRPOTrainer sets `claimed` before
+        that call, so that only another trainer, such as TRL's GRPOTrainer, gets the warning.
         """
         if self.span_coef > 0 and not self.claimed:
             log.warning(
@@ -180,9 +183,11 @@ class SpanGRPOConfig(GRPOConfig):
         return super().get_process_log_level()
 
     def _check_token_advantages(self) -> None:
-        """Raises ValueError where TRL moves all tokens of a completion alike, whatever their
-        advantages, and where it leaves some of them out. The mean of the rest's credit is no longer
-        0 then, and a text with a wrong word may gain from it.
+        """Raises ValueError for settings with which span credit cannot act token by token.
+
+        Some settings move all tokens of a completion alike, whatever the tokens' advantages are.
+        Another setting (top_entropy_quantile) leaves tokens out of the loss. The credit of the
+        tokens that remain then has another mean than 0, so that a text with a wrong word may gain.
         """
         if self.top_entropy_quantile < 1:
             raise ValueError(
@@ -190,7 +195,7 @@ class SpanGRPOConfig(GRPOConfig):
                 "spans' credit was centred over all of a completion, so that wrong words may gain: "
                 "set span_coef=0, or leave it out."
             )
-        # of the losses with one ratio for a completion, CISPO's alone weighs the tokens apart
+        # CISPO's loss is the only one that weighs tokens apart with one ratio for a completion
         one_ratio = self.importance_sampling_level == "sequence" and self.loss_type != "cispo"
         if self.loss_type == "vespo":
             setting = "loss_type='vespo'"
@@ -206,12 +211,13 @@ class SpanGRPOConfig(GRPOConfig):
 
 
 def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
-    """Returns the SpanGRPOConfig for SpanGRPOTrainer's `args`.
+    """Returns a SpanGRPOConfig for the argument `args` of SpanGRPOTrainer.
 
-    A GRPOConfig leaves our settings at their defaults, and a warning says so. None does too, and
-    writes into the folder that GRPOTrainer would use: `"org/name"` gives "name-GRPO".
-
-    model: as SpanGRPOTrainer takes it, a name or a model.
+    Args:
+        args: a SpanGRPOConfig is returned as it is. A GRPOConfig keeps its values, our settings get
+            their defaults, and a warning is logged. None gives the default of every setting, and
+            the output folder of GRPOTrainer: "name-GRPO" for the model "org/name".
+        model: the policy, a model or its name.
     """
     if isinstance(args, SpanGRPOConfig):
         return args
@@ -220,7 +226,8 @@ def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
         if not isinstance(model, str):
             name = model.config._name_or_path
         return SpanGRPOConfig(f"{name.split('/')[-1]}-GRPO")
-    # TRL's __post_init__ has run, and would take its results for settings
+    # Copy the values without __post_init__, which TRL has already run on `args`. A second run
+    # would take the values that the first run computed for settings of the user.
     config = object.__new__(SpanGRPOConfig)
     settings = {setting.name: setting.default for setting in fields(SpanGRPOConfig)}
     settings.update(vars(args))

@@ -1,20 +1,21 @@
-"""From spans on characters to credit on tokens, without torch. span_rules.py makes advantages of
-it.
+"""Turns a verdict's spans, which index characters, into credit of single tokens, without torch.
 
-    # characters of each token, or None
+    # for each token the characters that it wrote; None if the ids do not decode to the text
     offsets = token_offsets(tokenizer, special_ids(tokenizer), ids, text)
-    # first mentions, and what each adds
+    # the tokens of each first mention, and its phrase
     tokens, phrases = phrases_on_tokens(verdict, text, offsets, group)
     credit, covered = on_tokens(residual_credit(phrases_of_all), {row: tokens}, (B, T))
 
-A phrase gets its credit less a baseline: what other phrases of its kind, place and group add. Raw
-credit would also say whether to write on at all. The completion's scalar advantage says that
-already, and where most phrases are wrong, raw credit would push probability away in every direction
-(docs/credit.md). Filler (rewards/text/filler.py) has no baseline: it is blamed for all that it
-costs, even where every completion is padded.
+span_rules.py turns the credit into advantages. A phrase is a component of the verdict with its
+credit. The tokens of a phrase get the phrase's credit less a baseline: the credit of other phrases
+of its kind, place and group. Without a baseline, credit would also reward or punish writing on at
+all, which the completion's scalar advantage already does. If most phrases are wrong, credit without
+a baseline would lower the probability of all words and raise none (docs/credit.md). Filler
+(rewards/text/filler.py) has no baseline: it is blamed for its whole cost, even if every completion
+of a batch is padded.
 
-Offsets come from decoding the sampled ids one by one. Tokenising the text again would drift on
-merges, emoji and CJK.
+The offsets of tokens come from decoding the sampled ids one by one. Tokenising the text again would
+give other tokens for some merges, emoji and CJK characters.
 """
 
 import re
@@ -35,21 +36,21 @@ from spanreward.rewards.text.filler import FILLER
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-MIN_COVERED_TOKENS = 2  # a row with fewer has no two tokens to tell apart
-SHRINK = 4  # a mean of other phrases counts this many more with a residual of 0
-Offsets = list[tuple[int, int]]  # of each token, the characters [start, end) that it wrote
+MIN_COVERED_TOKENS = 2  # a completion with fewer covered tokens has no two tokens to compare
+SHRINK = 4  # each mean residual is computed as if there were 4 more phrases with residual 0
+Offsets = list[tuple[int, int]]  # for each token, the characters [start, end) that it wrote
 SENTENCE_END = re.compile(r"[.!?\n]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What one component of a verdict adds to the score, and what it may be compared with.
+    """One component of a verdict with its credit. Comparable phrases share a kind, place or group.
 
     Args:
-        credit: in units of the score, below 0 where the phrase costs.
-        kind: the span's, such as "entity".
-        place: number of the sentence in which its first mention begins, from 0.
-        group: number of the group of completions that answer the same prompt.
+        credit: how much the phrase adds to the score; below 0 if the phrase lowers the score.
+        kind: the kind of the component's span, such as "entity".
+        place: the number of the sentence in which the phrase's first mention begins, from 0.
+        group: the number of the group of completions that answer the same prompt.
     """
 
     credit: float
@@ -59,7 +60,7 @@ class Phrase:
 
 
 def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
-    """Returns the ids that write nothing when special tokens are skipped."""
+    """Returns the ids of special tokens, which a decoder that skips special tokens leaves out."""
     ids = set()
     for id, token in tokenizer.get_added_tokens_decoder().items():
         if token.special:
@@ -70,39 +71,41 @@ def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
 def token_offsets(
     tokenizer: Tokenizer, special: Collection[int], ids: Sequence[int], text: str
 ) -> Offsets | None:
-    """Returns the characters [start, end) of `text` that each token wrote. None when the ids do not
-    decode to `text`.
+    """Returns for each token the characters [start, end) of `text` that the token wrote.
 
-    special: the tokenizer's `special_ids`, which write nothing (start == end). Tokens that share
-    one character (an emoji of several bytes) all get that character. The tokens "A", " red" and the
-    end of the turn have (0, 1), (1, 5) and (5, 5).
+    The tokens "A", " red" and the end of the turn give (0, 1), (1, 5) and (5, 5). Tokens that share
+    one character, such as an emoji of several bytes, all get that character. The function returns
+    None if the ids do not decode to `text`.
+
+    special: the tokenizer's `special_ids`. Such tokens write nothing, so that start == end.
     """
     if tokenizer.decode(ids, skip_special_tokens=True) != text:
         return None
     stream = DecodeStream(skip_special_tokens=True)
     offsets: Offsets = []
     written = 0
-    # the tokens that wrote last: some decoders treat the first token of a text differently
+    # the tokens of the piece before: some decoders treat the first token of a text differently
     context: list[int] = []
-    # the tokens since then; more than one while bytes do not make a character yet
+    # the tokens since that piece; several if their bytes do not yet make a whole character
     group: list[int] = []
     for token in ids:
         group.append(token)
         try:
             piece = stream.step(tokenizer, token)
         except Exception:
-            # DecodeStream has no narrower one: this token changed characters that were already
-            # written
+            # This token changed characters that were already written. DecodeStream has no narrower
+            # class of error for this case.
             return None
-        # None while bytes are missing, and for a special token
+        # piece is None if bytes of a character are missing, or if the token is special
         if piece is not None:
-            if not text.startswith(piece, written):  # the stream decodes otherwise than the whole
+            # the stream and `decode` may differ: then no offset is known
+            if not text.startswith(piece, written):
                 return None
             offsets += _group_offsets(tokenizer, special, context, group, piece, written)
             written += len(piece)
             context = group
             group = []
-    # tokens after the last piece, such as the end of the turn, or bytes of no whole character
+    # add the tokens after the last piece: the end of the turn, or bytes of an unfinished character
     return offsets + _group_offsets(tokenizer, special, context, group, text[written:], written)
 
 
@@ -114,11 +117,17 @@ def _group_offsets(
     piece: str,
     begin: int,
 ) -> Offsets:
-    """Returns the offsets of the tokens that together wrote `piece`, which begins at character
-    `begin`, after `context`.
+    """Returns the offsets of the tokens of `group`, which together wrote `piece`.
 
-    The tokens are decoded as a prefix that grows by one. What the prefix has in common with the
-    piece is finished; where they differ, a character has begun.
+    The function decodes the first token, the first two tokens, and so on. The characters that a
+    prefix has in common with the piece are finished. If the prefix and the piece differ at a
+    character, that character has begun and lacks bytes.
+
+    Args:
+        context: the tokens before the group, which are decoded together with the group.
+        group: the tokens of the piece.
+        piece: the text of the group, such as one emoji.
+        begin: the index of the piece's first character in the completion's text.
     """
     if len(group) == 1:
         return [(begin, begin + len(piece))]
@@ -129,7 +138,7 @@ def _group_offsets(
         start = done
         end = done
         if token not in special:
-            # what the group's first `count` tokens write
+            # decode the group's first `count` tokens
             if count == len(group):
                 now = piece
             else:
@@ -137,10 +146,10 @@ def _group_offsets(
                 now = tokenizer.decode(prefix, skip_special_tokens=True)[before:]
             done = common_length(now, piece)
             end = done
-            if done < len(now):  # where `now` differs from the piece, a character has begun
+            if done < len(now):  # the character at `done` has begun and lacks bytes
                 end = min(done + 1, len(piece))
             last_start = end
-            if now.endswith("\ufffd"):  # one more byte of a character that others began
+            if now.endswith("\ufffd"):  # the token wrote one byte of a character of several tokens
                 last_start = end - 1
             start = min(start, last_start)
         offsets.append((begin + start, begin + end))
@@ -148,7 +157,7 @@ def _group_offsets(
 
 
 def common_length(text: str, other: str) -> int:
-    """Returns with how many equal characters the two begin."""
+    """Returns the length of the common beginning of two texts: 3 for "a red" and "a rose"."""
     length = 0
     for character, other_character in zip(text, other, strict=False):
         if character != other_character:
@@ -158,12 +167,14 @@ def common_length(text: str, other: str) -> int:
 
 
 def first_mentions(spans: Sequence[Span]) -> list[Span]:
-    """Returns the first span of every component that was asked about, components in the order of
-    `spans`.
+    """Returns the first span of every component that the judge was asked about.
+
+    The components keep their order in `spans`.
     """
     first: dict[int, Span] = {}
     for span in spans:
-        if not span.asked:  # its credit says nothing of its words (docs/credit.md)
+        # skip "red" of "a red hat" if there is no hat: the judge was not asked about its colour
+        if not span.asked:
             continue
         earlier = first.get(span.component)
         if earlier is None or span.start < earlier.start:
@@ -172,11 +183,14 @@ def first_mentions(spans: Sequence[Span]) -> list[Span]:
 
 
 def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
-    """Returns one phrase for each of a completion's mentions."""
+    """Returns a phrase for each mention of a completion.
+
+    mentions: the completion's `first_mentions`. group: the number of the completion's group.
+    """
     ends = [match.end() for match in SENTENCE_END.finditer(text)]
     phrases = []
     for span in mentions:
-        place = bisect_right(ends, span.start)  # the sentences that end before it
+        place = bisect_right(ends, span.start)  # how many sentences end before the mention
         phrases.append(Phrase(span.credit, span.kind, place, group))
     return phrases
 
@@ -184,8 +198,11 @@ def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
 def phrases_on_tokens(
     verdict: Verdict, text: str, offsets: Offsets, group: int
 ) -> tuple[list[list[int]], list[Phrase]] | None:
-    """Returns the tokens of each mention of a completion, and its phrases; None where too few
-    tokens are covered.
+    """Returns the token indices of each first mention of a completion, and a phrase for each.
+
+    The function returns None if the mentions cover fewer than MIN_COVERED_TOKENS tokens.
+
+    offsets: the `token_offsets` of the completion. group: the number of the completion's group.
     """
     mentions = first_mentions(verdict.spans)
     tokens = tokens_of(mentions, offsets)
@@ -196,29 +213,28 @@ def phrases_on_tokens(
 
 
 def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
-    """Returns what each phrase is expected to add, judged by the other phrases of its kind, place
-    and group.
+    """Returns the baseline of each phrase: the credit that one expects from comparable phrases.
 
-    The baseline begins at the mean credit of all phrases. Then, for kind, place and group in this
-    order, it gains the mean residual of the other phrases in the same cell (docs/credit.md, step
-    2). The phrase itself is left out of these means, and SHRINK keeps the means of few phrases near
-    0. The phrases' order does not matter, up to rounding. Filler has the baseline 0 and counts in
-    no mean.
+    The baseline starts at the mean credit of all phrases. A residual is a phrase's credit less its
+    baseline so far. First, a phrase's baseline gains the mean residual of the other phrases of the
+    same kind. Then it gains the mean of the same place, and at last that of the same group
+    (docs/credit.md, step 2). SHRINK keeps the mean of few phrases near 0. Apart from rounding, the
+    order of the phrases has no effect. Filler has the baseline 0 and enters no mean.
     """
-    # filler is blamed for all that it costs, and says nothing of other phrases
+    # leave out filler: its baseline is 0
     claims = [phrase for phrase in phrases if phrase.kind != FILLER]
     credit = np.array([phrase.credit for phrase in claims], dtype=np.float64)
     baseline = np.full(len(claims), credit.mean() if claims else 0.0)
     for key in ("kind", "place", "group"):
-        # phrases with equal keys share a cell; each phrase's is a number from 0
+        # number the cells: phrases with an equal key are in one cell
         keys = [getattr(phrase, key) for phrase in claims]
         _, cell = np.unique(keys, return_inverse=True)
         residual = credit - baseline
-        # of its cell, without the phrase itself: its own credit is what the baseline is to judge
+        # sum and count the other phrases of each phrase's cell
         others_sum = np.bincount(cell, residual)[cell] - residual
         others_count = np.bincount(cell)[cell] - 1
         baseline += others_sum / (others_count + SHRINK)
-    # back to all phrases: filler's stays 0
+    # put filler back among the phrases, with the baseline 0
     is_claim = np.array([phrase.kind != FILLER for phrase in phrases], dtype=np.bool_)
     baselines = np.zeros(len(phrases))
     baselines[is_claim] = baseline
@@ -226,7 +242,9 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
 
 
 def residual_credit(phrases: Sequence[Phrase]) -> list[float]:
-    """Returns each phrase's credit less its baseline: what its words are praised or blamed for."""
+    """Returns each phrase's credit less its baseline. Above 0 the phrase's words are praised, and
+    below 0 they are blamed.
+    """
     baselines = baseline_credit(phrases)
     pairs = zip(phrases, baselines, strict=True)
     return [phrase.credit - baseline for phrase, baseline in pairs]
@@ -235,20 +253,21 @@ def residual_credit(phrases: Sequence[Phrase]) -> list[float]:
 def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Returns for each mention the indices of the tokens that wrote some of its characters.
 
-    Offsets may overlap, and a special token's are empty, so that neither starts nor ends need rise.
-    Their running extremes do, which lets each mention be found by bisection.
+    The starts of the tokens need not rise from token to token, and the ends need not either,
+    because tokens can share a character. The greatest end up to a token and the least start from a
+    token on never fall. So bisection in these two lists bounds the tokens of a mention.
     """
     starts = [start for start, _ in offsets]
     ends = [end for _, end in offsets]
-    latest_end = list(accumulate(ends, max))  # of all tokens so far
-    earliest_start = list(accumulate(reversed(starts), min))  # of all tokens from here on
+    latest_end = list(accumulate(ends, max))  # the greatest end up to each token
+    earliest_start = list(accumulate(reversed(starts), min))  # the least start from each token on
     earliest_start.reverse()
     tokens = []
     for span in mentions:
         first = bisect_right(latest_end, span.start)
         stop = bisect_left(earliest_start, span.end)
         overlapping = []
-        for token in range(first, stop):  # tokens elsewhere do not overlap
+        for token in range(first, stop):  # no token outside this range overlaps the mention
             begin = max(starts[token], span.start)
             end = min(ends[token], span.end)
             if begin < end:
@@ -260,14 +279,15 @@ def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> l
 def on_tokens(
     values: Iterable[float], tokens: Mapping[int, Sequence[Sequence[int]]], shape: tuple[int, int]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Returns each token's credit, (B, T), and whether a phrase covers it, (B, T)
-    (docs/credit.md).
+    """Returns the credit of each token, (B, T), and whether a phrase covers the token, (B, T).
+
+    The tokens of a phrase share the phrase's value equally. A token of several phrases gets the sum
+    of its shares (docs/credit.md).
 
     Args:
-        values: one for each phrase, in the order of `tokens`. The tokens of a phrase share it
-            equally, and a token of several phrases gets the sum.
-        tokens: by row, the indices of the tokens of each of its phrases.
-        shape: (B, T).
+        values: the value of each phrase, in the order of the phrases in `tokens`.
+        tokens: by row number, a list of token indices for each phrase of the row.
+        shape: (B, T), the number of rows and the number of tokens of the longest row.
     """
     credit = np.zeros(shape)
     covered = np.zeros(shape, dtype=np.bool_)
@@ -275,7 +295,7 @@ def on_tokens(
     for row, tokens_of_row in tokens.items():
         phrases += [(row, tokens_of_phrase) for tokens_of_phrase in tokens_of_row]
     for value, (row, tokens_of_phrase) in zip(values, phrases, strict=True):
-        # no two of a phrase's tokens are the same, so that `+=` leaves none out
+        # numpy's `+=` adds only once at a repeated index, and a phrase never repeats a token
         credit[row, tokens_of_phrase] += value / max(len(tokens_of_phrase), 1)
         covered[row, tokens_of_phrase] = True
     return credit, covered
@@ -284,27 +304,27 @@ def on_tokens(
 def token_credit(
     verdict: Verdict, ids: Sequence[int], tokenizer: "PreTrainedTokenizerFast | Tokenizer"
 ) -> list[float]:
-    """Returns what each sampled token of a completion adds to the verdict's score, below 0 where it
-    costs.
+    """Returns how much each sampled token adds to the verdict's score; below 0 if it lowers the
+    score.
 
         sample = Sample("Describe it.", text, references=("A red circle.",))
         verdict = PoshReward("match").assess([sample])[0]
         credit = token_credit(verdict, ids, tokenizer)        # len(ids) floats
         advantages = [advantage + 0.5 * (value - fmean(credit)) / deviation for value in credit]
 
-    This is the credit of the metric, not yet less the baseline of the batch that SpanGRPOTrainer
-    takes it against (docs/credit.md; `group_advantages` in by_group.py does that for one group).
-    deviation: that of the batch's credit.
+    In the example, `deviation` is the standard deviation of the batch's credit. No baseline is
+    subtracted from the returned credit. SpanGRPOTrainer subtracts a baseline of the batch
+    (docs/credit.md), and `group_advantages` in by_group.py subtracts a baseline of one group.
 
     Args:
-        verdict: of the completion that the ids decode to without special tokens.
-        ids: the tokens as they were sampled.
-        tokenizer: a fast tokenizer of transformers, as `processor.tokenizer` is, or one of
-            `tokenizers`.
+        verdict: the verdict of the text to which the ids decode without special tokens.
+        ids: the token ids of the completion, as sampled.
+        tokenizer: a fast tokenizer of transformers, such as `processor.tokenizer`, or a tokenizer
+            of the package `tokenizers`.
 
     Raises:
-        ValueError: where the ids decode to another text than the verdict's spans lie on, or cannot
-            be lined up with it.
+        ValueError: if a span of the verdict ends after the decoded text, or if the tokens cannot be
+            aligned with the characters of the text.
     """
     backend = tokenizer if isinstance(tokenizer, Tokenizer) else tokenizer.backend_tokenizer
     text = backend.decode(list(ids), skip_special_tokens=True)
@@ -316,7 +336,7 @@ def token_credit(
             f"the verdict's spans end at character {last}, and the {len(ids)} ids decode to "
             f"{len(text)} characters{apart}: give the ids of the completion judged."
         )
-    # a batch of this one completion
+    # compute the credit as for a batch of one completion
     mentions = first_mentions(verdict.spans)
     tokens = {0: tokens_of(mentions, offsets)}
     values = [span.credit for span in mentions]

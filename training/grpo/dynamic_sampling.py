@@ -1,18 +1,21 @@
-"""Dynamic sampling, which TRL lacks: every group of a batch has completions with different rewards.
+"""Dynamic sampling, which TRL lacks: replaces groups of a batch that teach nothing.
 
-A group whose completions all have the same reward has advantages of 0. DAPO (Yu et al. 2025, arXiv
-2503.14476, section 3.2, equation 11) leaves such groups out and samples until the batch is full.
-Scores such as PoSh's are hardly ever equal, and TRL divides small differences by their deviation,
-so that they count as large ones do: here a group also goes whose deviation is at most
-dynamic_sampling_spread. A batch is first drafted: completed and judged. For groups without variance
-new prompts are drawn, completed and judged, in at most max_resamples rounds. Then TRL scores the
-full batch once, with the drafted completions and verdicts in place of its own, so that padding,
-log-probabilities, advantages and logs are those of the batch that is trained on.
+If all completions of a group have the same reward, the group's advantages are 0. DAPO (Yu et al.
+2025, arXiv 2503.14476, section 3.2, equation 11) leaves out such groups and samples until the batch
+is full. Scores such as PoSh's are hardly ever equal. TRL divides a group's rewards by their
+standard deviation, so that small differences would count as much as large differences. Therefore
+this module also replaces a group with a standard deviation of at most dynamic_sampling_spread.
 
-The reward that must vary is the weighted sum of the Rewards' scores. Other reward functions (a
-length punishment) and completions on which a judge failed do not count. New prompts come in an
-order of their own, which is the same on every rank and goes on after a checkpoint. Groups that a
-round finds beyond those missing are dropped. docs/logged_keys.md says what `sampling/...` logs.
+A batch is first drafted, which means completed and judged. Then new prompts are drawn, completed
+and judged for the groups without variance, in at most max_resamples rounds. At last TRL scores the
+full batch once, with the drafted completions and verdicts. So padding, log-probabilities,
+advantages and logs belong to the batch that is trained on.
+
+The reward that must vary is the weighted sum of the Rewards' scores. Other reward functions, such
+as a punishment of length, do not count. Completions on which a judge failed do not count either.
+The new prompts follow a random order that is the same on every rank and continues after a
+checkpoint. A round may find more useful groups than are missing; the extra groups are dropped.
+docs/logged_keys.md explains the keys `sampling/...`.
 """
 
 import json
@@ -28,7 +31,7 @@ from typing import Any
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.grpo.config import SpanGRPOConfig
 
-STATE_FILE = "sampling.json"  # in a checkpoint: how many prompts were drawn
+STATE_FILE = "sampling.json"  # the file in a checkpoint with the number of prompts drawn so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,11 @@ class Rollout:
     """A completion that was sampled and judged.
 
     Args:
-        ids: its token ids, as sampled.
-        logprobs: the sampler's log-probability of each id; None where the sampler gives none.
-        text: what was judged.
-        verdicts: by the Reward's name.
-        reward: the weighted sum of the verdicts' scores (`reward_of`).
+        ids: the completion's token ids, as sampled.
+        logprobs: the sampler's log-probability of each id; None if the sampler gives none.
+        text: the judged text.
+        verdicts: each Reward's verdict, by the Reward's name.
+        reward: the weighted sum of the verdicts' scores, or None (see `reward_of`).
     """
 
     ids: list[int]
@@ -51,17 +54,21 @@ class Rollout:
 
 
 def reward_of(verdicts: Mapping[str, Verdict], weights: Mapping[str, float]) -> float | None:
-    """Returns the weighted sum of the scores that there are; None without any, or where a judge
-    failed. A reward of weight 0 decides nothing.
+    """Returns the weighted sum of a completion's scores.
+
+    Rewards of weight 0 do not count. The function returns None if no verdict has a score, or if a
+    judge failed.
+
+    verdicts, weights: by the Reward's name.
     """
     scores = []
     for name, verdict in verdicts.items():
         if weights[name] == 0:
             continue
-        # a sum without the failed judge's part would look like a low reward
+        # a sum without the failed judge's score would look like a low reward
         if verdict.status.failed:
             return None
-        # a reward that does not apply to the row has no score, and is no failure
+        # a reward that does not apply to the row has no score, although no judge failed
         if verdict.score is not None:
             scores.append(weights[name] * verdict.score)
     if not scores:
@@ -70,49 +77,57 @@ def reward_of(verdicts: Mapping[str, Verdict], weights: Mapping[str, float]) -> 
 
 
 def has_variance(group: Sequence[Rollout], spread: float) -> bool:
-    """Returns whether the standard deviation of the group's rewards, as TRL's `reward_std`, is
-    above `spread`.
+    """Returns whether the standard deviation of the group's rewards is above `spread`.
+
+    The deviation is the sample standard deviation (n - 1), like TRL's `reward_std`.
     """
     rewards = [rollout.reward for rollout in group if rollout.reward is not None]
-    if len(rewards) < 2:  # nothing to compare: the other completions have no reward
+    if len(rewards) < 2:  # fewer than two rewards have no standard deviation
         return False
     return stdev(rewards) > spread
 
 
 def groups_to_draw(missing: int, useful: int, seen: int, batch: int) -> int:
-    """Returns how many groups to draw, at most `batch`, so that `missing` of them probably have
-    variance.
+    """Returns how many groups to draw so that about `missing` of these groups have variance.
 
-    Each round wakes the judges and, where TRL's engine sleeps, pushes the weights, so that few
-    rounds with some groups too many are cheaper than many without.
+    The result may be a few groups too many. A round wakes the judges, and it pushes the weights if
+    TRL's engine sleeps. So a few extra groups are cheaper than a further round. Example: 2 missing
+    groups, with 6 useful groups of 8 seen, give 3.
 
-    useful: how many of the groups `seen` so far had variance. With 2 missing and 6 useful groups of
-    8 it is 3.
+    Args:
+        missing: the number of groups of the batch that still need a replacement.
+        useful: the number of groups with variance among the groups seen so far.
+        seen: the number of groups that were completed and judged so far.
+        batch: the number of groups of a batch, which the result never exceeds.
     """
-    # (useful + 1) / (seen + 2), the share with variance by the rule of succession, is never 0
+    # estimate the share of useful groups by the rule of succession, which never gives 0
     expected = missing * (seen + 2) / (useful + 1)
     return min(batch, math.ceil(expected))
 
 
 def round_groups(groups: int, group_size: int, ranks: int) -> int:
-    """Returns the fewest groups, `groups` or more, whose completions split evenly over the ranks.
+    """Returns the least number of groups, `groups` or more, that gives every rank equally many
+    completions.
 
-    With groups of 6 completions on 4 ranks it is a multiple of 2: 2 groups make 3 completions a
-    rank.
+    Example: for groups of 6 completions on 4 ranks the result is a multiple of 2. Two groups give
+    each rank 3 completions.
+
+    group_size: the number of completions of a group. ranks: the number of ranks.
     """
     unit = ranks // math.gcd(group_size, ranks)
-    units = -(-groups // unit)  # rounded up, in whole numbers
+    units = -(-groups // unit)  # groups / unit, rounded up
     return units * unit
 
 
 def draw(count: int, seed: int, first: int, last: int) -> list[int]:
-    """Returns places first .. last - 1 of an endless shuffled order of the rows 0 .. count - 1,
-    which `seed` decides.
+    """Returns a part of an endless random sequence of row numbers: the places `first` to `last` - 1
+    of the sequence.
 
-    Each pass over the rows has another order, which depends on the seed and the pass alone. So a
-    resumed run needs only the place at which it stopped.
+    The sequence passes over the rows 0 to `count` - 1 again and again, each time in another order.
+    The order of a pass depends only on `seed` and on the number of the pass. So a resumed run can
+    continue the sequence if it knows the place at which the earlier run stopped.
     """
-    orders: dict[int, list[int]] = {}  # by the number of the pass
+    orders: dict[int, list[int]] = {}  # the order of each pass, by the number of the pass
     rows = []
     for place in range(first, last):
         number, place_in_pass = divmod(place, count)
@@ -128,14 +143,13 @@ class DynamicSampling:
     `max_resamples` rounds.
 
     Args:
-        dataset: the training data. Its rows are read by number, in an order that the settings' seed
-            decides.
-        args: the trainer's settings.
-        whole_groups: whether each rank drafts whole groups, for a reward that compares the
-            completions of one.
+        dataset: the training data, whose rows are read by number, in the order of `draw`.
+        args: the trainer's settings. The order of the rows depends on their seed.
+        whole_groups: whether no group may be split between two ranks. A reward that compares the
+            completions of a group needs whole groups.
 
     Attributes:
-        drawn: the number of rows read so far, which is its whole state.
+        drawn: the number of rows drawn so far. A checkpoint needs no other state.
     """
 
     def __init__(self, dataset: Any, args: SpanGRPOConfig, whole_groups: bool = False) -> None:
@@ -156,22 +170,27 @@ class DynamicSampling:
     ) -> tuple[list[dict[str, Any]], list[Rollout], dict[str, float]]:
         """Returns this rank's rows and rollouts of the batch to train on, and the numbers to log.
 
-        Every rank draws the same groups, since all decide by the groups of all ranks.
+        Every rank must call this method. Every rank sees the groups of all ranks, and so replaces
+        the same groups by the same prompts.
 
-        inputs: this rank's rows in the data's order. draft: completes and judges rows of this rank,
-        and returns the groups of all ranks. size: completions of a group. rank: this one's number
-        of the `ranks`.
+        Args:
+            inputs: this rank's rows of the batch, a row for each completion, in the data's order.
+            draft: a function that completes and judges rows of this rank. The function returns the
+                groups of rollouts of all ranks.
+            size: the number of completions of a group.
+            rank: the number of this rank, from 0.
+            ranks: the number of ranks.
         """
         groups = draft(inputs)
-        # of the first draft: a batch from which groups were chosen says less of the policy
+        # take the mean of the first draft: chosen groups would not represent the policy
         reward = mean_reward(groups)
-        # the batch's groups, by their place in it, that teach nothing as they are
+        # find the groups without variance, by their number in the batch
         missing = []
         for number, group in enumerate(groups):
             if not has_variance(group, self.spread):
                 missing.append(number)
-        replaced: dict[int, int] = {}  # group of the batch: row of the dataset
-        # with a unit of 1, groups are a multiple of the ranks, and none is cut by a rank's end
+        replaced: dict[int, int] = {}  # by the number of a replaced group, the row of its prompt
+        # with unit 1 the number of drawn groups is a multiple of the ranks, so no group is split
         unit = 1 if self.whole_groups else size
         rounds = 0
         drawn = 0
@@ -182,7 +201,7 @@ class DynamicSampling:
             begin = self.drawn
             self.drawn += round_groups(count, unit, ranks)
             numbers = draw(len(self.dataset), self.seed, begin, self.drawn)
-            # complete and judge them: each row stands once for each of its group's completions
+            # complete and judge the drawn rows, each `size` times
             repeated: list[int] = []
             for row in numbers:
                 repeated += [row] * size
@@ -190,12 +209,12 @@ class DynamicSampling:
             for row in share(repeated, rank, ranks):
                 new_inputs.append(self._read(row, inputs[0]))
             new_groups = draft(new_inputs)
-            # put those with variance in the places of groups without
+            # replace missing groups by the new groups with variance
             for row, group in zip(numbers, new_groups, strict=True):
                 if not has_variance(group, self.spread):
                     continue
                 useful += 1
-                if missing:  # else the batch is full, and this group is one too many
+                if missing:  # if the batch is already full, the new group is dropped
                     place = missing.pop(0)
                     groups[place] = group
                     replaced[place] = row
@@ -215,12 +234,13 @@ class DynamicSampling:
     def _batch_rows(
         self, inputs: list[dict[str, Any]], replaced: Mapping[int, int], size: int, rank: int
     ) -> list[dict[str, Any]]:
-        """Returns this rank's rows with those of the replaced groups in their places.
+        """Returns this rank's rows of the batch, with new rows for the replaced groups.
 
-        replaced: by a group's number in the batch of all ranks, the row of the dataset.
+        inputs: this rank's rows before. replaced: by the number of a replaced group in the batch of
+        all ranks, the number of the new row in the dataset. size: completions of a group.
         """
         batch = []
-        # numbered over all ranks, which have equally many rows
+        # number the rows over all ranks; every rank has equally many rows
         for number, input_row in enumerate(inputs, start=rank * len(inputs)):
             group = number // size
             if group in replaced:
@@ -230,25 +250,28 @@ class DynamicSampling:
         return batch
 
     def save(self, checkpoint: Path) -> None:
-        """Write the state into a checkpoint's folder, which need not be there yet."""
+        """Writes the state into a checkpoint's folder. The method makes the folder if needed."""
         checkpoint.mkdir(parents=True, exist_ok=True)
         (checkpoint / STATE_FILE).write_text(json.dumps({"drawn": self.drawn}))
 
     def load(self, checkpoint: Path) -> None:
-        """Read the state from a checkpoint's folder, if it was saved there."""
+        """Reads the state from a checkpoint's folder, if the folder has a state."""
         file = checkpoint / STATE_FILE
-        # a checkpoint of a run without dynamic sampling has none: the draws begin anew
+        # the run of the checkpoint may have had no dynamic sampling: then `drawn` stays 0
         if file.is_file():
             self.drawn = json.loads(file.read_text())["drawn"]
 
     def _read(self, row: int, like: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the dataset's row, with the columns of the row `like` alone."""
+        """Returns row number `row` of the dataset, with only the columns that `like` has.
+
+        like: a row that the trainer got for this batch.
+        """
         values = self.dataset[row]
         return {name: values[name] for name in like}
 
 
 def mean_reward(groups: Sequence[Sequence[Rollout]]) -> float:
-    """Returns the mean reward of the rollouts that have one, NaN where none has."""
+    """Returns the mean reward of the rollouts with a reward; NaN if no rollout has a reward."""
     rewards = []
     for rollout in chain(*groups):
         if rollout.reward is not None:
@@ -259,9 +282,9 @@ def mean_reward(groups: Sequence[Sequence[Rollout]]) -> float:
 
 
 def share(rows: list[Any], rank: int, ranks: int) -> list[Any]:
-    """Returns this rank's part of the rows of all ranks, which follow each other by rank.
+    """Returns this rank's part of a list that holds the rows of all ranks, rank after rank.
 
-    Every rank has equally many: of 8 rows, rank 1 of 2 has the last four.
+    Every rank has equally many rows. Example: of 8 rows, rank 1 of 2 ranks has the last four.
     """
     count = len(rows) // ranks
     return rows[rank * count : (rank + 1) * count]

@@ -1,9 +1,10 @@
-"""Names the settings that somebody set and that cannot act beside the others.
+"""Warns of settings without effect: another setting keeps them from acting.
 
-    warn_of_idle(args)              # before anything is loaded; one warning each
-    warn_of_small_rate(args)        # where adapters are trained
+    warn_of_idle(args)              # before anything is loaded; a warning for each cause
+    warn_of_small_rate(args)        # for a policy with adapters
 
-A setting counts as set where it differs from its default.
+Example: `epsilon_high` has no effect with `loss_type="sapo"`. A setting counts as set if its value
+is not the default.
 """
 
 import logging
@@ -13,12 +14,13 @@ from spanreward.training.grpo.config import SpanGRPOConfig
 
 log = logging.getLogger(__name__)
 
-# of recipes/qwen2.5-vl-3b-lora
+# the learning rate of recipes/qwen2.5-vl-3b-lora
 ADAPTER_RATE = 1e-5
-# What follows are settings by what they need in order to act.
-# bounds of the ratio between the policy and the one that sampled
+# The constants OF_... name the settings that act only under one condition.
+# Bounds of the ratio of a token's probability, policy to sampler. Bounds need a ratio other than 1.
 OF_RATIO = ("epsilon", "epsilon_high", "delta")
-UNCLIPPED = ("sapo", "vespo")  # losses that weigh the ratio in place of clipping it
+UNCLIPPED = ("sapo", "vespo")  # losses that weigh the ratio and do not clip it
+# settings of the reference model, which exists only for beta above 0
 OF_REFERENCE = (
     "sync_ref_model",
     "ref_model_mixup_alpha",
@@ -26,6 +28,7 @@ OF_REFERENCE = (
     "use_bias_correction_kl",
 )
 OF_DYNAMIC_SAMPLING = ("dynamic_sampling_spread", "max_resamples")
+# settings of a single loss, by the name of the loss
 OF_LOSSES = {
     "sapo": ("sapo_temperature_pos", "sapo_temperature_neg"),
     "vespo": ("vespo_k_pos", "vespo_lambda_pos", "vespo_k_neg", "vespo_lambda_neg"),
@@ -33,7 +36,10 @@ OF_LOSSES = {
 
 
 def warn_of_idle(args: SpanGRPOConfig) -> None:
-    """Logs a warning for each cause that keeps settings from acting, with their names."""
+    """Logs a warning for each cause that keeps settings from acting.
+
+    The warning names the settings, their values and the remedy.
+    """
     changed = set_settings(args)
     for names, cause in idle_groups(args):
         idle = []
@@ -45,10 +51,14 @@ def warn_of_idle(args: SpanGRPOConfig) -> None:
 
 
 def idle_groups(args: SpanGRPOConfig) -> list[tuple[tuple[str, ...], str]]:
-    """Returns the settings that cannot act beside the others, each group with why and what to do.
+    """Returns groups of settings that cannot act, each with its cause and the remedy.
 
-    With one update a batch TRL compares the policy with itself, so that each ratio is exactly 1. It
-    does so where the accumulation is a multiple of the passes over a batch.
+    A group is a pair such as `(("max_resamples",), "dynamic_sampling is off: set it, ...")`. The
+    settings need not be set by the user.
+
+    If a batch makes only one update, TRL compares the policy with itself. Then every ratio is
+    exactly 1, and no bound of the ratio can act. A batch makes one update if
+    gradient_accumulation_steps is a multiple of the passes over a batch.
     """
     groups: list[tuple[tuple[str, ...], str]] = []
     if args.loss_type in UNCLIPPED:
@@ -76,11 +86,11 @@ def idle_groups(args: SpanGRPOConfig) -> list[tuple[tuple[str, ...], str]]:
 
 
 def set_settings(args: SpanGRPOConfig) -> dict[str, object]:
-    """Returns the values that are not the defaults."""
+    """Returns the settings whose value is not the default: name and value."""
     values = vars(args)
     changed = {}
     for setting in fields(SpanGRPOConfig):
-        # what is no argument of the constructor was not set by anybody
+        # skip fields that are computed: the constructor takes no argument for them
         if setting.init and values[setting.name] != setting.default:
             changed[setting.name] = values[setting.name]
     return changed

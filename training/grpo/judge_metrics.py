@@ -1,11 +1,11 @@
-"""What judging cost in a step and how often it failed, over all ranks: the metrics `judge/...`.
+"""The metrics `judge/...` of a step over all ranks: the cost of judging, and how often it failed.
 
     usage = total_usage(judges).since(before)
     step = gather_step(RankStep(judged, scored, marks, silent, usage), device)  # one collective
     step.metrics["judge/failed_fraction"]
 
-docs/logged_keys.md says what each key is. The values are equal on every rank, so that TRL's mean
-does not change them.
+docs/logged_keys.md explains each key. TRL logs the mean of a metric over the ranks. The metrics
+here are equal on every rank, so that TRL's mean does not change a value.
 """
 
 import math
@@ -18,14 +18,14 @@ from accelerate.utils import gather
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 
-# counts of a cascade (rewards/experimental): who answered, and how the audits went
+# counts of a cascade of two judges (rewards/experimental): answers by each judge, and audits
 CASCADE = ("student", "teacher", "audited", "agreed", "audits_failed")
-# fields of Usage that are added over ranks
+# fields of Usage whose metric is the sum over the ranks
 SUMS = (
     *("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed", "written"),
     *CASCADE,
 )
-# those of which the slowest, or fullest, rank's counts
+# fields of Usage whose metric is the largest value of a rank
 MAXIMA = (
     "seconds",
     "cpu_seconds",
@@ -37,7 +37,7 @@ MAXIMA = (
 
 
 def total_usage(judges: Iterable[Judge]) -> Usage:
-    """Returns the sum of what these judges have done so far."""
+    """Returns the counts of all these judges together, since each judge was made."""
     total = Usage()
     for judge in judges:
         total = total.plus(judge.usage)
@@ -46,15 +46,17 @@ def total_usage(judges: Iterable[Judge]) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class RankStep:
-    """What a rank tells the others of a step.
+    """The numbers of a step that one rank sends to the other ranks.
 
     Args:
         judged: for each completion that this rank judged in the step, whether a judge failed on it.
-        scored: the same for the completions that TRL scores, equally many on every rank; dynamic
-            sampling judges more than these.
-        marks: of the rows of these (ranks/groups.py).
-        silent: for each reward whether its judge answered nothing.
-        usage: of the judges.
+            With dynamic sampling these are more completions than TRL scores.
+        scored: for each completion that TRL scores, whether a judge failed on it. Every rank has
+            equally many such completions.
+        marks: the number of the row of each scored completion; equal rows have equal numbers
+            (`mark_of` in ranks/groups.py).
+        silent: for each reward whether its judge failed and answered nothing in the step.
+        usage: the counts of the rank's judges in the step.
     """
 
     judged: Sequence[bool]
@@ -66,13 +68,15 @@ class RankStep:
 
 @dataclass(frozen=True, slots=True)
 class GatheredStep:
-    """What all ranks told, in TRL's order: rank by rank.
+    """The numbers of a step from all ranks. The rows of rank 0 come first, then those of rank 1.
+
+    B is the number of scored completions of all ranks.
 
     Args:
-        failed: (B,), bool, `scored` of all ranks.
-        marks: B numbers.
-        silent: (ranks, rewards), bool.
-        metrics: by their full keys.
+        failed: (B,), bool, `RankStep.scored` of all ranks.
+        marks: B numbers, `RankStep.marks` of all ranks.
+        silent: (ranks, rewards), bool, `RankStep.silent` of all ranks.
+        metrics: the metrics to log, by their full keys, such as "judge/failed_fraction".
     """
 
     failed: torch.Tensor
@@ -82,11 +86,13 @@ class GatheredStep:
 
 
 def gather_step(step: RankStep, device: torch.device | str) -> GatheredStep:
-    """Returns what all ranks tell of a step, from one collective.
+    """Returns the numbers of a step from all ranks. Makes one collective call.
 
-    Every rank must call it, with as many completions, marks and rewards as the others.
+    Every rank must call this function, with equally many scored completions, marks and rewards.
+
+    step: this rank's numbers. device: where the collective runs, such as `accelerator.device`.
     """
-    # one row of numbers for each rank, cut into its parts again afterwards
+    # send the numbers of each rank as one row, and cut the gathered rows into their parts
     used = [getattr(step.usage, name) for name in (*SUMS, *MAXIMA)]
     counts_of_rank = [len(step.judged), sum(step.judged), *used]
     numbers = [*step.scored, *step.marks, *step.silent, *counts_of_rank]
@@ -102,10 +108,10 @@ def gather_step(step: RankStep, device: torch.device | str) -> GatheredStep:
 
 
 def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
-    """Returns the metrics of all ranks.
+    """Returns the metrics over all ranks, by their full keys.
 
-    ranks: (ranks, 2 + SUMS + MAXIMA), of each rank the completions judged, the failures, SUMS and
-    MAXIMA.
+    ranks: a row for each rank. The columns of a row are the number of judged completions, the
+    number of failures, the fields of SUMS and the fields of MAXIMA.
     """
     rows, sums, maxima = ranks.split([2, len(SUMS), len(MAXIMA)], dim=1)
     count, failed = rows.sum(dim=0).tolist()
@@ -113,7 +119,7 @@ def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
     largest = maxima.amax(dim=0).tolist()
     values = dict(zip(SUMS, totals, strict=True))
     values.update(zip(MAXIMA, largest, strict=True))
-    # those that are logged under another name, or only where there are any
+    # take out the values that have another key, or that are logged only if they are not 0
     timeouts = values.pop("timeouts")
     peak = values.pop("peak_memory_bytes")
     written = values.pop("written")

@@ -1,24 +1,25 @@
-"""All rewards of a step are judged: those behind servers at the same time, in threads, and at the
-same time as those here.
+"""Judges the completions of a step for all rewards, and asks servers in parallel.
 
     judge_step(recorders, prompts, completions, log_metric, {"reference": references})
-    recorders[0](prompts, completions)                     # its scores, as TRL wants them
+    recorders[0](prompts, completions)                     # returns the scores to TRL
 
-Judges here are asked one after another, in the caller's thread: a GPU holds one at a time. For a
-server this process only waits. Every number is that of asking one after another, for no two threads
-change the same thing:
+A judge is local if it runs in this process, or remote if it is a server. The caller's thread asks
+the local judges one after another, because a GPU holds one judge at a time. For a server this
+process only waits. So other threads ask the servers, at the same time as the local judges.
 
-- Rewards that share a judge, also one inside a cache, a cascade or a jury, have one thread. A
-  judge's counts, its open `with` and its one deadline for the step need no locks.
-- So have rewards whose caches keep the answers of equal judges in one file: the second finds what
-  the first has asked.
-- So have rewards whose judges ask one server, if some want the log-probabilities of exact token ids
-  and others those of the likeliest tokens: vLLM spoils the latter beside the former
-  (docs/judges.md).
-- Texts are parsed, and the files of pictures read, by one thread at a time (language/parse.py,
+The results are the same as without threads, because no two threads change the same object:
+
+- Rewards that share a judge share a thread. A judge inside a cache, a cascade or a jury counts too.
+  So a judge's counts, its open `with` and its deadline for the step need no locks.
+- Rewards share a thread if their caches keep the answers of equal judges in one file. Then the
+  second reward finds the answers to the questions of the first reward.
+- Two rewards share a thread if their judges ask one server in two ways: for log-probabilities of
+  exact token ids, and for log-probabilities of the likeliest tokens. If both kinds of requests ran
+  at the same time, vLLM would spoil the answers to the second kind (docs/judges.md).
+- Only one thread at a time parses texts or reads the files of pictures (language/parse.py,
   rows/pictures.py).
-- Rows are read before, and verdicts kept and logged after, by the caller's thread, in the order of
-  the recorders.
+- The caller's thread reads the rows before the threads start. After the threads have ended, the
+  caller's thread keeps and logs the verdicts, in the order of the recorders.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -41,18 +42,18 @@ from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts
 from spanreward.training.grpo.recorder import Recorder, awake
 
-# what `Recorder.ask` returns, by the recorder's number
+# the samples and verdicts that `Recorder.ask` returns, by the recorder's number
 Judged = dict[int, tuple[list[Sample], list[Verdict]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the threads of a step read, and none changes.
+    """The data of a step that all threads read and no thread changes.
 
     Args:
-        recorders: of the trainer.
-        samples: of each recorder, this rank's rows.
-        parts: of each completion what is judged; None where all of it is.
+        recorders: the trainer's recorders.
+        samples: for each recorder, the samples of this rank's completions.
+        parts: for each completion the part that is judged; None if whole completions are judged.
     """
 
     recorders: Sequence[Recorder]
@@ -68,23 +69,24 @@ def judge_step(
     columns: Mapping[str, Sequence[Any]],
     parts: Sequence[Parts] | None = None,
 ) -> Usage:
-    """Has all recorders judge these completions, and returns what that cost.
+    """Judges these completions for all recorders, and returns the counts of the judges' work.
 
-    After Ctrl-C, which alone leaves later, a thread ends by itself, at its judge's deadline at the
-    latest.
+    Errors of judges become verdicts. Only Ctrl-C (KeyboardInterrupt) can end the function while
+    judges are asked. Then each thread ends by itself, at the latest at the deadline of its judge.
 
     Args:
-        recorders: their verdicts and samples are kept in them.
-        prompts: of this rank's completions.
+        recorders: each recorder keeps its samples and verdicts.
+        prompts: the prompt of each of this rank's completions.
         completions: as TRL passes them, texts or lists of messages.
-        log_metric: TRL's, for the numbers of each verdict.
-        columns: of the rows, by name.
-        parts: of each completion what is judged; None where all of it is.
+        log_metric: TRL's function that logs a number; gets the means of the verdicts' numbers.
+        columns: the values of each column of the rows, by the column's name.
+        parts: for each completion the part that is judged; None if whole completions are judged.
 
     Raises:
-        ValueError: as `Reward.__call__` does, before any judge is asked.
+        ValueError: for a row that a reward cannot read (see `Reward.__call__`), before any judge is
+            asked.
     """
-    # read the rows, which may raise, before a thread runs
+    # read the rows before a thread runs, because reading may raise ValueError
     rewards = []
     samples = []
     for recorder in recorders:
@@ -93,13 +95,13 @@ def judge_step(
     step = Step(recorders, samples, parts)
     judges = judges_of(rewards)
     before = total_usage(judges)
-    # start the threads first, so that servers answer while this thread asks the judges here
+    # start the threads first, so that servers answer while this thread asks the local judges
     by_threads = by_thread(rewards)
     under_way = [_start(step, numbers) for numbers in by_threads[1:]]
     judged = _ask(step, by_threads[0])
     for answers in under_way:
         judged.update(answers.result())  # waits
-    # keep and log in the order of the recorders, whatever ended first
+    # keep and log in the order of the recorders, not in the order in which the threads ended
     for number, recorder in enumerate(recorders):
         samples_of_recorder, verdicts = judged[number]
         recorder.keep(samples_of_recorder, verdicts, log_metric)
@@ -107,10 +109,11 @@ def judge_step(
 
 
 def by_thread(rewards: Sequence[Reward]) -> list[list[int]]:
-    """Returns the numbers of the rewards that each thread asks, in order. The caller's is first.
+    """Returns a list for each thread: the numbers of the rewards that the thread asks, in order.
 
-    It asks those here. Without any it asks the first of those elsewhere, so that one alone needs no
-    thread.
+    The first list is for the caller's thread, which asks the rewards with local judges. If all
+    judges are remote, the caller's thread asks the first group of remote rewards. So a single
+    remote reward needs no further thread.
     """
     local: list[int] = []
     elsewhere: list[list[int]] = []
@@ -125,25 +128,25 @@ def by_thread(rewards: Sequence[Reward]) -> list[list[int]]:
 
 
 def _is_elsewhere(reward: Reward) -> bool:
-    """Whether this process only waits for the reward's verdicts."""
+    """Whether the reward is computed outside this process, which only waits for the answers."""
     if isinstance(reward, RemoteReward):
         return True
-    if not reward.judges:  # it computes its scores itself
+    if not reward.judges:  # the reward computes its scores in this process
         return False
     return all(judge.remote for judge in reward.judges)
 
 
 def _sharing(rewards: Sequence[Reward]) -> list[list[int]]:
-    """Returns the numbers of the rewards in groups that share nothing that changes.
+    """Returns the numbers of the rewards in groups. No two groups share an object that changes.
 
-    Where A and B share one judge, and B and C another, all three are one group.
+    Example: if A and B share a judge, and B and C share another judge, A, B and C are one group.
     """
     spoiled = _spoiled_urls(rewards)
-    groups: list[tuple[set[Any], list[int]]] = []  # marks of what changes, numbers of rewards
+    groups: list[tuple[set[Any], list[int]]] = []  # marks of changing objects, numbers of rewards
     for number, reward in enumerate(rewards):
         marks = _changing(reward, spoiled)
         numbers = [number]
-        # this reward joins the groups it shares something with into one
+        # merge this reward with every earlier group that has a mark in common with it
         apart = []
         for marks_of_group, numbers_of_group in groups:
             if marks.isdisjoint(marks_of_group):
@@ -156,14 +159,16 @@ def _sharing(rewards: Sequence[Reward]) -> list[list[int]]:
 
 
 def _changing(reward: Reward, spoiled: Collection[str]) -> set[Any]:
-    """Returns marks of what changes while the reward is judged.
+    """Returns marks of the objects that change while the reward is judged.
 
-    spoiled: the urls of the servers that rewards ask in ways which spoil each other.
+    A mark is the id of an object, a cache's file with the judge's repr, or the url of a server.
+
+    spoiled: the urls of `_spoiled_urls`.
     """
     marks: set[Any] = {id(reward)}
     for judge in _with_inner(reward.judges):
         marks.add(id(judge))
-        # two objects with one repr find each other's answers in the file
+        # two cached judges with one file and one repr share their answers
         if isinstance(judge, CachedJudge):
             marks.add((judge.store.path.resolve(), repr(judge)))
         if isinstance(judge, RemoteJudge) and judge.endpoint.url in spoiled:
@@ -172,13 +177,15 @@ def _changing(reward: Reward, spoiled: Collection[str]) -> set[Any]:
 
 
 def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
-    """Returns the urls that two rewards ask in different ways: one wants exact token ids, the other
+    """Returns the urls of servers that get two kinds of requests, which must not run in parallel.
+
+    One kind asks for log-probabilities of exact token ids, the other kind for log-probabilities of
     the likeliest tokens.
     """
     exact = set()
     likeliest = set()
     for reward in rewards:
-        # this mode reads the likeliest tokens, as its published code does
+        # PoSh's mode "published" reads the likeliest tokens, like the published code of PoSh
         published = isinstance(reward, PoshReward) and reward.mode == "published"
         for judge in _with_inner(reward.judges):
             if isinstance(judge, ServerJudge) and not published:
@@ -189,7 +196,7 @@ def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
 
 
 def _with_inner(judges: Iterable[Judge]) -> Iterator[Judge]:
-    """Yields the judges, and those that they ask: a cache's, a cascade's, a jury's."""
+    """Yields each judge, and after a cache, a cascade or a jury also the judges inside."""
     for judge in judges:
         yield judge
         if isinstance(judge, OuterJudge):
@@ -197,10 +204,10 @@ def _with_inner(judges: Iterable[Judge]) -> Iterator[Judge]:
 
 
 def _start(step: Step, numbers: Sequence[int]) -> Future[Judged]:
-    """Asks in a thread, and returns at once what its answers will be.
+    """Starts a thread that asks the recorders of these numbers. Returns the future of the answers.
 
-    A daemon: the thread of an executor would keep a process from its end after Ctrl-C, until the
-    deadline of a server that hangs.
+    The thread is a daemon. After Ctrl-C, a thread of an executor would keep the process alive until
+    the deadline of a server that hangs.
     """
     answers: Future[Judged] = Future()
     Thread(target=_settle, args=(answers, step, numbers), daemon=True).start()
@@ -208,22 +215,22 @@ def _start(step: Step, numbers: Sequence[int]) -> Future[Judged]:
 
 
 def _settle(answers: Future[Judged], step: Step, numbers: Sequence[int]) -> None:
-    """Asks, and puts the verdicts, or what was raised, into `answers`."""
+    """Asks the recorders of these numbers, and puts their verdicts or an error into `answers`."""
     try:
         answers.set_result(_ask(step, numbers))
-    except BaseException as error:  # the caller waits for the answers, whatever ends this thread
+    except BaseException as error:  # without a result or an error, the caller would wait for ever
         answers.set_exception(error)
 
 
 def _ask(step: Step, numbers: Sequence[int]) -> Judged:
-    """Asks the recorders of these numbers one after another.
+    """Asks the recorders of these numbers one after another. Returns their samples and verdicts.
 
-    Each judge is woken once for all rewards that ask it, and sleeps before the next one wakes, so
-    that a GPU holds at most the largest.
+    A judge wakes once for all rewards that ask it. The judge falls asleep before the next judge
+    wakes, so that a GPU holds one judge at a time.
     """
     judged: Judged = {}
     for together in _by_judge(step, numbers):
-        reward = step.recorders[together[0]].reward  # all of these wake the same judges
+        reward = step.recorders[together[0]].reward  # all rewards of `together` wake the same judge
         with awake(reward.judges_to_wake) as asleep:
             for number in together:
                 recorder = step.recorders[number]
@@ -232,9 +239,9 @@ def _ask(step: Step, numbers: Sequence[int]) -> Judged:
 
 
 def _by_judge(step: Step, numbers: Sequence[int]) -> list[list[int]]:
-    """Returns the numbers in groups whose rewards wake the same judge, in order.
+    """Returns the recorders' numbers in groups, in order. A group's rewards wake the same judge.
 
-    A reward that wakes none is a group by itself.
+    A reward that wakes no judge is a group by itself.
     """
     groups: dict[int, list[int]] = {}
     for number in numbers:

@@ -1,20 +1,22 @@
-"""LearningMonitor: says in each step whether anything was learnt, and stops a run that learns
-nothing, with the cause.
+"""LearningMonitor: logs for each step whether anything was learnt, and stops a run that learns
+nothing. The log names the cause.
 
-    trainer = SpanGRPOTrainer(...)          # it has one: trainer.learning_monitor
+    trainer = SpanGRPOTrainer(...)          # makes trainer.learning_monitor
     trainer.train()
     trainer.learning_monitor.stopped
     # "5 steps moved no weight: every completion was cut ..." or ""
 
-It logs, over all ranks: `learning/rows` and `learning/tokens`, the shares of the completions and of
-the sampled tokens that have an advantage and count in the loss; `learning/gradients`, the share of
-trained tensors with a gradient; and `learning/moved`, the share of a sample of the trained weights
-that the step has changed.
+The monitor logs four shares over all ranks:
 
-A step teaches where a row has an advantage, a trained tensor has a gradient and a sampled weight
-moved. Weight decay and momentum move weights in steps that teach nothing. What is sharded out of
-sight, as DeepSpeed's gradients are, is not asked for. With several updates a batch of completions,
-the batch is idle where none of its steps taught.
+- `learning/rows`: the completions with an advantage other than 0 that count in the loss.
+- `learning/tokens`: the sampled tokens with an advantage other than 0 that count in the loss.
+- `learning/gradients`: the trained tensors with a gradient other than 0.
+- `learning/moved`: the entries of a sample of the trained weights that the step changed.
+
+A step teaches if a completion has an advantage, a trained tensor has a gradient, and a sampled
+weight moved. The advantage is needed because weight decay and momentum also move weights. A
+condition that cannot be checked counts as met: DeepSpeed, for example, hides the gradients. A
+batch of completions may make several updates. The batch is idle if none of its steps taught.
 """
 
 import logging
@@ -29,28 +31,28 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 log = logging.getLogger(__name__)
 
-# idle batches of completions that end a run, or steps if a step takes several batches
+# so many idle batches in a row end a run, or so many steps if a step takes several batches
 IDLE = 5
-# groups that must have equal rewards before that ends a run, since a small batch may have them by
-# chance
+# Equal rewards in all groups end a run only after so many groups in a row. The few groups of a
+# small batch may have equal rewards by chance.
 GROUPS = 32
-TENSORS = 256  # of the trained weights that are looked at, at most
-EACH = 1024  # entries of each, at most
-# The KL of an untrained policy to itself is 0. Rounding in bfloat16 makes less than a hundredth of
-# this.
+TENSORS = 256  # at most so many trained tensors are sampled
+EACH = 1024  # at most so many entries of each tensor are sampled
+# A larger KL before the first update means that the reference is another model than the policy.
+# For the same model the KL is 0; rounding in bfloat16 makes less than a hundredth of LARGEST_KL.
 LARGEST_KL = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class BatchCounts:
-    """Counts of the last batch of completions, over all ranks.
+    """Counts of a batch of completions, over all ranks.
 
     Args:
-        completions: of the batch.
-        kept: completions whose tokens count in the loss.
-        rows: of these, those with a token that has an advantage.
-        tokens: of these rows, those that have one.
-        sampled: the tokens of all completions that count in the loss.
+        completions: the completions of the batch.
+        kept: the completions with tokens that count in the loss.
+        rows: the kept completions with a token whose advantage is not 0.
+        tokens: the tokens that count in the loss and whose advantage is not 0.
+        sampled: the tokens that count in the loss.
     """
 
     completions: int = 0
@@ -61,15 +63,15 @@ class BatchCounts:
 
 
 class LearningMonitor(TrainerCallback):
-    """Counts in each step what was learnt, and ends a run that learns nothing.
+    """Logs in each step whether anything was learnt, and ends a run that learns nothing.
 
     Args:
         trainer: a SpanGRPOTrainer.
 
     Attributes:
-        stopped: why the run was ended, or "".
-        batch: counts of the last batch of completions.
-        idle: so many idle batches end the run.
+        stopped: the reason for which the monitor ended the run, or "".
+        batch: the counts of the last batch of completions.
+        idle: how many idle batches in a row end the run.
     """
 
     def __init__(self, trainer: Any) -> None:
@@ -78,24 +80,25 @@ class LearningMonitor(TrainerCallback):
         self.batch = BatchCounts()
         self.idle = IDLE
         self._before: list[tuple[torch.nn.Parameter, torch.Tensor]] = []
-        self._gradients: tuple[int, int] = (0, 0)  # tensors with a gradient, and trained ones
-        self._open: list[BatchCounts] = []  # batches that are not used up, or end with this step
-        self._first_pass = 0  # TRL's number of the last batch's first pass
-        self._taught = False  # whether a step of the open batches did
+        self._gradients: tuple[int, int] = (0, 0)  # tensors with a gradient, and trained tensors
+        # the batches whose passes are not all made, and those whose last pass is in this step
+        self._open: list[BatchCounts] = []
+        self._first_pass = 0  # the value of the trainer's `_step` at the last batch's first pass
+        self._taught = False  # whether a step of the open batches taught
         self._moved = False  # whether weights moved in an idle step
         self._idle_batches = 0
         self._idle_steps = 0
         self._idle_groups = 0
 
     def see(self, output: Mapping[str, torch.Tensor]) -> None:
-        """Counts a training batch. Every rank must call it, for it sums over them.
+        """Counts a training batch. Every rank must call this method, which sums over the ranks.
 
-        output: as TRL's `_generate_and_score_completions` returns it, of this rank.
+        output: the dict that TRL's `_generate_and_score_completions` returns on this rank.
         """
         mask = output["completion_mask"].bool()
-        if "tool_mask" in output:  # what a tool returned was not sampled
+        if "tool_mask" in output:  # leave out the tokens of a tool's answer: they were not sampled
             mask = mask & output["tool_mask"].bool()
-        # (B, 1) without span credit, (B, T) with it
+        # (B, 1) without span credit, (B, T) with span credit
         advantages = output["advantages"].reshape(len(mask), -1)
         moving = mask & (advantages != 0)
         # in the order of BatchCounts
@@ -114,7 +117,7 @@ class LearningMonitor(TrainerCallback):
     def on_pre_optimizer_step(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        # as late as can be: a callback may have frozen or unfrozen layers
+        # copy the weights just before the update: a callback may have frozen or unfrozen layers
         self._before = sample_of(self.trainer.model.parameters())
         if state.global_step == 0 and state.is_world_process_zero:
             self._name_another_reference()
@@ -129,17 +132,19 @@ class LearningMonitor(TrainerCallback):
                 gradient = local(parameter.grad)
                 norms.append(gradient.float().norm().to(args.device))
         self._gradients = (0, 0)
-        if norms:  # else they are sharded out of sight, or the loss reached nothing
+        # norms is empty if DeepSpeed hides the gradients, or if the loss reaches no parameter
+        if norms:
             self._gradients = (int(torch.stack(norms).count_nonzero()), trained)
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        # entries that moved, entries looked at, tensors with a gradient, trained tensors
+        # count: moved entries, entries compared, tensors with a gradient, trained tensors
         counts = torch.tensor([0, 0, *self._gradients], device=args.device)
         for parameter, then in self._before:
             now = sampled_entries(parameter)
-            if len(now) == len(then):  # ZeRO-3 gathers some and empties others
+            # ZeRO-3 may have gathered or emptied a tensor since: then nothing can be compared
+            if len(now) == len(then):
                 counts[0] += (now != then).sum().to(args.device)  # without waiting for the device
                 counts[1] += len(now)
         self._before = []
@@ -151,11 +156,11 @@ class LearningMonitor(TrainerCallback):
             "gradients": (with_gradient, trained),
             "moved": (moved, looked_at),
         }
-        if self.trainer.recorders:  # without them the log is TRL's
+        if self.trainer.recorders:  # without a Reward, the log has only TRL's keys
             for name, (part, whole) in shares.items():
                 if whole:
                     self.trainer._metrics["train"][f"learning/{name}"].append(part / whole)
-        # what is out of sight, looked_at or trained being 0, is not held against the step
+        # decide whether the step taught; if looked_at or trained is 0, nothing could be checked
         rows = sum(open_batch.rows for open_batch in self._open)
         any_moved = moved > 0 or looked_at == 0
         any_gradient = with_gradient > 0 or trained == 0
@@ -166,7 +171,7 @@ class LearningMonitor(TrainerCallback):
         self._idle_steps += 1
         passes = self.trainer._step - self._first_pass
         used_up = passes >= self.trainer.args.passes_per_batch
-        # a batch beyond the first is there only because those before it are used up
+        # close the batch if all its passes are made; a newer batch proves this for earlier batches
         if used_up or len(self._open) > 1:
             self._close(with_gradient, state, control)
             self._open = self._open[-1:]
@@ -174,9 +179,9 @@ class LearningMonitor(TrainerCallback):
             self._open = []
 
     def _close(self, with_gradient: int, state: TrainerState, control: TrainerControl) -> None:
-        """Takes note that a batch is used up, and ends the run after too many that taught nothing.
+        """Counts a batch whose passes are all made. Ends the run after too many idle batches.
 
-        with_gradient: trained tensors with a gradient in this step, over all ranks.
+        with_gradient: the number of trained tensors with a gradient in this step, over all ranks.
         """
         self._idle_batches += 1
         if self._taught:
@@ -188,7 +193,7 @@ class LearningMonitor(TrainerCallback):
             return
         if self._idle_batches < self.idle:
             return
-        # completions count, and none has an advantage: in few groups that may be chance
+        # completions count in the loss, but no completion has an advantage: maybe by chance
         equal_rewards = self.batch.kept > 0 and self.batch.rows == 0
         if equal_rewards and self._idle_groups < GROUPS:
             return
@@ -203,11 +208,14 @@ class LearningMonitor(TrainerCallback):
             log.error("training stops at step %d: %s", state.global_step, self.stopped)
 
     def _name_another_reference(self) -> None:
-        """Warns where the KL before the first update says that the reference is another policy."""
-        if not self.trainer.beta:  # no reference
+        """Warns if the reference model differs from the policy before the first update.
+
+        The two models are the same if their KL is 0, apart from rounding.
+        """
+        if not self.trainer.beta:  # TRL has no reference model
             return
         kl = fmean(self.trainer._metrics["train"]["kl"])
-        if not kl > LARGEST_KL:  # NaN neither
+        if not kl > LARGEST_KL:  # also returns for NaN
             return
         reference = "the model without its adapter"
         if self.trainer.ref_model is not None:
@@ -222,15 +230,17 @@ class LearningMonitor(TrainerCallback):
         )
 
     def _over_ranks(self, counts: torch.Tensor) -> list[int]:
-        """Returns the sums over ranks. counts: (n,), of this rank."""
+        """Returns the sums of the counts over all ranks. counts: (n,), the counts of this rank."""
         sums = self.trainer.accelerator.reduce(counts.double(), reduction="sum")
         return [int(total) for total in sums.tolist()]
 
     def _cause(self, with_gradient: int) -> str:
-        """Returns the likeliest reason, and what to do.
+        """Returns a sentence with the likeliest reason for idle steps, and the remedy.
 
-        The reasons stand in the order of a step: completions, advantages, optimizer, gradients,
-        weights. The first that fits keeps all later ones from mattering.
+        The reasons are checked in the order of a step: completions, advantages, optimizer,
+        gradients, weights. After the first reason that fits, a later reason cannot matter.
+
+        with_gradient: the number of trained tensors with a gradient in the last step.
         """
         trainer = self.trainer
         batch = self.batch
@@ -238,7 +248,7 @@ class LearningMonitor(TrainerCallback):
         for parameter in trainer.model.parameters():
             if parameter.requires_grad:
                 parameters.add(id(parameter))
-        held: set[int] = set()  # by the optimizer
+        held: set[int] = set()  # the ids of the parameters that the optimizer holds
         for group in trainer.optimizer.param_groups:
             held.update(map(id, group["params"]))
         if not batch.kept and trainer.mask_truncated_completions:
@@ -259,7 +269,7 @@ class LearningMonitor(TrainerCallback):
         rates = [group["lr"] for group in trainer.optimizer.param_groups]
         if not any(rates):
             return "the learning rate is 0: set learning_rate, or another lr_scheduler_type."
-        # DeepSpeed's optimizer has its own tensors
+        # DeepSpeed's optimizer holds copies, so that the ids cannot be compared
         if not trainer.is_deepspeed_enabled and not parameters & held:
             return (
                 "the optimizer holds no trained parameter of the model: see requires_grad, and "
@@ -279,22 +289,22 @@ class LearningMonitor(TrainerCallback):
 def sample_of(
     parameters: Iterable[torch.nn.Parameter],
 ) -> list[tuple[torch.nn.Parameter, torch.Tensor]]:
-    """Returns up to TENSORS trained tensors, each with copies of some of its entries."""
+    """Returns up to TENSORS trained tensors, each with a copy of up to EACH of its entries."""
     trained = [parameter for parameter in parameters if parameter.requires_grad]
-    stride = max(1, len(trained) // TENSORS)  # evenly over the layers
+    stride = max(1, len(trained) // TENSORS)  # spread the sample evenly over the layers
     chosen = trained[::stride][:TENSORS]
     return [(parameter, sampled_entries(parameter)) for parameter in chosen]
 
 
 def sampled_entries(parameter: torch.nn.Parameter) -> torch.Tensor:
-    """Returns copies of up to EACH entries, evenly spaced, of what this rank has."""
+    """Returns copies of up to EACH evenly spaced entries of this rank's part of the tensor."""
     entries = local(parameter.detach()).reshape(-1)
     stride = max(1, entries.numel() // EACH)
     return entries[::stride][:EACH].clone()
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns this rank's part of a sharded tensor, any other as it is."""
+    """Returns this rank's part of a sharded tensor, or a tensor that is not sharded unchanged."""
     if isinstance(tensor, DTensor):
         part: torch.Tensor = tensor.to_local()
         return part

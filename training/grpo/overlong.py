@@ -1,18 +1,20 @@
-"""Soft overlong: what a completion that comes near the length limit loses of its reward (DAPO, Yu
+"""Soft overlong punishment: a completion near the length limit loses some of its reward (DAPO, Yu
 et al. 2025, arXiv 2503.14476, equation 13).
 
     rewards = punish_overlong(rewards, column, weights, size=None, group=8, by_itself=False)
 
-TRL's `get_soft_overlong_punishment` gives each completion p, from -1 to 0. DAPO adds it to rewards
-of -1 and 1. Beside a metric whose completions differ by .03 in a group, one p of -1 is nearly all
-of the group's standard deviation, by which the advantages of all others are divided. So by default
-the loss follows the group's own rewards. What a whole group shares teaches nothing, so q is the
-group's max p less p, and a reward r becomes
+TRL's reward function `get_soft_overlong_punishment` gives each completion a punishment p, from -1
+to 0. DAPO adds p to rewards of -1 and 1. The scores of a metric may differ by only .03 within a
+group. Then one p of -1 makes nearly all of the group's standard deviation. TRL divides every
+advantage by that deviation, so that the differences of the other completions nearly vanish. So by
+default the punishment adapts to the group's rewards. A punishment that all completions of a group
+share teaches nothing. Let q be the greatest p of the group minus the completion's own p. The
+reward r of the completion becomes
 
     r + q (floor - r),    floor = min r - FLOOR_DEPTH std(r)
 
-A completion with q = 1 is last in its group, and no reward is below the floor. docs/trainer.md says
-how much of their differences the others keep.
+A completion with q = 1 gets the lowest reward of its group, the floor. docs/trainer.md gives bounds
+for how much of their differences the other completions keep.
 """
 
 import math
@@ -20,13 +22,14 @@ import math
 import torch
 from torch import Tensor
 
-# Of a group's standard deviation. Beside one long completion the others keep 3/4 of their
-# differences: in groups of up to 8 of those that they have where it is not punished, in groups of
-# up to 16 of the smaller of these and of those that they have without it. Half a deviation would
-# leave .70 in a group of 8.
+# The floor is this share of the group's standard deviation below the lowest reward. With .04, the
+# other completions of a group with one long completion keep at least 3/4 of the differences between
+# their advantages. In groups of up to 8, the 3/4 are of the differences without the punishment. In
+# groups of up to 16, the 3/4 are of the smaller of two differences: without the punishment, and
+# without the long completion. A share of .5 would keep only .70 in a group of 8.
 FLOOR_DEPTH = 0.04
-# Rewards of a group that differ by less tell little beside the 1e-4 that TRL adds to their
-# standard deviation. There the long completion falls this much below the others.
+# If the rewards of a group differ by less than this, the 1e-4 that TRL adds to their standard
+# deviation hides the differences. Then the floor is this much below the lowest reward.
 CLOSE_REWARDS = 5e-4
 
 
@@ -38,41 +41,45 @@ def punish_overlong(
     group: int,
     by_itself: bool,
 ) -> Tensor:
-    """Returns the rewards, (rows, R), after the punishment, in the form that TRL sums.
+    """Returns the rewards, (rows, R), after the punishment. TRL then computes the weighted sum.
 
     Args:
-        rewards: NaN for none.
-        column: the one that has p, from -1 to 0.
-        weights: (R,), of the columns.
-        size: of the punishment. None follows each group's own rewards.
-        group: completions of a group, which are neighbours.
-        by_itself: whether TRL normalises each column before it sums them ("normalize_then_sum").
-            Then a punishment of .01 alone would move the policy as far as a metric does, so it is
-            taken off each other column, and its own is 0.
+        rewards: (rows, R), a column for each reward function; NaN for a missing reward.
+        column: the number of the column with the punishments p, from -1 to 0.
+        weights: (R,), the weight of each column.
+        size: the factor of p. None: the punishment adapts to each group's rewards.
+        group: the number of completions of a group. A group's rows follow each other.
+        by_itself: whether TRL normalises each column before the sum ("normalize_then_sum").
+            Normalised by itself, a column of punishments of .01 would move the policy as far as the
+            column of a metric. So the punishment is added to every other column instead, and the
+            column of punishments becomes 0.
     """
     if size is None and by_itself:
         return _from_each(rewards, column, weights, group)
     if size is None:
         return _from_sum(rewards, column, weights, group)
     if by_itself:
-        # of every column, so that each is normalised with its part of the punishment
+        # add the punishment to every column, so that TRL normalises the columns with it
         punished = rewards + size * rewards[:, [column]]
         return _zero_column(punished, rewards, column)
-    return rewards  # the column's weight is the size
+    return rewards  # nothing to do: the trainer has made `size` the weight of the column
 
 
 def below_group(rewards: Tensor, punishments: Tensor, group: int) -> Tensor:
-    """Returns the rewards, (rows,), each moved towards the floor of its group by its share q.
+    """Returns the rewards, (rows,), each moved towards the floor of its group by the share q.
 
-    punishments: (rows,), p. A row whose reward is NaN is left out of its group and stays NaN.
+    The module's docstring defines floor and q. A row whose reward is NaN stays NaN and does not
+    count in its group.
+
+    punishments: (rows,), p. group: the number of completions of a group.
     """
     rows = rewards.reshape(-1, group)  # (groups, group)
     punishments = punishments.reshape(-1, group)
     absent = rows.isnan()
-    # q: what a completion loses beyond the least punished one of its group
+    # q: the punishment beyond that of the least punished completion of the group
     least = punishments.masked_fill(absent, -math.inf).amax(1, keepdim=True)
     share = least - punishments
-    # the floor, below the group's lowest reward; torch has no minimum that skips NaN
+    # compute the floor below the group's lowest reward; torch has no minimum that skips NaN
     lowest = rows.masked_fill(absent, math.inf).amin(1, keepdim=True)
     highest = rows.masked_fill(absent, -math.inf).amax(1, keepdim=True)
     deviations = rows - rows.nanmean(1, keepdim=True)
@@ -84,31 +91,35 @@ def below_group(rewards: Tensor, punishments: Tensor, group: int) -> Tensor:
 
 
 def _from_sum(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tensor:
-    """Puts into the column what the weighted sum of the others loses, (rows, R). A row that no
-    other column with a weight scores is NaN in every column.
+    """Returns the rewards, (rows, R), with the loss of the weighted sum in the column `column`.
+
+    The sum is that of all other columns. A row without a reward in any other column with a weight
+    becomes NaN in every column. Otherwise the row's length alone would decide its reward.
     """
     counts = weights != 0
     counts[column] = False
     other_rewards = rewards[:, counts]
-    # as TRL sums them: a reward that is not there adds nothing
+    # sum like TRL: a missing reward adds nothing
     total = (other_rewards * weights[counts]).nansum(1)
     total = total.masked_fill(other_rewards.isnan().all(1), math.nan)
-    # without a reward of its own a row would be scored by its length alone
+    # set rows without any other reward to NaN
     punished = rewards.masked_fill(total.isnan().unsqueeze(1), math.nan)
-    # TRL adds this column to the others, and so arrives at the punished sum
+    # TRL adds this column to the other columns, which gives the punished sum
     punished[:, column] = below_group(total, punished[:, column], group) - total
     return punished
 
 
 def _from_each(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tensor:
-    """Moves each other column with a weight towards its own floor, which with a weight below 0 is a
-    ceiling.
+    """Returns the rewards, (rows, R), with every other column moved towards its own floor.
+
+    In a column with a weight below 0, high rewards are bad: the column is moved towards a ceiling.
+    Columns of weight 0 stay as they are.
     """
     punished = rewards.clone()
     for other, weight in enumerate(weights.tolist()):
         if other == column or weight == 0:
             continue
-        # turned round for a weight below 0, a high reward counts as a low one
+        # for a weight below 0, negate the column, so that the worst reward is the lowest
         sign = math.copysign(1.0, weight)
         lowered = below_group(sign * rewards[:, other], rewards[:, column], group)
         punished[:, other] = sign * lowered
@@ -116,6 +127,6 @@ def _from_each(rewards: Tensor, column: int, weights: Tensor, group: int) -> Ten
 
 
 def _zero_column(punished: Tensor, rewards: Tensor, column: int) -> Tensor:
-    """Sets the column to 0, but in rows that are left out, whose NaN stays."""
+    """Sets the column of `punished` to 0. A row with NaN in the column keeps NaN."""
     punished[:, column] = 0.0 * rewards[:, column]  # NaN times 0 is NaN
     return punished

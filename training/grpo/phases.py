@@ -1,12 +1,12 @@
-"""Where the seconds of an optimizer step go: the metrics `seconds/...`, of the main process.
+"""The metrics `seconds/...`: how long each phase of an optimizer step takes in the main process.
 
     phases = Phases(trainer)            # a callback, which the trainer adds
-    with phases.clock("decode"):        # what inner clocks measure is theirs alone
+    with phases.clock("decode"):        # adds the time of the block to the phase "decode"
         ...
 
-docs/logged_keys.md says what the phases are. Their sum is the time from a step's begin to its end,
-without evaluation and saving. A step that trains on completions of an earlier one has 0 where
-nothing was done.
+docs/logged_keys.md explains the phases. The sum of the phases is the time from a step's begin to
+its end, without evaluation and saving. A step that trains on the completions of an earlier step has
+0 in phases such as "decode".
 """
 
 import time
@@ -21,48 +21,49 @@ PHASES = ("push", "decode", "wake", "judge", "sleep", "logprobs")
 
 
 class Phases(TrainerCallback):
-    """Measures the phases of a trainer's steps, and logs them at the end of each.
+    """Measures the phases of a trainer's steps, and logs their seconds at the end of each step.
 
     Args:
         trainer: a SpanGRPOTrainer.
 
     Attributes:
-        seconds: by phase, since the step began.
+        seconds: the seconds of each phase since the step began, by the phase's name.
     """
 
     def __init__(self, trainer: Any) -> None:
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self.trainer = trainer
-        self._inner = 0.0  # seconds of the clocks inside the running one
+        self._inner = 0.0  # seconds of clocks nested in the running clock
         self._began = time.perf_counter()
         if trainer.use_vllm:
-            # TRL pushes the weights inside its own sampling, so that only a wrapper sees when
+            # TRL pushes the weights inside its sampling, so the push is measured by a wrapper
             generation = trainer.vllm_generation
             generation.sync_weights = self.clock("push")(generation.sync_weights)
 
     @contextmanager
     def clock(self, phase: str) -> Iterator[None]:
-        """Adds the time of the `with` block to `phase`.
+        """Adds the time of the `with` block to `phase`, without the time of clocks nested inside.
 
-        On a GPU, work that was queued before is waited for first.
+        On a GPU, the clock first waits for work that was queued before, and then starts.
         """
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
         start = time.perf_counter()
-        outer = self._inner  # of the clocks beside this one, inside the clock around it
+        outer = self._inner  # seconds of earlier clocks nested in the same outer clock
         self._inner = 0.0
         try:
             yield
         finally:
             seconds = time.perf_counter() - start
             self.seconds[phase] += seconds - self._inner
-            # to the clock around it, all of this one's time is an inner clock's
+            # for the outer clock, the whole time of this clock is nested time
             self._inner = outer + seconds
 
     def move(self, phase: str, source: str, seconds: float) -> None:
-        """Counts `seconds` of `source` as `phase`, for parts that are measured elsewhere.
+        """Moves `seconds` from the phase `source` to the phase `phase`.
 
-        Each judge, for example, counts how long waking it took.
+        Some phases are part of another phase and measured elsewhere. For example, each judge counts
+        its seconds of waking, which a clock has counted as "judge".
         """
         self.seconds[source] -= seconds
         self.seconds[phase] += seconds

@@ -1,13 +1,12 @@
-"""Preflight: do the model's processor, the data, the rewards and the settings fit together? Before
-the first step.
+"""Preflight: checks before the first step that processor, data, rewards and settings fit together.
 
     check_parts(args, rewards, functions, arguments)          # before anything is loaded
-    check_pictures(rewards, "train_dataset", dataset)         # that a judge can see them
+    check_pictures(rewards, "train_dataset", dataset)         # that the judges can see pictures
     check_policy(processor, dataset)                          # with the policy's processor
     check_rows(rewards, processor, "train_dataset", dataset)  # all rows, without their pictures
 
-Each raises ValueError, in one sentence that names what does not fit and what to do. What TRL itself
-refuses is left to it.
+Each function raises ValueError with one sentence that names the fault and the remedy. Faults that
+TRL itself refuses are not checked here.
 """
 
 import logging
@@ -34,10 +33,10 @@ from spanreward.training.turn_end import tokenizer_of
 
 log = logging.getLogger(__name__)
 
-ROWS = 1000  # that are read together
-PICTURED = 64  # likewise, with their pictures' bytes
-PICTURES = ("image", "images")
-# what TRL and the trainer log, by the part of a key before its first /
+ROWS = 1000  # so many rows are read together
+PICTURED = 64  # so many rows are read together if the bytes of their pictures are read too
+PICTURES = ("image", "images")  # the columns that hold pictures
+# the keys that TRL and the trainer log, up to the first "/"
 LOGGED = (
     "reward",
     "reward_std",
@@ -54,13 +53,17 @@ LOGGED = (
 def check_parts(
     args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any], arguments: Mapping[str, Any]
 ) -> None:
-    """Raises ValueError for arguments that a SpanGRPOTrainer cannot train with, before anything is
-    loaded.
+    """Raises ValueError for arguments with which a SpanGRPOTrainer cannot train.
 
-    rewards: those of the reward functions that are ours. functions: all of them. arguments:
-    GRPOTrainer's other arguments, by name.
+    Nothing needs to be loaded for these checks.
+
+    Args:
+        args: the trainer's settings.
+        rewards: the Rewards of this package among the reward functions.
+        functions: all reward functions, each Reward in a Recorder.
+        arguments: GRPOTrainer's other arguments, by name.
     """
-    # the reward functions: TRL would take a metric's name for that of a reward model
+    # check the reward functions; TRL would take a metric's name for the name of a reward model
     for function in functions:
         named = isinstance(function, str) and function in METRICS
         if named or isinstance(function, type):
@@ -78,7 +81,7 @@ def check_parts(
         raise ValueError(
             f"rewards need different names, got {function_names}: pass name=... to one of them."
         )
-    # settings beside each other
+    # check settings that depend on each other
     _check_deciding(args, functions)
     for name in ("tools", "environment_factory", "rollout_func"):
         if arguments.get(name) and args.dynamic_sampling:
@@ -101,8 +104,8 @@ def check_parts(
         raise ValueError(
             "remove_unused_columns=True drops the columns that the rewards read: leave it out."
         )
-    # the data
-    dataset = arguments.get("train_dataset")  # TRL itself refuses what is no dataset
+    # check the data
+    dataset = arguments.get("train_dataset")  # TRL refuses an object that is not a dataset
     if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
         raise ValueError(
             "dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole."
@@ -126,24 +129,28 @@ def check_parts(
 def _check_functions(
     args: SpanGRPOConfig, functions: Sequence[Any], options: Mapping[str, Any]
 ) -> None:
-    """Raises ValueError for a setting whose package is missing, and for a reward function of one's
-    own that TRL cannot call. options: GRPOTrainer's other arguments.
+    """Raises ValueError for a setting whose package is missing, and for a user's reward function
+    that TRL cannot call.
+
+    options: GRPOTrainer's other arguments, by name.
     """
     for sentence in lacking_packages(vars(args)).values():
-        raise ValueError(sentence)  # the first
+        raise ValueError(sentence)  # for the first missing package
     dataset = options.get("train_dataset")
     columns = None
     if isinstance(dataset, Dataset) and not is_lazy(dataset):
         columns = dataset.column_names
     if options.get("rollout_func") or options.get("environment_factory"):
-        columns = None  # these add some
+        columns = None  # both options may add columns
     for function in functions:
         if callable(function) and not isinstance(function, Recorder):
             check_function(function, columns)
 
 
 def _check_weights(weights: Sequence[float], functions: int) -> None:
-    """Raises ValueError for weights that are not one each, or all 0."""
+    """Raises ValueError if the number of weights is not the number of functions, or if all weights
+    are 0.
+    """
     if len(weights) != functions:
         raise ValueError(
             f"reward_weights has {len(weights)} numbers for {functions} reward functions: give one "
@@ -156,10 +163,15 @@ def _check_weights(weights: Sequence[float], functions: int) -> None:
 
 
 def _check_deciding(args: SpanGRPOConfig, functions: Sequence[Any]) -> None:
-    """Raises ValueError for settings that need a Reward with a weight."""
+    """Raises ValueError if span_coef or dynamic_sampling is set and no Reward has a weight.
+
+    A weight of 0 counts as no weight.
+
+    functions: all reward functions, each Reward in a Recorder.
+    """
     weights = args.reward_weights or [1.0] * len(functions)
     for function, weight in zip(functions, weights, strict=True):
-        if isinstance(function, Recorder) and weight:  # there is one
+        if isinstance(function, Recorder) and weight:  # found a Reward with a weight
             return
     if args.span_coef:
         raise ValueError(
@@ -174,16 +186,17 @@ def _check_deciding(args: SpanGRPOConfig, functions: Sequence[Any]) -> None:
 
 
 def _check_groups(args: SpanGRPOConfig, eval_dataset: Any) -> None:
-    """Raises ValueError where a rank gets a part of a group, whose completions a reward compares.
+    """Raises ValueError if a group would be split between two ranks.
 
-    Each rank gets neighbours: in training the rows of per_device_train_batch_size x
-    steps_per_generation. With 12 rows and groups of 8 the second group would be cut after 4.
+    A reward that compares the completions of a group needs the whole group on one rank. Each rank
+    gets consecutive rows: in training, per_device_train_batch_size x steps_per_generation rows.
+    Example: with 12 rows for a rank and groups of 8, the second group would be split after 4 rows.
     """
     if args.world_size == 1:
         return
-    assert args.num_generations is not None  # TRL's __post_init__ sets these
+    assert args.num_generations is not None  # TRL's __post_init__ sets both numbers
     assert args.steps_per_generation is not None
-    # of training and of evaluation: the setting, the rows of a rank, the completions of a group
+    # for training and for evaluation: the setting's name, rows of a rank, completions of a group
     train_rows = args.per_device_train_batch_size * args.steps_per_generation
     train_setting = "per_device_train_batch_size x steps_per_generation"
     sizes = [(train_setting, train_rows, args.num_generations)]
@@ -199,24 +212,30 @@ def _check_groups(args: SpanGRPOConfig, eval_dataset: Any) -> None:
 
 
 def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int) -> None:
-    """Raises ValueError where the best checkpoint would be chosen by a number that says nothing, or
-    is not logged.
+    """Raises ValueError if metric_for_best_model is the loss, or a key that is not logged.
+
+    GRPO's loss stays near 0 while the policy learns, and so cannot find the best checkpoint.
+
+    functions: the number of all reward functions.
     """
     chosen = (args.metric_for_best_model or "").removeprefix("eval_")
     if chosen == "loss":
         raise ValueError(
             "GRPO's loss is near 0 whatever was learnt: set metric_for_best_model='eval_reward'."
         )
-    first = chosen.partition("/")[0]  # of "posh/f1" the reward's name
-    if chosen and len(rewards) == functions:  # other functions may log what they like
+    first = chosen.partition("/")[0]  # "posh" of "posh/f1"
+    if chosen and len(rewards) == functions:  # a user's function may log any key
         names = [reward.__name__ for reward in rewards]
         check_known("metric_for_best_model", [first], [*LOGGED, *names])
 
 
 def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
-    """Raises ValueError for a needed column that the dataset lacks.
+    """Raises ValueError if the dataset lacks a column that a reward needs.
 
-    A stream without known columns passes. part: the words that name the dataset.
+    A stream whose columns are not known passes.
+
+    part: the dataset's name in the message, such as "train_dataset". dataset: a dataset, several
+    datasets by name, or None.
     """
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
@@ -232,9 +251,10 @@ def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
 
 
 def is_lazy(dataset: Any) -> bool:
-    """Whether the columns are made as they are read (`set_transform`), and not known before.
+    """Whether a transform (`set_transform`) makes the columns of a row when the row is read.
 
-    The transform of a recipe's data only loads pictures, and so leaves the columns as they are.
+    The columns of such a dataset are not known before. One transform does not count: that of a
+    recipe's data, which only loads pictures and keeps the columns.
     """
     if not isinstance(dataset, Dataset):
         return False
@@ -243,14 +263,14 @@ def is_lazy(dataset: Any) -> bool:
 
 
 def made_by_transform(dataset: Any) -> bool:
-    """Whether a transform makes rows of the dataset, or of one of several, as they are read."""
+    """Whether the dataset is lazy (`is_lazy`), or one of several datasets by name is."""
     if isinstance(dataset, Mapping):
         return any(is_lazy(split) for split in dataset.values())
     return is_lazy(dataset)
 
 
 def check_trained(model: Any) -> None:
-    """Raises ValueError for a policy without anything to train."""
+    """Raises ValueError for a policy without any parameter that requires a gradient."""
     if not any(parameter.requires_grad for parameter in model.parameters()):
         raise ValueError(
             "no parameter of the policy requires a gradient, as after merge_and_unload, so nothing "
@@ -259,12 +279,17 @@ def check_trained(model: Any) -> None:
 
 
 def check_policy(processing_class: Any, dataset: Any) -> None:
-    """Raises ValueError for a training dataset without prompts, for one that a policy's processor
-    cannot read, and for a chat template that does not end.
+    """Raises ValueError if the policy's processor cannot write or read the training prompts.
+
+    The faults of the dataset are a missing column of prompts, and pictures for a tokenizer that
+    reads only text. The faults of the processor are a tokenizer that is not fast, a missing chat
+    template for messages, and a template that does not end.
+
+    processing_class: the policy's processor or tokenizer. dataset: the training dataset.
     """
     columns: list[str] = []
     if isinstance(dataset, (Dataset, IterableDataset)) and not is_lazy(dataset):
-        columns = dataset.column_names or []  # a stream may not know them
+        columns = dataset.column_names or []  # a stream may have no known columns
     if columns:
         check_prompt("train_dataset", columns)
     pictures = next((name for name in PICTURES if name in columns), None)
@@ -275,7 +300,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             f"remove {pictures!r}."
         )
     tokenizer = tokenizer_of(processing_class)
-    # span credit needs the places, and only `tokenizers` decodes id by id
+    # span credit needs the characters of each token, which only a fast tokenizer can find
     if isinstance(tokenizer, PreTrainedTokenizerBase) and not tokenizer.is_fast:
         raise ValueError(
             f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast "
@@ -294,7 +319,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
 
 
 def check_prompt(part: str, columns: Sequence[str]) -> None:
-    """Raises ValueError for a dataset without prompts."""
+    """Raises ValueError for a dataset without the column "prompt". part: the dataset's name."""
     if "prompt" not in columns:
         raise ValueError(
             f"{part} needs the column 'prompt', which the policy completes, and has {columns}."
@@ -302,20 +327,22 @@ def check_prompt(part: str, columns: Sequence[str]) -> None:
 
 
 def asks_in_messages(dataset: Any) -> bool:
-    """Whether the prompts are messages, which a chat template writes. A stream is not looked
-    into.
+    """Whether the prompt of the first row is a list of messages, which needs a chat template.
+
+    The result for a stream is False, because no row of a stream is read ahead.
     """
     if not isinstance(dataset, Dataset):
         return False
     prompts = dataset
     if not is_lazy(dataset):
-        prompts = dataset.select_columns("prompt")  # without decoding the first row's pictures
+        prompts = dataset.select_columns("prompt")  # so that no picture is decoded
     return isinstance(prompts[0]["prompt"], list)
 
 
 def _check_saves(args: SpanGRPOConfig) -> None:
-    """Warns when checkpoints fall between two passes over a batch of completions, which no
-    checkpoint holds.
+    """Warns if a checkpoint would be saved between two passes over a batch of completions.
+
+    A checkpoint does not hold the batch, so that a resumed run must sample new completions.
     """
     # save_steps below 1 is a fraction of the whole run
     passes_between_saves = args.save_steps * args.gradient_accumulation_steps
@@ -336,11 +363,14 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
     """Raises ValueError for the first row whose prompt TRL cannot complete, or that a reward cannot
     read.
 
-    Pictures are not decoded. A streamed or lazy dataset is not read ahead: its rows are checked as
-    they come.
+    Pictures are not decoded. The rows of a streamed or lazy dataset are not checked here, but when
+    the trainer reads them.
 
-    rewards: every row must be readable for each. processor: the policy's. part: the words that name
-    the dataset.
+    Args:
+        rewards: the Rewards, each of which must be able to read every row.
+        processor: the policy's processor or tokenizer.
+        part: the dataset's name in the message, such as "train_dataset".
+        dataset: a dataset, several datasets by name, or None.
     """
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
@@ -351,12 +381,12 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
     picture_names = [name for name in dataset.column_names if name in PICTURES]
     names = [name for name in dataset.column_names if name not in PICTURES]
     placeholder = None
-    if picture_names:  # the processor writes its placeholder for each picture
+    if picture_names:  # the text that the processor writes for each picture, such as "<image>"
         placeholder = vars(processor).get("image_token")
-    done = 0  # rows of the batches before
+    done = 0  # how many rows the batches before had
     for batch in dataset.with_format(None).select_columns(names).iter(ROWS):
         prompts = batch.pop("prompt")
-        # a reward may need the column of pictures, though not yet what is in it
+        # put None in place of the pictures: a reward may need the column, but not the pictures yet
         for name in picture_names:
             batch[name] = [None] * len(prompts)
         for number, prompt in enumerate(prompts, start=done + 1):
@@ -366,16 +396,18 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
         for reward in rewards:
             try:
                 reward.read_samples(prompts, [""] * len(prompts), **batch)
-            except ValueError:  # of the batch: which row is it?
+            except ValueError:  # find the row of the batch that raises
                 _raise_for_row(reward, part, prompts, batch, done)
         done += len(prompts)
 
 
 def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
-    """Raises ValueError for the first row whose pictures a reward would show to a judge that is
-    known to read text only.
+    """Raises ValueError for the first row whose pictures a reward would show to a judge that reads
+    only text.
 
-    Pictures are not decoded. A streamed or lazy dataset is not read ahead.
+    Pictures are not decoded. A streamed or lazy dataset is not checked.
+
+    part: the dataset's name in the message. dataset: a dataset, several datasets by name, or None.
     """
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
@@ -387,16 +419,17 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     has_pictures = any(name in names for name in PICTURES)
     if "prompt" not in names or not has_pictures:
         return
-    done = 0  # rows of the batches before
+    done = 0  # how many rows the batches before had
     for batch in _undecoded(dataset.select_columns(names)).iter(PICTURED):
         prompts = batch.pop("prompt")
-        batch.setdefault("anchor", ["an answer"] * len(prompts))  # a win rate has it later
+        # the rows of a win rate have no anchor yet: put in any text
+        batch.setdefault("anchor", ["an answer"] * len(prompts))
         for reward in blind:
             try:
                 samples = reward.read_samples(prompts, [""] * len(prompts), **batch)
             except ValueError:
                 _raise_for_row(reward, part, prompts, batch, done)
-                continue  # each row alone can be read: no matter of pictures
+                continue  # each row alone can be read: the fault has nothing to do with pictures
             for number, sample in enumerate(samples, start=done + 1):
                 if reward.shows_pictures(sample):
                     raise ValueError(f"{part} row {number}: {unseeing(reward)}")
@@ -404,7 +437,7 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
 
 
 def _undecoded(dataset: Dataset) -> Dataset:
-    """Returns the dataset with its pictures as bytes or paths."""
+    """Returns the dataset with its pictures as bytes or paths, so that reading decodes nothing."""
     dataset = dataset.with_format(None)
     for name in PICTURES:
         match dataset.features.get(name):
@@ -418,11 +451,13 @@ def _undecoded(dataset: Dataset) -> Dataset:
 def _raise_for_row(
     reward: Reward, part: str, prompts: Sequence[Any], columns: Mapping[str, Any], done: int
 ) -> None:
-    """Raises ValueError for the first of these rows that the reward cannot read. done: rows
-    before.
+    """Raises ValueError for the first row of a batch that the reward cannot read by itself.
+
+    part: the dataset's name. columns: the batch's values by column. done: how many rows the dataset
+    has before the batch.
     """
     for number, prompt in enumerate(prompts):
-        row = {name: [values[number]] for name, values in columns.items()}  # a batch of one
+        row = {name: [values[number]] for name, values in columns.items()}  # a batch of one row
         try:
             reward.read_samples([prompt], [""], **row)
         except ValueError as error:
@@ -431,9 +466,10 @@ def _raise_for_row(
 
 
 def fault_of(prompt: Any, placeholder: str | None) -> str:
-    """Returns why a policy cannot complete the prompt, or "".
+    """Returns the reason for which a policy cannot complete the prompt, or "".
 
-    placeholder: what the processor writes for each picture, None for a row without pictures.
+    placeholder: the text that the processor writes for each picture, such as "<image>"; None for a
+    dataset without pictures.
     """
     if isinstance(prompt, str):
         texts = [prompt]
@@ -471,12 +507,12 @@ def is_messages(prompt: Any) -> bool:
 
 
 def pad_left(processor: Any) -> bool:
-    """Sets the processor's padding to the left, as TRL does where it loads the processor itself.
-    Returns whether it was another.
+    """Sets the padding side of the processor's tokenizer to "left". Returns whether it was "right".
 
-    TRL's prompts are padded on the left, and what a processor adds to their tokens (such as their
-    types) must be too. The files of Qwen2.5-VL and Qwen3-VL do not say a side, and the default is
-    the right.
+    TRL pads its prompts on the left. Arrays that the processor adds, such as token types, must be
+    padded on the same side. A processor that TRL loads gets the side "left" from TRL. A processor
+    that the user loads may have the default "right": the files of Qwen2.5-VL and Qwen3-VL name no
+    side.
     """
     tokenizer = tokenizer_of(processor)
     right = isinstance(tokenizer, PreTrainedTokenizerBase) and tokenizer.padding_side != "left"

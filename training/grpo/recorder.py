@@ -1,11 +1,12 @@
-"""Recorder: a Reward for TRL that keeps what its judges found.
+"""Recorder: a reward function for TRL that keeps samples and verdicts, so that callbacks can read
+them.
 
-    reward = Recorder(PoshReward(judge))  # for callbacks that look at what was judged
-    # TRL calls the reward, and the call judges
+    reward = Recorder(PoshReward(judge))
+    # TRL calls the reward in each step, and the call judges the completions
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward])], ...)
 
-SpanGRPOTrainer lets all recorders of a step judge together (judge_step.py), and TRL call
-afterwards.
+With SpanGRPOTrainer, judge_step.py first judges the completions of a step for all recorders. TRL
+calls the recorders afterwards, and each call returns the scores that were found.
 """
 
 import logging
@@ -26,38 +27,39 @@ from spanreward.training.grpo.reasoning import Parts, on_completion
 
 log = logging.getLogger(__name__)
 
-# per token of a completion: its characters [start, end), its advantage
+# for each token of a completion: (start, end, advantage), with the token's characters [start, end)
 Received = Sequence[tuple[int, int, float]]
-# what each reward function gave a completion, and its weight
+# a completion's rewards: by the reward function's name, the reward and the function's weight
 Paid = Mapping[str, tuple[float | None, float]]
-LONG = 300.0  # seconds of waiting after which the log says so
+LONG = 300.0  # after so many seconds of waiting for a reward, a warning is logged
 WAITING = "the reward %s has not answered for %g s, and the run waits for it."
-# keys of a row that TRL passes by themselves
+# keys of a row that TRL does not pass as columns, but as arguments of their own
 NOT_COLUMNS = ("prompt", "completion", "completion_ids")
 
 
 class Recorder:
-    """Reward function for TRL that keeps what it judged, for callbacks that watch.
+    """Reward function for TRL that keeps its samples and verdicts for callbacks.
 
-    A call judges. After `judge` or `keep`, the next call only returns the scores found there.
+    A call of the recorder judges the completions and returns their scores. If `judge` or `keep` ran
+    since the last call, the call judges nothing and returns the scores of the kept verdicts.
 
     Args:
-        reward: the metric that is asked.
+        reward: the metric that judges.
         tool_pictures: whether the judge also sees the pictures that tools return in a completion's
             messages.
 
     Attributes:
         samples: this rank's samples of the last batch.
-        verdicts: their verdicts.
-        advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock
-            TRL.
-        token_advantages: what each token received, by the index of a completion that ended by
-            itself, with span_coef.
-        paid: from SpanGRPOTrainer, by completion, what each of its reward functions gave, NaN for
-            none, and its weight.
-        decides: whether its failures count, which those of a reward of weight 0 do not.
-        watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's
-            `log_metric`.
+        verdicts: the verdict of each sample.
+        advantages: the scalar advantage of each completion of the batch, from SpanGRPOTrainer; None
+            with TRL's own trainer.
+        token_advantages: with span_coef, the advantage of each token, by the completion's index.
+            Only completions that ended by themselves are present.
+        paid: from SpanGRPOTrainer, for each completion the reward and the weight of every reward
+            function; NaN for a missing reward.
+        decides: False if the reward has weight 0; then a failure of its judges does not count.
+        watchers: functions that are called after every batch with the recorder and TRL's
+            `log_metric`, while no `with judge:` is open.
     """
 
     def __init__(self, reward: Reward, tool_pictures: bool = False) -> None:
@@ -83,19 +85,21 @@ class Recorder:
         /,
         **columns: Any,
     ) -> None:
-        """Judges these completions, and keeps samples and verdicts.
+        """Judges these completions, and keeps their samples and verdicts.
 
         Args:
-            prompts: of the completions.
+            prompts: the prompt of each completion.
             completions: as TRL passes them, texts or lists of messages.
-            asleep: "", or why the judge cannot be woken (`awake`). Then all verdicts are ERROR.
-            log_metric: TRL's, for the numbers of the verdicts.
-            parts: of completions that are more than an answer. The answers are judged; the samples
-                and spans that are kept refer to the whole completions.
-            columns: of the rows.
+            asleep: the reason for which the judge could not be woken, from `awake`; "" if the judge
+                is awake. With a reason, every verdict has the status ERROR.
+            log_metric: TRL's function that logs a number; gets the means of the verdicts' numbers.
+            parts: for each completion the part that is judged; None if whole completions are
+                judged. The kept samples and spans refer to the whole completions.
+            columns: the values of each column of the rows.
 
         Raises:
-            ValueError: as `Reward.__call__` does.
+            ValueError: for a row that the reward cannot read (see `Reward.__call__`), and for a
+                part of a group if the reward needs whole groups.
         """
         samples = self.read(prompts, completions, columns)
         self.reward.check_groups(samples)
@@ -105,30 +109,34 @@ class Recorder:
     def read(
         self, prompts: Sequence[Any], completions: Sequence[Any], columns: Mapping[str, Any]
     ) -> list[Sample]:
-        """Returns the samples to judge. Raises ValueError as `Reward.__call__` does."""
+        """Returns a sample for each completion.
+
+        Raises ValueError for a missing column or an unusable value (see `Reward.__call__`).
+        """
         samples = self.reward.read_samples(prompts, completions, **columns)
         if not self.tool_pictures:
             return samples
         with_pictures = []
         for sample, completion in zip(samples, completions, strict=True):
-            images = sample.images + tools_pictures(completion)  # the row's own first
+            images = sample.images + tools_pictures(completion)  # the row's pictures come first
             with_pictures.append(replace(sample, images=images))
         return with_pictures
 
     def ask(
         self, samples: list[Sample], asleep: str, parts: Sequence[Parts] | None
     ) -> tuple[list[Sample], list[Verdict]]:
-        """Returns the samples and their verdicts for `keep`. asleep, parts: see `judge`.
+        """Judges the samples. Returns samples of the whole completions and their verdicts.
 
-        It keeps nothing, so that a thread may ask.
+        The method changes nothing in the recorder, so that it can run in a thread. Pass the result
+        to `keep`. `judge` explains `asleep` and `parts`.
         """
-        # the judge reads the answers, and what is kept are the whole completions
+        # the judge reads only the answers; the returned samples have the whole completions
         answers = samples
         if parts is not None:
             pairs = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in pairs]
             samples = [replace(sample, completion=part.text) for sample, part in pairs]
-        # a run that hangs does not say where
+        # log a warning after LONG seconds, so that a user of a hanging run knows the cause
         waiting = Timer(LONG, log.warning, (WAITING, self.__name__, LONG))
         waiting.daemon = True
         waiting.start()
@@ -147,13 +155,13 @@ class Recorder:
     def keep(
         self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None
     ) -> None:
-        """Takes these as the batch's, so that the next call returns their scores without judging.
+        """Keeps the samples and verdicts of a batch. The next call then returns the scores.
 
-        Logs the verdicts' numbers, each under the reward's name.
+        Also logs the means of the verdicts' numbers, such as "posh/f1", with `log_metric`.
         """
         self.samples = samples
         self.verdicts = verdicts
-        # of the batch before: the trainer fills them in again (`receive`)
+        # drop the values of the batch before; the trainer sets new values with `receive`
         self.advantages = None
         self.token_advantages = {}
         self.paid = []
@@ -170,7 +178,10 @@ class Recorder:
         token_advantages: dict[int, Received],
         paid: Sequence[Paid],
     ) -> None:
-        """Keeps what the trainer made of this batch: see the attributes of these names."""
+        """Keeps the trainer's advantages and rewards for this batch.
+
+        The attributes of the same names explain the arguments.
+        """
         self.advantages = advantages
         self.token_advantages = token_advantages
         self.paid = paid
@@ -184,17 +195,18 @@ class Recorder:
         log_extra: LogExtra | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """Returns the completions' scores, None for no score, as `Reward.__call__` does for TRL.
+        """Returns the score of each completion, None for a completion without a score.
 
-        Raises ValueError as that does.
+        TRL calls this method with the dataset's columns as keywords. The method raises ValueError
+        for a missing column or an unusable value (see `Reward.__call__`).
         """
-        if not self._judged:  # in a stock trainer, which has not judged them before
+        if not self._judged:  # TRL's own trainer: nothing has judged the completions yet
             with awake(self.reward.judges_to_wake) as asleep:
                 self.judge(prompts, completions, asleep, log_metric, **columns)
             self.reward.name_many_failures(self.verdicts)
         self._judged = False
         if log_extra is not None:
-            words = list(map(feedback, self.samples, self.verdicts))  # for people, in TRL's table
+            words = list(map(feedback, self.samples, self.verdicts))  # texts for TRL's table
             log_extra(f"{self.__name__}/spans", words)
         for watcher in self.watchers:
             watcher(self, log_metric)
@@ -204,13 +216,14 @@ class Recorder:
 def advantages_by_token(
     advantages: torch.Tensor, offsets: Mapping[int, Sequence[tuple[int, int]]]
 ) -> dict[int, Received]:
-    """Returns what each token of the rows in `offsets` received.
+    """Returns for each row in `offsets` a triple (start, end, advantage) for each token.
 
-    advantages: (B, T) where a row has offsets. offsets: by row, each token's characters.
+    advantages: (B, T). Without span credit `offsets` is empty, and the shape may be (B,). offsets:
+    by row, the characters [start, end) of each token.
     """
     received: dict[int, Received] = {}
     for row, places in offsets.items():
-        values = advantages[row].tolist()  # as long as the longest completion
+        values = advantages[row].tolist()  # has padding up to the longest completion
         triples = []
         for (start, end), value in zip(places, values, strict=False):
             triples.append((start, end, value))
@@ -219,9 +232,10 @@ def advantages_by_token(
 
 
 def rewards_by_function(rewards: torch.Tensor, weights: Mapping[str, float]) -> list[Paid]:
-    """Returns for each completion what each reward function gave it, and the function's weight.
+    """Returns for each completion the reward and the weight of each function, by the function's
+    name.
 
-    rewards: (B, R), NaN for none. weights: of the R functions, by name.
+    rewards: (B, R), NaN for a missing reward. weights: the weights of the R functions, by name.
     """
     paid: list[Paid] = []
     for values in rewards.tolist():
@@ -233,8 +247,9 @@ def rewards_by_function(rewards: torch.Tensor, weights: Mapping[str, float]) -> 
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
-    """Returns for each of this rank's completions whether a judge failed on it, for any reward that
-    decides. rows: how many completions they are.
+    """Returns for each of this rank's completions whether a judge of any recorder failed on it.
+
+    Recorders that do not decide (weight 0) are skipped. rows: the number of completions.
     """
     failed = [False] * rows
     for recorder in recorders:
@@ -248,11 +263,11 @@ def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
 
 @contextmanager
 def awake(judges: Iterable[Judge]) -> Iterator[str]:
-    """Holds `with judge:` open for all judges. Yields why one cannot be woken, "" when all are
-    awake.
+    """Keeps all judges awake in the `with` block. Yields "" if all judges could be woken, else the
+    reason.
 
-    An Exception does not leave, since the other ranks would wait for this one. Ctrl-C is no
-    Exception and does.
+    Errors of waking and of going to sleep are logged, not raised. If this rank raised an error, the
+    other ranks would wait for it in the next collective. Ctrl-C (KeyboardInterrupt) is raised.
     """
     asleep = ""
     woken = []
@@ -266,7 +281,7 @@ def awake(judges: Iterable[Judge]) -> Iterator[str]:
     try:
         yield asleep
     finally:
-        # a judge that could not be woken is not put to sleep, and the last woken goes first
+        # put to sleep the judges that were woken, in reverse order
         for judge in reversed(woken):
             try:
                 judge.__exit__(*sys.exc_info())
@@ -275,8 +290,11 @@ def awake(judges: Iterable[Judge]) -> Iterator[str]:
 
 
 def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:
-    """Raises ValueError for a judge that may keep its rank busy longer than the `timeout` seconds
-    the others wait.
+    """Raises ValueError for a reward or judge whose deadline is not below `timeout`.
+
+    A rank that judges longer than `timeout` seconds would make the other ranks end the run.
+
+    timeout: how many seconds a rank waits for the other ranks in a collective.
     """
     for reward in rewards:
         _check_deadline(f"reward {reward.__name__}", reward.deadline, timeout)

@@ -1,9 +1,10 @@
-"""Can TRL call a reward function of one's own? Asked of its signature, before the first step.
+"""Checks before the first step that TRL can call a user's reward function.
 
     check_function(lengths, ["prompt", "image", "label"])
 
-TRL calls it by keywords: with the prompts, completions and their ids, every column of the dataset,
-and what it can log with.
+The check reads the function's signature. TRL passes keyword arguments only: the prompts, the
+completions, the completions' ids, every column of the dataset, the trainer's state, and two
+functions for logging.
 """
 
 import inspect
@@ -16,26 +17,26 @@ from trl.trainer.utils import get_callable_name
 POSITIONAL_ONLY = Parameter.POSITIONAL_ONLY
 BY_KEYWORD = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 VAR_KEYWORD = Parameter.VAR_KEYWORD
-# the keywords of TRL's call, beside the columns
+# the keywords that TRL passes in addition to the columns
 GIVEN = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric")
-NOT_GIVEN = ("prompt", "completion", "completion_ids")  # columns that TRL keeps to itself
+NOT_GIVEN = ("prompt", "completion", "completion_ids")  # columns that TRL does not pass
 
 
 def check_function(function: Callable[..., Any], columns: Collection[str] | None) -> None:
-    """Raises ValueError for a function that TRL's call would not reach.
+    """Raises ValueError if TRL's call of the function would raise TypeError.
 
-    columns: of the training dataset, None where they are not known. Then a parameter without a
-    default may be one of them.
+    columns: the names of the training dataset's columns; None if the columns are not known. With
+    None, any required parameter may be the name of a column, and so passes.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # written in C, it has none
+    except (TypeError, ValueError):  # a function written in C may have no signature
         return
     name = get_callable_name(function)
     keywords = [*GIVEN]
     if columns is not None:
         keywords += [column for column in columns if column not in NOT_GIVEN]
-    # with `**kwargs` it takes whatever TRL gives it
+    # check that the function takes every keyword of TRL, by its parameters or by `**kwargs`
     open_ended = any(parameter.kind is VAR_KEYWORD for parameter in parameters)
     accepted = {parameter.name for parameter in parameters if parameter.kind in BY_KEYWORD}
     refused = [keyword for keyword in keywords if keyword not in accepted]
@@ -44,7 +45,7 @@ def check_function(function: Callable[..., Any], columns: Collection[str] | None
             f"the reward function {name} does not take what TRL gives it, such as "
             f"{refused[0]!r}: write def {name}(completions, **kwargs)."
         )
-    # what the function needs, TRL must give
+    # check that TRL passes every parameter that has no default
     for parameter in parameters:
         needed = parameter.default is parameter.empty
         if needed and parameter.kind is POSITIONAL_ONLY:

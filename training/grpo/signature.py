@@ -1,10 +1,11 @@
-"""A subclass's constructor that takes what its base class takes, for readers and type checkers.
+"""Shows the base class's arguments as the signature of a subclass's constructor.
 
     @takes_arguments_of(GRPOTrainer.__init__)
     def __init__(self, *arguments, **named): ...
 
-TRL adds arguments to its trainers from release to release. A copied list would hide the new ones,
-and `*arguments, **named` alone would tell neither `help` nor an editor what the trainer takes.
+TRL adds arguments to its trainers from release to release. A copied list of arguments would lack
+the new arguments. With `*arguments, **named` alone, `help`, editors and type checkers could not
+show any argument.
 """
 
 import inspect

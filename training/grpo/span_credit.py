@@ -1,10 +1,12 @@
-"""SpanCredit: the step of SpanGRPOTrainer in which spans change the advantages token by token.
+"""SpanCredit: the part of a SpanGRPOTrainer step in which spans change the advantages token by
+token.
 
     trainer.span_credit.add(output, batch)      # output["advantages"]: (B,) becomes (B, T)
 
-credit.py finds the tokens of a phrase and its baseline, span_rules.py adds credit to advantages.
-Both know one batch. Here all ranks' completions are that batch: their phrases share one baseline,
-and their tokens one standard deviation.
+credit.py finds the tokens and the baseline of each phrase, and span_rules.py adds the credit to the
+advantages. These two modules work on one batch. SpanCredit makes the completions of all ranks one
+batch. So the phrases of all ranks share one baseline, and the tokens of all ranks share one
+standard deviation.
 """
 
 import logging
@@ -28,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class SpanCredit:
-    """Adds the spans' credit of a trainer's recorders to its advantages, and logs `spans/...`.
+    """Adds the span credit of all recorders to the advantages, and logs the keys `spans/...`.
 
     Args:
         trainer: a SpanGRPOTrainer.
@@ -36,46 +38,47 @@ class SpanCredit:
 
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
-        self._warned = False  # that no completion gets span credit
+        self._warned = False  # whether a warning was logged that no completion gets span credit
 
     def add(self, output: dict[str, Any], batch: Batch) -> None:
-        """Replaces `output["advantages"]`, (B,), by advantages of tokens, (B, T).
+        """Replaces `output["advantages"]`, (B,), by the advantages of the tokens, (B, T).
 
-        It keeps in `batch` where the tokens of its texts are. Every rank must call it, for it
-        gathers phrases and moments.
+        The method also sets `batch.offsets`. Every rank must call the method, because it gathers
+        phrases and moments from all ranks.
 
-        output: as TRL's `_generate_and_score_completions` returns it, of this rank.
+        output: the dict that TRL's `_generate_and_score_completions` returns on this rank.
         """
         mask = output["completion_mask"].bool()
-        if "tool_mask" in output:  # what a tool returned was not sampled
+        if "tool_mask" in output:  # leave out the tokens of a tool's answer: they were not sampled
             mask = mask & output["tool_mask"].bool()
         batch.offsets = self._offsets(output)
         weights = self.trainer._weights()
         metrics = self.trainer._mode_metrics()
-        # the weighted sum over the rewards, each in standard deviations of its own credit
+        # sum the credit over the rewards with their weights; divide each reward's credit by its std
         total = torch.zeros(mask.shape, device=mask.device)
         any_covered = torch.zeros_like(mask)
         for recorder in self.trainer.recorders:
             values, covered = self._token_credit(recorder, batch, mask)
-            # in float64, since the variance is a difference of two sums
+            # use float64, because the variance is a small difference of two large sums
             moments = torch.stack(credit_moments(values.double(), covered))
             moments = self.trainer.accelerator.reduce(moments, reduction="sum")
             std = credit_std(moments.tolist())
-            if recorder.decides:  # with a weight of 0 it is only logged
+            if recorder.decides:  # the credit of a reward with weight 0 is only logged
                 total += weights[recorder.__name__] * scale_credit(values, covered, std)
                 any_covered |= covered
             metrics[f"spans/{recorder.__name__}/credit_std"].append(std)
-        covered_fraction = any_covered.sum() / mask.sum().clamp(min=1)  # maybe nothing was sampled
+        covered_fraction = any_covered.sum() / mask.sum().clamp(min=1)  # the mask may be empty
         metrics["spans/covered_fraction"].append(covered_fraction.item())
         self._log_rows_without_credit(~any_covered.any(dim=1))
         coefficient = self.trainer.args.span_coef
         output["advantages"] = add_centred(output["advantages"], total, mask, coefficient)
 
     def _offsets(self, output: dict[str, Any]) -> dict[int, credit.Offsets]:
-        """Returns by row the character offsets of the sampled tokens.
+        """Returns by row the characters [start, end) of each sampled token.
 
-        Only rows that ended by themselves, and whose ids decode to the judged text, have them. Logs
-        the fraction of rows that ended and do not line up.
+        Two kinds of rows have no offsets: completions that were cut at the length limit, and
+        completions whose ids do not decode to the judged text. The method logs the second kind's
+        share of all completions as `spans/unaligned_fraction`.
         """
         tokenizer = self.trainer._tokenizer.backend_tokenizer
         special = credit.special_ids(tokenizer)
@@ -84,7 +87,7 @@ class SpanCredit:
         finished = 0
         for row, mask in enumerate(output["completion_mask"].bool()):
             ids = output["completion_ids"][row][mask].tolist()
-            # one that was cut at the limit gets the scalar alone (docs/credit.md)
+            # skip a completion that was cut at the length limit: it gets no span credit
             if not ids or ids[-1] not in self.trainer.eos_token_ids:
                 continue
             finished += 1
@@ -98,8 +101,11 @@ class SpanCredit:
     def _token_credit(
         self, recorder: Recorder, batch: Batch, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns each token's credit less its baseline, and which tokens a span covers; both
-        (B, T), as `mask`, the sampled tokens.
+        """Returns the credit of each token less its baseline, and whether a span covers the token.
+
+        Both tensors have the shape (B, T) of `mask`.
+
+        mask: (B, T), True on the sampled tokens.
         """
         tokens, phrases = self._phrases(recorder, batch)
         residuals = self._residuals(phrases)
@@ -112,14 +118,17 @@ class SpanCredit:
     def _phrases(
         self, recorder: Recorder, batch: Batch
     ) -> tuple[dict[int, list[list[int]]], list[credit.Phrase]]:
-        """Returns by row the tokens of this rank's phrases, and the phrases in the same order."""
+        """Returns by row the token indices of each phrase, and the phrases in the same order.
+
+        The rows and phrases are those of this rank.
+        """
         trainer = self.trainer
-        # rows are numbered over all ranks, since a group's completions may lie on two of them
+        # number the rows over all ranks, because a group's completions may be on two ranks
         first_row = trainer.accelerator.process_index * len(recorder.verdicts)
         tokens: dict[int, list[list[int]]] = {}
         phrases: list[credit.Phrase] = []
         for row, offsets in batch.offsets.items():
-            if batch.failed[row]:  # by any judge, even where this recorder's answered
+            if batch.failed[row]:  # any judge failed on the row, maybe the judge of another reward
                 continue
             text = recorder.samples[row].completion
             group = (first_row + row) // trainer._group_size
@@ -130,11 +139,11 @@ class SpanCredit:
         return tokens, phrases
 
     def _residuals(self, phrases: Sequence[credit.Phrase]) -> list[float]:
-        """Returns the credit of this rank's phrases less the baseline over all ranks' phrases."""
+        """Returns for each phrase of this rank the credit less the baseline over all ranks."""
         rank = self.trainer.accelerator.process_index
         phrases_of_ranks = gather_object([(rank, phrase) for phrase in phrases])
         residuals = credit.residual_credit([phrase for _, phrase in phrases_of_ranks])
-        # this rank's, in the order of `phrases`, as gathering keeps each rank's order
+        # pick this rank's residuals; gathering keeps the order of `phrases`
         residuals_of_rank = []
         for (owner, _), residual in zip(phrases_of_ranks, residuals, strict=True):
             if owner == rank:
@@ -142,10 +151,10 @@ class SpanCredit:
         return residuals_of_rank
 
     def _log_rows_without_credit(self, without: torch.Tensor) -> None:
-        """Logs the fraction of rows without credit, and warns the first time that it is 1 on this
-        rank.
+        """Logs the fraction of this rank's rows without credit. Warns the first time the fraction
+        is 1.
 
-        without: (B,), bool.
+        without: (B,), bool, True for a row without credit.
         """
         metrics = self.trainer._mode_metrics()
         fraction = without.float().mean().item()

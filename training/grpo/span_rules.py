@@ -1,15 +1,21 @@
-"""How the spans' credit and a completion's scalar advantage become the advantages of its tokens.
-Pure functions, of torch tensors in SpanGRPOTrainer and of numpy arrays in `group_advantages`: they
-use only what both have, and import neither.
+"""Adds span credit to the scalar advantages of completions, which gives advantages of tokens.
 
-    std = credit_std(credit_moments(credit, covered))           # the moments are summed over ranks
+    std = credit_std(credit_moments(credit, covered))
     add_centred(advantages, scale_credit(credit, covered, std), mask, coefficient)          # (B, T)
 
-advantages: (B,), the scalar of each completion. credit: (B, T), each token's credit less its
-baseline, in standard deviations over the batch, 0 where no span is (training/grpo/credit.py). mask:
-(B, T), True on the sampled tokens. coefficient: 0 or more; at 0 it is the scalar. Rows are
-independent of each other, and a row without credit has its scalar on every token.
-docs/evidence/credit.md has the measurements.
+The arguments in this module, for B completions of at most T tokens:
+
+- advantages: (B,), the scalar advantage of each completion.
+- credit: (B, T), each token's credit less its baseline; 0 on tokens without a span
+  (training/grpo/credit.py).
+- covered: (B, T), True on the tokens of a span.
+- mask: (B, T), True on the sampled tokens.
+- coefficient: `span_coef`, 0 or more. With 0 every token gets the scalar advantage of its row.
+
+A row without credit has its scalar advantage on every token. No row influences another row, apart
+from std. The trainer sums the moments over all ranks before it computes std. SpanGRPOTrainer calls
+these functions with torch tensors, and `group_advantages` calls them with numpy arrays. So they use
+only methods that tensors and arrays share. docs/evidence/credit.md has measurements.
 """
 
 from collections.abc import Iterable
@@ -21,49 +27,53 @@ if TYPE_CHECKING:
 
 Array = TypeVar("Array", "Tensor", "NDArray[Any]")
 
-STD_FLOOR = 1e-4  # what TRL adds to a group's standard deviation
+STD_FLOOR = 1e-4  # TRL adds the same number to a group's standard deviation
 
 
 def add_centred(advantages: Array, credit: Array, mask: Array, coefficient: float) -> Array:
-    """Returns A_i + c (z - mean of z over the row's tokens), (B, T) (docs/credit.md, step 3).
+    """Returns the advantages of the tokens, (B, T): A + c (z - mean of z over the row's tokens).
 
-    A row keeps its mean: the scalar alone says whether it was good.
+    The mean over the tokens of a row stays A (docs/credit.md, step 3).
 
-    advantages: (B,). credit: (B, T), z. mask: (B, T), the sampled tokens. coefficient: c.
+    advantages: (B,), A. credit: (B, T), z in standard deviations. mask: (B, T), True on the sampled
+    tokens. coefficient: c.
     """
     return advantages[:, None] + coefficient * centred(credit, mask)
 
 
 def centred(values: Array, mask: Array) -> Array:
-    """Values (B, T), finite, less their row's mean over the tokens of `mask`; 0 elsewhere, and in
-    rows without tokens.
+    """Returns the values, (B, T), less the mean of their row over the tokens of `mask`.
+
+    The result is 0 outside `mask`. values: (B, T), finite.
     """
     masked = values * mask
-    mean = masked.sum(1) / mask.sum(1).clip(1)  # 0 in a row without tokens
+    mean = masked.sum(1) / mask.sum(1).clip(1)  # the mean of a row without tokens is 0
     return (masked - mean[:, None]) * mask
 
 
 def credit_moments(credit: Array, covered: Array) -> tuple[Array, Array, Array]:
-    """Returns (sum, sum of squares, count) of the covered tokens' credit, each without dimensions.
+    """Returns the sum, the sum of squares, and the count of the covered tokens' credit.
 
-    Sums can be added over ranks, whereas standard deviations cannot.
+    Each result is a scalar array. The results of several ranks can be added, whereas standard
+    deviations cannot.
     """
     values = credit[covered]
     return values.sum(), (values * values).sum(), covered.sum()
 
 
 def credit_std(moments: Iterable[float]) -> float:
-    """Returns the population standard deviation for summed `credit_moments`, plus STD_FLOOR."""
+    """Returns the population standard deviation of the credit, plus STD_FLOOR.
+
+    moments: the results of `credit_moments`, summed over all ranks.
+    """
     total, squares, count = moments
-    if count == 0:  # no span in the whole batch
+    if count == 0:  # the whole batch has no span
         return STD_FLOOR
     variance = squares / count - (total / count) ** 2
-    # equal values may have one just below 0, by rounding
+    # for equal values, rounding may give a variance just below 0
     return max(variance, 0.0) ** 0.5 + STD_FLOOR
 
 
 def scale_credit(credit: Array, covered: Array, std: float) -> Array:
-    """Returns the credit in standard deviations on covered tokens, 0 elsewhere; all (B, T)
-    (docs/credit.md).
-    """
+    """Returns the credit divided by `std` on covered tokens, and 0 on other tokens; (B, T)."""
     return credit / std * covered

@@ -1,15 +1,14 @@
-"""SpanGRPOTrainer: TRL's GRPOTrainer in which a verdict's spans reach the tokens that wrote them.
+"""SpanGRPOTrainer: TRL's GRPOTrainer with span credit on the tokens of a verdict's spans.
 
-Its methods stand in the order of a step, numbered as in docs/architecture.md: a batch is drafted
-with dynamic_sampling, TRL samples or gets the drafted completions, the judges judge where TRL asks
-for rewards, TRL computes the scalar advantages, and the spans' credit changes them token by token.
-Each Reward is a Recorder, whose call returns the scores that the judges found.
+The methods follow the order of a step, with the numbers of docs/architecture.md. 1. With
+dynamic_sampling a batch is drafted. 2. TRL samples, or gets the drafted completions. 3. TRL asks
+for rewards, and the judges judge. Each Reward is in a Recorder, which returns the judges' scores to
+TRL. 4. TRL computes the scalar advantages. 5. Span credit changes the advantages token by token.
 
-With span_coef = 0 this is GRPOTrainer, which stops where five steps taught nothing
-(learning_monitor.py). A row on which a judge failed leaves its group's mean and standard deviation
-and gets advantage 0. A judge that cannot be woken fails on all rows. Too many failed rows stop the
-run on all ranks, with the same message. Nothing of TRL is copied. What corrects TRL and has no part
-in the step is in trl_internals/.
+With span_coef = 0 the trainer differs little from GRPOTrainer. For example, it stops after five
+steps that taught nothing (learning_monitor.py). If a judge fails on a row, the row's advantage is
+0, and the group's mean and standard deviation leave out the row. If too many rows fail, all ranks
+stop with the same message. Corrections of TRL outside the step are in trl_internals/.
 """
 
 import copy
@@ -89,28 +88,24 @@ log = logging.getLogger(__name__)
 
 
 class JudgeFailure(RuntimeError):
-    """Too many completions could not be judged, or none of a rank for some steps.
-
-    The message, the same on every rank, gives the first reason.
+    """Judges failed on too many completions of a step, or answered nothing on one rank for several
+    steps. Every rank raises the same message, with the first reason.
     """
 
 
 class NothingScored(RuntimeError):
-    """No completion of a step has a score.
-
-    The message, the same on every rank, names the cause and the columns.
-    """
+    """No completion of a step has a score. Every rank raises the same message, with the cause."""
 
 
 class SpanGRPOTrainer(ResumingTrainer):
     """TRL's GRPOTrainer with token-level advantages from spans.
 
-    Takes GRPOTrainer's arguments, in its order. `args` is a SpanGRPOConfig; a GRPOConfig leaves our
-    settings at their defaults, with spans off.
+    The arguments are GRPOTrainer's, in the same order. `args` is a SpanGRPOConfig. With a
+    GRPOConfig, the settings of SpanGRPOConfig have their defaults, and spans are off.
 
     Raises:
-        ValueError: for rewards, data and settings that do not fit together, and for a TRL that
-            lacks what contract.py lists.
+        ValueError: for rewards, data and settings that do not fit together, and for a TRL without a
+            method or attribute that contract.py lists.
     """
 
     args: SpanGRPOConfig
@@ -128,7 +123,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         functions = recorded(reward_funcs, args.tool_pictures)
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]
-        # before TRL loads anything
+        # check the arguments before TRL loads anything
         check_loss(args.span_coef)
         check_parts(args, rewards, functions, options)
         warn_of_idle(args)
@@ -136,15 +131,15 @@ class SpanGRPOTrainer(ResumingTrainer):
             warn_of_small_rate(args)
         if args.world_size > 1:
             check_deadlines(rewards, wait_at_most(args.ddp_timeout))
-        self._moved: frozenset[str] = frozenset()  # logged_keys.py
-        # the rewards that say something of a completion beside its length
+        self._moved: frozenset[str] = frozenset()  # logged keys that once were not 0
+        # the number of reward functions without the punishment of length, which is the last one
         self._scoring = len(functions)
         longest, cache = args.max_completion_length, args.soft_overlong_cache
         if cache is not None:
-            assert longest is not None  # SpanGRPOConfig sees to it
+            assert longest is not None  # SpanGRPOConfig checks this
             weights = args.reward_weights or [1.0] * len(functions)
             size = 1.0 if args.soft_overlong_size is None else args.soft_overlong_size
-            args = copy.copy(args)  # the user's own keeps its weights
+            args = copy.copy(args)  # so that the user's object keeps its weights
             args.reward_weights = [*weights, size]
             functions.append(get_soft_overlong_punishment(longest, cache))
         args.claimed = True
@@ -154,9 +149,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         datasets = {"train_dataset": self.train_dataset, "eval_dataset": self.eval_dataset}
         for part, dataset in datasets.items():
             check_same_rows(part, dataset)
-        # what functions give is kept by name, so that two of one name would be mixed
+        # TRL keeps rewards by the function's name: two functions need two names
         self.reward_func_names = distinct(self.reward_func_names)
-        # these write the prompts themselves, whatever the rows hold
+        # both options make their own prompts, so that the prompts of the rows are not checked
         writes_prompts = options.get("rollout_func") or options.get("environment_factory")
         self.endless: EndlessTurn | None = None
         if not writes_prompts:
@@ -180,7 +175,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         self.learning_monitor = LearningMonitor(self)
         self.add_callback(self.learning_monitor)
         self.phases = Phases(self)
-        if self.recorders:  # without them the log is TRL's
+        if self.recorders:  # without a Reward, the log has only TRL's keys
             self.add_callback(self.phases)
         self.span_credit = SpanCredit(self)
         self.sampling = None
@@ -190,13 +185,13 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._batch = Batch([])
         # for each completion judged in this step, whether a judge failed
         self._judged: list[bool] = []
-        self._usage = Usage()  # of the judges in this step
+        self._usage = Usage()  # the counts of the judges in this step
         self._silence = SilentJudges(len(self.recorders))
         self._has_judges = any(reward.judges for reward in rewards)
         self._mark = ""  # the mark that opens most completions, once a warning has named it
 
     def _endless_turn(self) -> EndlessTurn | None:
-        """Warns of a chat template whose turns do not end generation, and returns how they end."""
+        """Returns the chat template's end of a turn, with a warning, if it ends no generation."""
         if not asks_in_messages(self.train_dataset):
             return None
         endless = endless_turn(self.processing_class, {*self.eos_token_ids} - {None})
@@ -220,7 +215,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         else:
             self._batch = Batch(inputs, self._marks_of(inputs))
         output = super()._generate_and_score_completions(self._batch.rows)
-        # before span credit: callbacks get a completion's advantage and its tokens'
+        # keep the scalar advantages for callbacks before span credit changes the tensor
         scalars = output["advantages"].tolist()
         if self.args.span_coef > 0:
             self.span_credit.add(output, self._batch)
@@ -236,8 +231,11 @@ class SpanGRPOTrainer(ResumingTrainer):
     # 1. Dynamic sampling.
 
     def _draft_batch(self, sampling: DynamicSampling, inputs: list[dict[str, Any]]) -> Batch:
-        """Returns the batch to train on. What TRL counts and logs for the drafts is dropped."""
-        # else the log's means would be those of drafts and of the batch together
+        """Returns the batch to train on, from the groups of dynamic sampling.
+
+        inputs: this rank's rows of the batch before dynamic sampling.
+        """
+        # drop the metrics and token counts of drafts: the log must be of the final batch alone
         metrics = self._metrics
         tokens_seen = self.state.num_input_tokens_seen
         self._metrics = {mode: defaultdict(list) for mode in metrics}
@@ -255,18 +253,18 @@ class SpanGRPOTrainer(ResumingTrainer):
         return Batch(rows, self._marks_of(rows), drafted=drafted)
 
     def _draft(self, rows: list[dict[str, Any]]) -> list[list[Rollout]]:
-        """Completes and judges these rows of this rank. Returns the groups of all ranks."""
+        """Completes and judges these rows of this rank. Returns all ranks' rollouts by group."""
         batch = Batch(rows, self._marks_of(rows), drafting=True)
         self._batch = batch
         super()._generate_and_score_completions(rows)
         weights = self._weights()
         drafted = []
-        for row, sample in enumerate(self.recorders[0].samples):  # all have the same texts
+        for row, sample in enumerate(self.recorders[0].samples):  # each recorder has the same texts
             logprobs = None if batch.logprobs is None else batch.logprobs[row]
             verdicts = {recorder.__name__: recorder.verdicts[row] for recorder in self.recorders}
             reward = reward_of(verdicts, weights)
             drafted.append(Rollout(batch.ids[row], logprobs, sample.completion, verdicts, reward))
-        rollouts = gather_object(drafted)  # rank by rank, so that a group's are neighbours
+        rollouts = gather_object(drafted)  # in the order of ranks: a group's follow each other
         size = self.num_generations
         return [rollouts[first : first + size] for first in range(0, len(rollouts), size)]
 
@@ -282,7 +280,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         else:
             batch.ids = [rollout.ids for rollout in batch.drafted]
             logprobs = [draft.logprobs for draft in batch.drafted if draft.logprobs is not None]
-            batch.logprobs = logprobs or None  # a sampler gives them for all or for none
+            batch.logprobs = logprobs or None  # a sampler gives all log-probabilities or none
         return batch.ids, batch.logprobs
 
     def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
@@ -294,14 +292,17 @@ class SpanGRPOTrainer(ResumingTrainer):
             batch.pictured = take_out(ids, self._picture_tokens, pad, masks)
         if self.args.reasoning_end is not None:
             batch.parts = self._split_reasoning(ids, masks, self.args.reasoning_end)
-        elif self.recorders:  # without them nothing is judged
+        elif self.recorders:  # without a Reward nothing is judged
             batch.parts = self._split_turns(ids, completions)
         return output
 
     def _split_reasoning(
         self, ids: list[list[int]], masks: list[list[int]] | None, end: str
     ) -> list[Parts]:
-        """Logs too how many completions never end their reasoning. masks: 0 at a tool's ids."""
+        """Returns the text and the answer of each completion.
+
+        Logs the fraction of completions without the tag `end`. masks: 0 at the ids of a tool.
+        """
         tokenizer = self._tokenizer.backend_tokenizer
         parts = []
         for row, ids_of_row in enumerate(ids):
@@ -312,15 +313,14 @@ class SpanGRPOTrainer(ResumingTrainer):
         return parts
 
     def _split_turns(self, ids: list[list[int]], completions: list[Any]) -> list[Parts] | None:
-        """Returns None where every completion is judged as a whole.
-
-        Warns once of a mark that may begin a reasoning.
+        """Returns the text and the judged turns of each completion, or None if all texts are judged
+        whole. Warns once of a mark that may begin a reasoning.
         """
         tokenizer = self._tokenizer.backend_tokenizer
         turns = None if self.args.judged_turns == "all" else 1
         parts = []
         for ids_of_row, messages in zip(ids, completions, strict=True):
-            texts = list(islice(assistants_texts(messages), turns))  # the last one first
+            texts = list(islice(assistants_texts(messages), turns))  # the last message comes first
             texts.reverse()
             parts.append(split_turns(tokenizer, ids_of_row, texts))
         if not self._mark:
@@ -341,10 +341,10 @@ class SpanGRPOTrainer(ResumingTrainer):
         logits_to_keep: int,
         **kwargs: Any,
     ) -> Any:
-        if self._batch.drafting:  # a draft's are thrown away, so they need no forward pass
+        if self._batch.drafting:  # a draft needs no log-probabilities: save the forward pass
             zeros = torch.zeros((len(input_ids), logits_to_keep), device=input_ids.device)
             return zeros, None, None
-        # with gradients they are the loss's, whose time counts as training
+        # a call with gradients belongs to the loss, so that its time counts as training
         with nullcontext() if torch.is_grad_enabled() else self.phases.clock("logprobs"):
             return super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, **kwargs
@@ -375,7 +375,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         silent = self._silence.silent
         rank_step = RankStep(self._judged, batch.failed, batch.marks, silent, self._usage)
         step = gather_step(rank_step, self.accelerator.device)
-        # from here on all ranks know the same, and so stop together
+        # the checks below use the numbers of all ranks, so that all ranks stop together
         self._check_groups(step.marks)
         metrics = self._mode_metrics()
         for name, value in step.metrics.items():
@@ -396,7 +396,7 @@ class SpanGRPOTrainer(ResumingTrainer):
     def _judge(
         self, prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
     ) -> None:
-        """Has the recorders judge. Counts what that cost, and the rows on which a judge failed."""
+        """Judges for all recorders. Adds up the judges' counts and the rows on which one failed."""
         with self.phases.clock("judge"):
             usage = judge_step(
                 self.recorders, prompts, completions, self._log_metric, columns, self._batch.parts
@@ -416,7 +416,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         completions: list[Any],
         columns: dict[str, list[Any]],
     ) -> None:
-        """Gives every recorder the verdicts that it found when the batch was drafted."""
+        """Puts the verdicts of the draft into the recorders, in place of judging again."""
         for recorder in self.recorders:
             read = recorder.reward.read_samples(prompts, completions, **columns)
             samples = []
@@ -426,10 +426,10 @@ class SpanGRPOTrainer(ResumingTrainer):
             recorder.keep(samples, verdicts, self._log_metric)
 
     def _usable(self, rewards: torch.Tensor, failed: torch.Tensor | None = None) -> torch.Tensor:
-        """Returns the rewards, (rows of all ranks, R), punished.
+        """Returns the rewards, (rows of all ranks, R), with NaN in unusable rows, length punished.
 
-        A failed row, one above LARGEST_NUMBER, and one that no reward with a weight scores have NaN
-        for every reward.
+        A row is unusable if a judge failed on it, if a reward is above LARGEST_NUMBER, or if no
+        reward with a weight has a value. failed: (rows,), bool, True if a judge failed.
         """
         counted = rewards[:, self.reward_weights.to(rewards.device) != 0]
         unusable = (counted.abs() > LARGEST_NUMBER).any(dim=1)
@@ -451,14 +451,15 @@ class SpanGRPOTrainer(ResumingTrainer):
         return rewards
 
     def _of_this_rank(self, rows: torch.Tensor) -> torch.Tensor:
-        """Returns this rank's of the rows of all ranks, each of which has equally many."""
+        """Returns this rank's part of a tensor with the rows of all ranks, rank after rank."""
         count = len(rows) // self.accelerator.num_processes
         first = count * self.accelerator.process_index
         return rows[first : first + count]
 
     def _stop_when_judges_fail(self, fraction: float) -> None:
-        """Raises JudgeFailure, on all ranks or none, if `fraction` (over all ranks) exceeds
-        max_failed_fraction.
+        """Raises JudgeFailure, on all ranks or none, above max_failed_fraction.
+
+        fraction: the fraction of all ranks' completions on which a judge failed.
         """
         if fraction <= self.args.max_failed_fraction:
             return
@@ -475,8 +476,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         )
 
     def _stop_when_a_rank_is_silent(self, silent: torch.Tensor) -> None:
-        """Raises JudgeFailure, on all ranks or none, where a rank's judge answered nothing in
-        MAX_SILENT_STEPS in a row. silent: (ranks, recorders), bool.
+        """Raises JudgeFailure, on all ranks or none, if a judge answered nothing on one rank for
+        MAX_SILENT_STEPS steps in a row. silent: (ranks, recorders), bool, for this step.
         """
         lasting = self._silence.lasting(silent)
         if lasting is None:
@@ -507,14 +508,13 @@ class SpanGRPOTrainer(ResumingTrainer):
             f"learn: {reason}; fill the column, or leave out the rows without it."
         )
 
-    # 5. The spans' credit (span_credit.py), and what must not reach the loss.
+    # 5. The spans' credit (span_credit.py), and rows that must not reach the loss.
 
     def _drop_unusable(self, advantages: torch.Tensor) -> None:
-        """Sets the advantages, (B,) or (B, T), to 0 in rows with one that is not finite, a reward
-        above LARGEST_NUMBER, or a picture's token.
+        """Sets the advantages, (B,) or (B, T), of unusable rows to 0, and logs the rows' fraction.
 
-        Logs the fraction of such rows. Raises JudgeFailure, on all ranks or none, above
-        max_failed_fraction.
+        Such a row has an advantage that is not finite, a reward above LARGEST_NUMBER, or a token
+        that stands for a picture. Raises JudgeFailure, on all ranks, above max_failed_fraction.
         """
         lost = ~advantages.isfinite().reshape(len(advantages), -1).all(dim=1)
         lost |= self._batch.unusable
@@ -534,15 +534,17 @@ class SpanGRPOTrainer(ResumingTrainer):
     # Around the step.
 
     def _marks_of(self, rows: list[dict[str, Any]]) -> list[int]:
-        """Returns what tells the rows apart. Of rows that a transform makes, as by chance, their
-        prompts alone.
+        """Returns a number for each row; equal rows have equal numbers. If a transform makes the
+        rows, maybe at random, only the prompts count.
         """
         if made_by_transform(self.train_dataset) or made_by_transform(self.eval_dataset):
             return [mark_of(row, ["prompt"]) for row in rows]
         return [mark_of(row, row) for row in rows]
 
     def _check_groups(self, marks: list[float]) -> None:
-        """Raises MixedGroup, on all ranks or none. marks: of all ranks' rows."""
+        """Raises MixedGroup, on all ranks or none, if a group has rows with different marks.
+        marks: `_marks_of` of all ranks' rows.
+        """
         check_groups(marks, self._batch.rows, self._group_size, self.accelerator.num_processes)
 
     def _weights(self) -> dict[str, float]:
@@ -550,7 +552,7 @@ class SpanGRPOTrainer(ResumingTrainer):
 
     @property
     def _group_size(self) -> int:
-        """Completions of a prompt, in training or evaluation."""
+        """The number of completions of a prompt, in training or evaluation."""
         if self.model.training:
             return self.num_generations
         return self.num_generations_eval
@@ -560,13 +562,13 @@ class SpanGRPOTrainer(ResumingTrainer):
         return self._metrics[mode]
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        # the values and the history are of all ranks, so each rank leaves the same ones out
+        # values and history are the same on all ranks, so each rank leaves out the same keys
         moved = self._moved | keys_of(self.state.log_history[-RECENT:])
         self._moved = leave_out(self._mode_metrics(), moved)
         super().log(logs, start_time)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        # before the file that marks a checkpoint as whole
+        # write the state before Trainer writes the file that marks a checkpoint as complete
         if self.sampling is not None and self.args.should_save:
             folder = Path(self._get_output_dir(trial=trial))
             self.sampling.save(folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}")
@@ -579,7 +581,7 @@ class SpanGRPOTrainer(ResumingTrainer):
 
 
 def recorded(reward_funcs: Any, tool_pictures: bool) -> list[Any]:
-    """Returns the functions, each Reward in a Recorder."""
+    """Returns a list of the reward functions, with each Reward put into a Recorder."""
     listed = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
     functions: list[Any] = []
     for function in listed:
@@ -591,7 +593,7 @@ def recorded(reward_funcs: Any, tool_pictures: bool) -> list[Any]:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Returns the names, with its place added to one that came before: a, a is a, a_1."""
+    """Returns the names, all different: ["a", "a"] gives ["a", "a_1"]."""
     unique = []
     for place, name in enumerate(names):
         unique.append(f"{name}_{place}" if name in names[:place] else name)

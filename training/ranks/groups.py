@@ -1,10 +1,11 @@
-"""Are all completions of a group of one row? The ranks' rows are compared in each step, by what is
-gathered anyway.
+"""Checks in each step that all completions of a group belong to one row of the data.
 
-    marks = [mark_of(row, row) for row in rows]         # of this rank
-    check_groups(marks_of_all_ranks, rows, size=8, ranks=2)     # MixedGroup, on every rank
+    marks = [mark_of(row, row) for row in rows]         # the rows of this rank
+    check_groups(marks_of_all_ranks, rows, size=8, ranks=2)     # may raise MixedGroup on all ranks
 
-A group's completions are compared with each other, so that a group of two prompts teaches noise.
+GRPO compares the completions of a group with each other, so that a group of two prompts teaches
+noise. The marks of the rows are gathered together with the judges' counts (judge_metrics.py), so
+that the check needs no further collective.
 """
 
 import hashlib
@@ -16,23 +17,25 @@ from PIL import Image
 
 from spanreward.training.ranks.rows import REMEDY_FOR_RANKS, named_ranks, start_of_text
 
-# Of a mark: whole numbers below 2 ** 24 are the same in float32, in which they travel.
+# A mark has 3 bytes: marks are gathered as float32, which is exact for integers up to 2 ** 24.
 GROUP_MARK_BYTES = 3
-LOOKED_AT_PIXELS = (16, 16)  # pixels of a picture that are looked at
+LOOKED_AT_PIXELS = (16, 16)  # width and height of the small copy that stands for a picture
 
 
 class MixedGroup(RuntimeError):
     """A group of a step has completions of several rows.
 
-    The message, the same on every rank, names the group and two of its prompts.
+    Every rank raises the same message, which names the group and two of its prompts.
     """
 
 
 def mark_of(row: Mapping[str, Any], names: Iterable[str]) -> int:
-    """Returns a number below 2 ** 24 for what these columns of a row hold.
+    """Returns a fingerprint of these columns of a row: a number below 2 ** 24, equal for equal
+    values.
 
-    Two different rows share one with a chance of 1 in 17 million. Columns that the row lacks do not
-    count.
+    Two different rows have the same number with a chance of 1 in 17 million.
+
+    names: the columns that count. Columns that the row lacks are skipped.
     """
     values = []
     for name in sorted(names):
@@ -45,8 +48,10 @@ def mark_of(row: Mapping[str, Any], names: Iterable[str]) -> int:
 
 
 def comparable_value(value: Any) -> Any:
-    """Returns what two equal values have in common: of a picture its size and some pixels, of an
-    object of another kind its type alone.
+    """Returns plain data that is equal for two equal values, even in different processes.
+
+    A picture gives its size, its mode and the pixels of a small copy. An object of an unknown type
+    gives only the name of the type.
     """
     match value:
         case None | bool() | int() | float() | str() | bytes():
@@ -59,7 +64,7 @@ def comparable_value(value: Any) -> Any:
         case Image.Image():
             look = value.resize(LOOKED_AT_PIXELS, Image.Resampling.NEAREST)
             return value.size, value.mode, look.tobytes()
-    return type(value).__name__  # its repr may hold an address, which no two processes share
+    return type(value).__name__  # the object's repr may have an address, which differs by process
 
 
 def check_groups(
@@ -67,18 +72,22 @@ def check_groups(
 ) -> None:
     """Raises MixedGroup, on all ranks or none, for a group whose rows differ.
 
-    marks: of all ranks' rows, rank by rank. rows: of this rank. size: of a group. ranks: how many
-    there are.
+    Args:
+        marks: the `mark_of` of each row of all ranks, rank after rank.
+        rows: the rows of this rank.
+        size: the number of completions of a group.
+        ranks: the number of ranks.
     """
     group = mixed_group(marks, size)
-    if group is not None:  # on every rank, as all have the same marks
+    if group is not None:  # every rank has the same marks, so that every rank gathers and raises
         prompts = gather_object([repr(row.get("prompt")) for row in rows])
         raise MixedGroup(sentence_of_group(group, size, marks, prompts, ranks))
 
 
 def mixed_group(marks: Sequence[float], size: int) -> int | None:
-    """Returns the number, from 0, of the first group whose rows differ. marks: of all ranks' rows,
-    in the order in which groups of `size` follow each other.
+    """Returns the number, from 0, of the first group whose rows differ; None without such a group.
+
+    marks: the marks of all ranks' rows, group after group. size: the number of rows of a group.
     """
     for first in range(0, len(marks), size):
         marks_of_group = marks[first : first + size]
@@ -90,10 +99,18 @@ def mixed_group(marks: Sequence[float], size: int) -> int | None:
 def sentence_of_group(
     group: int, size: int, marks: Sequence[float], prompts: Sequence[str], ranks: int
 ) -> str:
-    """Returns what is said of a mixed group. marks, prompts: of all ranks' rows."""
+    """Returns the message of MixedGroup.
+
+    Args:
+        group: the number of the mixed group, from 0.
+        size: the number of rows of a group.
+        marks: the marks of all ranks' rows, group after group.
+        prompts: the prompts of all ranks' rows, as texts.
+        ranks: the number of ranks.
+    """
     first = group * size
     rows = range(first, first + size)
-    # the first row of the group that differs from the first one; there is one
+    # find the first row of the group that differs from the group's first row
     second = first
     while marks[second] == marks[first]:
         second += 1

@@ -1,11 +1,12 @@
-"""A run whose other rank has ended or stalled: one sentence, in place of the traceback of gloo or
-NCCL.
+"""Turns the error of a rank that waits for a lost rank into one sentence.
 
     with named_lost_rank():
         trainer.train()
-    # RecipeError: rank 0 of 2 waited for another rank, which has ended: its log above says why; ...
+    # RecipeError: rank 0 of 2 waited for another rank, which has ended; that rank's log above ...
 
-NCCL's watchdog may end the process before Python gets to know of it. Then its words stay the last.
+If another rank has ended or stalled, gloo or NCCL raises an error with a long traceback. The
+sentence replaces the traceback. NCCL's watchdog may end the process before Python sees the error.
+Then the log ends with NCCL's own message.
 """
 
 from collections.abc import Iterator
@@ -16,18 +17,18 @@ import torch.distributed as dist
 from spanreward.training.ranks.timeout import timeout
 from spanreward.training.recipe_file import RecipeError
 
-# of the file in gloo that raises, before each of its messages; the error is a RuntimeError
+# Gloo raises RuntimeError. Each message names the file in gloo that raises, in this folder.
 GLOO = "gloo/transport/"
-# what NCCL says of other ranks; it also raises for faults of this one
+# parts of NCCL's messages about other ranks; NCCL also raises errors for faults of this rank
 NCCL = ("remote process exited", "connection closed", "aborted", "timed out", "timeout")
-STALLED = ("timed out", "timeout")
+STALLED = ("timed out", "timeout")  # parts of messages about a rank that has not ended
 
 
 @contextmanager
 def named_lost_rank() -> Iterator[None]:
-    """Raises RecipeError for an error that another rank's end or silence caused.
+    """Raises RecipeError in place of an error of the `with` block that a lost rank has caused.
 
-    Any other error leaves as it is.
+    A rank is lost if it has ended or stalled. Errors of another cause are raised unchanged.
     """
     try:
         yield
@@ -40,16 +41,17 @@ def named_lost_rank() -> Iterator[None]:
 
 
 def words_of_lost_rank(error: BaseException) -> str:
-    """Returns what torch says of another rank in the error, or in one that it came from; else
-    "".
+    """Returns torch's message if the error, or an error that caused it, is about another rank.
+
+    For an error of another kind the function returns "".
     """
-    # a library may have raised its own error from torch's
+    # follow the chain of causes: a library may have raised its own error from torch's error
     cause: BaseException | None = error
     while cause is not None:
         words = str(cause)
         if isinstance(cause, (dist.DistNetworkError, dist.DistStoreError)):
             return words
-        # NCCL's, before RuntimeError, of which it is a kind
+        # check NCCL's class first, because DistBackendError is a subclass of RuntimeError
         if isinstance(cause, dist.DistBackendError):
             if any(part in words.lower() for part in NCCL):
                 return words
@@ -60,7 +62,10 @@ def words_of_lost_rank(error: BaseException) -> str:
 
 
 def lost_rank_sentence(words: str, rank: int, ranks: int) -> str:
-    """Returns what this rank says last. words: torch's, of which they tell an end from a stall."""
+    """Returns the message about a lost rank. rank: this rank. ranks: the number of ranks.
+
+    words: torch's message, which shows whether the other rank has stalled or ended.
+    """
     happened = "has ended"
     if any(part in words.lower() for part in STALLED):
         happened = "has stalled"

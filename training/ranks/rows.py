@@ -1,12 +1,12 @@
-"""Do all ranks have the same rows, in the same order? Each rank reads the data by itself, and takes
-its part by number.
+"""Checks before the first step that all ranks have the same rows, in the same order.
 
-    check_same_rows("train_dataset", dataset)       # two collectives, before the first step
+    check_same_rows("train_dataset", dataset)       # two collectives if the rows are the same
 
-Rows from `list(set(...))` have another order in every process, and a node may have other files.
-Then a group's completions belong to several prompts, or rows are trained on twice and never. A
-stream is not read ahead, nor is what a transform makes of a row: groups.py looks at these in each
-step.
+Each rank reads the data by itself, and takes its part of the rows by number. Rows from
+`list(set(...))` have another order in every process, and another node may have other files. Then a
+group's completions would belong to several prompts. Some rows would be trained on twice, and other
+rows never. The rows of a stream, or of a transform, are not read ahead. groups.py checks such rows
+in each step.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from accelerate.utils import gather_object
 from datasets import Dataset
 
 MARK_BYTES = 8  # bytes of a row's fingerprint
-BATCH_ROWS = 1000  # that are read together
-PICTURED_BATCH_ROWS = 64  # likewise, where they may hold pictures
-MAX_VALUE_CHARACTERS = 60  # characters of a value in a sentence
+BATCH_ROWS = 1000  # so many rows are read together
+PICTURED_BATCH_ROWS = 64  # so many rows are read together if the rows may have pictures
+MAX_VALUE_CHARACTERS = 60  # at most so many characters of a value are in a message
 REMEDY_FOR_RANKS = (
     "make the same rows in the same order on every rank, as by sorted() in place of a set, and by "
     "the same files on every node."
@@ -32,18 +32,21 @@ REMEDY_FOR_RANKS = (
 
 
 def check_same_rows(part: str, dataset: Any) -> None:
-    """Raises ValueError, on all ranks alike, where a rank has other rows than rank 0.
+    """Raises ValueError, on all ranks or none, if a rank has other rows than rank 0.
 
-    part: the words that name the dataset. Every rank must call it.
+    Every rank must call this function.
+
+    part: the dataset's name in the message, such as "train_dataset". dataset: a dataset, several
+    datasets by name, or None.
     """
     if PartialState().num_processes == 1:
         return
-    if isinstance(dataset, Mapping):  # several, by name
+    if isinstance(dataset, Mapping):  # several datasets by name
         for name, split in dataset.items():
             check_same_rows(f"{part}[{name!r}]", split)
     if not isinstance(dataset, Dataset):
         return
-    # compare one fingerprint a rank, of all of its rows
+    # compare one fingerprint of all rows for each rank
     marks = list(row_marks(dataset))
     all_marks = b"".join(marks)
     whole = hashlib.blake2b(all_marks).digest()
@@ -51,7 +54,7 @@ def check_same_rows(part: str, dataset: Any) -> None:
     ranks = differing_ranks(fingerprints)
     if not ranks:
         return
-    # they differ, and every rank knows it: look for the first row that does
+    # the fingerprints differ, which every rank knows: gather the rows' marks to find the first row
     lengths = [length for length, _ in fingerprints]
     if differing_ranks(lengths):
         raise ValueError(sentence_of_lengths(part, lengths))
@@ -62,17 +65,17 @@ def check_same_rows(part: str, dataset: Any) -> None:
 
 
 def row_marks(dataset: Dataset) -> Iterator[bytes]:
-    """Yields a fingerprint of each row, over its columns by name.
+    """Yields a fingerprint of each row as it is stored, before any transform.
 
-    No picture is decoded: it counts by its file's name and the number of its bytes in memory. What
-    a transform would make of a row is not asked for.
+    The order of the columns does not matter. No picture is decoded: the fingerprint has the name of
+    the picture's file and the number of its bytes in memory.
     """
     size = BATCH_ROWS
-    table = dataset.with_format("arrow")  # as stored: nothing is decoded or transformed
+    table = dataset.with_format("arrow")  # reads the stored values: decodes and transforms nothing
     if any(holds_pictures(column.type) for column in table[:0].columns):
         size = PICTURED_BATCH_ROWS
     for batch in table.iter(size):
-        names = sorted(batch.column_names)  # the ranks' columns may have another order
+        names = sorted(batch.column_names)  # two ranks may have the columns in another order
         columns = []
         for name in names:
             columns.append(plain_values(batch[name]))
@@ -82,41 +85,44 @@ def row_marks(dataset: Dataset) -> Iterator[bytes]:
 
 
 def holds_pictures(kind: pa.DataType) -> bool:
-    """Whether a column of arrow holds a picture a row, or a list of them, as `datasets` stores
-    them.
-    """
+    """Whether a column of this arrow type holds a picture, or a list of pictures, in each row."""
     if pa.types.is_list(kind):
         return is_picture(kind.value_type)
     return is_picture(kind)
 
 
 def is_picture(kind: pa.DataType) -> bool:
-    """Whether arrow's type is that of one picture in `datasets`."""
+    """Whether `datasets` stores one picture with this arrow type: a struct of bytes and path."""
     if not pa.types.is_struct(kind):
         return False
     return sorted(field.name for field in kind) == ["bytes", "path"]
 
 
 def plain_values(column: pa.ChunkedArray) -> list[Any]:
-    """Returns a column's values, of pictures their names and sizes."""
+    """Returns the values of a column. A picture is returned as its file's name and its size.
+
+    A list of pictures is returned as (count, names and sizes).
+    """
     kind = column.type
     if is_picture(kind):
         return pictures_by_name(column.combine_chunks())
     if not holds_pictures(kind):
         return list(column.to_pylist())
-    # lists of pictures: name all of them at once, and deal them out to the rows again
+    # for lists of pictures, describe all pictures at once, and divide them among the rows again
     lists = column.combine_chunks()
     pictures = iter(pictures_by_name(lists.flatten()))
     values = []
     for count in pc.list_value_length(lists).to_pylist():
-        pictures_of_row = list(islice(pictures, count or 0))  # None: the row has no list
+        pictures_of_row = list(islice(pictures, count or 0))  # a row without a list has count None
         values.append((count, pictures_of_row))
     return values
 
 
 def pictures_by_name(pictures: pa.StructArray) -> list[tuple[str, int | None]]:
-    """Returns for each picture its file's name, which may have another folder on each node, and how
-    many bytes of it are in memory.
+    """Returns for each picture the name of its file and the number of its bytes in memory.
+
+    The name has no folder, because another node may keep the files in another folder. The number is
+    None for a picture that is only a path.
     """
     paths = pc.struct_field(pictures, "path")
     stored = pc.struct_field(pictures, "bytes")
@@ -126,7 +132,7 @@ def pictures_by_name(pictures: pa.StructArray) -> list[tuple[str, int | None]]:
 
 
 def differing_ranks(fingerprints: Sequence[Any]) -> list[int]:
-    """Returns the ranks whose fingerprint is not rank 0's."""
+    """Returns the ranks whose fingerprint is not that of rank 0. fingerprints: in order of rank."""
     ranks = []
     for rank, fingerprint in enumerate(fingerprints):
         if fingerprint != fingerprints[0]:
@@ -135,8 +141,10 @@ def differing_ranks(fingerprints: Sequence[Any]) -> list[int]:
 
 
 def first_difference(marks: bytes, beside: bytes) -> int:
-    """Returns the number, from 0, of the first row that differs. marks, beside: of equally many
-    rows, MARK_BYTES bytes each.
+    """Returns the number, from 0, of the first row whose mark differs on two ranks.
+
+    marks, beside: the joined `row_marks` of the two ranks, MARK_BYTES bytes for each row. The ranks
+    have equally many rows, and at least one row differs.
     """
     row = 0
     while marks.startswith(beside[: MARK_BYTES * (row + 1)]):
@@ -145,17 +153,20 @@ def first_difference(marks: bytes, beside: bytes) -> int:
 
 
 def texts_of_row(dataset: Dataset, row: int) -> dict[str, str]:
-    """Returns the row's values by column as texts, its prompt first."""
+    """Returns the values of row number `row` as texts, by column. The first column is "prompt"."""
     batch = dataset.with_format("arrow")[row : row + 1]
     texts = {"prompt": "missing"}
     for name in sorted(batch.column_names):
-        (value,) = plain_values(batch[name])  # of the one row
+        (value,) = plain_values(batch[name])  # the batch has one row
         texts[name] = repr(value)
     return texts
 
 
 def sentence_of_lengths(part: str, lengths: Sequence[int]) -> str:
-    """Returns what is said where the ranks have unequally many rows. lengths: by rank."""
+    """Returns the message for ranks with different numbers of rows.
+
+    part: the dataset's name. lengths: the number of rows of each rank.
+    """
     ranks = differing_ranks(lengths)
     return (
         f"the ranks have other rows of {part}: {lengths[0]} on rank 0 and {lengths[ranks[0]]} on "
@@ -167,10 +178,16 @@ def sentence_of_lengths(part: str, lengths: Sequence[int]) -> str:
 def sentence_of_row(
     part: str, row: int, ranks: Sequence[int], first: Mapping[str, str], second: Mapping[str, str]
 ) -> str:
-    """Returns what is said of the first row that differs. ranks: whose rows are not rank 0's.
-    first, second: the row's texts on rank 0 and on the first of these.
+    """Returns the message for ranks with different rows.
+
+    Args:
+        part: the dataset's name.
+        row: the number of the first row that differs, from 0.
+        ranks: the ranks whose rows differ from those of rank 0.
+        first: the row's texts on rank 0, by column.
+        second: the row's texts on the first rank of `ranks`, by column.
     """
-    for column in {**first, **second}:  # the prompt first
+    for column in {**first, **second}:  # the first column is "prompt"
         text = first.get(column, "missing")
         second_text = second.get(column, "missing")
         if text != second_text:
@@ -183,7 +200,7 @@ def sentence_of_row(
 
 
 def named_ranks(ranks: Sequence[int]) -> str:
-    """Returns "rank 1" or "ranks 1, 2 and 5" for a sentence."""
+    """Returns the ranks in words: "rank 1" or "ranks 1, 2 and 5"."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
     *first, last = map(str, ranks)
@@ -191,7 +208,7 @@ def named_ranks(ranks: Sequence[int]) -> str:
 
 
 def start_of_text(text: str) -> str:
-    """Returns at most MAX_VALUE_CHARACTERS characters, and dots where there were more."""
+    """Returns the text, cut to MAX_VALUE_CHARACTERS characters and " ..." if it is longer."""
     if len(text) <= MAX_VALUE_CHARACTERS:
         return text
     return f"{text[:MAX_VALUE_CHARACTERS]} ..."

@@ -1,10 +1,12 @@
-"""A rank whose judge answers nothing. Its completions teach nothing, and where the others' are
-judged the mean over ranks does not say so.
+"""Finds a rank whose judge answers nothing in several steps in a row.
 
-    silence = SilentJudges(2)             # rewards
-    silence.add(0, verdicts)              # of this rank, as often as it judges in a step
-    silence.lasting(silent_of_all_ranks)  # (rank, reward), or None
-    silence.begin()                       # the next step
+    silence = SilentJudges(2)             # for two rewards
+    silence.begin()                       # at the begin of each step
+    silence.add(0, verdicts)              # verdicts of reward 0 on this rank; several times a step
+    silence.lasting(silent_of_all_ranks)  # returns (rank, reward), or None
+
+If the judge of one rank is dead, the rank's completions teach nothing. If the judges of many other
+ranks work, the failed fraction over all ranks is too small to stop the run.
 """
 
 from collections.abc import Sequence
@@ -13,36 +15,41 @@ import torch
 
 from spanreward.rewards.base.verdict import Status, Verdict
 
-MAX_SILENT_STEPS = 3  # in a row, after which a rank is given up
+MAX_SILENT_STEPS = 3  # after so many silent steps in a row, the trainer stops
 
 
 class SilentJudges:
-    """Counts the steps in a row in which a reward's judge answered nothing, by rank.
+    """Counts for each rank and reward the steps in a row in which the judge answered nothing.
 
-    A step counts where a judge failed on a row of the rank and answered for none. Rows about which
-    it need not be asked, empty or not applicable ones, are no answers and no failures.
+    A step counts if the judge failed on a row of the rank and answered for no row. A row for which
+    the judge is not asked (status EMPTY or NOT_APPLICABLE) is no answer and no failure.
 
     Args:
-        rewards: how many there are.
+        rewards: the number of rewards.
 
     Attributes:
-        reasons: by reward, the note of this rank's first failure in the step, None without one.
+        reasons: for each reward the note of this rank's first failure in the step; None without a
+            failure.
     """
 
     def __init__(self, rewards: int) -> None:
-        self._answered = [False] * rewards  # in this step, by this rank's judge
+        # for each reward, whether this rank's judge has answered in this step
+        self._answered = [False] * rewards
         self.reasons: list[str | None] = [None] * rewards
-        # (ranks, rewards), how many steps in a row; None before the first step, when the ranks are
-        # not known yet
+        # (ranks, rewards), the number of silent steps in a row; None before the first step, because
+        # the number of ranks is not known then
         self._steps: torch.Tensor | None = None
 
     def begin(self) -> None:
-        """A step begins."""
+        """Begins a new step: forgets the answers and failures of the step before."""
         self._answered = [False] * len(self._answered)
         self.reasons = [None] * len(self.reasons)
 
     def add(self, reward: int, verdicts: Sequence[Verdict]) -> None:
-        """Takes verdicts of this rank. reward: the number of the one that gave them."""
+        """Counts the answers and failures in verdicts of this rank.
+
+        reward: the number of the reward that returned the verdicts.
+        """
         for verdict in verdicts:
             if verdict.status is Status.OK:
                 self._answered[reward] = True
@@ -51,7 +58,7 @@ class SilentJudges:
 
     @property
     def silent(self) -> list[bool]:
-        """For each reward whether its judge answered nothing in this step, on this rank."""
+        """For each reward whether this rank's judge failed and answered nothing in this step."""
         silent = []
         for reason, answered in zip(self.reasons, self._answered, strict=True):
             failed = reason is not None
@@ -59,15 +66,15 @@ class SilentJudges:
         return silent
 
     def lasting(self, silent: torch.Tensor) -> tuple[int, int] | None:
-        """Counts a step, and returns the first rank and reward that were silent in
-        MAX_SILENT_STEPS in a row.
+        """Counts a step. Returns the first rank and reward that were silent for MAX_SILENT_STEPS
+        steps in a row, or None.
 
-        silent: (ranks, rewards), bool, `silent` of every rank.
+        silent: (ranks, rewards), bool, the property `silent` of every rank.
         """
         if self._steps is None:
             self._steps = torch.zeros_like(silent, dtype=torch.long)
-        self._steps = torch.where(silent, self._steps + 1, 0)  # one answer begins anew
-        lasting = (self._steps >= MAX_SILENT_STEPS).nonzero().tolist()  # by rank, then by reward
+        self._steps = torch.where(silent, self._steps + 1, 0)  # a step that is not silent gives 0
+        lasting = (self._steps >= MAX_SILENT_STEPS).nonzero().tolist()  # in order of the ranks
         if not lasting:
             return None
         rank, reward = lasting[0]

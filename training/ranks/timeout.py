@@ -1,11 +1,13 @@
-"""How long a rank waits for another one.
+"""Sets how long a rank waits for other ranks in a collective.
 
-    wait_at_most(args.ddp_timeout)      # and no longer, on a CPU too; returns what holds
+    wait_at_most(args.ddp_timeout)      # returns the seconds that the rank will wait
 
-transformers gives `ddp_timeout` to the process group of a GPU alone. On a CPU accelerate makes the
-group without it, and gloo waits torch's 30 minutes. gloo takes a new timeout at any time, for what
-it does from then on. torch's `monitored_barrier` would name the rank that stalled. It would cost a
-collective a step, and a rank may stall at any of the others.
+transformers passes `ddp_timeout` only to a process group of GPUs. On a CPU accelerate makes the
+process group without this setting, and gloo waits for torch's default of 30 minutes. gloo accepts a
+new timeout at any time, for all later collectives.
+
+torch's `monitored_barrier` could name the rank that stalled. But it costs another collective in
+each step, and cannot name a rank that stalls in another collective.
 """
 
 import logging
@@ -18,10 +20,11 @@ log = logging.getLogger(__name__)
 
 
 def wait_at_most(seconds: float) -> float:
-    """Has every collective from now on wait for the other ranks at most so long. Returns the
-    seconds that the process group says it waits, `seconds` where there is none.
+    """Limits how long each later collective waits for other ranks. Returns the limit in seconds.
 
-    Only gloo is set. NCCL has got its timeout from transformers, or from whoever made the group.
+    Only gloo's limit is changed. NCCL has a limit from transformers, or from the code that made the
+    process group. The function returns the process group's limit, or `seconds` if the limit is not
+    known.
     """
     backend = _backend()
     if isinstance(backend, dist.ProcessGroupGloo):
@@ -39,29 +42,31 @@ def wait_at_most(seconds: float) -> float:
 
 
 def timeout() -> float | None:
-    """Returns the seconds that a collective waits for the other ranks, or None where there are no
-    other ranks or the backend does not say.
+    """Returns how many seconds a collective waits for other ranks.
+
+    The function returns None without a process group, or for a backend other than gloo and NCCL.
     """
     backend = _backend()
     if isinstance(backend, dist.ProcessGroupGloo) or _is_nccl(backend):
-        waited: timedelta = backend.options._timeout  # torch has no public name for it
+        waited: timedelta = backend.options._timeout  # torch has no public name for the timeout
         return waited.total_seconds()
     return None
 
 
 def _backend() -> Any:
-    """Returns what carries the collectives of all ranks, a GPU's where there are both; None where
-    there is no process group.
+    """Returns the backend of the process group of all ranks, or None without a process group.
+
+    If the group has backends for GPUs and CPUs, the function returns the backend for GPUs.
     """
     if not dist.is_available() or not dist.is_initialized():
         return None
     group: Any = dist.group.WORLD
-    # a group may have a backend for each kind of device, as gloo for CPUs beside NCCL
+    # a group may have a backend for each kind of device, such as gloo for CPUs and NCCL for GPUs
     devices = {device.type: device for device in group._device_types}
     first_device = group._device_types[0]
     return group._get_backend(devices.get("cuda", first_device))
 
 
 def _is_nccl(backend: Any) -> bool:
-    """Whether it is NCCL's backend, of which a torch for CPUs has no class."""
+    """Whether the backend is NCCL's. A torch without CUDA lacks the class ProcessGroupNCCL."""
     return dist.is_nccl_available() and isinstance(backend, dist.ProcessGroupNCCL)

@@ -1,13 +1,13 @@
-"""What leans on private names of TRL, transformers and vLLM, in one folder.
+"""Code that uses private names of TRL, transformers and vLLM.
 
-These may change with any release, so whoever moves to a new TRL reads this folder first:
+Private names may change with any release. To support a new release of TRL, check this folder first:
 
-    contract.py        lists every private name that is overridden or read, and what it takes; the
-                       trainer checks the list when it is built
+    contract.py        lists every private name that the package overrides or reads, with the
+                       parameters; the trainer checks the list in its constructor
     resuming.py        overrides how Trainer loads weights and ends, and how TRL orders its data
-    adapter_push.py    replaces VLLMGeneration's _iter_named_params, and merges as peft does inside
-    vllm_prompts.py    wraps VLLMGeneration's generate and empties its engine's cache of pictures
-    picture_tokens.py  writes into the sampling settings that TRL has read already
+    adapter_push.py    replaces _iter_named_params of VLLMGeneration
+    vllm_prompts.py    wraps `generate` of VLLMGeneration, and empties vLLM's cache of pictures
+    picture_tokens.py  changes the sampling settings after TRL has read them
 
-What a step does, and the private methods that it overrides for that, is trainer.py's.
+The private methods that make up a training step are overridden in trainer.py.
 """

@@ -1,15 +1,15 @@
-"""An adapter's policy for vLLM, without a change of the frozen base.
+"""Pushes a policy with an adapter to vLLM without changing the frozen base weights.
 
     keep_base(trainer)                  # after the trainer is built
 
-TRL merges the adapter into the live base weights at every push, and takes it out again. In bfloat16
-each round trip is rounded, so after 125 pushes the base has moved by 40 % of what the adapter
-learnt, and only the adapter is saved (docs/evidence/scale.md; TRL issue 6688). Here one layer at a
-time is merged, copied and put back as it was. That needs memory for two copies of one layer's
-weights.
+At every push TRL merges the adapter into the base weights, and subtracts the adapter again after
+the push. In bfloat16 each merge and subtraction is rounded. After 125 pushes the base weights have
+changed by 40 % of the adapter's change, but only the adapter is saved (docs/evidence/scale.md; TRL
+issue 6688). This module merges one layer at a time, copies the merged weights, and restores the
+exact base weights of the layer. The copies need memory for twice the weights of one layer.
 
-ZeRO-3 and FSDP keep TRL's way. There the merged weights are gathered copies, which are dropped
-after the push.
+With ZeRO-3 and FSDP TRL's code stays in use, because it merges into gathered copies and drops the
+copies after the push.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,9 +25,12 @@ BASE_LAYER = ".base_layer"
 
 
 def keep_base(trainer: Any) -> None:
-    """Makes a GRPOTrainer with vLLM and an adapter on whole weights push with `merged_parameters`.
+    """Makes a trainer with vLLM and an adapter push its weights with `merged_parameters`.
 
-    Any other trainer stays as it is.
+    A trainer without vLLM or without an adapter stays unchanged, and so does a trainer with FSDP or
+    ZeRO-3.
+
+    trainer: a GRPOTrainer.
     """
     whole = not (trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled())
     if trainer.use_vllm and isinstance(trainer.model, PeftModel) and whole:
@@ -36,26 +39,28 @@ def keep_base(trainer: Any) -> None:
 
 
 def merged_parameters(generation: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields each of vLLM's parameters with its merged value, as
-    `VLLMGeneration._iter_named_params` does.
+    """Yields the name in vLLM and the value of each parameter, with the adapter merged.
 
-    generation: TRL's VLLMGeneration, whose model is a PeftModel with whole weights on this rank.
+    The function replaces the method `_iter_named_params` of VLLMGeneration.
+
+    generation: TRL's VLLMGeneration. Its model is a PeftModel, with whole weights on this rank.
     """
     model: PeftModel = generation.model
-    layers = {}  # those that an adapter is on, by name
+    layers = {}  # the layers with an adapter, by name
     for name, module in model.named_modules():
         if isinstance(module, BaseTunerLayer):
             layers[name] = module
-    merged: dict[str, torch.Tensor] = {}  # of the layer that is being read
+    merged: dict[str, torch.Tensor] = {}  # the merged weights of the current layer, by name
     for name, parameter in model.named_parameters():
         plain = name.removeprefix("base_model.model.").replace(BASE_LAYER, "")
-        # the adapter's own weights, which are merged, and those that modules_to_save has copied
+        # skip the adapter's weights, and originals of modules that modules_to_save has copied
         if model.prefix in plain or "original_module" in plain:
             continue
-        # "...q_proj.base_layer.weight" is a weight of the layer "...q_proj"
+        # at a new layer with an adapter, merge the layer: "...q_proj" for
+        # "...q_proj.base_layer.weight"
         owner = name.rpartition(f"{BASE_LAYER}.")[0]
         if owner in layers and name not in merged:
-            merged = {}  # the layer before is dropped
+            merged = {}  # free the copies of the layer before
             for key, value in _merged_layer(layers[owner]).items():
                 merged[f"{owner}{BASE_LAYER}.{key}"] = value
         plain = generation._fix_param_name_to_vllm(
@@ -66,20 +71,21 @@ def merged_parameters(generation: Any) -> Iterator[tuple[str, torch.Tensor]]:
 
 @torch.no_grad()
 def _merged_layer(layer: BaseTunerLayer) -> dict[str, torch.Tensor]:
-    """Returns copies of a layer's base parameters with the active adapters merged, and leaves the
-    base as it was.
+    """Returns copies of a layer's base parameters with the active adapters merged, by name.
+
+    The base parameters themselves have their old values afterwards.
     """
     base = dict(layer.get_base_layer().named_parameters())
     unmerged = _copies_of(base)
     layer.merge()
     merged = _copies_of(base)
     layer.unmerge()
-    # unmerge subtracts what merge added, and rounds: the copies are exact
+    # restore the exact values from the copies, because unmerge subtracts with rounding
     for name, parameter in base.items():
         parameter.copy_(unmerged[name])
     return merged
 
 
 def _copies_of(parameters: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Returns copies of the values that the parameters have now, by name."""
+    """Returns a copy of each parameter's current value, by name."""
     return {name: parameter.detach().clone() for name, parameter in parameters.items()}

@@ -1,8 +1,9 @@
 """The private methods and attributes of TRL and transformers that SpanGRPOTrainer overrides or
 reads.
 
-TRL is free to change them. The trainer checks them when it is built. What differs is a warning and
-not an error, since a change may be harmless. What is gone is an error.
+A release of TRL may change private names. So the trainer's constructor checks the names. A missing
+name is an error. A method with other parameters is only a warning, because the change may be
+harmless.
 """
 
 import inspect
@@ -18,7 +19,7 @@ from spanreward.rewards.base.needs import TRL
 
 log = logging.getLogger(__name__)
 
-# By method: its first parameters after self. Further ones are passed on unread.
+# for each method the first parameters after self; our overrides pass on further parameters unread
 METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (GRPOTrainer, "_generate_and_score_completions"): ("inputs",),
     (GRPOTrainer, "_generate"): ("prompts",),
@@ -50,7 +51,7 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (Trainer, "_get_output_dir"): ("trial",),
     (Trainer, "_run_epoch"): (),
 }
-# of a trainer that is built
+# the attributes that a trainer has after its constructor
 ATTRIBUTES = (
     "_metrics",
     "_step",
@@ -70,8 +71,10 @@ ATTRIBUTES = (
 
 
 def check_loss(span_coef: float) -> None:
-    """Raises ValueError for spans where another package has put its own loss into GRPOTrainer, as
-    Unsloth does.
+    """Raises ValueError if span_coef is not 0 and another package has replaced GRPOTrainer's loss.
+
+    Unsloth, for example, replaces the loss. The new loss may put a token's advantage on another
+    token.
     """
     owner = GRPOTrainer._compute_loss.__module__
     if span_coef and owner.partition(".")[0] != "trl":
@@ -86,11 +89,10 @@ def check_loss(span_coef: float) -> None:
 
 
 def check_contract(trainer: Any) -> None:
-    """Warns of a method whose first parameters differ.
+    """Raises ValueError if a method or attribute is missing. Warns of a method with other first
+    parameters.
 
-    Raises ValueError for a method or attribute that is gone.
-
-    trainer: as GRPOTrainer's constructor leaves it.
+    trainer: a trainer after the constructor of GRPOTrainer.
     """
     installed = f"TRL {version('trl')} with transformers {version('transformers')}"
     gone = []

@@ -1,9 +1,11 @@
-"""Tokens that stand for pictures: a policy that writes one would end its run, since a model counts
-them.
+"""Keeps completions free of tokens that stand for pictures.
 
     tokens = picture_tokens(model.config)
-    suppress(trainer, tokens)                   # they are not sampled
-    rows = take_out(ids, tokens, pad_token_id)  # one that comes anyway costs its row, not the run
+    suppress(trainer, tokens)                   # the sampler no longer samples the tokens
+    rows = take_out(ids, tokens, pad_token_id)  # replaces such tokens that were sampled anyway
+
+A model raises an error if the number of such tokens is not that of the pictures. So one sampled
+token would end the run. With `take_out` only the completion's row is lost.
 """
 
 from collections.abc import Sequence
@@ -11,13 +13,13 @@ from typing import Any
 
 from transformers import PretrainedConfig
 
-# of the tokens in a model's config
+# the keys of such tokens in a model's config
 NAMES = ("image_token_id", "image_token_index", "video_token_id")
-NEVER = -100.0  # the lowest that vLLM adds to a logit
+NEVER = -100.0  # the lowest bias that vLLM adds to a logit
 
 
 def picture_tokens(config: PretrainedConfig) -> set[int]:
-    """Returns the tokens that stand for pictures and films in a model's input."""
+    """Returns the ids of the tokens that stand for pictures and videos in a model's input."""
     settings = config.to_dict()
     tokens = set()
     for name in NAMES:
@@ -27,12 +29,12 @@ def picture_tokens(config: PretrainedConfig) -> set[int]:
 
 
 def suppress(trainer: Any, tokens: set[int]) -> None:
-    """Keeps the tokens from being sampled, by transformers or vLLM.
+    """Sets the trainer's sampling settings so that transformers or vLLM never samples the tokens.
 
-    TRL does so for transformers and image_token_id.
+    TRL itself suppresses only image_token_id, and only with transformers.
     """
     if trainer.use_vllm:
-        # what a user has set for a token stays
+        # a bias that the user has set for a token stays
         kwargs = trainer.vllm_generation.generation_kwargs
         bias = dict.fromkeys(tokens, NEVER)
         bias.update(kwargs.get("logit_bias") or {})
@@ -47,15 +49,19 @@ def suppress(trainer: Any, tokens: set[int]) -> None:
 def take_out(
     ids: list[list[int]], tokens: set[int], pad: int, masks: Sequence[Sequence[int]] | None = None
 ) -> list[int]:
-    """Replaces each picture's token that was sampled, and returns the numbers of the completions
-    that had one.
+    """Replaces sampled tokens that stand for pictures. Returns the numbers of the completions with
+    such a token.
 
-    ids: of each completion; they are changed in place. pad: what stands for such a token. masks: 0
-    where a token comes from a tool, which may return pictures; None where all were sampled.
+    Args:
+        ids: the token ids of each completion; the list is changed in place.
+        tokens: the result of `picture_tokens`.
+        pad: the id that replaces such a token.
+        masks: for each completion 1 at the ids that the policy sampled and 0 at the ids of a tool.
+            A tool may return pictures, so that its tokens stay. None if all ids were sampled.
     """
     rows = []
     for row, ids_of_row in enumerate(ids):
-        if tokens.isdisjoint(ids_of_row):  # nearly every row
+        if tokens.isdisjoint(ids_of_row):  # true for nearly every row
             continue
         sampled: Sequence[int] = [1] * len(ids_of_row)
         if masks:

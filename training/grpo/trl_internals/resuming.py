@@ -1,22 +1,24 @@
-"""A stopped run that is resumed makes the steps of the uninterrupted one.
+"""Makes a resumed run equal to an uninterrupted run, step by step.
 
     trainer.train(resume_from_checkpoint="outputs/run/checkpoint-100")
 
-transformers 5.19 and TRL 1.16 leave six things out:
+transformers 5.19 and TRL 1.16 have six gaps, which this module closes or warns of:
 
-- Weights. A checkpoint holds a vision-language model's weights under the hub's names. Trainer knows
-  those in memory, and trains on from the weights it began with. `from_pretrained`, which is used
-  here, knows both.
-- Order. TRL shuffles every epoch with one generator, which begins again in a resumed run.
-- Phase. TRL counts the passes over a batch of completions from 0, and no checkpoint holds the
-  batch. A run resumed between two passes completes the batch's prompts again for the remaining
-  passes, and warns.
-- Wholeness. trainer_state.json, written last, marks a checkpoint as whole, but rank 0 writes it
-  without waiting for the other ranks' random states. Here it waits.
-- Streams. Trainer counts no passes over a stream, so that a run resumed in the second one asks
-  other prompts than the uninterrupted run, and warns.
-- The end. Trainer checks after a step whether the run is finished, and so makes one more step of a
-  finished run.
+- Weights. A checkpoint of a vision-language model has other names of weights than the model in
+  memory. Trainer knows only the names in memory, and so continues with the weights of the start.
+  `from_pretrained` knows the names of both, and is used here.
+- Order. TRL shuffles all epochs with one random generator. A resumed run starts the generator
+  anew. Here the generator first shuffles once for each earlier epoch.
+- Phase. A batch of completions may be used for several passes. TRL counts the passes from 0 after
+  resuming; here the count continues. No checkpoint holds the batch. So a run that is resumed
+  between two passes completes the batch's prompts again, and a warning is logged.
+- Completeness. The last file of a checkpoint is trainer_state.json, which marks the checkpoint as
+  complete. Rank 0 would write this file before the other ranks have saved their random states.
+  Here rank 0 waits for the other ranks.
+- Streams. Trainer does not count the passes over a streamed dataset. A run that is resumed in a
+  later pass gets other prompts than the uninterrupted run, and a warning is logged.
+- The end. Trainer checks only after a step whether the run is finished. So a finished run that is
+  resumed would make one more step. Here the run makes no more steps.
 """
 
 import logging
@@ -33,7 +35,10 @@ log = logging.getLogger(__name__)
 
 
 class CheckpointWeights(Trainer):
-    """Mixin for any Trainer, before TRL's class in the bases, that resumes a model's weights."""
+    """Mixin that loads the weights of a checkpoint into the model, for any Trainer.
+
+    Put the mixin before TRL's class: `class MyTrainer(CheckpointWeights, GRPOTrainer)`.
+    """
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         if self._reads_itself():
@@ -54,7 +59,7 @@ class CheckpointWeights(Trainer):
     def _run_epoch(self, *arguments: Any, **settings: Any) -> None:
         if self.state.global_step < self.state.max_steps:
             super()._run_epoch(*arguments, **settings)
-        else:  # resumed from the last step's checkpoint
+        else:  # the run was resumed from the checkpoint of its last step
             max_steps = self.state.max_steps
             log.warning(
                 "the run had made its %d steps: no more is made, and its policy is saved.",
@@ -63,8 +68,9 @@ class CheckpointWeights(Trainer):
             self.control.should_training_stop = True
 
     def _reads_itself(self) -> bool:
-        """Whether the weights are read here. An adapter's, and those sharded over ranks, keep the
-        names of the memory, and Trainer reads them.
+        """Whether this class loads the weights, and not Trainer.
+
+        Trainer loads adapters and sharded weights. Their checkpoints have the names in memory.
         """
         if self.is_deepspeed_enabled or self.is_fsdp_enabled:
             return False
@@ -72,20 +78,20 @@ class CheckpointWeights(Trainer):
 
 
 def load_weights(model: Any, folder: str) -> None:
-    """Gives the model the weights that `save_pretrained` wrote into the folder.
+    """Loads the weights that `save_pretrained` wrote into the folder.
 
-    Raises OSError where there are none.
+    Raises OSError for a folder without weights.
     """
     saved = type(model).from_pretrained(folder, dtype=model.dtype, trust_remote_code=False)
     model.load_state_dict(saved.state_dict())
 
 
 class ResumingTrainer(CheckpointWeights, GRPOTrainer):
-    """GRPOTrainer that resumes the order of the data and the phase of its batches too."""
+    """GRPOTrainer that also resumes the order of the data and the count of passes over a batch."""
 
     args: SpanGRPOConfig
 
-    _order: Sampler[int] | None = None  # of the training data, where its rows have numbers
+    _order: Sampler[int] | None = None  # the training data's sampler; None for a stream
 
     def _get_train_sampler(self, dataset: Any = None) -> Sampler[int]:
         self._order = super()._get_train_sampler(dataset)
@@ -95,12 +101,12 @@ class ResumingTrainer(CheckpointWeights, GRPOTrainer):
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is None:
             return
-        # Order: shuffle once for each pass over the data that was made before
+        # Order: shuffle once for each earlier pass over the data
         epoch = self.state.epoch or 0
         for _ in range(int(epoch)):
             if self._order is not None:
                 next(iter(self._order))  # shuffles for one epoch
-        # Streams
+        # Streams: warn in a later pass
         if isinstance(self.train_dataset, IterableDataset) and epoch > 1:
             log.warning(
                 "%s was saved in a later pass over the streamed training data, whose place is not "
@@ -108,7 +114,7 @@ class ResumingTrainer(CheckpointWeights, GRPOTrainer):
                 "whole, or make the stream endless (dataset.repeat(None)).",
                 checkpoint,
             )
-        # Phase: the passes that were made, in place of TRL's 0
+        # Phase: set the count of passes, which TRL has set to 0
         self._step = self.state.global_step * self.args.gradient_accumulation_steps
         if self._step % self.args.passes_per_batch:
             log.warning(

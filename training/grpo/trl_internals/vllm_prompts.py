@@ -1,12 +1,14 @@
-"""Prompts with pictures for the policy's vLLM engine in this process.
+"""Makes vLLM read prompts with pictures as the trainer reads them. For the policy's engine in this
+process.
 
     # after the trainer is built
     expand_once(trainer.vllm_generation, picture_tokens(model.config))
 
-TRL hands vLLM the trainer's prompts, in which a picture has a token for each of its patches. vLLM
-expands the first of them again, and answers a prompt with tokens of no picture (TRL issue 6294).
-Here it gets one token a picture, and must have read what the trainer reads. It also keeps pictures
-as earlier weights saw them (7198): here it forgets them.
+In the trainer's prompts a picture has one token for each of its patches. TRL passes these prompts
+to vLLM. vLLM expands the first token of a picture once more, so that the picture's other tokens
+belong to no picture (TRL issue 6294). Here vLLM gets one token for each picture, and the expanded
+prompt is compared with the trainer's prompt. vLLM also caches encoded pictures, although newer
+weights encode a picture differently (TRL issue 7198). Here the cache is emptied before each call.
 """
 
 from collections.abc import Sequence
@@ -14,9 +16,11 @@ from typing import Any
 
 
 def expand_once(generation: Any, tokens: set[int]) -> None:
-    """Makes a VLLMGeneration read pictures as the trainer does.
+    """Wraps `generation.generate` so that vLLM expands each picture of a prompt once.
 
-    Its `generate` raises ValueError where vLLM reads a prompt otherwise. tokens: a picture's.
+    The wrapped `generate` raises ValueError if vLLM's expanded prompt is not the trainer's prompt.
+
+    generation: TRL's VLLMGeneration. tokens: the ids of tokens that stand for a picture.
     """
     sample = generation.generate
 
@@ -25,10 +29,10 @@ def expand_once(generation: Any, tokens: set[int]) -> None:
     ) -> Any:
         if images is None:
             return sample(prompts, images, *positional, **named)
-        generation.llm.llm_engine.reset_encoder_cache()  # of pictures, as earlier weights saw them
+        generation.llm.llm_engine.reset_encoder_cache()  # drop pictures encoded by older weights
         unexpanded = [one_each(ids, tokens) for ids in prompts]
         output = sample(unexpanded, images, *positional, **named)
-        prompts_of_engine = output[0]  # as vLLM expanded them
+        prompts_of_engine = output[0]  # the prompts after vLLM has expanded the pictures
         for ids, engine_ids in zip(prompts, prompts_of_engine, strict=True):
             if list(ids) != list(engine_ids):
                 raise ValueError(
@@ -44,7 +48,10 @@ def expand_once(generation: Any, tokens: set[int]) -> None:
 
 
 def one_each(ids: Sequence[int], tokens: set[int]) -> list[int]:
-    """Returns the ids with each run of a picture's token as one: 5 9 9 9 6 as 5 9 6."""
+    """Returns the ids with each run of an equal picture token shortened to one token.
+
+    Example: if 9 stands for a picture, 5 9 9 9 6 gives 5 9 6. tokens: the ids of such tokens.
+    """
     shortened = []
     last = None
     for token in ids:
