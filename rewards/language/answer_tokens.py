@@ -239,7 +239,7 @@ def _folded(lexeme: re.Match[str]) -> str:
     """
     text = lexeme[0]
     if lexeme["number"]:
-        # NFKC makes ASCII digits of the digits of other scripts
+        # NFKC turns digits of other scripts into ASCII digits
         return number_in_digits(unicodedata.normalize("NFKC", text))
     if lexeme["sign"]:
         return _SPELLED.get(text, text)
@@ -266,7 +266,7 @@ def _as_power(written: re.Match[str]) -> str:
 def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
     """Returns the tokens after each sign has joined the number or name that the sign belongs to.
 
-    The function goes from left to right. The last token grows as long as signs connect the token
+    The lexemes are read from left to right. The last token grows as long as signs connect the token
     with the next lexeme: "5 - 3" becomes "5-3".
     """
     tokens: list[Token] = []
@@ -304,7 +304,7 @@ def _joined_token(token: Token, lexeme: Token, goes_on: bool) -> Token:
     """
     text = token.text
     if goes_on and token.kind == "number" and text.isdecimal():
-        text = text.lstrip("0") or "0"  # "09:15"
+        text = text.lstrip("0") or "0"  # the "09" of "09:15"
     if text in ("", "-") and lexeme.kind == "number":
         kind = "number"  # "-5"
     elif token.kind == "word" and lexeme.kind == "sign" and not goes_on:
@@ -336,10 +336,10 @@ def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Toke
 
 
 def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
-    """Returns the role of a sign.
+    """Returns the role of a sign: "between", "prefix", "suffix", "sign" or "mark".
 
-    The role is "between" for a sign between two operands, "prefix" or "suffix" for a sign of one
-    operand or name, "sign" for a token by itself, or "mark".
+    "between" is a sign between two operands. "prefix" and "suffix" are signs of one operand or
+    name. "sign" is a token by itself.
 
     last: the token that the sign might join.
     behind: the lexemes after the sign, at most two.
@@ -357,12 +357,12 @@ def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> s
         return "between"
     touches_left = left is not None and left.end == sign.start
     touches_right = bool(behind) and behind[0].start == sign.end
-    # "-5", "\u221a 2"
+    # a sign before its operand: "-5", "\u221a 2"
     begins_operand = bool(behind) and behind[0].is_operand and sign.text in _PREFIXES
     is_near = touches_right or sign.text in _MAY_HAVE_SPACE
     if begins_operand and is_near and not touches_left:
         return "prefix"
-    # "C++", "A-"
+    # a sign at the end of a name: "C++", "A-"
     if left is not None and touches_left and not touches_right and not left.open:
         is_short_name = left.kind == "word" and len(left.text) <= _NAMING
         if sign.text[0] in "+#":

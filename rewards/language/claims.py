@@ -9,9 +9,9 @@ noun: its verb, the verb's subject and adverbs, the words that open the clause, 
 "shows", "in"). A need is a set of base forms, of which a reference must have one
 (supported_claims.py). "A man leaps" needs "man" or "leap".
 
-Some forms claim nothing, whatever a reference has: an order, the future, a wish, the past (if the
-text has a present), an action of the writer or reader, a denial (denial.py), a question, and
-alternatives. If "either red or blue" claimed a colour, a list of all colours would always contain
+Some forms never claim anything: an order, the future, a wish, the past (if the text has a present),
+and an action of the writer or reader. A denial (denial.py), a question and alternatives claim
+nothing either. If "either red or blue" claimed a colour, a list of all colours would always contain
 the right colour.
 """
 
@@ -233,7 +233,7 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
     subject is an alternative too. In a list with commas the words before the "or" are included.
     """
     left_open: dict[Word, int] = {}
-    for word in reversed(words):  # the second conjunct comes before the first
+    for word in reversed(words):  # later conjuncts first
         if not word.children:
             continue
         joints = [child for child in word.children if child.dep == "cc"]
@@ -386,8 +386,8 @@ def direct_subject(verb: Word) -> Word | None:
 
 
 def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
-    """Whether the form of a clause shows that the clause claims nothing: a condition, an order, the
-    future, a question, an action of the writer, or the past.
+    """Whether the form of a clause shows that the clause claims nothing. Forms without a claim are
+    a condition, an order, the future, a question, an action of the writer, and the past.
 
     verb: the head of the clause.
     subject: the subject directly below the verb, None without a subject.

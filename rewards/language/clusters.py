@@ -19,8 +19,8 @@ class References:
     """The clusters of a text. `cluster_of` maps a word's index to the word's cluster. `words_of`
     maps a cluster to the indices of its words.
 
-    A cluster is named by its number in the list of clusters. The names "left" and "right" stand for
-    every "our left" and every "our right".
+    A cluster is named by its number in the list of clusters. The cluster "left" has every "our
+    left" of the text, and the cluster "right" has every "our right".
     """
 
     cluster_of: dict[int, int | str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
     """
     references = References()
     lengths: dict[int, int] = {}  # the length of the shortest mention so far, by word
-    # a word goes to the cluster of its shortest mention
+    # a word belongs to the cluster of its shortest mention
     for number, cluster in enumerate(clusters):
         # a single mention refers to no other mention
         if len(cluster) < 2:
@@ -68,8 +68,8 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
 
 
 def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:
-    """Returns the indices of the words that represent a mention: its first run of nouns, or else
-    its first pronoun, or else all its words.
+    """Returns the indices of the words that represent a mention: its first run of nouns. A mention
+    without nouns is represented by its first pronoun, or without pronouns by all its words.
 
     first, last: the numbers of the mention's first and last word.
     """

@@ -81,7 +81,7 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
     """
     adjectival = {word.index for word in words if _is_adjectival(word)}
     joined = _hyphenated(words) if rules.hyphens else {}
-    # the other words of a hyphenated word head no component: they join the component of its anchor
+    # the words beside the anchor of a hyphenated word join its component and head no component
     inner: set[Word] = set()
     for inner_words in joined.values():
         inner.update(inner_words)

@@ -112,7 +112,7 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
         place = (rank(word), word.index)
         of_sentence = best[word.sentence]
         of_sentence[thing] = min(place, of_sentence.get(thing, place))
-    # the things in the order of their first mentions; one mention alone is no cluster
+    # the things in the order of their first mentions; a single mention is no cluster
     clusters: list[Cluster] = []
     for thing in dict.fromkeys(thing_of.values()):
         if len(thing.mentions) > 1:
@@ -146,7 +146,7 @@ def _earlier_thing(word: Word, same_name: Sequence[_Thing]) -> _Thing | None:
     """
     if not same_name or not _is_definite(word):
         return None
-    # "the circle" after "a red circle"
+    # "the circle" may be an earlier "a red circle"
     restrictions = _restrictions(word)
     for thing in reversed(same_name):
         if restrictions <= thing.description:

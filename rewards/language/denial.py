@@ -41,9 +41,10 @@ BREAKS = word_set("but except although though while whereas however yet because"
 GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB")
 SEEN = word_set("true there here visible present")
 EXISTING = word_set("be exist appear occur")
-# dependencies of denying words, and of words with a denying word, below the denied verb: "no dog is
-# here", "it is no dog", "is neither red", "no longer"
+# dependencies of words below a verb whose "no" denies the verb: "no dog is here", "it is no dog",
+# "is neither red", "no longer"
 PREDICATES = (*SUBJECTS, "attr", "acomp", "advmod")
+# dependencies with which a denying word denies its head
 DENYING_AS = (*PREDICATES, "neg", "det", "cc", "preconj")
 SILENT_BESIDE_DENIAL = (*SUBJECTS, "expl", "aux", "auxpass", "punct", "mark", "cc")
 DESCRIBING = ("amod", "compound", "nummod")
@@ -73,8 +74,8 @@ def denying(words: Sequence[Word]) -> set[Word]:
 
 
 def near_denials(denies: Set[Word]) -> set[Word]:
-    """Returns the only words for which `denied_from` can find a denial: denying words, and words at
-    most two steps above a denying word in the parse tree.
+    """Returns the only words for which `denied_from` can find a denial. They are the denying words,
+    and the words at most two steps above a denying word in the parse tree.
     """
     heads = {word.head for word in denies}
     return {*denies, *heads, *(head.head for head in heads)}

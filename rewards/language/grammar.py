@@ -71,7 +71,7 @@ def stands_wrongly(words: Sequence[Word], number: int) -> bool:
         return _adjective_stands_wrongly(tag_before, next_tag)
     if word.tag in FINITE:
         return next_tag in ("VBZ", "VBP", "VBD")  # "is has"
-    # the last of WATCHED_TAGS: "and or"
+    # only the tag CC is left: "and or"
     return word.tag == next_tag == "CC"
 
 

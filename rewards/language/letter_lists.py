@@ -18,7 +18,7 @@ from string import ascii_uppercase
 # one letter, perhaps with a bullet before it, in brackets or quotes, or with a point: "(A)", "- B."
 _ITEM = r"(?:[-*\u2022]\s++)?[(\[\"'*_`]{0,4}[A-Za-z][)\]\"'*_`]{0,4}[.:]?"
 JOINING = r"(?:and|plus|also|as|well|along|together|with)"
-# commas and semicolons, those of Chinese texts too
+# commas and semicolons, with the Chinese signs
 _SIGN_BETWEEN = r"\s*+[,;&\u3001\uff0c\uff1b]\s*+"
 # the text between two letters: a sign, a new line, or words such as "and"
 _JOINT_OF_LETTERS = (

@@ -25,8 +25,8 @@ REVERSE = {
     Role.POBJ: Role.POBJ_OF,
 }
 COMPLEMENTS = frozenset({Role.DOBJ, Role.HAS_PREP})
-# If the second conjunct has a link with one of these roles, the second conjunct does not get the
-# first conjunct's links with this role: the coats of "red hats and blue coats" are not red.
+# The second conjunct gets no links of these roles if it already has a link of the role: the coats
+# of "red hats and blue coats" are not red.
 NOT_INHERITED_TWICE = frozenset(
     {
         Role.HAS_MOD,
@@ -64,9 +64,9 @@ def _link(source: Component, role: Role, target: Component) -> None:
 def _link_adjective(adjective: Component, places: Places) -> None:
     """Links an adjective to the nouns that it describes.
 
-    The search goes up from each word of the adjective to its heads, past other adjectives. At a
-    copula the search goes down to all nouns of the copula ("the hat is red"). If no noun is found,
-    the nouns directly below the adjective are linked.
+    The search starts at each word of the adjective and moves up to heads, past other adjectives. At
+    a copula the search moves down to all nouns of the copula ("the hat is red"). If no noun is
+    found, the nouns directly below the adjective are linked.
     """
     words = set(adjective.words)
     visited: set[Word] = set()
@@ -123,8 +123,8 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
 def _subjects(verb: Word, places: Places) -> list[Word]:
     """Returns the subjects of a verb.
 
-    The verb's own subjects come first, in reverse order. Then follows the noun that the verb
-    describes ("a man holding a book"), or else the subjects of the verb's auxiliary.
+    The verb's own subjects come first, in reverse order. Next is the noun that the verb describes
+    ("a man holding a book"), or the subjects of the verb's auxiliary.
     """
     head = verb.head
     subjects = verb.subjects[::-1]

@@ -36,8 +36,8 @@ Pipeline = Language | str | None
 BATCH_SIZE = 64
 SURROGATE = re.compile("[\ud800-\udfff]")
 LONG_RUN_OF_SIGNS = re.compile(r"((?:[^\w\s]|_){32})((?:[^\w\s]|_)+)")
-# One thread at a time uses a pipeline. The end of a memory zone frees the new words of all threads,
-# and the words of another thread's texts must not count as known words.
+# Only one thread at a time uses a pipeline. The end of a memory zone frees the new words of all
+# threads. And words of another thread's texts must not count as known words (foreign.py).
 READING = Lock()
 # a text that every working pipeline can read
 PLAIN_TEXT = "A man sits on a red bench. He reads."
@@ -226,7 +226,7 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
     """
     language = language_of(pipeline)
     readable_texts = {text: readable(text, language.max_length) for text in texts}
-    # equal texts are parsed once, empty ones not at all
+    # equal texts are parsed once, and empty texts are not parsed
     distinct_texts = dict.fromkeys(filter(None, readable_texts.values()))
     starts: dict[str, list[int]] = {}
     for batch in minibatch(distinct_texts, BATCH_SIZE):
@@ -250,8 +250,8 @@ def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
     starts: the start of each sentence, counted in characters of the stripped text.
     """
     offset = len(text) - len(text.lstrip())
-    # the first sentence starts with the text and the last ends with the text, so that the sentences
-    # cover characters that the parser has not read
+    # The first sentence starts with the text, and the last ends with the text. So the sentences
+    # also cover characters that the parser has not read.
     borders = [0, *starts[1:], len(text) - offset]
     places = []
     for start, end in pairwise(borders):

@@ -166,5 +166,5 @@ def pieces(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
         if (is_dash and stands_apart) or (has_stop and is_sign):
             yield start, place, word.text[0]
             start = place + 1
-    # what follows the last sign
+    # the piece after the last sign
     yield start, len(words), ""

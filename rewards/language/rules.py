@@ -12,8 +12,8 @@ Mode = Literal["published", "default", "reference"]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Switches of the extractor. With all switches off the graphs are exactly the published graphs.
-    With all switches on the graphs are those of the default mode.
+    """Switches of the extractor. With all switches off, the extractor makes exactly the published
+    graphs. With all switches on, the extractor makes the graphs of the default mode.
 
     The numbers in brackets are the numbers of the published extractor's quirks in
     docs/evidence/graph_rules.md.
@@ -29,7 +29,7 @@ class Rules:
     own_subjects: bool = False
     # (21, 27) attributes and relations are lower case; "Two" and "two" are one attribute
     ignore_case: bool = False
-    hyphens: bool = False  # (23) "snow-covered" is one attribute, and "-" is none
+    hyphens: bool = False  # (23) "snow-covered" is one attribute, and "-" is no attribute
     grammar: bool = False  # the graph lists words that are impossible at their place
     # "a man with no hat", "is there a dog?", "a cup or a glass": the graph has no hat, dog, cup or
     # glass

@@ -49,7 +49,7 @@ class Relation:
     subject: int
     object: int
     relation: str
-    source: Annotated[Source, SkipValidation]  # published files have others too
+    source: Annotated[Source, SkipValidation]  # published files have other sources too
     sentence_idxs: list[int]
     text_spans: list[CharacterSpan]
 

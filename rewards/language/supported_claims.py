@@ -33,7 +33,7 @@ def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
     """
     if not graph.hanging:
         return graph
-    # a word is left out if one of its needs has no word that a reference has
+    # a word is left out if no reference has a word of one of its needs
     left_out = []
     for span, needs in graph.hanging:
         if any(reference_words.isdisjoint(need) for need in needs):

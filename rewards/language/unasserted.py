@@ -29,9 +29,9 @@ class Claims(NamedTuple):
 
 
 class Unasserted(NamedTuple):
-    """The words of a text that the text does not assert, and what follows for its claims.
+    """The result of `unasserted` for a text.
 
-    left_out: the indices of the words that are not asserted.
+    left_out: the indices of the words that the text does not assert.
     absent: the things that the text states are absent.
     hanging: the needs of other words, by word.
     """

@@ -54,12 +54,12 @@ HAVING = word_set("have hold wear carry contain include feature")
 PICTURES = word_set(
     "picture image photo photograph scene drawing text answer response description caption"
 )
-# nouns that stand for the noun after "of": "a group of men", "the top of a table"
+# nouns that add no thing to the noun after "of": "a group of men", "the top of a table"
 QUANTITIES = word_set(
     "group couple pair bunch lot number variety row set crowd herd flock both some all most many"
 )
 PARTS = word_set("top front back side middle part end rest")
-# "next to", "far from", "left of"
+# words before a preposition of place: "next to", "far from", "left of"
 LEADS = word_set("next close adjacent near far opposite left right")
 SEEING = word_set("see find spot view observe notice glimpse look seem make")
 # verbs that fit every picture

@@ -7,9 +7,9 @@ with.
 The answer is the part that the text announces (announced.py). A text that announces nothing is the
 answer if it has at most SHORT_CHARACTERS. The answer of a longer text is its first sentence or
 line. Of "It is a dog." the answer is the predicate. Reasoning, comments, markup, quotes,
-end-of-turn tokens and the last punctuation are no part of the answer (trimming.py). A text that
-takes its answer back, doubts it or adds another answer is not shortened, so that it does not count
-as one clear answer.
+end-of-turn tokens and the last punctuation are no part of the answer (trimming.py). A text is not
+shortened if it takes its answer back, doubts its answer or adds another answer. Otherwise the text
+would count as one clear answer.
 """
 
 import re
@@ -212,7 +212,7 @@ def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
             literal.update(range(start, end))
         elif text[start - 1 : end] in ("\\'", '\\"'):  # a mark within quotation marks
             literal.update((start - 1, start))
-    # all characters that are read, with their places, in the order of the text
+    # all characters of the result with their positions, in text order
     characters = [(place, text[place]) for place in literal]
     for place, character in zip(reading.origin, reading.plain, strict=True):
         if place not in literal:
@@ -360,8 +360,7 @@ def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
     # whether the text after the sentence explains the answer and adds no other answer
     explains = sure or following[0] in _WHY
     if not explains and predicate:
-        # "There is a dog. There is a cat." lists answers, but "It is a dog. The fur is long."
-        # explains
+        # "There is a dog. There is a cat." adds an answer; "It is a dog. The fur is long." explains
         frame = _words_of_text(text[start:predicate])
         says_it_again = _start_of_predicate(text, first_end + 1, end)
         explains = frame[0] != "there" and not says_it_again

@@ -51,7 +51,7 @@ def answer_in(
     labels = _labels_named(answer, options, question)
     if labels:
         return _form(labels)
-    # "AC" is a list of letters only where people answer with lists
+    # "AC" is a list of letters only if people answer with lists
     people_list_letters = any(map(letters_listed, answers))
     letters = letters_listed(answer, joined=people_list_letters)
     if letters and kind_of(answers) == SEVERAL_LETTERS and not order_counts(answers):
@@ -67,8 +67,9 @@ def _labels_named(answer: str, options: Mapping[str, str], question: str = "") -
 
 
 def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) -> tuple[int, int]:
-    """Returns the characters [start, end) that `find_answer` finds, widened in two cases: if the
-    next lines list more letters, and if the text behind a letter is the text of another option.
+    """Returns the characters [start, end) that `find_answer` finds, widened in two cases. The next
+    lines are added if the lines list more letters. The rest of the line is added if the text behind
+    a letter is the text of another option.
 
     answers: people's answers.
     options: the texts of the options, by label.
@@ -76,7 +77,7 @@ def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) 
     start, end = find_answer(text, answers)
     if start < end and letters_listed(blanked(text)[start:]):
         start, end = trimmed(text, start, len(text))
-    # "B. a kettle", where A is the kettle: the letter alone would count as B
+    # "B. a kettle", if "a kettle" is A: the letter alone would count as B
     if options and is_mislabelled(text[end:], text[start:end], options):
         line_end = text.find("\n", end)
         if line_end < 0:
@@ -154,7 +155,7 @@ def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
     words = tokens_of(answer)
     pieces = pieces_of(plain_answer(answer), tokens_of(question))
     if kind == COUNTED:
-        # "There are no boats." counts none
+        # "There are no boats." counts zero boats
         return "0" if denies_all(pieces, question) else ""
     if not HEDGES.isdisjoint(words):
         return ""

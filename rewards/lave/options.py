@@ -52,7 +52,7 @@ _OTHERWISE = (
 _A_WORD = rf"(?!\s+(?!{JOINING}\b)(?:[a-z]|[A-Z]{{2}}))"
 _LETTER_IN_LIST = rf"[(\[]?(?:[B-HJ-Z]|[AI]{_A_WORD}){_WITHOUT_GRADE_SIGN}(?![{_LATIN}])[)\]]?"
 _LIST_SIGN = rf"\s*+[,;&/+]\s*+(?:{JOINING}\s++){{0,4}}|\s++(?:{JOINING}\s++){{1,4}}"
-# one letter, or several in a row
+# one letter, or several letters in a row
 LISTED_LETTERS = rf"(?<![{_LATIN}]){_LETTER_IN_LIST}(?:(?:{_LIST_SIGN}|\s+){_LETTER_IN_LIST})*"
 _SEVERAL = re.compile(
     rf"(?<![{_LATIN}]){_LETTER_IN_LIST}(?:{_LIST_SIGN}|[^\S\n]*+\n\s*+){_LETTER_IN_LIST}"
@@ -64,9 +64,10 @@ _SILENT = FUNCTION_WORDS | PICTURES | word_set("option choice correct right best
 
 
 def options_of(question: str, columns: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the texts of a question's options, by letter or number. The options are those of the
-    row's column `options` or `choices`, or else those that the question lists. Returns {} without
-    options.
+    """Returns the texts of a question's options, by letter or number. Returns {} without options.
+
+    The options are taken from the row's column `options` or `choices`. Without options in these
+    columns, the options are taken from the question.
     """
     for name in COLUMNS:
         options = _in_column(columns.get(name))
@@ -284,7 +285,7 @@ def only(text: str, pieces: Sequence[Piece]) -> str:
         while end < len(text) and not text[end].isalnum():
             end += 1
         begin = piece.start
-        # the bracket of "(A)" tells the letter from the article
+        # the bracket of "(A)" shows that the "A" is no article
         while begin > 0 and text[begin - 1] in "([":
             begin -= 1
         characters[begin:end] = text[begin:end]
@@ -325,12 +326,12 @@ def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
 
 
 def _in_column(value: Any) -> dict[str, str]:
-    """Returns the options in the value of a row's column: a list of texts, a dict of texts by
-    label, or a dict with a list of labels and a list of texts. Returns {} for any other value.
+    """Returns the options in the value of a row's column, {} for a value without options.
 
-    All of these give the same options: `["a kettle", "a lamp"]`, `["A. a kettle", "B. a lamp"]`,
-    `{"A": "a kettle", "B": "a lamp"}`, `{"label": ["A", "B"], "text": ["a kettle", "a lamp"]}`, and
-    each of these values as a string.
+    The value may be a list of texts, a dict of texts by label, or a dict with a list of labels and
+    a list of texts. All of these give the same options: `["a kettle", "a lamp"]`, `["A. a kettle",
+    "B. a lamp"]`, `{"A": "a kettle", "B": "a lamp"}`, `{"label": ["A", "B"], "text": ["a kettle",
+    "a lamp"]}`, and each of these values as a string.
     """
     if isinstance(value, str):
         value = _parsed(value)
@@ -367,7 +368,7 @@ def _in_question(question: str) -> dict[str, str]:
     """Returns the options that a question lists under labels in order. Returns {} for fewer than
     two options.
     """
-    # wide stops and colons, which have no space behind them, become narrow ones with a space
+    # full-width stops and colons, which have no space behind them, become ASCII signs with a space
     spaced = question.replace("\uff0e", ". ").replace("\uff1a", ": ")
     text = unicodedata.normalize("NFKC", spaced).replace("**", "")
     labels = list(_LABEL.finditer(text))

@@ -266,8 +266,7 @@ class LaveReward(PlainTextReward):
         candidate = sample.completion[start:read]
         if self.mode == "default":
             candidate = shown_answer(candidate)
-        # true also for a candidate of white space or invisible characters, which the judge cannot
-        # see
+        # true also for white space and invisible characters, which the judge cannot see
         if quote(candidate) == quote(""):
             note = "the completion holds no answer"
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note=note)
@@ -417,11 +416,11 @@ def _verdict_of(rating: float, note: str, candidate: CandidateQuestion) -> Verdi
 
 def keep_references(answers: Sequence[str], share: float, mode: Mode = "default") -> list[str]:
     """Returns the answers that enough people gave, sorted. The count of an answer must be at least
-    `share` of the count of the most frequent answer.
+    `share` of the count of the most frequent answer. share 0 keeps all.
 
-    Answers are compared in normalised form, or as written if that form is empty ("?"). In published
-    mode answers are compared as written. In published mode an answer at exactly this share is
-    dropped too, unless it is a most frequent answer. share 0 keeps all.
+    Answers are compared in normalised form, or as written if that form is empty ("?"). Published
+    mode compares answers as written. Published mode also drops an answer at exactly this share,
+    unless no answer is more frequent.
     """
     forms = list(answers)
     if mode == "default":
@@ -429,15 +428,15 @@ def keep_references(answers: Sequence[str], share: float, mode: Mode = "default"
     counts = Counter(forms)
     most = max(counts.values(), default=0)
     floor = share * most
-    # Another count that passes. In published mode it is the highest count, which is not above the
-    # floor if share is 1.
+    # A count that passes without being above the floor. In published mode this is only the highest
+    # count, so that share 1 keeps the most frequent answers.
     passing = floor if mode == "default" else most
     frequent = []
     for answer, form in zip(answers, forms, strict=True):
         count = counts[form]
         if count > floor or count == passing:
             frequent.append(answer)
-    # sorted, because rows whose answers differ only in order then have the same prompt, asked once
+    # sorted: rows whose answers differ only in order have the same prompt, which is asked once
     return sorted(frequent)
 
 
