@@ -273,11 +273,13 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
     for number, lexeme in enumerate(lexemes):
         last = tokens[-1] if tokens else None
         if lexeme.kind != "sign":
+            # the last token waits for its next operand
             if last is not None and last.open:
                 tokens[-1] = _joined_token(last, lexeme, goes_on=False)
             else:
                 tokens.append(lexeme)
             continue
+        # a sign: its role decides whether it joins the last token
         behind = lexemes[number + 1 : number + 3]
         before = lexemes[number - 1] if number else None
         if _is_beside_brackets(before, lexeme, behind):
@@ -436,6 +438,7 @@ def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
     while at < len(tokens):
         token = tokens[at]
         run: list[Token] = []
+        # the number in words that begins at this token
         if _may_begin(tokens, at):
             run = _number_words_from(tokens, at)
         number, read = number_in_words([word.text for word in run])
@@ -447,6 +450,7 @@ def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
             while tokens[at] is not last:
                 at += 1
             token = Token(number, token.start, last.end, "number")
+        # the sign of "minus 5"
         before = joined[-1] if joined else None
         if token.kind == "number" and before is not None and before.text in _NEGATIVE:
             joined[-1] = Token(f"-{token.text}", before.start, token.end, "number")

@@ -77,7 +77,8 @@ POSSIBLE = MODALS | {"can", "ca"}
 
 
 def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
-    """Returns the needs of each word of a text.
+    """Returns the needs of each word of a text. A need is a set of base forms, of which a reference
+    must have one so that the word counts as a claim.
 
     Clauses in the past count as claims only if the text claims nothing in the present.
 
@@ -85,6 +86,7 @@ def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
     denies: the words of the text that deny (`denying`).
     """
     needs_of = climbed(words, denies, past=False)
+    # a noun without NEVER is claimed in the present
     claims_present = False
     for word in words:
         if word.pos in NOUNS and NEVER not in needs_of[word]:
@@ -104,7 +106,7 @@ class Scope:
     """The needs, denial and alternatives that a word passes down to the words below it in the parse
     tree.
 
-    needs: the needs that the words below get.
+    needs: the needs of the word, which the words below get too.
     denied_from: the words below are denied from this index on, infinity without a denial.
     last_or: the index of the last "or" of the alternatives around the words below, 0 outside of
     alternatives.
@@ -210,7 +212,7 @@ def begins_sentence(word: Word) -> bool:
 
 
 def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
-    """Returns the needs of each word that follow from the parse tree.
+    """Returns the needs of each word that follow from the parse tree (see `hanging`).
 
     past: whether clauses in the past count as claims too.
     """
@@ -228,9 +230,10 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
 def alternatives(words: Sequence[Word]) -> dict[Word, int]:
     """Returns the words that an "or" joins, each with the reach of the "or": 0, 1 or 2.
 
-    With reach 0 only the word is an alternative: the wall of "cleaning or painting a wall" is none.
-    With reach 1 the words below the word are alternatives too, except its subject. With reach 2 the
-    subject is an alternative too. In a list with commas the words before the "or" are included.
+    With reach 0 only the word is an alternative: in "cleaning or painting a wall" the wall is no
+    alternative. With reach 1 the words below the word are alternatives too, except its subject.
+    With reach 2 the subject is an alternative too. In a list with commas the words before the "or"
+    are included.
     """
     left_open: dict[Word, int] = {}
     for word in reversed(words):  # later conjuncts first
@@ -273,7 +276,8 @@ def has_subject(verb: Word) -> bool:
 
 
 def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
-    """Yields the needs that a word adds to the needs of its head.
+    """Yields the needs that a word adds to the needs of its head. A need is a set of base forms, of
+    which a reference must have one: {"paint"} for the "of" of "a painting of a dog".
 
     past: whether clauses in the past count as claims too.
     """
@@ -321,7 +325,8 @@ def names_owner(subject: Word) -> bool:
 
 
 def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
-    """Yields the needs of all words of a clause.
+    """Yields the needs of all words of a clause. A need is a set of base forms, of which a
+    reference must have one: {"man", "leap"} for "a man leaps".
 
     verb: the head of the clause.
     past: whether clauses in the past count as claims too.
@@ -466,7 +471,7 @@ def finite_of(verb: Word) -> Word | None:
 
 
 def group(*words: Word) -> frozenset[str]:
-    """Returns one need: the base forms of these words. A reference must have at least one base
-    form.
+    """Returns one need: the base forms of these words. A reference must have at least one of the
+    forms.
     """
     return frozenset(lemma(word.text.lower()) for word in words)

@@ -68,8 +68,9 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
 
 
 def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:
-    """Returns the indices of the words that represent a mention: its first run of nouns. A mention
-    without nouns is represented by its first pronoun, or without pronouns by all its words.
+    """Returns the indices of the words that represent a mention: its first run of nouns ("hat" for
+    "the man's red hat"). A mention without nouns is represented by its first pronoun, or without
+    pronouns by all its words.
 
     first, last: the numbers of the mention's first and last word.
     """

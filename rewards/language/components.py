@@ -78,6 +78,9 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
 
     No word is in two components. The kinds are found in the published order, and each kind takes
     only words that no earlier kind has taken.
+
+    words: the words of the sentence.
+    places: from the index of each word of the text to the component of the word.
     """
     adjectival = {word.index for word in words if _is_adjectival(word)}
     joined = _hyphenated(words) if rules.hyphens else {}

@@ -273,7 +273,8 @@ def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
 
 
 def _first_conjunct(word: Word, first_of: dict[Word, Word]) -> Word:
-    """Returns the first word of the list that a word is in, or the word itself outside of a list.
+    """Returns the first word of the list that a word is in: "cat" for the "cow" of "a cat, a dog
+    and a cow". Outside of a list, returns the word itself.
 
     first_of: a cache from a word to the first word of its list. The function adds each word that it
     passes on the way to the first word.

@@ -82,8 +82,11 @@ def near_denials(denies: Set[Word]) -> set[Word]:
 
 
 def denied_from(word: Word, denies: Set[Word]) -> float:
-    """Returns the index from which on a denial reaches the word and the words below it. Returns
-    infinity without a denial, and 0 if the denial also reaches the words before the denying word.
+    """Returns the index from which on a denial reaches the word and the words below it. In "the dog
+    is not red", the words below "is" are denied from "not" on, so that the dog is not denied.
+
+    Returns infinity without a denial, and 0 if the denial also reaches the words before the denying
+    word.
     """
     if word in denies:
         return 0 if is_bare(word, denies) else word.index
@@ -109,8 +112,8 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
 
 
 def nos_of(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
-    """Returns the denying words directly below these words that deny the word above. "no" and "not"
-    deny the word above, and "without" does not.
+    """Returns the denying words directly below these words that deny the word above: the "no" of
+    "no dog". "without" does not deny the word above.
     """
     nos = []
     for word in words:
@@ -152,7 +155,8 @@ def stands_for_itself(word: Word, joints: Set[str]) -> bool:
 
 
 def is_bare(verb: Word, denies: Set[Word]) -> bool:
-    """Whether a clause states only that its subject is there, is in the picture, or is not there.
+    """Whether a clause states only that its subject is there ("a dog is here"), is in the picture,
+    or is not there ("a dog is missing").
 
     verb: the head of the clause.
     """
@@ -164,7 +168,7 @@ def is_bare(verb: Word, denies: Set[Word]) -> bool:
 
 def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
     """Whether a child of the verb adds nothing to the statement that the subject is there or is not
-    there.
+    there. True for the "here" of "a dog is here", False for the "red" of "a dog is red".
     """
     if child in denies or child.dep in SILENT_BESIDE_DENIAL:
         return True

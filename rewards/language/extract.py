@@ -64,6 +64,7 @@ def both_graphs(
     """
     if not rules.asserted:
         return graph_of(words, sentences, clusters, rules), None
+    # the graph without alternatives
     claims = claims_of(words)
     read = unasserted(words, claims)
     linked = _linked(words, rules)
@@ -71,6 +72,7 @@ def both_graphs(
     graph = _graph(words, sentences, linked, clusters, rules, read)
     if not graph.unasserted:
         return graph, None
+    # the graph with alternatives, if it leaves out other words
     supported = unasserted(words, claims, alternatives=True)
     if supported.left_out == read.left_out:
         return graph, None
@@ -98,6 +100,7 @@ def _linked(words: Sequence[Word], rules: Rules) -> _Linked:
         components += of_sentence
     # after all other links of the text, as in the published code
     spread_over_conjunctions(words, places, rules)
+    # ids in text order
     components.sort(key=lambda component: component.words[0].index)
     for number, component in enumerate(components):
         component.id = number
@@ -117,11 +120,13 @@ def _graph(
     linked: the result of `_linked`.
     read: the words that are not asserted, the denials, and the needs.
     """
+    # leave out words that are not asserted
     components: Pieces = linked.components
     spans: list[CharacterSpan] = []
     if read.left_out:
         components, spans = without_components(components, read.left_out)
         sentences = without_words(sentences, words, read.left_out)
+    # make entities and relations
     builder = _Builder(linked.places, resolve(words, clusters), rules)
     builder.build(components)
     # many words have the same needs: each set of needs is sorted once
@@ -154,6 +159,7 @@ def without_components(
 
     left_out: the indices of the words to leave out.
     """
+    # components whose anchor is left out, and prepositions and verbs without remaining objects
     gone = {component for component in components if component.anchor.index in left_out}
     for kind, role in OBJECT_ROLES:
         for component in components:
@@ -162,6 +168,7 @@ def without_components(
             objects = component.linked(role)
             if objects and gone.issuperset(objects):
                 gone.add(component)
+    # links to removed components are removed too
     remaining = [component for component in components if component not in gone]
     for component in remaining:
         links = []
@@ -337,6 +344,7 @@ class _Builder:
 
         pieces: the components that name the relation. The relation's sentence is the sentence of
         the first piece.
+        source: the kind of word that names the relation.
         text: the text of the relation, by default the text of `pieces`.
         """
         if subject not in self.entity_of or target not in self.entity_of:

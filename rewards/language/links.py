@@ -42,6 +42,8 @@ NOT_INHERITED_TWICE = frozenset(
 def add_links(components: Sequence[Component], places: Places, rules: Rules) -> None:
     """Adds links between the components of one sentence. The components come in the order of
     `find_components`.
+
+    places: from the index of each word of the text to the component of the word.
     """
     for component in components:
         if component.kind is Kind.ADJECTIVE:

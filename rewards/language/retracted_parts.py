@@ -47,7 +47,9 @@ SHORT_PIECE_WORDS = 6  # most words of a piece that comments on the text
 
 
 def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
-    """Yields (start, end, needs) for each frame: the words of words[start:end] get these needs.
+    """Yields (start, end, needs) for each frame: the words of words[start:end] get these needs. A
+    need is a set of base forms, of which a reference must have one so that the word counts as a
+    claim.
 
     words: the whole text. A word may be in several frames, each with its own needs.
     """

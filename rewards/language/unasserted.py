@@ -22,7 +22,7 @@ from spanreward.rewards.language.words import Word
 
 
 class Claims(NamedTuple):
-    """The words of a text that deny, and the needs of each word."""
+    """The words of a text that deny, and the needs of each word (`hanging`)."""
 
     denies: Set[Word]
     needs: Mapping[Word, Needs]
@@ -60,7 +60,9 @@ def asserted(text: str, graph: SceneGraph) -> str:
 
 
 def claims_of(words: Sequence[Word]) -> Claims:
-    """Returns the denying words of a whole text and the needs of each word. The time is linear."""
+    """Returns the denying words of a whole text and the needs of each word (`hanging`), in linear
+    time.
+    """
     denies = denying(words)
     return Claims(denies, hanging(words, denies))
 

@@ -341,8 +341,8 @@ def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | No
 
 
 def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
-    """Returns the characters [start, end) of the predicate of the first sentence, or of the whole
-    sentence if it has no predicate.
+    """Returns the characters [start, end) of the predicate of the first sentence: "a dog" of "It is
+    a dog." Without a predicate, the whole sentence is returned.
 
     If the text after the first sentence adds an answer, the whole range is returned. That text adds
     an answer if it is too short for a sentence, denies, doubts, or does not explain the first

@@ -148,7 +148,9 @@ def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str
 
 
 def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
-    """Returns "yes", "no" or "0" if the answer is a sentence with this meaning, otherwise ""."""
+    """Returns "yes", "no" or "0" if the answer is a sentence with this meaning: "0" for "There are
+    no boats." to a question for a number. Returns "" otherwise.
+    """
     kind = kind_of(answers)
     if kind not in (BINARY, COUNTED) or not answers:
         return ""

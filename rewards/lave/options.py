@@ -396,6 +396,7 @@ def _options_in_list(
     labels: matches of _LABEL in the text.
     style: all labels that such a list may have, in order.
     """
+    # the labels of the list
     run: list[re.Match[str]] = []
     for label in labels:
         name = _name_of_label(label)

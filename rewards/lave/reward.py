@@ -256,12 +256,14 @@ class LaveReward(PlainTextReward):
 
     def _prepare(self, sample: Sample, people: People) -> CandidateQuestion | Verdict:
         """Returns the question about a sample, or its verdict if there is nothing to ask."""
+        # a row that cannot be judged
         question = sample.question or ""
         if not question.strip():
             note = "this row has no question"
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
         if not people.references:
             return Verdict(None, Status.NOT_APPLICABLE, note="this row has no answers")
+        # the candidate, in the form that the judge sees
         start, read, end = self._candidate_range(sample.completion, people)
         candidate = sample.completion[start:read]
         if self.mode == "default":
@@ -270,6 +272,7 @@ class LaveReward(PlainTextReward):
         if quote(candidate) == quote(""):
             note = "the completion holds no answer"
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note=note)
+        # the prompt
         context = ""
         if self.evidence == "context":
             context = sample.context or ""
@@ -416,7 +419,8 @@ def _verdict_of(rating: float, note: str, candidate: CandidateQuestion) -> Verdi
 
 def keep_references(answers: Sequence[str], share: float, mode: Mode = "default") -> list[str]:
     """Returns the answers that enough people gave, sorted. The count of an answer must be at least
-    `share` of the count of the most frequent answer. share 0 keeps all.
+    `share` of the count of the most frequent answer. With share 0.25 and eight times "red", a
+    single "crimson" is dropped. share 0 keeps all.
 
     Answers are compared in normalised form, or as written if that form is empty ("?"). Published
     mode compares answers as written. Published mode also drops an answer at exactly this share,
@@ -425,6 +429,7 @@ def keep_references(answers: Sequence[str], share: float, mode: Mode = "default"
     forms = list(answers)
     if mode == "default":
         forms = [comparable_form(answer) or answer for answer in answers]
+    # how often people gave the answer, in its form
     counts = Counter(forms)
     most = max(counts.values(), default=0)
     floor = share * most
