@@ -1,13 +1,14 @@
-"""Answers made comparable: the normalisation of the official VQA evaluation, and words for loose
-matching.
+"""Normal forms of answers, so that two spellings of one answer compare as equal.
 
     normalise("Two dogs.")          # "2 dogs"
     normalise("dont know, maybe")   # "don't know maybe"
     answer_words("The café's dogs") # ["cafe", "dogs"]
 
-A punctuation mark is removed if it touches a space somewhere, or if the answer has a number like
-1,000. Any other mark becomes a space. Number words up to ten become digits, and contractions
-without their apostrophe get it back.
+`normalise` follows the official VQA evaluation. `answer_words` gives the words for looser matching.
+
+`normalise` removes a punctuation mark if the mark touches a space somewhere in the answer, or if
+the answer has a number like 1,000. Otherwise a space replaces the mark. Number words up to ten
+become digits. A contraction without its apostrophe gets the apostrophe back.
 """
 
 import re
@@ -38,11 +39,13 @@ _CONTRACTED = """
 
 
 def _without_apostrophes() -> dict[str, str]:
-    """Returns every way to lose apostrophes of a contraction, with the contraction."""
+    """Returns a dict from each spelling of a contraction without some apostrophes to the
+    contraction: "dont" gives "don't".
+    """
     contractions = {}
     for form in _CONTRACTED.split():
         count = form.count("'")
-        # each apostrophe is there or not: "couldnt've", "couldn'tve", "couldntve"
+        # each apostrophe is kept or dropped: "couldnt've", "couldn'tve", "couldntve"
         for marks in product(("'", ""), repeat=count):
             lost = form.replace("'", "{}").format(*marks)
             if lost != form:
@@ -56,12 +59,14 @@ NEGATED = frozenset(form for form in _CONTRACTED.split() if form.endswith("n't")
 
 @lru_cache(maxsize=4096)
 def normalise(answer: str) -> str:
-    """Returns the answer as the official VQA evaluation compares it, for its quirks too."""
+    """Returns the answer in the form in which the official VQA evaluation compares answers. The
+    quirks of the evaluation are kept.
+    """
     source = answer.replace("\n", " ").replace("\t", " ").strip()
     text = source
     has_thousands = _THOUSANDS.search(source) is not None
     for mark in PUNCTUATION:
-        # the official code asks the answer as written, not the one that marks were removed from
+        # the official code looks for spaces in the answer as written, before any mark is removed
         touches_space = f"{mark} " in source or f" {mark}" in source
         is_removed = touches_space or has_thousands
         text = text.replace(mark, "" if is_removed else " ")
@@ -74,10 +79,10 @@ def normalise(answer: str) -> str:
 
 
 def answer_words(answer: str) -> list[str]:
-    """Returns the words in order: lower case, no accents, no articles, no punctuation, number words
-    as digits.
+    """Returns the words of the answer in order: in lower case, without accents, articles,
+    punctuation and a final "'s". Number words become digits.
     """
-    # NFKD puts each accent behind its letter, as a character of its own
+    # NFKD writes each accent as a separate character behind its letter
     decomposed = unicodedata.normalize("NFKD", answer)
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     plain = _GROUPED.sub("", plain)  # "1,000" is one word

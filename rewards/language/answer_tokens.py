@@ -1,12 +1,13 @@
-"""The tokens of an answer: words, and whatever tells numbers, formulas and names apart.
+"""The tokens of an answer: words, numbers, formulas, and names with signs such as "C++".
 
     tokens_of("It is -7.50 °C")         # ["it", "is", "-7.5", "°", "c"]
     tokens_of("speed < 30, not C++")    # ["speed<30", "not", "c++"]
 
-A sign that bears meaning is a token or part of one. A number is its value with its sign. Ratios,
-fractions, scores, dates, ranges and formulas are one token each, without spaces. `+`, `#`, `*` and
-`-` that end a name belong to it. Number words are digits. Punctuation is a mark between tokens. An
-answer of punctuation alone has its characters as tokens.
+A sign with a meaning is a token or a part of a token. A number is its value with its sign. A ratio,
+fraction, score, date, range or formula is one token without spaces. A final `+`, `#`, `*` or `-` of
+a name belongs to the name. Number words become digits. Punctuation between tokens has the kind
+"mark", and `tokens_of` leaves punctuation out. If an answer has only punctuation, its marks are its
+tokens: "?".
 """
 
 import re
@@ -27,12 +28,14 @@ from spanreward.rewards.language.words import ARTICLES
 from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.written import read_text
 
-_SAME = str.maketrans(  # one character for one, so that places stay: dashes, quotes, operators
+# dashes, quotes, operators: one character replaces one, so that positions do not change
+_SAME = str.maketrans(
     "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d\u2019\u2236\u2044\u2215\u22c5\u00b7\u00d7\u00f7\u2264\u2265\u2a7d\u2a7e",
     "--------'://***/\u2264\u2265\u2264\u2265",
 )
 _TIMES = re.compile(r"(?<=\d)(\s?)[xX](?=\s?\d)")  # the x of "3 x 4"
-_EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters that touch a word in Latin ones
+# Japanese, Chinese and Korean letters, which may touch a Latin word without a space
+_EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _LEXEME = re.compile(
     rf"(?P<word>\d+(?:st|nd|rd|th|s)\b|[{_EASTERN}]+|(?:(?![{_EASTERN}])[^\W\d_])(?:(?![{_EASTERN}])\w)*"
     r"(?:'\w+|(?<=\d)\.\d+)*)"
@@ -54,25 +57,28 @@ _ARROWS = frozenset("\u2190\u2192\u2194\u21d2\u21d4")
 _OPERATORS = frozenset("-+*/:^\u00b1")  # operators between two numbers or variables
 _PREFIXES = frozenset("-+\u00b1\u221a\u221b\u221c")
 _ROOT_OPERATORS = frozenset("\u221a\u221b\u221c")
-_MAY_HAVE_SPACE = frozenset("*/^\u00b1\u221a\u221b\u221c")  # which may have a space on one side
-_NAMING = 2  # letters of a name that "-" or "*" may end, and of a unit with a power: "A-", "km^2"
-_PICTURES = "\U0001f000"  # emoji, from here on: beside words they decorate
+# signs that may have a space on one side only
+_MAY_HAVE_SPACE = frozenset("*/^\u00b1\u221a\u221b\u221c")
+_NAMING = 2  # most letters of a name before "-" or "*" ("A-"), and of a unit with a power ("km^2")
+_PICTURES = "\U0001f000"  # the first emoji; emoji beside words are decoration
 _NEGATIVE = ("minus", "negative")
-_MOST_FORMULA_CHARACTERS = 200  # characters of a formula, so that time is linear
-_MOST_NUMBER_WORDS = 20  # of a number
+_MOST_FORMULA_CHARACTERS = 200  # longest formula in characters, so that the time is linear
+_MOST_NUMBER_WORDS = 20  # longest number in words, in tokens
 _RAISED_DIGITS = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u207b\u207f]+")
-_MIXED = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")  # between 1 and \u00bd
+# the point between the 1 and the \u00bd of "1\u00bd"
+_MIXED = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
 _MARKUP = "*_`~|#\"'"
-_UNITS = "%\u2030"  # signs that Unicode takes for punctuation
+_UNITS = "%\u2030"  # signs of units, which Unicode counts as punctuation
 _OPERAND_KINDS = ("word", "number", "formula")
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What stands at the characters [start, end).
+    """The token at the characters [start, end) of an answer.
 
-    kind: "word", "number", "formula" or "sign"; "mark" for punctuation, which compares as nothing.
-    open: whether the formula goes on with the next operand.
+    text: the token in one spelling: lower case, numbers in digits.
+    kind: "word", "number", "formula" or "sign"; "mark" for punctuation, which comparisons ignore.
+    open: whether an operand must still follow, as after "speed<".
     """
 
     text: str
@@ -90,52 +96,63 @@ class Token:
 
 
 def tokens_of(answer: str) -> list[str]:
-    """Returns what an answer is compared by, in order, without articles and marks."""
+    """Returns the tokens by which an answer is compared with other answers, in order.
+
+    Marks and articles are left out. Articles stay in "C, A" and in "c a t", where "a" is a letter,
+    and in an answer of articles alone ("A").
+    """
     tokens = [token.text for token in read_tokens(answer) if token.kind != "mark"]
-    # in "C, A" and "c a t" the "a" is no article
+    # in "C, A" and "c a t" the "a" is a letter and no article
     if is_spelled(tokens) or letters_listed(answer):
         return tokens
     without_articles = [text for text in tokens if text not in ARTICLES]
-    # the letter "A" is an answer too
+    # "A" alone is the letter
     return without_articles or tokens
 
 
 def is_spelled(tokens: Sequence[str]) -> bool:
-    """Whether there are several tokens, and each is a letter. Then "a" is no article."""
+    """Whether there are at least two tokens and each token is one letter: "c", "a", "t". Among such
+    tokens "a" is a letter and no article.
+    """
     if len(tokens) < 2:
         return False
     return all(len(token) == 1 and token.isalpha() for token in tokens)
 
 
 def is_exact(token: str) -> bool:
-    """Whether a token is right or wrong: it has a digit or a sign."""
+    """Whether a token has a digit or a sign: "7", "c++". Such a token is either equal to another
+    token or wrong, never nearly right.
+    """
     return not token.replace("'", "").isalpha()
 
 
 def has_letters(token: str) -> bool:
-    """Whether a token has a letter, of any script."""
+    """Whether a token has a letter of any script."""
     return any(map(str.isalpha, token))
 
 
 @lru_cache(maxsize=4096)  # people's answers are compared with each completion of a group
 def plain_answer(answer: str) -> str:
-    """Returns the plain text of an answer with all its signs: a power as "^2", "\u2260" as "!="."""
-    # before `plain_text`, which would make a power a digit like others and drop what negates "="
+    """Returns the plain text of an answer with all its signs. A power becomes "^2", and "\u2260"
+    becomes "!=".
+    """
+    # These replacements come before `plain_text`. That function would read "m\u00b2" as "m2", and
+    # "\u2260" as "=".
     text = shown_answer(answer).replace("\u2212", "-").replace("\u2260", "!=")
     text = _RAISED_DIGITS.sub(_as_power, text)
     text = _MIXED.sub(" ", text)
     if not any(map(str.isalnum, text)):
-        return text  # the signs are the answer
+        return text  # an answer of signs alone keeps all signs
     plain, _ = plain_text(text)
     return plain
 
 
 def shown_answer(answer: str) -> str:
-    """Returns an answer without markup for a judge that reads, with all its signs."""
+    """Returns an answer in the form that a reading judge sees: without markup, with all signs."""
     if any(map(str.isalnum, answer)):
         return read_text(answer).plain
-    # an answer of signs: without what cannot be seen (categories M and C), and without markup
-    # unless it is markup alone
+    # an answer of signs: remove invisible characters (Unicode categories M and C), then remove
+    # markup unless the answer is markup alone
     visible = []
     for character in answer:
         category = unicodedata.category(character)
@@ -147,8 +164,12 @@ def shown_answer(answer: str) -> str:
 
 
 def comparable_form(answer: str) -> str:
-    """Returns a plain answer as the official evaluation compares it, but for numbers, formulas and
-    names with a sign, which are in one spelling, and lists of letters, which are sorted.
+    """Returns a plain answer in the form in which LAVE compares answers.
+
+    Words have the form that `normalise` returns. Numbers, formulas and names with a sign have one
+    spelling each. A list of letters is sorted: "C, A" gives "a c".
+
+    answer: a result of `plain_answer`.
     """
     letters = letters_listed(answer)
     if letters:
@@ -157,10 +178,10 @@ def comparable_form(answer: str) -> str:
     if is_spelled(answer.split()):
         return " ".join(answer.lower().split())
     pieces: list[str] = []
-    part = ""  # what is normalised together
+    part = ""  # text that waits to be normalised as a whole
     read = 0  # characters of the answer that are in `pieces` or `part`
     for token in read_tokens(answer):
-        # most of an answer is left to `normalise`, as it stands
+        # `normalise` handles marks, words, and tokens that `normalise` spells alike
         if token.kind == "mark" or not is_exact(token.text):
             continue
         written = answer[token.start : token.end]
@@ -171,7 +192,7 @@ def comparable_form(answer: str) -> str:
         if normalise(token.text) == token.text:
             part += token.text
         else:
-            # it would lose its signs: "-7.5" stays a piece by itself
+            # `normalise` would remove the signs of "-7.5", so "-7.5" is a separate piece
             pieces += [normalise(part), token.text]
             part = ""
     part += answer[read:]
@@ -180,13 +201,17 @@ def comparable_form(answer: str) -> str:
 
 
 def read_tokens(answer: str) -> list[Token]:
-    """Returns the tokens of a plain text with the marks between them, by linear time."""
+    """Returns the tokens of a plain text in order, with the marks between the tokens. The time is
+    linear in the length of the text.
+    """
     text = _TIMES.sub("\\1*", answer.translate(_SAME))
+    # words, numbers and signs, each by itself
     lexemes = []
     for match in _lexemes(text):
         start, end = match.span()
         kind = match.lastgroup or ""
         lexemes.append(Token(_folded(match), start, end, kind))
+    # signs join their operands, and number words become digits
     tokens = _with_number_words(_with_formulas(text, lexemes))
     has_content = any(token.kind in _OPERAND_KINDS for token in tokens)
     visible = []
@@ -202,49 +227,59 @@ def read_tokens(answer: str) -> list[Token]:
 
 
 def _lexemes(text: str) -> Iterator[re.Match[str]]:
-    """Yields words, numbers and signs as `_LEXEME` cuts them, in text order."""
+    """Yields the matches of `_LEXEME` in the text, in order: words, numbers and signs."""
     return _LEXEME.finditer(text)
 
 
 def _folded(lexeme: re.Match[str]) -> str:
-    """Returns a lexeme in lower case without accents, a number in its shortest spelling."""
+    """Returns the text of a lexeme in lower case and without accents. A number gets its shortest
+    spelling.
+
+    lexeme: a match of `_LEXEME`.
+    """
     text = lexeme[0]
     if lexeme["number"]:
-        # digits of other scripts too
+        # NFKC turns digits of other scripts into ASCII digits
         return number_in_digits(unicodedata.normalize("NFKC", text))
     if lexeme["sign"]:
         return _SPELLED.get(text, text)
     if not text.isascii():
-        # NFKD puts each accent behind its letter, as a character of its own
+        # NFKD writes each accent as a separate character behind its letter
         letters = unicodedata.normalize("NFKD", text)
         text = "".join(letter for letter in letters if not unicodedata.combining(letter))
     word = text.lower().removesuffix("'s")
-    # the other number words become digits later, together with their neighbours
+    # other number words become digits later, together with their neighbours ("twenty one")
     if word == "none":
         return NUMBERS[word]
     return word
 
 
 def _as_power(written: re.Match[str]) -> str:
-    """Returns raised digits as a power: "^2"."""
+    """Returns raised digits as a power, such as "^2".
+
+    written: a match of `_RAISED_DIGITS`.
+    """
     digits = unicodedata.normalize("NFKC", written[0])
     return "^" + digits.replace("\u2212", "-")
 
 
 def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
-    """Returns the tokens, signs joined with the numbers and names that they belong to.
+    """Returns the tokens after each sign has joined the number or name that the sign belongs to.
 
-    It goes from left to right. The last token grows as long as signs connect it with what follows.
+    The lexemes are read from left to right. The last token grows as long as signs connect the token
+    with the next lexeme: "5 - 3" becomes "5-3".
     """
     tokens: list[Token] = []
     for number, lexeme in enumerate(lexemes):
         last = tokens[-1] if tokens else None
         if lexeme.kind != "sign":
+            # the last token waits for its next operand
             if last is not None and last.open:
                 tokens[-1] = _joined_token(last, lexeme, goes_on=False)
             else:
                 tokens.append(lexeme)
             continue
+        # a sign: its role decides whether it joins the last token
         behind = lexemes[number + 1 : number + 3]
         before = lexemes[number - 1] if number else None
         if _is_beside_brackets(before, lexeme, behind):
@@ -255,7 +290,7 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
             goes_on = role == "between"
             tokens[-1] = _joined_token(last, lexeme, goes_on)
         elif role == "prefix":
-            # a "+" before a number says nothing
+            # "+5" is the same as "5"
             written = lexeme.text.replace("+", "")
             tokens.append(replace(lexeme, text=written, kind="formula", open=True))
         else:
@@ -264,10 +299,14 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
 
 
 def _joined_token(token: Token, lexeme: Token, goes_on: bool) -> Token:
-    """Returns the token with the lexeme at its end. A number with a sign stays a number."""
+    """Returns one token, made of the token and the lexeme after it. A number with a sign before it
+    stays a number ("-5").
+
+    goes_on: whether an operand must follow.
+    """
     text = token.text
     if goes_on and token.kind == "number" and text.isdecimal():
-        text = text.lstrip("0") or "0"  # "09:15"
+        text = text.lstrip("0") or "0"  # the "09" of "09:15"
     if text in ("", "-") and lexeme.kind == "number":
         kind = "number"  # "-5"
     elif token.kind == "word" and lexeme.kind == "sign" and not goes_on:
@@ -279,7 +318,12 @@ def _joined_token(token: Token, lexeme: Token, goes_on: bool) -> Token:
 
 
 def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Token]) -> bool:
-    """Whether a sign connects what is in brackets with something: "(a+b)/2"."""
+    """Whether a sign connects an expression in brackets with an operand or with other brackets:
+    "(a+b)/2".
+
+    before: the lexeme before the sign.
+    behind: the lexemes after the sign, at most two.
+    """
     if before is None or not behind:
         return False
     if sign.text not in _OPERATORS or sign.text == ":":
@@ -294,12 +338,18 @@ def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Toke
 
 
 def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
-    """Returns what a sign is: "between", "prefix" or "suffix" of what it belongs to, "sign" by
-    itself, or "mark".
+    """Returns the role of a sign: "between", "prefix", "suffix", "sign" or "mark".
+
+    "between" is a sign between two operands. "prefix" and "suffix" are signs of one operand or
+    name. "sign" is a token by itself.
+
+    last: the token that the sign might join.
+    behind: the lexemes after the sign, at most two.
     """
     left = last
     if last is not None:
-        # a formula without end would be copied at each of its signs
+        # A long formula joins no more signs. Each sign copies the formula, which would take
+        # quadratic time.
         is_long = last.end - last.start > _MOST_FORMULA_CHARACTERS
         if is_long or last.kind not in _OPERAND_KINDS:
             left = None
@@ -309,12 +359,12 @@ def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> s
         return "between"
     touches_left = left is not None and left.end == sign.start
     touches_right = bool(behind) and behind[0].start == sign.end
-    # "-5", "\u221a 2"
+    # a sign before its operand: "-5", "\u221a 2"
     begins_operand = bool(behind) and behind[0].is_operand and sign.text in _PREFIXES
     is_near = touches_right or sign.text in _MAY_HAVE_SPACE
     if begins_operand and is_near and not touches_left:
         return "prefix"
-    # "C++", "A-"
+    # a sign at the end of a name: "C++", "A-"
     if left is not None and touches_left and not touches_right and not left.open:
         is_short_name = left.kind == "word" and len(left.text) <= _NAMING
         if sign.text[0] in "+#":
@@ -324,15 +374,20 @@ def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> s
     if sign.text[0] in _UNITS:
         return "sign"
     if sign.text[0] in "|+`^~":
-        return "mark"  # symbols to Unicode, which say nothing by themselves
-    # categories of symbols begin with S, those of punctuation with P
+        return "mark"  # Unicode counts these as symbols, but alone they mean nothing
+    # categories of symbols begin with S, and categories of punctuation with P
     if unicodedata.category(sign.text[0]).startswith("S"):
         return "sign"
     return "mark"
 
 
 def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> str:
-    """Returns the role of a sign such as "<", whose operands may be words."""
+    """Returns the role of a sign such as "<" or an arrow. The operands of the sign may be words:
+    "speed < 30".
+
+    left: the operand before the sign, None without an operand.
+    behind: the lexemes after the sign, at most two.
+    """
     has_unary_sign = len(behind) > 1 and behind[0].text in _PREFIXES  # "x < -1"
     has_operand = bool(behind) and (behind[0].kind != "sign" or has_unary_sign)
     if has_operand and left is not None and not left.open:
@@ -340,7 +395,7 @@ def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> 
     if sign.text in _ARROWS:
         return "sign"
     if has_operand:
-        # "about 5" compares as 5, "< 5" does not
+        # "\u2248 5" compares as "5", but "< 5" does not
         return "mark" if sign.text == "\u2248" else "prefix"
     if left is not None and left.end == sign.start:
         return "suffix"
@@ -348,13 +403,13 @@ def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> 
 
 
 def _connects(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
-    """Whether an operator connects the operand on its left with what follows."""
+    """Whether an operator connects the operand on its left with the lexeme on its right."""
     if not behind:
         return False
     following = behind[0]
     touches_left = left.end == sign.start
     touches_right = following.start == sign.end
-    if left.open:  # the sign of an operand: "y = -x"
+    if left.open:  # the sign of the second operand: "y = -x"
         is_unary = sign.text in _PREFIXES and following.is_operand
         return is_unary and touches_right and left.end <= sign.start
     if sign.text == "^":
@@ -365,7 +420,7 @@ def _connects(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
         return can_be_raised and is_power and touches_left and touches_right
     if not left.is_operand or not following.is_operand:
         return False
-    # a space on both sides or on none: "5 - 3" is one formula, and "5 -3" is two numbers
+    # spaces on both sides or on no side: "5 - 3" is one formula, and "5 -3" is two numbers
     is_even = touches_left == touches_right or sign.text in _MAY_HAVE_SPACE
     if sign.text == ":":  # a time or a ratio, and not "x: 5"
         return is_even and left.kind != "word" and following.kind == "number"
@@ -375,23 +430,27 @@ def _connects(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
 
 
 def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
-    """Returns the tokens with number words as digits, and with the sign of "minus 5"."""
+    """Returns the tokens with number words as digits ("twenty-one" becomes "21") and with "minus 5"
+    as "-5".
+    """
     joined: list[Token] = []
     at = 0
     while at < len(tokens):
         token = tokens[at]
         run: list[Token] = []
+        # the number in words that begins at this token
         if _may_begin(tokens, at):
             run = _number_words_from(tokens, at)
         number, read = number_in_words([word.text for word in run])
-        # a number in digits alone stays the token that it is
+        # a single token in digits does not change
         is_in_words = read > 1 or token.kind != "number"
         if read and is_in_words:
             last = run[read - 1]
-            # past hyphens too: "twenty-one" is three tokens and two words
+            # skip all tokens of the number: "twenty-one" is three tokens, because of the hyphen
             while tokens[at] is not last:
                 at += 1
             token = Token(number, token.start, last.end, "number")
+        # the sign of "minus 5"
         before = joined[-1] if joined else None
         if token.kind == "number" and before is not None and before.text in _NEGATIVE:
             joined[-1] = Token(f"-{token.text}", before.start, token.end, "number")
@@ -402,8 +461,8 @@ def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _may_begin(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a number in words may begin here; digits and "a" only before "hundred" and the
-    like.
+    """Whether a number in words may begin at the token with index `at`. Digits and "a" begin such a
+    number only before a scale: "2 million", "a hundred".
     """
     token = tokens[at]
     if token.kind == "word" and token.text in NUMBER_WORDS:
@@ -414,7 +473,7 @@ def _may_begin(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _number_words_from(tokens: Sequence[Token], at: int) -> list[Token]:
-    """Returns the number words from here on, over the hyphens within them."""
+    """Returns the number words from the index `at` on. Hyphens between number words are skipped."""
     run = [tokens[at]]
     for token in tokens[at + 1 : at + _MOST_NUMBER_WORDS]:
         is_hyphen = token.text == "-" and token.kind == "mark"

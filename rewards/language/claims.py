@@ -1,17 +1,18 @@
-"""What each word of a text hangs from, so that a text is paid for what it claims and not for what
-it names.
+"""Which words a reference must have so that a word of a text counts as a claim.
 
-    hanging(words)      # of "They removed a red circle.": "circle" needs {{"remov"}}
+    hanging(words, denying(words))  # of "They removed a red circle.": "circle" needs {{"remov"}}
 
-Texts name things in countless frames that do not claim them ("think of a dog", "unlike a dog"), and
-no list has them all. But what a clause names hangs from its verb, that verb's subject and adverbs,
-and the words that open the clause; a noun hangs from the noun before "of". Each of these governors
-is neutral, fitting every picture ("there is", "shows", "in"), or a need: a reference must have one
-of its words (supported_claims.py). "A man leaps" needs a man or a leap.
+A text can name a thing without a claim that the picture has the thing: "think of a dog", "unlike a
+dog". No list has all such phrases, so the parse tree decides. The tree shows which words govern a
+noun: its verb, the verb's subject and adverbs, the words that open the clause, and the noun before
+"of". A governor is neutral or gives a need. A neutral governor fits every picture ("there is",
+"shows", "in"). A need is a set of base forms, of which a reference must have one
+(supported_claims.py). "A man leaps" needs "man" or "leap".
 
-No reference backs what is no claim by its form: an order, the future, a wish, what was (if the text
-has a present), what the writer or reader does, a denial (denial.py), a question, and alternatives:
-if "either red or blue" asserted a colour, a list of all colours would always contain the right one.
+Some forms never claim anything: an order, the future, a wish, the past (if the text has a present),
+and an action of the writer or reader. A denial (denial.py), a question and alternatives claim
+nothing either. If "either red or blue" claimed a colour, a list of all colours would always contain
+the right colour.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -42,9 +43,9 @@ from spanreward.rewards.language.words import (
     word_set,
 )
 
-NEVER = frozenset[str]()  # a need that nothing meets
-OPEN = frozenset(("or",))  # what an "or" leaves open
-NO_ALTERNATIVE = word_set("so less more not")  # "two or so", "more or less", "whether or not"
+NEVER = frozenset[str]()  # a need that no reference has
+OPEN = frozenset(("or",))  # the need of alternatives that "or" joins
+NO_ALTERNATIVE = word_set("so less more not")  # after "or": "two or so", "more or less"
 CLAUSES = (
     "ROOT",
     "ccomp",
@@ -57,7 +58,7 @@ CLAUSES = (
     "pcomp",
 )
 SUBJECT_DEPS = ("nsubj", "nsubjpass", "expl", "csubj")
-# a verb so tied to a verb shares its subject
+# a verb with one of these dependencies shares the subject of the verb above
 ABOVE = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")
 ADDED = ("appos", "dep", "parataxis")
 OBJECT_DEPS = ("dobj", "attr", "oprd", "dative")
@@ -66,7 +67,7 @@ PERSONS = word_set("i we you")
 READERS = PERSONS | word_set("one viewer it this that he she they who which these those")
 MODALS = word_set("may might could must")
 PLACED = (PLACING | word_set("of by with")) - word_set("about for despite past")
-FARTHEST = 16  # verbs between a verb and its subject
+FARTHEST = 16  # most steps up the parse tree from a verb to its subject
 MARKS_BEFORE_CLAUSES = word_set(
     "as while that though although because since when where whilst so for to and with"
 )
@@ -76,11 +77,16 @@ POSSIBLE = MODALS | {"can", "ca"}
 
 
 def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
-    """Returns what each word needs. A text that claims no present may claim the past.
+    """Returns the needs of each word of a text. A need is a set of base forms, of which a reference
+    must have one so that the word counts as a claim.
 
-    words: the whole text. denies: its words that deny.
+    Clauses in the past count as claims only if the text claims nothing in the present.
+
+    words: the whole text.
+    denies: the words of the text that deny (`denying`).
     """
     needs_of = climbed(words, denies, past=False)
+    # a noun without NEVER is claimed in the present
     claims_present = False
     for word in words:
         if word.pos in NOUNS and NEVER not in needs_of[word]:
@@ -88,7 +94,7 @@ def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
             break
     if not claims_present:
         needs_of = climbed(words, denies, past=True)
-    # what the parse tree cannot show: headings, quotations, "scratch that"
+    # needs that the parse tree does not show: headings, quotations, "scratch that"
     for start, end, needs in framed(words):
         for word in words[start:end]:
             needs_of[word] |= needs
@@ -97,11 +103,13 @@ def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a word hands down to the words that hang from it.
+    """The needs, denial and alternatives that a word passes down to the words below it in the parse
+    tree.
 
-    needs: what they need with it. denied_from: the place from which on a denial reaches them,
-    infinity where none does. last_or: the place of the last "or" of the alternatives that they are
-    in, 0 where they are in none.
+    needs: the needs of the word, which the words below get too.
+    denied_from: the words below are denied from this index on, infinity without a denial.
+    last_or: the index of the last "or" of the alternatives around the words below, 0 outside of
+    alternatives.
     """
 
     needs: Needs
@@ -113,15 +121,15 @@ ABOVE_SENTENCE = Scope(frozenset(), inf, 0)
 
 
 class _Scopes:
-    """The scopes of a text's words, each found from that of its head."""
+    """The scopes of the words of a text. The scope of a word follows from the scope of its head."""
 
     def __init__(self, words: Sequence[Word], denies: Set[Word], past: bool) -> None:
         self.denies = denies
         self.past = past
         self.left_open = alternatives(words)
         self.near = near_denials(denies)
-        self.joints: dict[Word, set[str]] = {}  # the conjunctions below a word
-        self.after: dict[Word, int] = {}  # the place of the last of them, or of the word
+        self.joints: dict[Word, set[str]] = {}  # the conjunctions directly below each word
+        self.after: dict[Word, int] = {}  # the index of a word's last conjunction, or of the word
         for word in words:
             joints = set()
             after = word.index
@@ -136,7 +144,9 @@ class _Scopes:
             self._add(word)
 
     def _add(self, word: Word) -> None:
-        """Finds the scopes on the way down to a word, without recursion: the way may be long."""
+        """Finds the scopes of a word and of all words above it. A loop replaces recursion, because
+        a long sentence could exceed Python's limit of recursion.
+        """
         path = [word]
         step = word
         while step not in self.by_word and step.head is not step:
@@ -147,24 +157,26 @@ class _Scopes:
                 self.by_word[step] = self._scope_of(step)
 
     def _scope_of(self, word: Word) -> Scope:
-        """Returns what a word hands down. The scope of its head must be there."""
+        """Returns the scope that a word passes down. The scope of its head must already be in
+        `by_word`.
+        """
         is_sentence = begins_sentence(word)
         above = ABOVE_SENTENCE if is_sentence else self.by_word[word.head]
         ends = is_sentence or stands_for_itself(word, self.joints[word.head])
         last_or = above.last_or
         if word in self.left_open:
             last_or = max(last_or, self.after[word])
-        # from the head: not all that it needs holds for this word
+        # the needs of the head, except needs that do not apply to this word
         needs = above.needs
-        # who does what no reference has may be there all the same
+        # a subject does not need its verb: the man of "a man leaps" may be there without a leap
         if word.dep in SUBJECT_DEPS:
             needs = needs - {group(word.head, word)}
             if self.left_open.get(word.head) == 1:
                 needs = needs - {OPEN}
         is_behind = word.index > max(self.after[word.head], above.last_or)
         if ends or (is_behind and word.dep in ("prep", "relcl", "acl")):
-            needs = needs - {OPEN}  # the table in "a cup or glass on a table"
-        # of its own
+            needs = needs - {OPEN}  # the table of "a cup or glass on a table" is no alternative
+        # the needs that this word adds
         own_needs = clause if is_sentence else edge
         added = set(own_needs(word, self.past))
         if self.left_open.get(word):
@@ -173,7 +185,12 @@ class _Scopes:
         return Scope(needs | added, denied_place, last_or)
 
     def _denied_from(self, word: Word, above: Scope, ends: bool) -> float:
-        """Returns from where on a word is denied. ends: whether a denial above ends before it."""
+        """Returns the index from which on the word and the words below it are denied.
+
+        above: the scope of the word's head.
+        ends: whether a denial above the word ends before the word, as before "blue" in "not red but
+        blue".
+        """
         start = inf if ends else above.denied_from
         # "I do not think a dog is here": all of the clause is denied
         if word.dep == "ccomp" and start < inf:
@@ -184,19 +201,24 @@ class _Scopes:
 
 
 def begins_sentence(word: Word) -> bool:
-    """Whether a word heads a sentence, or one that "and" joins to another."""
+    """Whether a word heads a sentence, or heads a clause with a subject that is joined to a
+    sentence ("a dog sits and a cat sleeps").
+    """
     if word.head is word:
         return True
-    # "a dog sits and a cat sleeps", and not "a dog sits and sleeps"
+    # "a dog sits and a cat sleeps", but not "a dog sits and sleeps"
     joins_sentences = word.dep == "conj" and word.head.dep in ("ROOT", "conj")
     return joins_sentences and has_subject(word)
 
 
 def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
-    """Returns what each word needs by its parse tree. past: whether the past claims too."""
+    """Returns the needs of each word that follow from the parse tree (see `hanging`).
+
+    past: whether clauses in the past count as claims too.
+    """
     scopes = _Scopes(words, denies, past)
     needs_of = {word: scope.needs for word, scope in scopes.by_word.items()}
-    # what holds for a word itself and not, or not only, for the words that hang from it
+    # needs of the word itself, which the words below may not have
     for word in words:
         if word in scopes.left_open:
             needs_of[word] |= {OPEN}
@@ -206,18 +228,19 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
 
 
 def alternatives(words: Sequence[Word]) -> dict[Word, int]:
-    """Returns the words that an "or" joins, with those before them in a list with commas, and what
-    each leaves open.
+    """Returns the words that an "or" joins, each with the reach of the "or": 0, 1 or 2.
 
-    That is 0: the word alone ("cleaning or painting a wall"), 1: what hangs from it except its
-    subject, 2: all of it.
+    With reach 0 only the word is an alternative: in "cleaning or painting a wall" the wall is no
+    alternative. With reach 1 the words below the word are alternatives too, except its subject.
+    With reach 2 the subject is an alternative too. In a list with commas the words before the "or"
+    are included.
     """
     left_open: dict[Word, int] = {}
-    for word in reversed(words):  # what is joined stands behind
+    for word in reversed(words):  # later conjuncts first
         if not word.children:
             continue
         joints = [child for child in word.children if child.dep == "cc"]
-        # parsers take lists for either
+        # parsers give items of a list either dependency
         joined = [child for child in word.children if child.dep in ("conj", "appos")]
         if any(is_or(joint, words) for joint in joints):
             is_bare_verb = word.pos == "VERB" and joints[0].index == word.index + 1
@@ -229,14 +252,17 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
                 reach = 1
             for alternative in (word, *joined):
                 left_open[alternative] = reach
-        # the first of "a cup, a mug or a glass": the "or" hangs from the second
+        # the cup of "a cup, a mug or a glass": in the parse tree the "or" is below the mug
         if not joints and not left_open.keys().isdisjoint(joined):
             left_open[word] = 1
     return left_open
 
 
 def is_or(joint: Word, words: Sequence[Word]) -> bool:
-    """Whether a conjunction of the whole text `words` leaves open what it joins."""
+    """Whether a conjunction is an "or" between alternatives. False for the "or" of "two or so".
+
+    words: the whole text.
+    """
     if joint.text.lower() not in ("or", "and/or"):
         return False
     last = len(words) - 1
@@ -245,12 +271,16 @@ def is_or(joint: Word, words: Sequence[Word]) -> bool:
 
 
 def has_subject(verb: Word) -> bool:
-    """Whether a verb has a subject of its own, be it the "there" of "there is"."""
+    """Whether a verb has its own subject. The "there" of "there is" counts as a subject."""
     return bool(verb.subjects) or verb.has_child("expl")
 
 
 def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
-    """Yields what a word needs beside what its head needs. past: whether the past claims too."""
+    """Yields the needs that a word adds to the needs of its head. A need is a set of base forms, of
+    which a reference must have one: {"paint"} for the "of" of "a painting of a dog".
+
+    past: whether clauses in the past count as claims too.
+    """
     head = word.head
     text = word.text.lower()
     if word.dep in ("prep", "agent"):
@@ -268,7 +298,7 @@ def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
     elif word.dep in ADDED and head.lemma not in PLAIN:
         yield group(head)  # "a stuffed toy, a dog"
     elif word.dep in OBJECT_DEPS and head.lemma in NEUTRAL:
-        # the verb says nothing, so that the hat of "the man has a hat" hangs from the man
+        # the verb is neutral, so the hat of "the man has a hat" needs the man
         subject = subject_of(head)
         if subject is not None and names_owner(subject):
             yield group(subject)
@@ -286,8 +316,8 @@ def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
 
 
 def names_owner(subject: Word) -> bool:
-    """Whether the subject of a neutral verb is a thing that a reference may lack: the man in "the
-    man has a hat", and not "there", "it", "you" or "the picture".
+    """Whether the subject of a neutral verb is a thing that a reference may lack. True for the man
+    in "the man has a hat". False for "there", "it", "you" and "the picture".
     """
     if subject.dep == "expl" or subject.text.lower() in READERS:
         return False
@@ -295,18 +325,23 @@ def names_owner(subject: Word) -> bool:
 
 
 def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
-    """Yields what all of a clause needs. verb: its head. past: whether the past claims too."""
+    """Yields the needs of all words of a clause. A need is a set of base forms, of which a
+    reference must have one: {"man", "leap"} for "a man leaps".
+
+    verb: the head of the clause.
+    past: whether clauses in the past count as claims too.
+    """
     direct = direct_subject(verb)
     if is_no_claim(verb, direct, past):
         yield NEVER
     finite = finite_of(verb)
     subject = subject_of(verb)
-    # what may be, and what has ended: "may be", "has left"
+    # the possible and the finished: "may be", "has left"
     if finite is not None:
         is_perfect = verb.tag == "VBN" and finite.lemma == "have"
         if finite.text.lower() in MODALS or is_perfect:
             yield group(finite if finite.tag == "MD" else verb)
-    # what is done: "a man leaps" needs a man or a leap
+    # the action: "a man leaps" needs a man or a leap
     is_verb = verb.pos in ("VERB", "AUX") and verb.dep != "aux"
     if is_verb and verb.lemma not in NEUTRAL:
         is_passive = verb.has_child("auxpass")
@@ -314,7 +349,8 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
             yield group(verb, subject)
         else:
             yield group(verb)
-    # where a clause that says no more than that something is there opens: "In a book is a dog"
+    # the index of the first of verb and subject: an earlier phrase opens the clause, such as "in a
+    # book" of "In a book is a dog"
     first = verb.index
     if direct is not None:
         first = min(first, direct.index)
@@ -333,8 +369,10 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
 
 
 def opening_needs(preposition: Word) -> Iterator[frozenset[str]]:
-    """Yields what a clause needs for the phrase that opens it: its objects, or the preposition
-    where it is none of place ("Without a leash there is a dog").
+    """Yields the needs that come from a prepositional phrase at the beginning of a clause.
+
+    The objects of a preposition of place are needs ("In a book is a dog" needs a book). Another
+    preposition is itself the need ("Without a leash there is a dog" needs "without").
     """
     if preposition.text.lower() not in PLACED:
         yield group(preposition)
@@ -345,7 +383,7 @@ def opening_needs(preposition: Word) -> Iterator[frozenset[str]]:
 
 
 def direct_subject(verb: Word) -> Word | None:
-    """Returns the subject that hangs from the verb itself, if it has one."""
+    """Returns the subject directly below the verb in the parse tree, None without a subject."""
     for child in verb.children:
         if child.dep in SUBJECT_DEPS:
             return child
@@ -353,8 +391,12 @@ def direct_subject(verb: Word) -> Word | None:
 
 
 def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
-    """Whether the form of a clause says that it claims nothing. subject: that of the verb itself,
-    None where it has none.
+    """Whether the form of a clause shows that the clause claims nothing. Forms without a claim are
+    a condition, an order, the future, a question, an action of the writer, and the past.
+
+    verb: the head of the clause.
+    subject: the subject directly below the verb, None without a subject.
+    past: whether clauses in the past count as claims too.
     """
     finite = finite_of(verb)
     marks = set()
@@ -378,19 +420,19 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
         asks = finite is not verb or opens_with_subject
         if asks and finite.index < subject.index:
             return True  # "may there be", "is there a dog", and not "here is a dog"
-        # what the writer or reader does: "I want a dog", and not "you see a dog"
+        # an action of the writer or reader: "I want a dog", but not "you see a dog"
         if subject.text.lower() in PERSONS and verb.lemma not in SEEING:
             return True
-    # the past, but "a dog that was found" may be there now
+    # the past claims nothing, but "a dog that was found" may be there now
     if finite.tag != "VBD" or past or verb.dep in ("relcl", "acl"):
         return False
-    # taggers take "turned" in "sits, its back turned" for the past
+    # taggers give "turned" in "sits, its back turned" the tag of the past
     has_present = any(child.tag in ("VBZ", "VBP") for child in verb.children)
     return not (finite.text.endswith("ed") and has_present)
 
 
 def qualifies(word: Word) -> bool:
-    """Whether it is an adverb that may take back its verb or noun: "hardly", "once", "zero"."""
+    """Whether a word may take back its verb or noun: "hardly", "once", "zero"."""
     text = word.text.lower()
     if text in ADVERBS or (text in DENYING and word.dep == "intj"):  # "no, it is red"
         return False
@@ -400,12 +442,12 @@ def qualifies(word: Word) -> bool:
 
 
 def subject_of(verb: Word) -> Word | None:
-    """Returns a verb's subject: its own, that of the verb above it, or the noun that it
-    describes.
+    """Returns the subject of a verb: its direct subject, the subject of the verb above it, or the
+    noun that the verb describes. None without a subject.
     """
     for _ in range(FARTHEST):
         subject = direct_subject(verb)
-        # the "who" of "a man who sits" is the man, one step up
+        # the subject of "a man who sits" is the man, one step above "sits"
         is_relative = subject is not None and subject.is_relative and verb.dep == "relcl"
         if subject is not None and not is_relative:
             return subject
@@ -419,7 +461,9 @@ def subject_of(verb: Word) -> Word | None:
 
 
 def finite_of(verb: Word) -> Word | None:
-    """Returns the word of a clause that has its tense: an auxiliary or the verb itself."""
+    """Returns the word that carries the tense of a clause: an auxiliary or the verb itself. None
+    for a clause without tense.
+    """
     for child in verb.children:
         if child.dep in ("aux", "auxpass") and child.tag in FINITE:
             return child
@@ -427,5 +471,7 @@ def finite_of(verb: Word) -> Word | None:
 
 
 def group(*words: Word) -> frozenset[str]:
-    """Returns one need: a reference must have one of these words."""
+    """Returns one need: the base forms of these words. A reference must have at least one of the
+    forms.
+    """
     return frozenset(lemma(word.text.lower()) for word in words)

@@ -1,4 +1,5 @@
-"""Coreference clusters, and which words each of them holds.
+"""Coreference clusters, and the words of each cluster. A cluster is a group of mentions of one
+thing.
 
 A cluster is a list of mentions. A mention is a pair (first, last) of word numbers, both inclusive.
 """
@@ -15,10 +16,11 @@ RUN_BREAKS = ("\u2019s", "'s", "s", "-")
 
 @dataclass(slots=True)
 class References:
-    """The clusters of a text: `cluster_of` maps a word to its cluster, `words_of` maps a cluster to
-    its words.
+    """The clusters of a text. `cluster_of` maps a word's index to the word's cluster. `words_of`
+    maps a cluster to the indices of its words.
 
-    A cluster is its number, or "left" or "right" for every "our left" and "our right".
+    A cluster is named by its number in the list of clusters. The cluster "left" has every "our
+    left" of the text, and the cluster "right" has every "our right".
     """
 
     cluster_of: dict[int, int | str] = field(default_factory=dict)
@@ -26,16 +28,18 @@ class References:
 
 
 def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
-    """Gives every word at most one cluster: that of the shortest mention around it, and of equal
-    ones the first.
+    """Returns the words of each cluster. A word is in at most one cluster.
+
+    If several mentions contain a word, the shortest mention decides. The first of equally short
+    mentions decides.
 
     Raises ValueError for a mention outside the text.
     """
     references = References()
-    lengths: dict[int, int] = {}  # of the shortest mention around each word until now
-    # every mention claims its words, and a shorter one takes them over
+    lengths: dict[int, int] = {}  # the length of the shortest mention so far, by word
+    # a word belongs to the cluster of its shortest mention
     for number, cluster in enumerate(clusters):
-        # one mention alone refers to nothing
+        # a single mention refers to no other mention
         if len(cluster) < 2:
             continue
         for first, last in cluster:
@@ -52,7 +56,7 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
     for index in sorted(references.cluster_of):
         word_cluster = references.cluster_of[index]
         references.words_of.setdefault(word_cluster, []).append(index)
-    # "our left" is one place in the whole text, whatever the mentions say of it
+    # every "our left" means the same place, so this overrides the mentions
     for before, word in pairwise(words):
         if before.text.lower() != "our":
             continue
@@ -64,8 +68,11 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
 
 
 def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:
-    """Returns the words that stand for a mention: its first run of nouns, else its first pronoun,
-    else all words.
+    """Returns the indices of the words that represent a mention: its first run of nouns ("hat" for
+    "the man's red hat"). A mention without nouns is represented by its first pronoun, or without
+    pronouns by all its words.
+
+    first, last: the numbers of the mention's first and last word.
     """
     sentence = words[first].sentence
     mention = [word for word in words[first : last + 1] if word.sentence == sentence]

@@ -1,5 +1,5 @@
-"""The components of a sentence: the groups of words that entities, attributes and relations are
-made of.
+"""The components of a sentence: the groups of words from which entities, attributes and relations
+are made.
 """
 
 from collections.abc import Sequence, Set
@@ -15,21 +15,22 @@ AFTER_VERB = ("prt", "compound:prt", "advmod")  # "looks up", "sits there"
 _PREPOSITION_DEPS = ("prep", "case", "conj", "agent")
 
 Kind = Enum("Kind", "NOUN ADJECTIVE VERB PREPOSITION ADVERB")
-# A role says what the target of a link is to the component that has the link.
+# The role of a link: what the target is to the component that has the link. SUBJ: its subject.
 Role = Enum("Role", "MOD_OF HAS_MOD SUBJ SUBJ_OF DOBJ DOBJ_OF PHEAD HAS_PREP POBJ POBJ_OF")
 
 
 @dataclass(eq=False, slots=True)
 class Component:
-    """Words that make one piece, in text order: a noun with its compounds, a verb with its
-    particle, and so on.
+    """A group of words that belong together, in text order: a noun with its compounds, a verb with
+    its particle, and so on.
 
     Attributes:
         anchor: the word that heads the others.
-        silent: whether the anchor is a copula. It has subjects and prepositions like a verb, but
-            relations leave it out.
-        hyphenated: whether the words are said as one ("snow-covered").
-        id: the component's place among those of the text; -1 until all are found.
+        silent: whether the anchor is a copula ("is"). Such a component has subjects and
+            prepositions like a verb, but its text leaves out the copula.
+        hyphenated: whether hyphens join the words ("snow-covered").
+        id: the component's place among the components of the text; -1 until all are found.
+        links: the linked components, each with its role.
     """
 
     kind: Kind
@@ -42,7 +43,7 @@ class Component:
 
     @property
     def text(self) -> str:
-        """The words as the text has them, without a silent anchor."""
+        """The words of the component in text order, without a silent anchor."""
         # most components are one word
         if len(self.words) == 1 and not self.silent:
             return self.anchor.text
@@ -51,32 +52,39 @@ class Component:
 
     @property
     def spans(self) -> list[CharacterSpan]:
-        """One span for each word of `text`."""
+        """The characters of each word of `text`, one span per word."""
         return [(word.start, word.end) for word in self._said]
 
     @property
     def _said(self) -> list[Word]:
-        """The words that the text and the spans have: all but a silent anchor."""
+        """The words that `text` and `spans` have: all words except a silent anchor."""
         if self.silent:
             return [word for word in self.words if word is not self.anchor]
         return self.words
 
     def linked(self, role: Role) -> list["Component"]:
-        """Returns the components that have this role for it, in the order of the links."""
+        """Returns the linked components with this role, in the order of the links. With Role.SUBJ a
+        verb's component returns its subjects.
+        """
         return [target for target, own_role in self.links if own_role is role]
 
 
-Places = dict[int, Component]  # by the index of a word, the component that has it
+Places = dict[int, Component]  # from the index of a word to the component that has the word
 
 
 def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list[Component]:
-    """Returns the components of one sentence, nouns first, and adds their words to `places`.
+    """Returns the components of one sentence, nouns first, and adds the words of the components to
+    `places`.
 
-    No word is in two: a kind takes what the kinds before it left, in the published order.
+    No word is in two components. The kinds are found in the published order, and each kind takes
+    only words that no earlier kind has taken.
+
+    words: the words of the sentence.
+    places: from the index of each word of the text to the component of the word.
     """
     adjectival = {word.index for word in words if _is_adjectival(word)}
     joined = _hyphenated(words) if rules.hyphens else {}
-    # the words within a hyphenated one head no component, and go where its anchor goes
+    # the words beside the anchor of a hyphenated word join its component and head no component
     inner: set[Word] = set()
     for inner_words in joined.values():
         inner.update(inner_words)
@@ -84,7 +92,9 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
     components: list[Component] = []
 
     def take(kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> None:
-        """Adds a component: the anchor, and those of the absorbed words that no other has."""
+        """Adds a component of the anchor and of those absorbed words that are in no other component
+        yet.
+        """
         members = [anchor, *joined.get(anchor, ())]
         for word in absorbed:
             if word.index not in places and word not in inner:
@@ -96,7 +106,7 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
         for word in members:
             places[word.index] = component
 
-    # nouns, with their compounds that describe nothing
+    # nouns, with compounds that do not describe the noun
     for word in words:
         is_free = word.index not in places and word.index not in adjectival
         if is_free and _is_noun(word):
@@ -111,7 +121,7 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
             continue
         if word.index in adjectival or _is_adjective(word, rules):
             take(Kind.ADJECTIVE, word, _absorbed_by_adjective(word, adjectival))
-    # verbs with their particles, and copulas, which say nothing by themselves
+    # verbs with their particles ("looks up"), and copulas ("is")
     for word in words:
         if word.index in places:
             continue
@@ -129,7 +139,7 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
         is_preposition = word.pos == "ADP" and word.dep in _PREPOSITION_DEPS
         if is_preposition and word.index not in places:
             take(Kind.PREPOSITION, word)
-    # adverbs, with those that modify them
+    # adverbs, with the adverbs that modify them
     for word in words:
         if word.pos == "ADV" and word.index not in places:
             absorbed = _absorbed_by_adverb(word, places)
@@ -139,8 +149,10 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
 
 
 def _absorbed_by_adjective(word: Word, adjectival: Set[int]) -> list[Word]:
-    """Returns the children of an adjective that belong to it: its compounds, and nouns that
-    describe ("oak" in "oak wood table"). adjectival: the places of such nouns in the sentence.
+    """Returns the children of an adjective that join its component: its compounds, and nouns that
+    describe ("oak" in "oak wood table").
+
+    adjectival: the indices of the nouns in the sentence that describe other nouns.
     """
     absorbed = []
     for child in word.children:
@@ -152,12 +164,15 @@ def _absorbed_by_adjective(word: Word, adjectival: Set[int]) -> list[Word]:
 
 
 def _compounds(word: Word) -> list[Word]:
+    """Returns the children with a dependency "compound"."""
     return [child for child in word.children if child.dep.startswith("compound")]
 
 
 def _absorbed_by_adverb(word: Word, places: Places) -> list[Word] | None:
-    """Returns the words that belong to an adverb, None where it belongs to another that comes
-    later.
+    """Returns the words that join the component of an adverb: adverbs below it, and its modifiers.
+
+    Returns None if the adverb belongs to another adverb that has no component yet ("very" in "very
+    slowly").
     """
     modifiers = []
     adverbs = []
@@ -176,25 +191,25 @@ def _absorbed_by_adverb(word: Word, places: Places) -> list[Word] | None:
 
 
 def _is_adjectival(word: Word) -> bool:
-    """Whether it is a noun that describes another noun ("oak" in "oak table")."""
+    """Whether a word is a noun that describes another noun ("oak" in "oak table")."""
     if word.pos not in NOUNS or word.dep not in ADJECTIVAL_DEPS:
         return False
     return word.head is not word and word.head.pos in NOUNS
 
 
 def _is_noun(word: Word) -> bool:
-    """Whether a word is a noun or a pronoun that stands for a thing, and no adjective."""
+    """Whether a word is a noun or pronoun that names a thing. False for an owner ("his")."""
     if word.dep == "poss":
         return False
-    # the parser takes "orange" for a noun in "red and orange"
+    # the parser tags the "orange" of "red and orange" as a noun
     if word.dep == "conj" and word.head.pos == "ADJ":
         return False
     return word.pos == "PRON" or word.pos in NOUNS
 
 
 def _is_adjective(word: Word, rules: Rules) -> bool:
-    """Whether a word describes a noun or says whose it is."""
-    # the tagger takes a lone "-" for an adjective
+    """Whether a word describes a noun or is the owner of a noun ("his")."""
+    # the tagger tags a lone "-" as an adjective
     if rules.hyphens and not any(map(str.isalnum, word.text)):
         return False
     if word.pos in ("ADJ", "NUM"):
@@ -210,10 +225,10 @@ def _is_adjective(word: Word, rules: Rules) -> bool:
 
 
 def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
-    """Returns the words that hyphens join others to, each with the others: "covered" with "snow"
-    and "-".
+    """Returns the anchor of each hyphenated word, with the other words: "snow-covered" gives
+    "covered" with "snow" and "-".
     """
-    # the runs of words that hyphens join without spaces: "state-of-the-art" is one
+    # the runs of words that hyphens join without spaces: "state-of-the-art" is one run
     runs: list[list[Word]] = []
     for before, hyphen, after in zip(words, words[1:], words[2:], strict=False):
         is_tight = before.end == hyphen.start and hyphen.end == after.start
@@ -231,7 +246,11 @@ def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
 
 
 def _anchor_of(run: Sequence[Word]) -> Word:
-    """Returns the last word of a run that hangs from a word outside it, and else the last word."""
+    """Returns the last word of a run whose head is outside the run. If all heads are inside,
+    returns the last word.
+
+    run: the words and hyphens of one hyphenated word.
+    """
     for word in reversed(run):
         if word.head not in run or word.head is word:
             return word

@@ -3,14 +3,14 @@
     coref_method("rules")([nlp("A red circle is here. It is above a square.")])
     # [[[[2, 2], [6, 6]]]]
 
-"rules" is the default and needs no model. "none" finds nothing. "maverick" is the published
-metric's neural model, in the extra `coref`. A function from Docs to clusters is a method too.
+"rules" is the default and needs no model. "none" finds no clusters. "maverick" is the neural model
+of the published metric, from the extra `coref`. A function from Docs to clusters is a method too.
 
-Maverick, code and weights, is under CC BY-NC-SA 4.0: not for commercial use, which a warning says
-at its first use. It loads its weights from the Hugging Face hub at the first text: 2 GB (a pickled
-checkpoint). The adapter was never run with the real model. maverick-coref 1.0.7 needs
-protobuf==3.20, so it cannot be installed beside vLLM: the judge stands behind a server then
-(server:URL#MODEL).
+Maverick's code and weights are under CC BY-NC-SA 4.0, which forbids commercial use. The first use
+logs a warning about this licence. The first text loads the weights from the Hugging Face hub: 2 GB
+(a pickled checkpoint). The adapter was never run with the real model. maverick-coref 1.0.7 needs
+protobuf==3.20, so it cannot be installed beside vLLM. With Maverick, the judge must run behind a
+server (server:URL#MODEL).
 """
 
 import logging
@@ -32,18 +32,18 @@ Coref = Literal["rules", "none", "maverick"] | Resolver
 
 
 def coref_method(method: str | Resolver) -> Resolver:
-    """Returns the method of that name, or the given function.
+    """Returns the coreference method with this name, or the given function.
 
-    A method returns per Doc its clusters. A cluster is a list of mentions [first, last]: token
-    numbers, both inclusive.
+    A method takes Docs and returns a list of clusters per Doc. A cluster is a list of mentions
+    [first, last]: token numbers, both inclusive.
 
-    Raises ValueError for an unknown name. Raises ImportError, which says what to install, where
-    Maverick's package cannot be imported.
+    Raises ValueError for an unknown name. Raises ImportError with the install command if Maverick's
+    package cannot be imported.
     """
     if not isinstance(method, str):
         return method
     if method == "maverick":
-        _maverick_class()  # so that what is missing is said before the first text
+        _maverick_class()  # a missing package is an error before the first text
         return _by_maverick
     if method == "rules":
         return _by_rules
@@ -53,6 +53,7 @@ def coref_method(method: str | Resolver) -> Resolver:
 
 
 def _by_rules(docs: Sequence[Doc]) -> list[list[Cluster]]:
+    """Returns the clusters of each Doc that the rules of coref_rules.py find."""
     clusters = []
     for doc in docs:
         words, _ = read_words(doc)
@@ -65,9 +66,10 @@ def _no_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
 
 
 def _by_maverick(docs: Sequence[Doc]) -> list[list[Cluster]]:
+    """Returns the clusters of each Doc that Maverick finds."""
     clusters = []
     for doc in docs:
-        # the model cannot be asked about a text without words
+        # the model accepts no text without words
         clusters.append(_maverick_clusters(doc) if len(doc) else [])
     return clusters
 
@@ -77,8 +79,9 @@ def find_clusters(
     docs: Sequence[Doc],
     words: Sequence[Sequence[Word]],
 ) -> Sequence[Sequence[Cluster]]:
-    """Returns per Doc the clusters that `coref_method` finds. words: those of each Doc, so that the
-    rules need not read it again.
+    """Returns the clusters of each Doc that a method finds (see `coref_method`).
+
+    words: the words of each Doc. With the words, the method "rules" need not read the Docs again.
     """
     if method == "rules":
         return [clusters_by_rule(of_doc) for of_doc in words]
@@ -86,10 +89,11 @@ def find_clusters(
 
 
 def _maverick_clusters(doc: Doc) -> list[Cluster]:
-    """Returns the clusters of a text with words, without mentions that end outside it (on the
-    model's own marks).
+    """Returns Maverick's clusters of a text. Mentions that begin or end at a special mark of the
+    model are left out.
 
-    The published code asks text by text too, with the words of every sentence.
+    doc: a text with at least one word. As in the published code, the model gets one text at a time,
+    as a list of the words of each sentence.
     """
     sentences = []
     for sentence in doc.sents:
@@ -99,16 +103,16 @@ def _maverick_clusters(doc: Doc) -> list[Cluster]:
     for mentions in answer["clusters_token_offsets"]:
         inside = []
         for first, last in mentions:
-            # None stands for a mark of the model's own, which is no token of the text
+            # None is the number of a special mark of the model, which is no token of the text
             if first is not None and last is not None:
                 inside.append([first, last])
         clusters.append(inside)
     return clusters
 
 
-@lru_cache(maxsize=1)  # its weights are 2 GB
+@lru_cache(maxsize=1)  # loads 2 GB of weights once
 def _maverick() -> Any:
-    """Returns the model, on the GPU where there is one."""
+    """Returns the model, on the GPU if there is a GPU."""
     import torch
 
     log.warning(
@@ -120,7 +124,7 @@ def _maverick() -> Any:
 
 
 def _maverick_class() -> Any:
-    """Returns the class of the extra package. Raises ImportError, which says what to install."""
+    """Returns the class of the extra package. Raises ImportError with the install command."""
     try:
         return import_module("maverick").Maverick
     except ImportError as error:

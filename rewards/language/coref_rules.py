@@ -3,10 +3,11 @@
     clusters_by_rule(read_words(nlp("A red circle is here. It is above a square."))[0])
     # [[[2, 2], [6, 6]]]
 
-The rules rather miss a link than add a wrong one, because a wrong link merges two things and all
-that is said of them. A definite noun refers to an earlier noun with the same lemma and number if
-their modifiers are compatible; "a" and "another" begin a new thing. A pronoun refers to the subject
-of its sentence, else to the first noun that fits. It looks back two sentences.
+A wrong link merges two things and all their attributes, so the rules rather miss a link than add a
+wrong link. A definite noun refers to an earlier noun with the same lemma and number, if the
+modifiers of the two nouns are compatible. The words "a" and "another" begin a new thing. A pronoun
+refers to the subject of its sentence, or else to the first noun that fits. If its sentence has no
+noun that fits, the two sentences before are searched.
 """
 
 from collections import defaultdict
@@ -41,7 +42,7 @@ REFLEXIVES = ("himself", "herself", "itself", "themselves")
 
 @dataclass(eq=False, slots=True)
 class _Thing:
-    """A thing with its mentions and the words that describe it."""
+    """A thing with its mentions and the words that describe the thing."""
 
     lemma: str
     plural: bool
@@ -49,7 +50,10 @@ class _Thing:
     description: set[str] = field(default_factory=set)
 
     def fits(self, kind: str) -> bool:
-        """Whether a pronoun of this kind can mean it. kind: a value of PRONOUNS."""
+        """Whether a pronoun of this kind can refer to the thing.
+
+        kind: a value of PRONOUNS, such as "male".
+        """
         if kind == "plural" or self.plural:
             return kind == "plural" and self.plural
         if kind == "thing":
@@ -57,28 +61,32 @@ class _Thing:
         other = FEMALE if kind == "male" else MALE
         if self.lemma in other:
             return False
-        # "he" may mean a child and a name such as "Kim", and no table
+        # "he" may refer to a child or to a name such as "Kim", but not to a table
         return self.lemma in ALL_PERSONS or self.mentions[0].pos == "PROPN"
 
 
-# by sentence: the (rank, place) of each thing's best mention
+# for each sentence, the (rank, index) of the best mention of each thing
 _Best = dict[int, dict[_Thing, tuple[int, int]]]
 
 
 def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
-    """Returns the clusters of one text. A mention is the one word that heads it."""
+    """Returns the clusters of one text. A mention is a single word: a pronoun, or the head of a
+    noun phrase.
+    """
     named: dict[tuple[str, bool], list[_Thing]] = defaultdict(list)  # by lemma and number
     thing_of: dict[Word, _Thing] = {}
     best: _Best = defaultdict(dict)
-    # both kept over the text: a list of a thousand conjuncts would take quadratic time
+    # Two caches. Without the caches a list of a thousand conjuncts would take quadratic time.
     firsts: dict[Word, Word] = {}
     rank_of_first = cache(_rank)
 
     def rank(word: Word) -> int:
-        """Returns the rank of a word, which is that of the first of its conjuncts."""
+        """Returns the rank of a word (`_rank`). All conjuncts of a list have the rank of the first
+        conjunct.
+        """
         return rank_of_first(_first_conjunct(word, firsts))
 
-    # one way through the text, since a word refers to what stands before it
+    # one pass in text order, because a word refers to an earlier word
     for word in words:
         thing: _Thing | None = None
         if word.is_relative:
@@ -92,7 +100,7 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
                 thing = _Thing(word.lemma, _is_plural(word))
                 same_name.append(thing)
             thing.description |= _restrictions(word)
-            # "red" and "at left" of "the circle is red and at the left"
+            # in "the circle is red and at the left", "red" and "at left" describe the circle
             if word.head.is_copula and not rank(word):
                 predicates = [child for child in word.head.children if child.dep == "acomp"]
                 thing.description.update(predicate.lemma for predicate in predicates)
@@ -104,7 +112,7 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
         place = (rank(word), word.index)
         of_sentence = best[word.sentence]
         of_sentence[thing] = min(place, of_sentence.get(thing, place))
-    # the things in the order of their first mentions; one mention alone is no cluster
+    # the things in the order of their first mentions; a single mention is no cluster
     clusters: list[Cluster] = []
     for thing in dict.fromkeys(thing_of.values()):
         if len(thing.mentions) > 1:
@@ -113,7 +121,9 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
 
 
 def _is_mention(word: Word) -> bool:
-    """Whether a word is a noun that names a thing, as "table" does in "oak table" and "oak" not."""
+    """Whether a word is a noun that names a thing. In "oak table", "table" names a thing and "oak"
+    does not.
+    """
     if word.pos not in NOUNS:
         return False
     is_modifier = word.dep in ("amod", "nmod", "compound")
@@ -125,30 +135,36 @@ def _is_plural(word: Word) -> bool:
 
 
 def _earlier_thing(word: Word, same_name: Sequence[_Thing]) -> _Thing | None:
-    """Returns the thing that a definite noun refers to: the last that has all its modifiers, or the
-    only one.
+    """Returns the earlier thing that a definite noun refers to. None if no thing fits, or if
+    several may.
+
+    The last thing with all modifiers of the noun fits. If only one thing has the noun's name, this
+    thing also fits if the noun has all of the thing's modifiers: "a circle" before "the red
+    circle".
+
+    same_name: the earlier things with the noun's lemma and number.
     """
     if not same_name or not _is_definite(word):
         return None
-    # "the circle" after "a red circle"
+    # "the circle" may be an earlier "a red circle"
     restrictions = _restrictions(word)
     for thing in reversed(same_name):
         if restrictions <= thing.description:
             return thing
     if len(same_name) > 1:
         return None
-    # "the red circle" after "a circle" adds to it, and after "a blue circle" it is another one
+    # "the red circle" may be an earlier "a circle", but not an earlier "a blue circle"
     (only,) = same_name
     return only if only.description <= restrictions else None
 
 
 def _is_definite(word: Word) -> bool:
-    """Whether a noun may mean what was named before: "the dog", "his dog", "Rex"."""
+    """Whether a noun may refer to a thing that was named before: "the dog", "his dog", "Rex"."""
     lemmas_before = set()
     for child in word.children:
         if child.index < word.index:
             lemmas_before.add(child.lemma)
-    # "the other dog" is a new one
+    # "the other dog" is a new dog
     if lemmas_before & NEW:
         return False
     if lemmas_before & DEFINITE:
@@ -157,7 +173,10 @@ def _is_definite(word: Word) -> bool:
 
 
 def _restrictions(word: Word) -> set[str]:
-    """Returns what tells a noun's thing from others of its name: adjectives, owners and places."""
+    """Returns the modifiers that distinguish a noun's thing from other things of the same name:
+    adjectives, owners and places. "The man's red hat on a table" gives "red", "of man" and "on
+    table".
+    """
     restrictions = _places(word)
     for child in word.children:
         if child.dep in DESCRIPTIONS:
@@ -168,8 +187,8 @@ def _restrictions(word: Word) -> set[str]:
 
 
 def _places(word: Word) -> set[str]:
-    """Returns the prepositional phrases under a word, each as the preposition, the noun's modifiers
-    and the noun.
+    """Returns the prepositional phrases directly below a word. Each phrase is the preposition, the
+    modifiers of its noun, and the noun: "on wooden table".
     """
     places = set()
     for preposition in word.children:
@@ -184,8 +203,10 @@ def _places(word: Word) -> set[str]:
 
 
 def _relative_head(pronoun: Word) -> Word:
-    """Returns the noun whose relative clause has the pronoun, or the pronoun where it is in no
-    relative clause.
+    """Returns the noun that a relative pronoun refers to: the man for the "who" of "a man who
+    sits".
+
+    If the pronoun is in no relative clause, returns the pronoun itself.
     """
     word = pronoun
     while word.head is not word:
@@ -201,16 +222,20 @@ def _antecedent(
     best: _Best,
     rank: Callable[[Word], int],
 ) -> _Thing | None:
-    """Returns the thing with the best mention in the nearest sentence that has a thing which
-    fits.
+    """Returns the thing that a pronoun refers to, None if no thing fits.
 
-    best: the mentions until now, of which the lowest (rank, place) is the best.
+    The nearest sentence with a thing that fits decides. If several things fit, the thing with the
+    best mention in that sentence is returned.
+
+    thing_of: the thing of each earlier word.
+    best: the mentions so far, of which the lowest (rank, index) is the best.
+    rank: returns the rank of a word (`_rank`).
     """
-    # "it" of "it is raining" means nothing
+    # the "it" of "it is raining" refers to nothing
     if pronoun.dep == "expl":
         return None
     text = pronoun.text.lower()
-    # "he sees him" is two men, and "he sees his dog" and "he sees himself" may be one
+    # "he sees him" is about two men; "he sees his dog" and "he sees himself" may be about one man
     excluded: set[_Thing] = set()
     if pronoun.dep != "poss" and text not in REFLEXIVES:
         for word in _bound(pronoun, rank):
@@ -229,27 +254,30 @@ def _antecedent(
 
 
 def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
-    """Yields the words that a plain pronoun cannot mean: its verb's subject, and the noun whose
-    place it tells.
+    """Yields the words that a plain pronoun cannot refer to: the subject of its verb ("he sees
+    him"), and the noun whose place the pronoun gives ("the cup behind it").
     """
     head = pronoun.head
     if head.dep == "prep":
         yield head.head
         head = head.head
-        # "is visible behind it"
+        # up to the "is" of "is visible behind it"
         while head.dep in ("acomp", "advmod", "prep") and head.head is not head:
             head = head.head
         is_person = PRONOUNS[pronoun.text.lower()] in ("male", "female")
         if is_person and not head.is_copula:
-            return  # "she has a bag with her"
+            return  # the "her" of "she has a bag with her" may be the subject
     for child in head.children:
         if rank(child) == 0 and child is not pronoun:
             yield child
 
 
 def _first_conjunct(word: Word, first_of: dict[Word, Word]) -> Word:
-    """Returns the first word of the list that a word is in, itself where it is in none. first_of:
-    gets the first of each word on the way, which is long in a long list.
+    """Returns the first word of the list that a word is in: "cat" for the "cow" of "a cat, a dog
+    and a cow". Outside of a list, returns the word itself.
+
+    first_of: a cache from a word to the first word of its list. The function adds each word that it
+    passes on the way to the first word.
     """
     way = []
     while word not in first_of and word.dep == "conj" and word.head is not word:
@@ -261,12 +289,14 @@ def _first_conjunct(word: Word, first_of: dict[Word, Word]) -> Word:
 
 
 def _rank(word: Word) -> int:
-    """Returns 0 for subjects, 1 for objects, 2 for other words: a pronoun refers to the lowest
-    rank. word: the first of its conjuncts, which all have its rank.
+    """Returns 0 for a subject, 1 for an object, 2 for another word. A pronoun refers to a word of
+    the lowest rank.
+
+    word: the first of its conjuncts, because all conjuncts have the rank of the first conjunct.
     """
     if word.dep in SUBJECTS:
         return 0
-    # "there is a man": what the parser takes for the object does what a subject does
+    # in "there is a man" the man is the subject, but the parser labels the man as an object
     heads_clause = word.head.dep in ("ROOT", "conj", "ccomp")
     may_be_subject = word.dep in ("attr", *OBJECTS) and heads_clause
     if may_be_subject and not word.head.has_child(*SUBJECTS):

@@ -1,16 +1,16 @@
-"""What a text denies, and the things it says are not there: "no red circle", "a man without a hat",
-"no dog is here".
+"""The words that a text denies, and the things that the text states are absent: "no red circle", "a
+man without a hat", "no dog is here".
 
     denies = denying(words)                 # "There is no red circle.": {the word "no"}
     absences(words, denies, denied)         # [Denial("circle", ["red"], links=[], ...)]
 
-A denying word denies what stands behind it and hangs from the word that it hangs from (claims.py),
-so that the dog is there in "the dog is not red". A clause that says no more of its subject than
-that it is there is denied whole.
+A denying word denies the words that follow it and are below its head in the parse tree (claims.py).
+So "the dog is not red" denies "red" and not the dog. A clause may state only that its subject is
+there. A denial of this clause denies the whole clause, with the subject.
 
-Only a denial of a thing is an absence, or of a thing with an adjective ("the circle is not red"). A
-denied verb or place ("the dog is not on the table") may be true although the dog and the table are
-there, and so it stays unread.
+An absence is the denial of a thing ("no circle") or of a thing with an adjective ("the circle is
+not red"). The denial of a verb or place is no absence: "the dog is not on the table" may be true
+although the dog and the table are there. Such denials are ignored.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -37,19 +37,22 @@ NO_DENIAL_BEFORE = word_set(
     "only just merely simply solely far unlike alone but other more less fewer"
 )
 BREAKS = word_set("but except although though while whereas however yet because")
-GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB")  # a denial goes on with them: "not red and small"
+# tags of words that an earlier denial still denies: "not red and small"
+GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB")
 SEEN = word_set("true there here visible present")
 EXISTING = word_set("be exist appear occur")
-# "no dog is here", "it is no dog", "is neither red", "no longer"
+# dependencies of words below a verb whose "no" denies the verb: "no dog is here", "it is no dog",
+# "is neither red", "no longer"
 PREDICATES = (*SUBJECTS, "attr", "acomp", "advmod")
+# dependencies with which a denying word denies its head
 DENYING_AS = (*PREDICATES, "neg", "det", "cc", "preconj")
 SILENT_BESIDE_DENIAL = (*SUBJECTS, "expl", "aux", "auxpass", "punct", "mark", "cc")
 DESCRIBING = ("amod", "compound", "nummod")
 
 
 def denying(words: Sequence[Word]) -> set[Word]:
-    """Returns the words that deny. "Not only", "no more than", "No 5", "a no parking sign", and
-    "none." do not.
+    """Returns the words that deny. The words in "not only", "no more than", "No 5", "a no parking
+    sign" and "none." do not deny.
     """
     denying_words = set()
     for number, word in enumerate(words):
@@ -71,21 +74,24 @@ def denying(words: Sequence[Word]) -> set[Word]:
 
 
 def near_denials(denies: Set[Word]) -> set[Word]:
-    """Returns the words that `denied_from` may find denied: all from which a denial is at most two
-    steps down the parse tree.
+    """Returns the only words for which `denied_from` can find a denial. They are the denying words,
+    and the words at most two steps above a denying word in the parse tree.
     """
     heads = {word.head for word in denies}
     return {*denies, *heads, *(head.head for head in heads)}
 
 
 def denied_from(word: Word, denies: Set[Word]) -> float:
-    """Returns the place from which on a denial reaches the word and what hangs from it, infinity
-    where none does.
+    """Returns the index from which on a denial reaches the word and the words below it. In "the dog
+    is not red", the words below "is" are denied from "not" on, so that the dog is not denied.
+
+    Returns infinity without a denial, and 0 if the denial also reaches the words before the denying
+    word.
     """
     if word in denies:
         return 0 if is_bare(word, denies) else word.index
     predicates = []
-    clauses = []  # those that say of the word no more than that it is there, or not
+    clauses = []  # relative clauses that state only that the word is there or is not there
     for child in word.children:
         if child.dep in PREDICATES:
             predicates.append(child)
@@ -97,7 +103,7 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
     denying_words = nos_of((word, *predicates), denies)
     if not denying_words:
         return inf
-    # denied as a whole, the subject before the "not" too: "the dog is not there"
+    # the whole clause is denied, even the subject before the "not": "the dog is not there"
     if is_bare(word, denies):
         return 0
     if any(no.dep == "conj" for no in denying_words):  # "or not"
@@ -106,8 +112,8 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
 
 
 def nos_of(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
-    """Returns the denying words that deny the word that they hang from, as "no" and "not" do and
-    "without" does not.
+    """Returns the denying words directly below these words that deny the word above: the "no" of
+    "no dog". "without" does not deny the word above.
     """
     nos = []
     for word in words:
@@ -119,11 +125,12 @@ def nos_of(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
 
 
 def stands_for_itself(word: Word, joints: Set[str]) -> bool:
-    """Whether a denial ends before this word: "not red but blue", "no dog and a cat", "while a cat
-    sleeps".
+    """Whether a denial above a word ends before the word, as in "not red but blue", "no dog and a
+    cat", or "while a cat sleeps". The word itself is then not denied.
 
-    joints: of the word above. What opens the sentence stands before the denial: "on the table, no
-    cup".
+    The words that open a sentence come before the denial: "on the table, no cup".
+
+    joints: the conjunctions below the word's head, in lower case.
     """
     if word.dep == "advcl":
         openers = [child for child in word.children if child.dep in ("mark", "advmod")]
@@ -140,7 +147,7 @@ def stands_for_itself(word: Word, joints: Set[str]) -> bool:
     # "not red but blue"
     if not joints.isdisjoint(BREAKS):
         return True
-    # "not red and small" goes on; "no dog and a cat" does not, by the article
+    # "not red and small" denies both; the article of "no dog and a cat" ends the denial
     first = word
     if word.children and word.children[0].index < word.index:
         first = word.children[0]
@@ -148,8 +155,10 @@ def stands_for_itself(word: Word, joints: Set[str]) -> bool:
 
 
 def is_bare(verb: Word, denies: Set[Word]) -> bool:
-    """Whether a clause says of its subject only that it is there, or in the picture, or that it is
-    not.
+    """Whether a clause states only that its subject is there ("a dog is here"), is in the picture,
+    or is not there ("a dog is missing").
+
+    verb: the head of the clause.
     """
     is_shown = verb.lemma in SHOWING and verb.has_child("auxpass")
     if verb.lemma not in EXISTING and verb not in denies and not is_shown:
@@ -158,7 +167,9 @@ def is_bare(verb: Word, denies: Set[Word]) -> bool:
 
 
 def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
-    """Whether a word below the verb of a bare clause says nothing more of the subject."""
+    """Whether a child of the verb adds nothing to the statement that the subject is there or is not
+    there. True for the "here" of "a dog is here", False for the "red" of "a dog is red".
+    """
     if child in denies or child.dep in SILENT_BESIDE_DENIAL:
         return True
     if not any(map(str.isalnum, child.text)):
@@ -172,10 +183,13 @@ def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
 
 
 def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Iterator[Denial]:
-    """Yields what the text says is not there. words: the whole text. denied: the words that a claim
-    of it denies.
+    """Yields the things that a text states are absent.
+
+    words: the whole text.
+    denies: the words of the text that deny.
+    denied: the words that a claim of the text denies.
     """
-    # with what it is absent from: the man in "the man has no hat"
+    # each absent thing, with the things that lack the thing: the man in "the man has no hat"
     absent: dict[Word, list[Word]] = {}
     for word in words:
         if word not in denied:
@@ -202,7 +216,9 @@ def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Ite
 
 
 def is_absent(noun: Word, denies: Set[Word]) -> bool:
-    """Whether a denied noun is the thing that is not there."""
+    """Whether a denied noun is the absent thing itself: the hat of "lacks a hat", but not the dog
+    of "the dog does not sleep".
+    """
     verb = noun.head
     if not denies.isdisjoint(noun.children):
         return True  # "no hat"
@@ -223,10 +239,10 @@ def denial(
     predicates: Sequence[Word],
     denies: Set[Word],
 ) -> Denial:
-    """Returns the denial of a noun with its adjectives, its places, and what it is denied of.
+    """Returns the denial of a noun with its adjectives and places.
 
-    owners: the things that are without it. predicates: adjectives that are denied of the noun,
-    which is there itself ("the circle is not red").
+    owners: the things that lack the noun's thing: the man in "the man has no hat".
+    predicates: adjectives that are denied of a thing that is there ("the circle is not red").
     """
     adjectives = [*adjectives_of(noun), *predicates]
     links = [(PART_OF, thing_in_words(owner)) for owner in owners]
@@ -247,7 +263,9 @@ def denial(
 
 
 def places_of(noun: Word) -> Iterator[tuple[Word, Word]]:
-    """Yields the prepositions of a noun with their objects, but for pictures."""
+    """Yields each preposition of a noun with its object. A picture is no place: "no dog in the
+    photo".
+    """
     for preposition in noun.children:
         if preposition.dep != "prep":
             continue
@@ -257,7 +275,7 @@ def places_of(noun: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def adjectives_of(noun: Word) -> list[Word]:
-    """Returns the words that describe a noun and stand next to it, in text order."""
+    """Returns the words directly below a noun that describe the noun, in text order."""
     adjectives = []
     for child in noun.children:
         # "missing" and "absent" deny the noun and describe nothing
@@ -267,6 +285,6 @@ def adjectives_of(noun: Word) -> list[Word]:
 
 
 def thing_in_words(noun: Word) -> list[str]:
-    """Returns the noun's adjectives and the noun, in lower case."""
+    """Returns the adjectives of a noun and the noun, in lower case: ["old", "man"]."""
     words = [*adjectives_of(noun), noun]
     return [word.text.lower() for word in words]

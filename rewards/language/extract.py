@@ -22,8 +22,9 @@ from spanreward.rewards.language.words import Word
 
 VIEWER = ("us", "our", "we")
 Pieces = Sequence[Component]
-Path = tuple[Component, ...]  # the prepositions that lead from a verb to one of their objects
-# The kinds of components that have objects, with the role of these.
+# the prepositions on the way from a verb to an object: "on" and "under"
+Path = tuple[Component, ...]
+# The kinds of components that have objects, with the role of the objects.
 OBJECT_ROLES = ((Kind.PREPOSITION, Role.POBJ), (Kind.VERB, Role.DOBJ))
 
 
@@ -34,12 +35,13 @@ def graph_of(
     rules: Rules = PUBLISHED,
     alternatives: bool = False,
 ) -> SceneGraph:
-    """Returns the scene graph of a parsed text. It changes neither the words nor the sentences.
+    """Returns the scene graph of a parsed text. The words and the sentences are not changed.
 
     Args:
-        words, sentences: those of `read_words`.
+        words, sentences: the results of `read_words`.
         clusters: coreference, as lists of mentions (first, last): token numbers, both inclusive.
-        alternatives: whether to keep alternatives that the text leaves open by "or".
+        rules: the departures from the published extractor.
+        alternatives: whether the graph keeps the alternatives of an "or" ("a cup or a glass").
     """
     read = Unasserted()
     if rules.asserted:
@@ -54,12 +56,15 @@ def both_graphs(
     clusters: Sequence[Cluster],
     rules: Rules,
 ) -> tuple[SceneGraph, SceneGraph | None]:
-    """Returns the graph of a parsed text, and the one with alternatives, both as `graph_of` does.
+    """Returns two graphs of a parsed text. The first is without the alternatives of an "or", and
+    the second is with all alternatives. The second is for a text that serves as a reference.
 
-    None for the second where it is the first without its `hanging`.
+    `graph_of` returns the same graphs one by one. The second is None if the two graphs differ in
+    nothing but `hanging`.
     """
     if not rules.asserted:
         return graph_of(words, sentences, clusters, rules), None
+    # the graph without alternatives
     claims = claims_of(words)
     read = unasserted(words, claims)
     linked = _linked(words, rules)
@@ -67,32 +72,35 @@ def both_graphs(
     graph = _graph(words, sentences, linked, clusters, rules, read)
     if not graph.unasserted:
         return graph, None
+    # the graph with alternatives, if it leaves out other words
     supported = unasserted(words, claims, alternatives=True)
     if supported.left_out == read.left_out:
         return graph, None
     for component, all_links in zip(linked.components, links, strict=True):
-        component.links = all_links  # the first graph may have left out some
+        # restore the links that the first graph may have removed
+        component.links = all_links
     reference_graph = _graph(words, sentences, linked, clusters, rules, supported)
     return graph, reference_graph
 
 
 class _Linked(NamedTuple):
-    """The components of a text with their links, in text order, and those of its words."""
+    """The components of a text with their links, in text order, and the component of each word."""
 
     components: list[Component]
     places: Places
 
 
 def _linked(words: Sequence[Word], rules: Rules) -> _Linked:
-    """Returns the components of a whole text, linked."""
+    """Returns the components of a whole text with their links."""
     places: Places = {}
     components: list[Component] = []
     for _, sentence in groupby(words, key=lambda word: word.sentence):
         of_sentence = find_components(list(sentence), places, rules)
         add_links(of_sentence, places, rules)
         components += of_sentence
-    # once all links of the text are there, as published
+    # after all other links of the text, as in the published code
     spread_over_conjunctions(words, places, rules)
+    # ids in text order
     components.sort(key=lambda component: component.words[0].index)
     for number, component in enumerate(components):
         component.id = number
@@ -107,15 +115,21 @@ def _graph(
     rules: Rules,
     read: Unasserted,
 ) -> SceneGraph:
-    """Returns the graph of a text without what it does not assert."""
+    """Returns the graph of a text without the words that the text does not assert.
+
+    linked: the result of `_linked`.
+    read: the words that are not asserted, the denials, and the needs.
+    """
+    # leave out words that are not asserted
     components: Pieces = linked.components
     spans: list[CharacterSpan] = []
     if read.left_out:
         components, spans = without_components(components, read.left_out)
         sentences = without_words(sentences, words, read.left_out)
+    # make entities and relations
     builder = _Builder(linked.places, resolve(words, clusters), rules)
     builder.build(components)
-    # many words have the same needs: each is put in order once
+    # many words have the same needs: each set of needs is sorted once
     ordered_needs: dict[Needs, list[list[str]]] = {}
     hanging = []
     for word, needs in read.hanging.items():
@@ -137,12 +151,15 @@ def _graph(
 def without_components(
     components: Pieces, left_out: frozenset[int]
 ) -> tuple[list[Component], list[CharacterSpan]]:
-    """Returns the components without those of the words to leave out, and the characters of the
-    removed components.
+    """Returns the components that remain, and the characters of the removed components. A component
+    is removed if its anchor is left out.
 
-    A preposition or verb that loses all of its objects goes too: a man who wears no hat wears
-    nothing.
+    A preposition or verb that loses all of its objects is removed too. Otherwise "a man who wears
+    no hat" would give a man who "wears".
+
+    left_out: the indices of the words to leave out.
     """
+    # components whose anchor is left out, and prepositions and verbs without remaining objects
     gone = {component for component in components if component.anchor.index in left_out}
     for kind, role in OBJECT_ROLES:
         for component in components:
@@ -151,13 +168,14 @@ def without_components(
             objects = component.linked(role)
             if objects and gone.issuperset(objects):
                 gone.add(component)
+    # links to removed components are removed too
     remaining = [component for component in components if component not in gone]
     for component in remaining:
         links = []
         for target, role in component.links:
             if target not in gone:
                 links.append((target, role))
-        # a new list: the other graph of this text needs the old one
+        # a new list, because the other graph of this text needs the old list
         component.links = links
     spans: set[CharacterSpan] = set()
     for component in gone:
@@ -170,9 +188,12 @@ def without_words(
     words: Sequence[Word],
     left_out: frozenset[int],
 ) -> list[str]:
-    """Returns the sentences.
+    """Returns the sentences without the words to leave out.
 
-    A sentence with words to leave out becomes its other words, joined by spaces.
+    A sentence that loses words becomes its remaining words, joined by spaces. Other sentences do
+    not change.
+
+    left_out: the indices of the words to leave out.
     """
     remaining = list(sentences)
     for number, of_sentence in groupby(words, key=lambda word: word.sentence):
@@ -183,19 +204,21 @@ def without_words(
                 removes = True
             else:
                 stays.append(word.text)
-        # the others keep their own spaces
+        # a sentence without removed words keeps its spaces
         if removes:
             remaining[number] = " ".join(stays).strip()
     return remaining
 
 
 def _in_text_order(components: Iterable[Component]) -> list[Component]:
-    """Returns the components in the order of their first words, by which they are numbered."""
+    """Returns the components in text order. Component ids are numbers in text order."""
     return sorted(components, key=lambda component: component.id)
 
 
 class _Builder:
-    """Makes entities, then attributes and relations, of the components of a text in text order."""
+    """Builds the entities of a text, then the attributes and relations. The components come in text
+    order.
+    """
 
     def __init__(self, places: Places, references: References, rules: Rules) -> None:
         self.places = places
@@ -206,7 +229,8 @@ class _Builder:
         self.entity_of: dict[Component, int] = {}
         # prepositions and verbs that are part of an attribute or a relation
         self.handled: set[Component] = set()
-        # the clusters, so that a thing of many mentions takes linear time
+        # the components of each cluster and the clusters of each component, so that a thing with
+        # many mentions takes linear time
         self.members: dict[int | str, set[Component]] = {}
         self.clusters_of: dict[Component, set[int | str]] = {}
         for cluster, indices in references.words_of.items():
@@ -216,18 +240,21 @@ class _Builder:
                 component = places[index]
                 self.members.setdefault(cluster, set()).add(component)
                 self.clusters_of.setdefault(component, set()).add(cluster)
-        # the members that are entities, in text order, and the first of their entities
+        # for each cluster, its components that are entities, in text order, and the lowest entity
+        # number
         self.named: dict[int | str, list[Component]] = {}
         self.lowest: dict[int | str, int] = {}
 
     def build(self, components: Pieces) -> None:
-        """Adds what the components name. Entities come first, as all else refers to them;
-        prepositions come last, as verbs take theirs.
+        """Adds the entities, attributes and relations of the components.
+
+        Entities come first, because attributes and relations refer to entities. Prepositions come
+        last, because a verb takes its own prepositions.
         """
         for component in components:
             if component.kind is not Kind.NOUN:
                 continue
-            # a pronoun of which nothing is said is no entity
+            # a pronoun without links is no entity
             if component.anchor.pos != "PRON" or component.links:
                 self._add_entity(component)
         for component in components:
@@ -253,14 +280,16 @@ class _Builder:
         return clusters
 
     def _has_others(self, cluster: int | str, component: Component) -> bool:
-        """Whether a cluster has components beside this one."""
+        """Whether a cluster has components other than this component."""
         members = self.members.get(cluster, set[Component]())
         if component in members:
             return len(members) > 1
         return bool(members)
 
     def _add_entity(self, component: Component) -> None:
-        """Adds a mention to the entity of its clusters, which is a new one at the first mention."""
+        """Adds a mention to the entity of its cluster. The first mention of a cluster, and a
+        mention without a cluster, add a new entity.
+        """
         clusters = self._clusters(component)
         numbers = [self.lowest[cluster] for cluster in clusters if cluster in self.lowest]
         if not numbers:
@@ -268,7 +297,7 @@ class _Builder:
             entity.is_us = component.text.lower() in VIEWER
             entity.is_right = "right" in clusters and self._has_others("right", component)
             entity.is_left = "left" in clusters and self._has_others("left", component)
-            # as published: in a text without "our left", "our right" is both
+            # as published: in a text without "our left", "our right" counts as left and right
             if entity.is_right and "left" not in self.references.words_of:
                 entity.is_left = True
             self.entities.append(entity)
@@ -285,10 +314,10 @@ class _Builder:
         entity.text_spans += component.spans
 
     def _add_attribute(self, targets: Pieces, pieces: Pieces) -> None:
-        """Gives every target that is an entity the attribute that the components `pieces` make up,
-        in text order.
+        """Adds an attribute to every target that is an entity.
 
-        The sentence of the attribute is that of the first of `pieces`.
+        pieces: the components whose texts make up the attribute. The attribute's sentence is the
+        sentence of the first piece.
         """
         text = self._text(_in_text_order(pieces))
         sentence = pieces[0].anchor.sentence
@@ -311,10 +340,12 @@ class _Builder:
         source: Source,
         text: str = "",
     ) -> None:
-        """Relates two components if both are entities. `text` is by default the text of the
-        components `pieces`.
+        """Adds a relation between two components if both are entities.
 
-        The sentence of the relation is that of the first of `pieces`.
+        pieces: the components that name the relation. The relation's sentence is the sentence of
+        the first piece.
+        source: the kind of word that names the relation.
+        text: the text of the relation, by default the text of `pieces`.
         """
         if subject not in self.entity_of or target not in self.entity_of:
             return
@@ -322,7 +353,7 @@ class _Builder:
         target_number = self.entity_of[target]
         text = text or self._text(pieces)
         key = (subject_number, target_number, text)
-        # a relation that is said again has one more place, and the source of the first
+        # a repeated relation gets more spans and keeps its first source
         if key not in self.relations:
             self.relations[key] = Relation(
                 subject_number, target_number, text, source, sentence_idxs=[], text_spans=[]
@@ -333,14 +364,19 @@ class _Builder:
             relation.text_spans += piece.spans
 
     def _text(self, pieces: Pieces) -> str:
-        """Returns the words of components in their order, without those that have none."""
+        """Returns the texts of components in their order, joined by spaces. Components without text
+        are skipped.
+        """
         texts = [piece.text for piece in pieces]
         text = " ".join(filter(None, texts))
         return text.lower() if self.rules.ignore_case else text
 
     def _add_possession(self, possessive: Component) -> None:
-        """Makes what "his" or "the dog's" stands before a part of the owner, if coreference has
-        one.
+        """Links a thing to its owner: "his hat" gives the relation (hat, part of, man) if
+        coreference links "his" to the man.
+
+        possessive: the component of the owner's word before the thing, such as "his" or "the
+        dog's".
         """
         owners: set[Component] = set()
         for cluster in self._clusters(possessive):
@@ -354,8 +390,10 @@ class _Builder:
             self._add_relation(target, owner, [possessive], "poss", "part of")
 
     def _add_verb(self, verb: Component) -> None:
-        """Adds what a verb with subjects says: an attribute of them where it has no objects, else
-        relations to its objects and to those of its prepositions.
+        """Adds the attribute or the relations of a verb with subjects.
+
+        A verb without objects is an attribute of its subjects ("a man sleeps"). Otherwise the verb
+        gives relations to its objects and to the objects of its prepositions.
         """
         subjects = verb.linked(Role.SUBJ)
         if not subjects:
@@ -372,7 +410,7 @@ class _Builder:
             for target in path[-1].linked(Role.POBJ):
                 indirect.append((target, path))
         indirect.sort(key=lambda pair: pair[0].id)
-        # "a man sleeps", but a copula alone says nothing
+        # "a man sleeps" gives an attribute, but a copula alone gives no attribute
         if not direct and not indirect:
             if not verb.silent:
                 self._add_attribute(subjects, pieces)
@@ -382,19 +420,19 @@ class _Builder:
         for first, _ in direct:
             for second, path in indirect:
                 self._add_verb_relation(verb, first, second, pieces, path, about_subject=False)
-        # and the man to the cup, or to the hand where there is no cup
+        # the man is related to the cup, or to the hand if there is no cup
         for subject in _in_text_order(subjects):
             for target, path in direct or indirect:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
     def _ways(self, verb: Component) -> Iterator[Path]:
-        """Yields every way from a verb to a preposition that hangs from it or from another of its
-        prepositions.
+        """Yields every path of prepositions from a verb: the first preposition is below the verb,
+        and each further preposition is below the preposition before it.
         """
         waiting: list[Path] = []
         for target in reversed(self._next(verb)):
             waiting.append((target,))
-        # the last is taken first, so that each list goes in backwards
+        # the last path is taken first, so each list is added in reverse
         while waiting:
             path = waiting.pop()
             yield path
@@ -403,10 +441,11 @@ class _Builder:
                     waiting.append((*path, target))
 
     def _shortest(self, verb: Component) -> list[Path]:
-        """Returns the shortest way to each preposition, and of equal ones the first, in text order.
+        """Returns the shortest path of prepositions from a verb to each of its prepositions, in
+        text order. Of equally short paths the first is returned.
 
-        "over and under" is two prepositions and not "over under". There can be very many other
-        ways.
+        Longer paths would join prepositions of one place: "over and under" is two prepositions and
+        not "over under". The number of longer paths can also be very large.
         """
         shortest: dict[Component, Path] = {verb: ()}
         queue = [verb]
@@ -420,13 +459,11 @@ class _Builder:
         return sorted(shortest.values(), key=lambda path: [step.id for step in path])
 
     def _next(self, component: Component) -> list[Component]:
-        """Returns the prepositions that hang from this verb or preposition directly, in text
-        order.
-        """
+        """Returns the prepositions directly below a verb or preposition, in text order."""
         targets = _in_text_order(component.linked(Role.HAS_PREP))
         if self.rules.any_order:
             return targets
-        # as published, those before the verb are not seen: "In the boat sits a man"
+        # the published code ignores a preposition before its verb: "In the boat sits a man"
         return [target for target in targets if target.id >= component.id]
 
     def _add_verb_relation(
@@ -438,16 +475,18 @@ class _Builder:
         path: Path,
         about_subject: bool,
     ) -> None:
-        """Relates two entities by those of the verb and its prepositions that can say how the
-        target relates.
+        """Adds a relation between two entities. The text of the relation is the verb and its
+        prepositions, without words that do not relate the two entities.
 
-        about_subject: whether `subject` is the verb's subject, or else one of its direct objects.
+        pieces: the verb with its prepositions.
+        path: the prepositions on the way from the verb to the target, () for a direct object.
+        about_subject: True if `subject` is the subject of the verb, False if it is a direct object.
         """
         if subject not in self.entity_of or target not in self.entity_of:
             return
         if self.rules.own_prepositions:
             pieces = (verb, *path) if about_subject else path
-        # only what stands between the two can say how the one relates to the other
+        # only words between the two entities can name their relation
         if not (self.rules.any_order and about_subject):
             pieces = [piece for piece in pieces if subject.id <= piece.id <= target.id]
         prepositions = [piece for piece in set(pieces) if piece is not verb]

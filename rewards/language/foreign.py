@@ -1,5 +1,5 @@
-"""Tells texts in a language that the parser does not know. There it finds nothing, or nonsense, and
-says so once.
+"""Detects texts in a language that the parser does not know. The parser finds nothing or nonsense
+in such a text, so a warning is logged once.
 
 is_foreign("Ein Mann sitzt auf einer Bank im Park.", load_pipeline("en_core_web_sm"))      # True
 """
@@ -13,16 +13,17 @@ from spacy.language import Language
 from spanreward.rewards.language.pipeline import pipeline_name
 from spanreward.rewards.text.filler import FUNCTION_WORDS, NOT_LATIN
 
-FEWEST = 6  # words; fewer do not tell a language
-FUNCTION = 0.15  # the most function words in other languages, as a share of the words
-KNOWN = 0.75  # the most words in other languages that a pipeline for English knows
+FEWEST = 6  # words; a shorter text does not show its language
+FUNCTION = 0.15  # highest share of English function words in a text of another language
+# highest share of words that a pipeline for English knows in a text of another language
+KNOWN = 0.75
 _LETTERS = re.compile(r"[^\W\d_]+")
 _warned: set[str] = set()
 log = logging.getLogger(__name__)
 
 
 def is_foreign(text: str, language: Language) -> bool:
-    """Whether a text does not look like English, although the pipeline is one for English."""
+    """Whether a text does not look like English, although the pipeline is for English."""
     if language.lang != "en":
         return False
     if in_another_script(text):
@@ -32,8 +33,8 @@ def is_foreign(text: str, language: Language) -> bool:
         return False
     known_words = sum(word in language.vocab.strings for word in words)
     function_words = sum(word in FUNCTION_WORDS for word in words)
-    # Both: a list of English things has few function words, and other languages have words that an
-    # English vocabulary has too ("a", "die").
+    # Both shares must be low. A list of English things has few function words too, and an English
+    # vocabulary has some words of other languages ("a", "die").
     has_few_function_words = function_words <= FUNCTION * len(words)
     return has_few_function_words and known_words <= KNOWN * len(words)
 
@@ -45,8 +46,8 @@ def in_another_script(text: str) -> bool:
 
 
 def warn_of_foreign(texts: Iterable[str], language: Language) -> None:
-    """Logs a warning, once per process and pipeline, if one of the texts is foreign to the
-    pipeline.
+    """Logs a warning if one of the texts is foreign to the pipeline. The warning is logged once per
+    process and pipeline.
     """
     name = pipeline_name(language)
     if name in _warned:

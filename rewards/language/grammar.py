@@ -1,10 +1,10 @@
-"""Words whose part of speech (Penn Treebank) cannot stand where they do. They tell prose from words
-in no order.
+"""Finds words whose part of speech (Penn Treebank) is impossible at their place. Many such words
+show that a text is no prose but words in no order.
 
     misplaced(words)        # for "The large the circle is at": [(4, 13)], "large the"
 
-In people's texts at most one word in 250 is misplaced, in heaps of words one in five: several close
-together mean it.
+In people's texts at most one word in 250 is misplaced. In heaps of words one word in five is
+misplaced. So several misplaced words close together show a heap of words.
 """
 
 from collections.abc import Sequence
@@ -14,34 +14,37 @@ from spanreward.rewards.language.words import ARTICLES, FINITE, Word
 
 PLACES = ("in", "at", "on", "of", "with")
 NOT_AFTER_ARTICLE = (*FINITE, "IN", "TO", "EX", "DT", "CC", "PRP", "PRP$", "WDT", ",", ".")
-# Words that the tagger takes for adjectives and that stand before an article: "such a", "half the".
+# Words with the tag of an adjective that may come before an article: "such a", "half the".
 BEFORE_ARTICLE = ("such", "half", "what", "many", "all", "both", "quite", "likely")
 AFTER_THERE = (*FINITE, "RB", "VB", "VBG", "VBN", "TO")
-# Only these words and tags can be misplaced: the others are passed over at once.
+# Only these words and tags can be misplaced. Other words are skipped at once.
 WATCHED = {*ARTICLES, *PLACES, "it", "there"}
 WATCHED_TAGS = {*FINITE, "EX", "JJ", "CC"}
 BEFORE_IT = (*FINITE, "IN", "VB", "VBG", "TO", "RB")
 
 
 def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
-    """Returns the characters of each misplaced word and the word after it, in text order."""
+    """Returns the misplaced words in text order. Each span covers a misplaced word and the word
+    after it.
+    """
     spans = []
     for number, word in enumerate(words):
         if stands_wrongly(words, number):
-            # the last word has none after it and stands alone
+            # the span of the last word of the text covers only this word
             following = words[min(number + 1, len(words) - 1)]
             spans.append((word.start, following.end))
     return spans
 
 
 def stands_wrongly(words: Sequence[Word], number: int) -> bool:
-    """Whether the word cannot stand before the next word, or between its neighbours.
+    """Whether a word cannot come before the next word, or cannot come between its two neighbours.
 
-    number: its place in `words`, which are those of a whole text.
+    words: the words of a whole text.
+    number: the index of the word in `words`.
     """
     word = words[number]
     text = word.text.lower()
-    # most words are of no interest, and every word of every text passes here
+    # a fast exit for most words, because this function checks every word of every text
     if text not in WATCHED and word.tag not in WATCHED_TAGS:
         return False
     next_text = ""
@@ -56,7 +59,7 @@ def stands_wrongly(words: Sequence[Word], number: int) -> bool:
     if text == "it":
         # "bottom it edge"
         return tag_before not in BEFORE_IT and next_tag in ("NN", "JJ", "IN", ".")
-    # "there" as in "there is a dog": this comes before the "there" that says where
+    # the tag EX is the "there" of "there is a dog"; the next test is for the "there" of a place
     if word.tag == "EX":
         # "there large", "small is there is"
         return next_tag not in AFTER_THERE or tag_before in ("VBZ", "VBP")
@@ -68,12 +71,12 @@ def stands_wrongly(words: Sequence[Word], number: int) -> bool:
         return _adjective_stands_wrongly(tag_before, next_tag)
     if word.tag in FINITE:
         return next_tag in ("VBZ", "VBP", "VBD")  # "is has"
-    # what is left of WATCHED_TAGS: "and or"
+    # only the tag CC is left: "and or"
     return word.tag == next_tag == "CC"
 
 
 def _adjective_stands_wrongly(tag_before: str, next_tag: str) -> bool:
-    """Whether an adjective cannot stand between words of these tags."""
+    """Whether an adjective cannot come between two words with these tags."""
     if next_tag == "PRP":
         return True  # "small it"
     if tag_before in ("NN", "NNS") and next_tag in ("VBZ", "VBD"):
@@ -84,7 +87,9 @@ def _adjective_stands_wrongly(tag_before: str, next_tag: str) -> bool:
 
 
 def tag_at(words: Sequence[Word], number: int) -> str:
-    """Returns the tag of a word, and "." outside the text, as if it stood between two others."""
+    """Returns the tag of the word at an index. Outside the text the tag is ".", as if other
+    sentences came before and after.
+    """
     if 0 <= number < len(words):
         return words[number].tag
     return "."

@@ -1,9 +1,9 @@
-"""A word's base form by rule, without context.
+"""The base form of a word, found by rules without context.
 
     lemmas("sits in the corners")      # {"sit", "in", "corner"}
 
-The rules only make the forms of one word equal, as both sides go through them: "rides" and "riding"
-give "rid".
+A base form need not be a real word: "rides" and "riding" give "rid". All forms of one word only
+have to give the same base form, because both sides of a comparison use these rules.
 """
 
 import re
@@ -12,7 +12,7 @@ from functools import lru_cache
 from spanreward.rewards.language.words import DIGITS, word_set
 
 # Groups of forms, the base form first: verbs | nouns | words with two spellings or a short form.
-# "being" and "lying" stand here although they are regular: the rules would not give "be" and "lie".
+# The regular forms "being" and "lying" are listed because the rules do not find "be" and "lie".
 _FORMS = """
     be am are is was were been being 's; have has had having; lie lies lay lying lain; die dying;
     tie tied tying; blow blew blown; break broke broken; build built; catch caught; drive drove
@@ -31,7 +31,7 @@ _FORMS = """
 
 SILENT_WORDS = word_set("a an the 's of very")
 
-# words of a hyphenated one, aside from those of SMALL_PARTS; one with more is a word of its own
+# most parts of a hyphenated word that is cut into parts, not counting SMALL_PARTS
 MOST_PARTS = 2
 SMALL_PARTS = word_set("a an the and or of in on to by with at")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
@@ -40,10 +40,11 @@ _VOWEL = re.compile("[aeiouy]")
 
 @lru_cache(maxsize=8192)
 def lemmas(text: str) -> frozenset[str]:
-    """Returns the base forms of a phrase's words, without articles and "of" unless the phrase has
-    no other words.
+    """Returns the base forms of the words of a phrase. Articles and words such as "of" are left
+    out, unless the phrase has no other words.
 
-    A word has no white space. "red.zebra" is one word, and "snow-covered" is two.
+    White space and hyphens separate words: "red.zebra" is one word, and "snow-covered" is two
+    words.
     """
     lowered = text.lower().replace("\u2019", "'")
     words: list[str] = []
@@ -54,10 +55,10 @@ def lemmas(text: str) -> frozenset[str]:
 
 
 def _parts_of_word(word: str) -> list[str]:
-    """Returns the parts between the hyphens of a lower-case word, without signs around it and "'s"
-    at its end. A word of many parts is not cut.
+    """Returns the parts between the hyphens of a lower-case word. Signs around the word and a final
+    "'s" are removed. A word with more than MOST_PARTS parts is not cut.
     """
-    # a form of "be" that a tokenizer cut off; as an ending it would vanish
+    # an "'s" that a tokenizer separated is a form of "be", and must not be removed as an ending
     if word == "'s":
         return [word]
     trimmed = _EDGES.sub("", word).removesuffix("'s")
@@ -76,10 +77,11 @@ def lemma(word: str) -> str:
 
 @lru_cache(maxsize=8192)
 def kin(word: str) -> frozenset[str]:
-    """Returns base forms of nouns that an adjective may come from: "snowy" from "snow", "wooden"
-    from "wood".
+    """Returns base forms of nouns from which an adjective may come: "snow" for "snowy", "wood" for
+    "wooden".
 
-    Many of them are no words ("pony" gives "pon"). Look them up only among words that a text has.
+    Many results are no words ("pony" gives "pon"), so look the results up among the words of a
+    text.
     """
     stems = []
     for ending in ("y", "en", "ed"):
@@ -95,7 +97,8 @@ def kin(word: str) -> frozenset[str]:
 def _regular(word: str) -> str:
     """Returns the base form of one lower-case word by its ending alone.
 
-    A final "e" goes everywhere, since "riding" has lost it: "ride" and "riding" give "rid".
+    A longer word loses its final "e", because "riding" has lost its "e": "ride" and "riding" give
+    "rid".
     """
     if word.endswith(("ies", "ied")) and len(word) > 4:
         return word[:-3] + "y"
@@ -103,10 +106,10 @@ def _regular(word: str) -> str:
         if not word.endswith(ending) or word.endswith("eed"):
             continue
         stem = word.removesuffix(ending)
-        # in "string" and "bring" it is no ending
+        # the "ing" of "string" and "bring" is no ending
         if len(stem) > 2 and _VOWEL.search(stem):
             is_doubled = len(stem) > 3 and stem[-1] == stem[-2]
-            # the "ll", "ss" and "zz" of "falling", "passing" and "buzzing" are the base form's
+            # the "ll", "ss" and "zz" of "falling", "passing" and "buzzing" belong to the base form
             if is_doubled and stem[-1] not in "lsz":
                 stem = stem[:-1]  # "runn"
             return stem.removesuffix("e")
@@ -122,7 +125,9 @@ def _regular(word: str) -> str:
 
 
 def _groups_of_forms(text: str) -> list[list[str]]:
-    """Returns the groups of words that ";" separates, each the base form and then its forms."""
+    """Returns the groups of words that ";" separates. A group is a base form, followed by its other
+    forms.
+    """
     return [group.split() for group in text.split(";")]
 
 
@@ -130,18 +135,20 @@ _VERBS, _NOUNS, _SPELLINGS = map(_groups_of_forms, _FORMS.split("|"))
 
 
 def _irregular_forms() -> dict[str, str]:
-    """Returns the base form of each form that the rules cannot find."""
+    """Returns a dict from each form that the rules cannot resolve to its base form: "sat" gives
+    "sit".
+    """
     base_of_form = {}
     for base, *forms in _VERBS + _NOUNS + _SPELLINGS:
         for form in forms:
-            # the base form as the rules leave it, as they leave the word itself
+            # the rules also shorten base forms: "rode" must give "rid", as "ride" does
             base_of_form[form] = _regular(base)
     base_of_form.update(DIGITS)
     return base_of_form
 
 
 def _irregular_plurals() -> frozenset[str]:
-    """Returns plurals that are more than the word with an "s": "men", "knives"."""
+    """Returns plurals that are not just the word with an "s": "men", "knives"."""
     plurals = ["these", "those"]
     for _, *forms in _NOUNS:
         plurals += forms
@@ -154,12 +161,12 @@ IRREGULAR_PLURALS = _irregular_plurals()
 
 @lru_cache(maxsize=8192)
 def is_plural(word: str) -> bool:
-    """True for "stars" and "people", False for "star" and "glass".
+    """Whether a word is a plural: True for "stars" and "people", False for "star" and "glass".
 
-    It looks at the word's form alone.
+    Only the form of the word decides.
     """
     word = word.lower()
     if word in IRREGULAR_PLURALS:
         return True
-    # "glass" has another base form than "glas"
+    # this excludes "glass", because "glass" and "glas" have different base forms
     return word.endswith("s") and lemma(word) == lemma(word[:-1])

@@ -1,25 +1,26 @@
-r"""The letters of an answer that lists several of them, as answers to questions with several right
-options do.
+r"""The letters of an answer that lists several letters, as for a question with several right
+options.
 
     letters_listed("A, C and D")            # ("A", "C", "D")
     letters_listed("(C) & (A)")             # ("A", "C"): a list has no order
-    order_counts(["C, A, B"])               # True: this is an order, and no choice
-    letters_listed("A C", joined=True)      # ("A", "C"), also "AC": where people answer with lists
+    order_counts(["C, A, B"])               # True: these people put letters in order
+    letters_listed("A C", joined=True)      # ("A", "C"); "AC" gives the same
 
-A list is nothing but different letters and what joins them. In it "A" is a letter and no article.
+A list has only different letters, and signs or words between the letters. In a list "A" is a letter
+and no article.
 """
 
 import re
 from collections.abc import Iterable
 from string import ascii_uppercase
 
-# Possessive quantifiers (`++`) give nothing back, so that spaces without end cost linear time.
+# Possessive quantifiers (`++`) never backtrack, so that a long run of spaces takes linear time.
 # one letter, perhaps with a bullet before it, in brackets or quotes, or with a point: "(A)", "- B."
 _ITEM = r"(?:[-*\u2022]\s++)?[(\[\"'*_`]{0,4}[A-Za-z][)\]\"'*_`]{0,4}[.:]?"
 JOINING = r"(?:and|plus|also|as|well|along|together|with)"
-# commas and semicolons, those of Chinese texts too
+# commas and semicolons, with the Chinese signs
 _SIGN_BETWEEN = r"\s*+[,;&\u3001\uff0c\uff1b]\s*+"
-# what joins two letters: a sign, a new line, or words such as "and"
+# the text between two letters: a sign, a new line, or words such as "and"
 _JOINT_OF_LETTERS = (
     rf"(?:{_SIGN_BETWEEN}(?i:{JOINING}\s++){{0,4}}|[^\S\n]*+\n\s*+|\s++(?i:{JOINING}\s++){{1,4}})"
 )
@@ -28,22 +29,22 @@ _LETTER_LIST = re.compile(rf"{_ITEM}(?:{_JOINT_OF_LETTERS}{_ITEM})+{_CLOSED_LIST
 _SPACED_LETTERS = re.compile(r"[(\[\"']{0,4}[A-Z](?:(?:\s++|\s*+[/+|]\s*+)[A-Z])+[\s.!)\]]*")
 _TOGETHER = re.compile(r"[(\[\"']{0,4}[A-Z]{2,26}[\s.!)\]]*")
 _LETTER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])")
-MOST_LIST_CHARACTERS = 400  # characters of a list
-ORDERED_LETTERS = 3  # letters that can be put in order, at least
+MOST_LIST_CHARACTERS = 400  # longest list in characters
+ORDERED_LETTERS = 3  # fewest letters that show an order
 
 
 def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
-    """Returns the letters, sorted and in upper case; () for an answer that is no list of two or
-    more.
+    """Returns the letters of a list, sorted and in upper case. Returns () for an answer that is no
+    list of two or more letters.
 
-    joined: whether capital letters with a space or nothing between them are a list too. Elsewhere
-    they are a name ("TV") or a text that was spelled.
+    joined: whether "A C", "A/C" and "AC" are lists too. For most questions such an answer is a name
+    ("TV") or a spelled word.
     """
     return tuple(sorted(letters_in_order(answer, joined)))
 
 
 def letters_in_order(answer: str, joined: bool = False) -> tuple[str, ...]:
-    """Returns what `letters_listed` does, in the answer's order."""
+    """Returns the letters that `letters_listed` returns, in the order of the answer."""
     text = answer.strip()
     # a hostile text must not keep the patterns busy
     if len(text) > MOST_LIST_CHARACTERS:
@@ -60,15 +61,18 @@ def letters_in_order(answer: str, joined: bool = False) -> tuple[str, ...]:
 
 
 def order_counts(answers: Iterable[str]) -> bool:
-    """Whether people put letters in order, "C, A, B", and do not choose several: they list the
-    alphabet's first letters, at least three, out of its order.
+    """Whether people's answers put letters in order ("C, A, B") instead of choosing several
+    letters.
+
+    True if one answer lists the first letters of the alphabet, at least three, in another order
+    than the alphabet's.
     """
     for answer in answers:
         letters = letters_in_order(answer)
         if len(letters) < ORDERED_LETTERS:
             continue
         first_letters = tuple(ascii_uppercase[: len(letters)])
-        # "A, C, D" of four options is a choice, "A, B, C" may be one
+        # "A, C, D" of four options is a choice, and "A, B, C" may be a choice
         lists_first = tuple(sorted(letters)) == first_letters
         if lists_first and letters != first_letters:
             return True

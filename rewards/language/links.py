@@ -1,4 +1,4 @@
-"""Links between the components of a sentence (who does what to whom), and links that conjuncts
+"""Links between the components of a sentence (who does what to whom), and the links that conjuncts
 share.
 """
 
@@ -16,7 +16,7 @@ from spanreward.rewards.language.words import (
 )
 
 CONJUNCTION_WINDOW = 8  # words; conjuncts farther apart share nothing, as published
-# A link stands at both of its ends: the role of the one end gives that of the other.
+# Both components store a link. The dict maps the role at one component to the role at the other.
 REVERSE = {
     Role.MOD_OF: Role.HAS_MOD,
     Role.SUBJ: Role.SUBJ_OF,
@@ -25,7 +25,8 @@ REVERSE = {
     Role.POBJ: Role.POBJ_OF,
 }
 COMPLEMENTS = frozenset({Role.DOBJ, Role.HAS_PREP})
-# A conjunct with a link of such a role keeps its own: "red hats and blue coats".
+# The second conjunct gets no links of these roles if it already has a link of the role: the coats
+# of "red hats and blue coats" are not red.
 NOT_INHERITED_TWICE = frozenset(
     {
         Role.HAS_MOD,
@@ -39,7 +40,11 @@ NOT_INHERITED_TWICE = frozenset(
 
 
 def add_links(components: Sequence[Component], places: Places, rules: Rules) -> None:
-    """Links the components of one sentence, in the order in which they were found."""
+    """Adds links between the components of one sentence. The components come in the order of
+    `find_components`.
+
+    places: from the index of each word of the text to the component of the word.
+    """
     for component in components:
         if component.kind is Kind.ADJECTIVE:
             _link_adjective(component, places)
@@ -50,16 +55,20 @@ def add_links(components: Sequence[Component], places: Places, rules: Rules) -> 
 
 
 def _link(source: Component, role: Role, target: Component) -> None:
-    """Links two components at both ends. role: what the target is to the source."""
+    """Adds a link to both components.
+
+    role: what the target is to the source.
+    """
     source.links.append((target, role))
     target.links.append((source, REVERSE[role]))
 
 
 def _link_adjective(adjective: Component, places: Places) -> None:
-    """Links each word to the nouns above it that it describes, or else to those among its children.
+    """Links an adjective to the nouns that it describes.
 
-    The way up goes through other adjectives. Through a copula it goes down to all nouns of the
-    copula.
+    The search starts at each word of the adjective and moves up to heads, past other adjectives. At
+    a copula the search moves down to all nouns of the copula ("the hat is red"). If no noun is
+    found, the nouns directly below the adjective are linked.
     """
     words = set(adjective.words)
     visited: set[Word] = set()
@@ -78,7 +87,7 @@ def _link_adjective(adjective: Component, places: Places) -> None:
                 for child in candidate.children:
                     if child not in visited and child not in words:
                         waiting.append(child)
-    # down, where the way up found no noun
+    # down, if the way up found no noun
     for word in adjective.words:
         if adjective.links:
             break
@@ -88,14 +97,14 @@ def _link_adjective(adjective: Component, places: Places) -> None:
 
 
 def _can_be_described(word: Word, places: Places) -> bool:
-    """Whether a word is a noun that an adjective may describe: one that has a component."""
+    """Whether a word is a noun with a component, so that an adjective may describe the noun."""
     return word.dep != "amod" and word.index in places and word.pos in NOUNS
 
 
 def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
     """Links a verb to its subjects and its direct objects."""
     for word in verb.words:
-        # its particles and adverbs have none
+        # particles and adverbs of the verb have no subjects and objects
         if word.pos != "VERB" and word is not verb.anchor:
             continue
         subjects = _subjects(word, places)
@@ -114,8 +123,10 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
 
 
 def _subjects(verb: Word, places: Places) -> list[Word]:
-    """Returns the verb's own subjects, the last first, then the noun that it describes or its
-    auxiliary's subjects.
+    """Returns the subjects of a verb.
+
+    The verb's own subjects come first, in reverse order. Next is the noun that the verb describes
+    ("a man holding a book"), or the subjects of the verb's auxiliary.
     """
     head = verb.head
     subjects = verb.subjects[::-1]
@@ -133,7 +144,7 @@ def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
     if rules.copula_relations and verb.is_copula:
         deps = ("attr", *OBJECTS)
     elif rules.any_order and any(map(_leads, _children_before(verb))):
-        deps = OBJECTS  # what the parser takes for the object of "sits"
+        deps = OBJECTS  # the parser labels the man of "sits a man" as an object
     subjects = []
     for child in verb.children:
         is_behind = child.index > verb.index
@@ -147,15 +158,15 @@ def _children_before(verb: Word) -> list[Word]:
 
 
 def _leads(word: Word) -> bool:
-    """Whether a word may open a sentence whose subject follows the verb."""
+    """Whether a word may open a sentence whose subject comes after the verb."""
     return word.dep == "prep" or word.text.lower() in LEADS
 
 
 def _link_preposition(preposition: Component, places: Places) -> None:
-    """Links a preposition to what it hangs from and to its objects."""
+    """Links a preposition to its head and to its objects."""
     word = preposition.anchor
     head = word.head
-    # what its own words hang from
+    # up to the first head outside of the preposition
     while head in preposition.words and head.head is not head:
         head = head.head
     if head.index in places:
@@ -166,8 +177,8 @@ def _link_preposition(preposition: Component, places: Places) -> None:
 
 
 def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules) -> None:
-    """Gives the second of two conjuncts the links of the first ("red hats and coats"), in the whole
-    text.
+    """Gives the second of two conjuncts the links of the first, in the whole text: the coats of
+    "red hats and coats" are red too.
     """
     for word in words:
         if word.dep != "conj":
@@ -186,7 +197,9 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
 
 
 def _share_preposition(first: Component, second: Component) -> None:
-    """Gives "under" of "over and under the table" the head of "over", and "over" the table."""
+    """Completes the links of two joined prepositions. In "a bird over and under the table", "under"
+    gets the bird and "over" gets the table.
+    """
     heads = first.linked(Role.PHEAD)
     objects = first.linked(Role.POBJ)
     conjuncts = second.linked(Role.POBJ)
@@ -199,7 +212,7 @@ def _share_preposition(first: Component, second: Component) -> None:
         second.links = [*links, (head, Role.PHEAD)]
         if (second, Role.HAS_PREP) not in head.links:
             head.links.append((second, Role.HAS_PREP))
-    # the parser hangs an object that both have from the second
+    # the parser links a shared object to the second preposition only
     if not objects and conjuncts:
         first.links.append((conjuncts[0], Role.POBJ))
 
@@ -207,8 +220,10 @@ def _share_preposition(first: Component, second: Component) -> None:
 def _share_links(first: Component, second: Component, conjunct: Word, rules: Rules) -> None:
     """Gives the second component the links of the first.
 
-    With the rule `own_objects` the objects and prepositions of a first verb that stand before the
-    second verb stay with the first. conjunct: the word of the second that is joined to the first.
+    With the rule `own_objects`, a second verb does not get the first verb's objects and
+    prepositions that come before the second verb.
+
+    conjunct: the word of the second component that is joined to the first component.
     """
     links = set(second.links)
     roles = {role for _, role in second.links}
@@ -223,7 +238,7 @@ def _share_links(first: Component, second: Component, conjunct: Word, rules: Rul
         if role in NOT_INHERITED_TWICE and role in roles:
             continue
         second.links.append((target, role))
-        # the target looks back with the role by which it looks at the first
+        # the target gets a link to the second, with the role of its link to the first
         for back, back_role in target.links:
             if back is first:
                 target.links.append((second, back_role))

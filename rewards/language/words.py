@@ -1,6 +1,6 @@
-"""The words of a parsed text, detached from spaCy.
+"""The words of a parsed text, without spaCy's objects.
 
-The files that find components and relations work on Words alone.
+Components and relations are found from Words alone.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ NOUNS = ("NOUN", "PROPN")
 SUBJECTS = ("nsubj", "nsubjpass")
 OBJECTS = ("dobj", "obj")
 PREPOSITION_OBJECTS = ("pobj", "obj")
-FINITE = ("VBZ", "VBP", "VBD", "MD")  # the tags of a verb that has its tense
+FINITE = ("VBZ", "VBP", "VBD", "MD")  # the tags of verbs with a tense
 _NUMBERS_TO_TEN = [
     "zero",
     "one",
@@ -46,27 +46,27 @@ def word_set(words: str) -> frozenset[str]:
 
 ARTICLES = frozenset(("a", "an", "the"))
 HEDGES = word_set("possibly perhaps probably likely apparently seemingly maybe")
-# verbs that say how a thing lies: they tell no picture from another
+# verbs for the place or posture of a thing, which fit every picture
 POSTURES = word_set("be sit stand rest lie locate place position situate appear exist hang remain")
-# verbs that say what belongs to a thing
+# verbs whose object belongs to their subject
 HAVING = word_set("have hold wear carry contain include feature")
-# what shows the things, or says that they are there
+# nouns for a picture or for a text about a picture
 PICTURES = word_set(
     "picture image photo photograph scene drawing text answer response description caption"
 )
-# nouns that stand for the noun after "of": "a group of men", "the top of a table"
+# nouns that add no thing to the noun after "of": "a group of men", "the top of a table"
 QUANTITIES = word_set(
     "group couple pair bunch lot number variety row set crowd herd flock both some all most many"
 )
 PARTS = word_set("top front back side middle part end rest")
-# "next to", "far from", "left of"
+# words before a preposition of place: "next to", "far from", "left of"
 LEADS = word_set("next close adjacent near far opposite left right")
 SEEING = word_set("see find spot view observe notice glimpse look seem make")
 # verbs that fit every picture
 NEUTRAL = POSTURES | HAVING | SEEING | word_set("show depict display reveal capture")
-# of the postures only those that say no more than that a thing is there
+# neutral verbs that state only that a thing is there: without most verbs of posture
 SHOWING = NEUTRAL - POSTURES | {"be", "exist", "appear"}
-# words that name no thing by themselves
+# words that alone name no thing
 PLAIN = (
     QUANTITIES
     | PARTS
@@ -80,7 +80,7 @@ _ADVERBS = """
     meanwhile where when
 """
 ADVERBS = frozenset(SIDES) | LEADS | HEDGES | word_set(_ADVERBS)
-# prepositions that say where a thing is or how it is placed
+# prepositions for the place of a thing
 PLACING = word_set(
     """
     about above across against along amid amidst among around as at atop before behind below beneath
@@ -92,12 +92,13 @@ PLACING = word_set(
 
 @dataclass(eq=False, slots=True)
 class Word:
-    """One token.
+    """One token of a text.
 
     `start` and `end` are its characters, [start, end) of the parsed text. `index` counts the tokens
-    of the text and `sentence` its sentences, both from 0. `pos` is the part of speech of Universal
-    Dependencies ("NOUN"), `tag` that of the Penn Treebank ("NNS"), `dep` the dependency of the word
-    on its `head` ("nsubj"). `children` are its direct dependents from left to right.
+    of the text and `sentence` counts the sentences, both from 0. `pos` is the part of speech of
+    Universal Dependencies ("NOUN"). `tag` is the part of speech of the Penn Treebank ("NNS"). `dep`
+    is the dependency of the word on its `head` ("nsubj"). `children` are its direct dependents from
+    left to right.
     """
 
     index: int
@@ -116,12 +117,12 @@ class Word:
 
     @property
     def is_copula(self) -> bool:
-        """True for the "is" of "the dog is red", and not for the auxiliary of "is sleeping"."""
+        """True for the "is" of "the dog is red", False for the auxiliary of "is sleeping"."""
         return self.lemma == "be" and self.dep not in ("aux", "auxpass")
 
     @property
     def is_relative(self) -> bool:
-        """True for "who", "which", "that" and "whose" where they stand for a noun."""
+        """True for "who", "which", "that" and "whose" in place of a noun."""
         return self.tag in ("WDT", "WP", "WP$")
 
     def has_child(self, *deps: str) -> bool:
@@ -134,14 +135,14 @@ def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
     if not len(doc):
         return [], []
     sentences = list(doc.sents)
-    # one look at all tokens takes a third of the time of each token's properties
+    # reading arrays of all tokens takes a third of the time of reading the properties of each token
     texts = _column(doc, "ORTH")
     lemmas = _column(doc, "LEMMA")
     parts_of_speech = _column(doc, "POS")
     tags = _column(doc, "TAG")
     deps = _column(doc, "DEP")
     starts = doc.to_array("IDX").tolist()
-    # steps to each head; spaCy gives them as unsigned numbers, and a head may stand before its word
+    # The steps from each word to its head. spaCy's numbers are unsigned, but a head may come first.
     steps = doc.to_array("HEAD").astype("int64").tolist()
     words = []
     for number, sentence in enumerate(sentences):
@@ -158,7 +159,7 @@ def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
                 sentence=number,
             )
             words.append(word)
-    # heads stand before and behind their words, so all words must be there first
+    # a head may come after its word, so all words are made before the heads are set
     for word, step in zip(words, steps, strict=True):
         word.head = words[word.index + step]
         if word.head is not word:
@@ -169,7 +170,9 @@ def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
 
 
 def _column(doc: Doc, attribute: str) -> list[str]:
-    """Returns an attribute of all tokens, such as "LEMMA", as text. It looks up each text once."""
+    """Returns an attribute of all tokens, such as "LEMMA", as text. Each distinct text is looked up
+    once.
+    """
     numbers = doc.to_array(attribute).tolist()
     texts = {number: doc.vocab.strings[number] for number in set(numbers)}
     return [texts[number] for number in numbers]

@@ -1,9 +1,10 @@
-"""Finds what a text announces as its answer: `<answer>dog</answer>`, `{"answer": "dog"}`, `Answer:
-dog`.
+"""Finds the part of a text that the text announces as its answer: `<answer>dog</answer>`,
+`{"answer": "dog"}`, `Answer: dog`.
 
     announced("It barks. **Answer:** a dog")      # (19, 27), "** a dog"
 
-The last one counts, by the surest signs that the text has.
+Some signs are surer than others: a tag is surer than "the answer is". Only the surest signs in the
+text count, and of several such signs the last counts.
 """
 
 import re
@@ -15,7 +16,7 @@ _ABROAD = (
 )
 _OPEN, _SHUT = r"[<\[]\s{0,2}", r"(?: [^<>\[\]\n]{0,80})?[>\]]"
 _OTHER = "prediction|response|output|result|solution|choice|option|label"
-# The name of the group says where what is announced ends.
+# The name of the group decides where the announced answer ends (`_end_of_announced`).
 _ANNOUNCING = tuple(
     re.compile(sign, re.IGNORECASE | re.MULTILINE)
     for sign in (
@@ -25,7 +26,7 @@ _ANNOUNCING = tuple(
         rf"|(?P<line>(?<![^\W_])(?:ans(?:wer)?|{_ABROAD})[*_`\"')]{{0,4}}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
         r"|^[#>*_ \t]{0,9}(?:final |the )?answer[*_# \t]{0,9}$|^####[ \t](?=[^\n]{1,20}\Z))",
         rf"(?P<tag>{_OPEN}(?:{_OTHER}){_SHUT})|(?P<value>[\"'](?:{_OTHER})[\"']\s*:)",
-        # an object's only key
+        # the only key of an object
         r"\A[^\w{]*+(?:json\s*)?\{\s*(?P<value>[\"']\w[\w ]{0,30}[\"']\s*:)(?![^:]*[\"']\s*:)",
         r"\b(?P<line>(?:answer|(?:right|correct|best) (?:option|choice))"
         r"(?: to [^.?!\n:]{1,80}?)?[*_]{0,2}"
@@ -33,8 +34,8 @@ _ANNOUNCING = tuple(
     )
 )
 _DENIED = re.compile(r"\b(?:wrong|incorrect|false|bad|no|not (?:the|my|an))[\W_]*\Z", re.IGNORECASE)
-DENYING_CHARACTERS = 20  # characters before a sign in which a denial is searched
-# to the closing brace, with two levels within
+DENYING_CHARACTERS = 20  # a denial is searched in so many characters before a sign
+# the text up to the closing brace, with at most two levels of braces inside
 _BRACED = re.compile(r"(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+")
 _CLOSING_SIGN = re.compile(
     rf"[<\[]\s{{0,2}}/\s{{0,2}}(?:{_ANSWER}|conclusion|{_OTHER}){_SHUT}|<\|end_of_box\|>",
@@ -48,8 +49,8 @@ _VALUE = re.compile(
 
 
 def announced(text: str) -> tuple[int, int] | None:
-    """Returns the characters [start, end) that the text announces last, None if it announces
-    nothing.
+    """Returns the characters [start, end) of the last answer that the text announces, None without
+    an announced answer.
     """
     for pattern in _ANNOUNCING:  # the surest signs first
         last = None
@@ -64,14 +65,15 @@ def announced(text: str) -> tuple[int, int] | None:
 
 
 def _end_of_announced(text: str, sign: str, start: int) -> int:
-    """Returns the end of what begins at `start`: before the closing tag or brace, or behind the
-    value or the line.
+    """Returns the end of the announced answer that begins at `start`.
 
-    sign: the name of the group that announced it. "" is none of them: all to the text's end.
+    sign: the name of the group that announced the answer. A "tag" answer ends before the closing
+    tag, and a "brace" answer before the closing brace. A "value" answer ends with the value, and a
+    "line" answer with the line or before a closing tag. With "" the answer ends with the text.
     """
     end = len(text)
     if sign in ("tag", "line"):
-        # a line may stand within tags: "<answer>Answer: a dog</answer>"
+        # a line may be within tags: "<answer>Answer: a dog</answer>"
         closing = _CLOSING_SIGN.search(text, start)
         if closing:
             end = closing.start()

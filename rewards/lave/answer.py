@@ -1,12 +1,15 @@
-"""Finds the answer in what a model wrote, for LAVE and for the metrics that LAVE is compared with.
+"""Finds the answer in a text that a model wrote, for LAVE and for the metrics that LAVE is compared
+with.
 
     find_answer("It has four legs. **Answer:** a dog.")       # (30, 35): "a dog"
     find_answer("(B) that one", ["B"] * 10)  # (1, 2): people answered with a letter
 
-It is what the text announces (announced.py), or else the whole of a text of at most
-SHORT_CHARACTERS, or the first sentence or line. Of "It is a dog." it is the predicate. Reasoning,
-comments, markup, quotes, end-of-turn tokens and the last punctuation do not belong to it
-(trimming.py). Only one answer counts: what takes it back, doubts it or adds another stays whole.
+The answer is the part that the text announces (announced.py). A text that announces nothing is the
+answer if it has at most SHORT_CHARACTERS. The answer of a longer text is its first sentence or
+line. Of "It is a dog." the answer is the predicate. Reasoning, comments, markup, quotes,
+end-of-turn tokens and the last punctuation are no part of the answer (trimming.py). A text is not
+shortened if it takes its answer back, doubts its answer or adds another answer. Otherwise the text
+would count as one clear answer.
 """
 
 import re
@@ -36,12 +39,14 @@ from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.shown import blanked
 from spanreward.rewards.text.written import read_text
 
+# the longest text that may be an answer as a whole
 SHORT_CHARACTERS = 160  # characters
-LISTED_WORDS = 3  # words; fewer behind a sentence are an item of a list
+LISTED_WORDS = 3  # words; fewer words after a sentence are an item of a list
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|(?<!~)~~(?=[^\s~]).*?~~", re.DOTALL)
+# the longest LaTeX command around an answer
 LONGEST_COMMAND = 20  # characters
 _COMMAND = re.compile(r"\\[a-zA-Z]+\s*\{\s*\Z")
-# names of one or two letters, numbers and operators, up to the last sign for "equals"
+# names of one or two letters, numbers and operators, up to the last equals sign
 _EQUATION = re.compile(
     r"(?:(?:\b[^\W\d_]{1,2}\b|[\d\s.,+*/^()\u00b7\u00d7\u00f7\u2212\u221a\u2070-\u209c-])*(?<![!<>])=(?![=>]))+"
     r"\s*(?P<value>[^=<>!]{1,40})"
@@ -69,8 +74,9 @@ _WRITTEN_NUMBER = (
     rf"|(?i:{_NUMBER_WORD}(?:(?:-| (?:and )?){_NUMBER_WORD}){{0,9}})(?!\w))"
 )
 BINARY, LETTER, COUNTED = "yes|no", "[a-z]", r"-?\d+(?:\.\d+)?"
-SEVERAL_LETTERS = "[a-z](?: [a-z])+"  # letters, of a question with several right options
-KINDS = {  # of people's answers, with the ways in which a text says one, the surest first
+SEVERAL_LETTERS = "[a-z](?: [a-z])+"  # letters, if a question has several right options
+# For each kind of people's answers, the patterns for such an answer in a text, the surest first.
+KINDS = {
     BINARY: _BINARY_SIGNS,
     LETTER: LETTERS,
     COUNTED: (
@@ -95,14 +101,14 @@ _WHY = word_set("explanation reason reasoning rationale because since as note")
 
 @dataclass(frozen=True, slots=True)
 class AnswerRules:
-    """How answers are found.
+    """The rules by which an answer is found.
 
     Args:
-        edges: what is cut around an answer.
-        kinds: the kinds of people's answers, as patterns, with the patterns by which a text says
-            one, the surest first.
-        weighs: whether a sentence of claims stays whole where people say yes or no, and letters
-            count that the text does not deny.
+        edges: the marks that are cut off around an answer.
+        kinds: the kinds of people's answers, as patterns. Each kind has the patterns for such an
+            answer in a text, the surest first.
+        weighs: whether a sentence with a claim stays whole if people answer yes or no, and whether
+            a denied letter is ignored ("D. A is wrong." answers D).
     """
 
     edges: trimming.Edges
@@ -111,20 +117,21 @@ class AnswerRules:
 
 
 DEFAULT_RULES = AnswerRules(trimming.DEFAULT_EDGES, KINDS, weighs=True)
-# For published mode, whose prompts stay as they are.
+# For published mode, whose prompts must not change.
 PUBLISHED_RULES = AnswerRules(trimming.PUBLISHED_EDGES, _PUBLISHED_KINDS, weighs=False)
 
 
 def find_answer(
     text: str, answers: Sequence[str] = (), rules: AnswerRules = DEFAULT_RULES
 ) -> tuple[int, int]:
-    """Returns the answer's characters [start, end) in the text as written; start == end if it holds
-    none.
+    """Returns the characters [start, end) of the answer in the text as written. start == end if the
+    text has no answer.
 
-    answers: people's, of which only the kind counts: letters, numbers, or yes and no. Time is
-    linear in the length.
+    answers: people's answers. Only their kind matters: letters, numbers, or yes and no.
+
+    The time is linear in the length of the text.
     """
-    # What is hidden becomes spaces, so that places in `visible` are places in the text.
+    # Spaces replace hidden text, so that positions in `visible` are positions in the text.
     if not rules.weighs:
         visible = _HIDDEN.sub(_spaces, blanked(text, calls=False))
         return _answer_in_plain(visible, announced(visible), answers, rules)
@@ -133,7 +140,7 @@ def find_answer(
     begin, finish = 0, len(text)
     if place:
         begin, finish = place
-    # the answer is searched in the text as it is read, without markup
+    # the answer is searched in the text without markup
     plain, places = without_marks(visible[begin:finish])
     whole = (0, len(plain)) if place else None
     start, end = _answer_in_plain(plain, whole, answers, rules)
@@ -142,15 +149,18 @@ def find_answer(
         start = _value_of_equation(plain, start, end)
     if start == end:
         return begin, begin
-    # back to the text as it is written
+    # from the text without markup back to the text as written
     first, _ = places[start]
     _, last = places[end - 1]
     return _with_braces(text, begin + first, begin + last)
 
 
 def _value_of_equation(text: str, start: int, end: int) -> int:
-    """Returns where the value of an equation starts: "4" of "x = 4" and of "2+2 = 4". Where people
-    answer with no equation, what stands before the last sign says how the value was found.
+    """Returns where the value of an equation starts: at the "4" of "x = 4" and of "2+2 = 4". If
+    text[start:end] is no equation, returns `start`.
+
+    The part before the last equals sign only shows how the value was found. Do not call this
+    function if people answer with equations.
     """
     equation = _EQUATION.fullmatch(text, start, end)
     if equation is None:
@@ -159,8 +169,8 @@ def _value_of_equation(text: str, start: int, end: int) -> int:
 
 
 def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
-    r"""Returns the characters with the command that they begin in and the braces that end it:
-    "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
+    r"""Returns the range [start, end) of an answer, widened by the command that the answer begins
+    in and by the braces that close it: "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
     """
     if _closes_another(text[start:end]):
         command = _COMMAND.search(text, max(start - LONGEST_COMMAND, 0), start)
@@ -178,7 +188,7 @@ def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _closes_another(text: str) -> bool:
-    """Whether a brace ends that was opened before the text."""
+    """Whether the text closes a brace that was opened before the text."""
     depth = 0
     for brace in re.finditer(r"[{}]", text):
         if brace[0] == "{":
@@ -191,8 +201,9 @@ def _closes_another(text: str) -> bool:
 
 
 def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Returns the text as it is read, with labels and quotation marks, as an answer may be one; and
-    for each of its characters where it was written, [start, end).
+    """Returns the text without markup, and for each of its characters the range [start, end) where
+    the character was written. Labels and quotation marks stay, because an answer may be a label or
+    a quotation.
     """
     reading = read_text(text, answers=True)
     literal: set[int] = set()  # places of characters that stay as they are written
@@ -201,7 +212,7 @@ def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
             literal.update(range(start, end))
         elif text[start - 1 : end] in ("\\'", '\\"'):  # a mark within quotation marks
             literal.update((start - 1, start))
-    # all characters that are read, with their places, in the order of the text
+    # all characters of the result with their positions, in text order
     characters = [(place, text[place]) for place in literal]
     for place, character in zip(reading.origin, reading.plain, strict=True):
         if place not in literal:
@@ -211,7 +222,8 @@ def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
     places = []
     for place, character in characters:
         end = place + 1
-        if character != text[place]:  # one sign for several, such as "7" for "&#x37;"
+        # one character was written as several, such as "7" as "&#x37;"
+        if character != text[place]:
             end = ends.get(end, end)
         places.append((place, end))
     plain = "".join(character for _, character in characters)
@@ -229,7 +241,10 @@ def _answer_in_plain(
     answers: Sequence[str],
     rules: AnswerRules,
 ) -> tuple[int, int]:
-    """Returns the answer's characters in a text. place: of what the text announces, if it does."""
+    """Returns the characters [start, end) of the answer in a text without markup.
+
+    place: the range that the text announces as its answer, None without an announced answer.
+    """
     edges = rules.edges
     is_announced = place is not None
     begin, finish = 0, len(text)
@@ -244,21 +259,21 @@ def _answer_in_plain(
     kind = kind_of(answers, rules)
     begin, finish = _predicate(text, start, end, is_announced)
     predicate = trimmed(text, begin, finish, edges)
-    # a letter, a number, yes or no: in the predicate or, if it says none, in all of the answer
+    # a letter, a number, yes or no: searched in the predicate first, and then in the whole answer
     for begin, finish in (predicate, (start, end)):
         span = _of_kind(text[begin:finish], kind, rules)
         if span:
             span_start, span_end = span
             return begin + span_start, begin + span_end
-    # "There is a dog." says yes without the word, so it stays whole
+    # "There is a dog." means yes without the word, so the sentence stays whole
     if rules.weighs and kind == BINARY and answers:
         return trimmed(text, start, end, edges)
     return predicate
 
 
 def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT_RULES) -> str:
-    """Returns the kind of most of people's answers, "" if they have none, and BINARY without
-    answers.
+    """Returns the kind of most of people's answers: a key of `rules.kinds`. Returns "" if most
+    answers have no kind in common, and BINARY without answers.
     """
     if not answers:
         return BINARY
@@ -271,8 +286,10 @@ def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT_RULES) -> str:
 
 
 def comparable(answer: str, rules: AnswerRules = DEFAULT_RULES) -> str:
-    """Returns an answer without markup as VQA's evaluation compares it, but with the signs that
-    tell answers apart (`comparable_form`), or in lower case if that is empty ("A").
+    """Returns an answer in the form in which answers are compared, without markup.
+
+    The form is like the form of VQA's evaluation, but keeps signs that distinguish answers
+    (`comparable_form`). If the form is empty, as for "A", the answer in lower case is returned.
     """
     if rules is PUBLISHED_RULES:
         start, end = trimmed(answer, 0, len(answer), rules.edges)
@@ -283,7 +300,7 @@ def comparable(answer: str, rules: AnswerRules = DEFAULT_RULES) -> str:
 
 @lru_cache(maxsize=4096)  # people's answers are compared with each completion of a group
 def _comparable(answer: str) -> str:
-    """Returns what `comparable` does by the default rules."""
+    """Returns the result of `comparable` by the default rules."""
     unmarked, _ = without_marks(answer)
     start, end = trimmed(unmarked, 0, len(unmarked))
     plain = plain_answer(unmarked[start:end])
@@ -291,13 +308,16 @@ def _comparable(answer: str) -> str:
 
 
 def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
-    """Returns the characters of the one letter, number, yes or no that an answer says. None where
-    it says none or several, denies or doubts.
+    """Returns the characters [start, end) of the letter, number, yes or no in an answer. Returns
+    None if the answer has no such part or several different parts, and if the answer denies or
+    doubts.
+
+    kind: a result of `kind_of`.
     """
     text = answer
-    against = DENYING  # words that turn what they stand beside
+    against = DENYING  # words that reverse the meaning of the words beside them
     if rules.weighs and kind in (LETTER, SEVERAL_LETTERS):
-        # "D. A is wrong." says D alone: what is denied is taken out, of the same length
+        # "D. A is wrong." answers only D: spaces replace denied pieces
         text = only(answer, asserted(pieces_of(answer, ())))
         against = frozenset()
         if kind == LETTER and lists_several(text):
@@ -321,10 +341,14 @@ def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | No
 
 
 def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
-    """Returns the characters of the predicate of the first sentence, or of the sentence.
+    """Returns the characters [start, end) of the predicate of the first sentence: "a dog" of "It is
+    a dog." Without a predicate, the whole sentence is returned.
 
-    All stays where what follows adds an answer: it is too short for a sentence, denies or doubts,
-    or says "It is" again and nothing is announced. sure: whether the text announces its answer.
+    If the text after the first sentence adds an answer, the whole range is returned. That text adds
+    an answer if it is too short for a sentence, denies, doubts, or does not explain the first
+    sentence.
+
+    sure: whether the text announces its answer. The text after an announced answer always explains.
     """
     stop = _SENTENCE_END.search(text, start, end)
     first_end = stop.end() if stop else end
@@ -333,10 +357,10 @@ def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
     following = _words_of_text(text[first_end:end])
     if not following:
         return answer_start, first_end
-    # whether what follows explains the answer and adds none
+    # whether the text after the sentence explains the answer and adds no other answer
     explains = sure or following[0] in _WHY
     if not explains and predicate:
-        # "There is a dog. There is a cat." lists, and "It is a dog. The fur is long." does not
+        # "There is a dog. There is a cat." adds an answer; "It is a dog. The fur is long." explains
         frame = _words_of_text(text[start:predicate])
         says_it_again = _start_of_predicate(text, first_end + 1, end)
         explains = frame[0] != "there" and not says_it_again
@@ -347,8 +371,8 @@ def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
 
 
 def _start_of_predicate(text: str, start: int, end: int) -> int | None:
-    """Returns where the predicate of a sentence such as "It is a dog" begins, None if it is none or
-    a denial.
+    """Returns where the predicate of a sentence such as "It is a dog" begins. Returns None if the
+    text is no such sentence, or if the predicate is a denial.
     """
     frame = _FRAME.match(text, start, end)
     if frame is None:
@@ -364,5 +388,5 @@ def _start_of_predicate(text: str, start: int, end: int) -> int | None:
 
 
 def _words_of_text(text: str) -> list[str]:
-    """Returns the words in lower case, "isn't" as one."""
+    """Returns the words of a text in lower case. "isn't" is one word."""
     return _ANSWER_WORD.findall(text.lower())

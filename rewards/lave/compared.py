@@ -1,10 +1,11 @@
-"""The answer in a text and people's answers in one form, for metrics that compare them.
+"""The answer in a text and people's answers in one form, for metrics that compare the two.
 
     answer_in("There are eleven boats.", ["11"] * 10)                               # "11"
     answer_in("a lamp", ["B"] * 10, "Which?\\nA. a kettle\\nB. a lamp")              # "(b)"
 
-A letter and the text of its option are one answer. A claim of what a question asks is "yes" and its
-denial "no". Where people count, a denial of what is counted is "0".
+A letter and the text of its option are the same answer. To a yes/no question, a sentence that
+affirms the question is "yes", and a sentence that denies the question is "no". If people answer
+with numbers, a denial of the counted thing is "0".
 """
 
 import re
@@ -38,10 +39,11 @@ def answer_in(
     question: str = "",
     columns: Mapping[str, Any] | None = None,
 ) -> str:
-    """Returns the answer in the text in the form in which `comparable_answers` has people's, "" if
-    it holds none.
+    """Returns the answer in a text, in the form that `comparable_answers` gives people's answers.
+    Returns "" if the text has no answer.
 
-    answers: people's. columns: the row's other columns, which may list options.
+    answers: people's answers.
+    columns: the row's other columns, which may list options.
     """
     options = options_for(answers, question, columns or {})
     start, end = found_answer(text, answers, options)
@@ -49,7 +51,7 @@ def answer_in(
     labels = _labels_named(answer, options, question)
     if labels:
         return _form(labels)
-    # "AC" is a list of letters only where people answer with lists
+    # "AC" is a list of letters only if people answer with lists
     people_list_letters = any(map(letters_listed, answers))
     letters = letters_listed(answer, joined=people_list_letters)
     if letters and kind_of(answers) == SEVERAL_LETTERS and not order_counts(answers):
@@ -58,20 +60,24 @@ def answer_in(
 
 
 def _labels_named(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
-    """Returns what `named_options` does, and () where there are no options."""
+    """Returns the labels that `named_options` returns, and () if there are no options."""
     if not options:
         return ()
     return named_options(answer, options, question)
 
 
 def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) -> tuple[int, int]:
-    """Returns the characters [start, end) that `find_answer` finds, with the text behind a letter
-    that is another option's, and with the lines behind it that list more letters.
+    """Returns the characters [start, end) that `find_answer` finds, widened in two cases. The next
+    lines are added if the lines list more letters. The rest of the line is added if the text behind
+    a letter is the text of another option.
+
+    answers: people's answers.
+    options: the texts of the options, by label.
     """
     start, end = find_answer(text, answers)
     if start < end and letters_listed(blanked(text)[start:]):
         start, end = trimmed(text, start, len(text))
-    # "B. a kettle", where A is the kettle: the letter alone would count as B
+    # "B. a kettle", if "a kettle" is A: the letter alone would count as B
     if options and is_mislabelled(text[end:], text[start:end], options):
         line_end = text.find("\n", end)
         if line_end < 0:
@@ -85,7 +91,7 @@ def comparable_answers(
     question: str = "",
     columns: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Returns people's answers in the form of `answer_in`."""
+    """Returns people's answers, each in the form of `answer_in`."""
     options = options_for(answers, question, columns or {})
     forms = []
     for answer in answers:
@@ -100,8 +106,8 @@ def comparable_answers(
 def options_for(
     answers: Sequence[str], question: str, columns: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Returns the texts of the question's options by label, {} where most of people's answers name
-    none, or put them in order.
+    """Returns the texts of the question's options, by label. Returns {} unless more than half of
+    people's answers name options, and {} if people put letters in order.
     """
     if order_counts(answers):
         return {}
@@ -115,7 +121,9 @@ def options_for(
 
 
 def with_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
-    """Returns "A (a kettle), B (a lamp)" for an answer that names them, else the answer."""
+    """Returns "A (a kettle), B (a lamp)" for an answer that names these options. Returns any other
+    answer unchanged.
+    """
     labels = _labels_named(answer, options, question)
     if not labels:
         return answer
@@ -123,8 +131,12 @@ def with_option(answer: str, options: Mapping[str, str], question: str = "") -> 
 
 
 def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str:
-    """Returns the labels of the options that an answer names, as "A, B", else the answer. Letters
-    stand for numbers, as a part of several options is no answer, and a part of a number is.
+    """Returns the labels of the options that an answer names, such as "A, B". Returns any other
+    answer unchanged.
+
+    Numbers as labels become letters, because the judge `match` compares the result. `match` rates
+    "1" as partly right if the references are "1, 2". `match` rates "A" as wrong if the references
+    are "A, B".
     """
     labels = _labels_named(answer, options, question)
     if not labels:
@@ -136,14 +148,16 @@ def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str
 
 
 def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
-    """Returns "yes", "no" or "0" where a sentence says so, "" where none does."""
+    """Returns "yes", "no" or "0" if the answer is a sentence with this meaning: "0" for "There are
+    no boats." to a question for a number. Returns "" otherwise.
+    """
     kind = kind_of(answers)
     if kind not in (BINARY, COUNTED) or not answers:
         return ""
     words = tokens_of(answer)
     pieces = pieces_of(plain_answer(answer), tokens_of(question))
     if kind == COUNTED:
-        # "There are no boats." counts none
+        # "There are no boats." counts zero boats
         return "0" if denies_all(pieces, question) else ""
     if not HEDGES.isdisjoint(words):
         return ""
@@ -157,5 +171,5 @@ def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
 
 
 def _form(labels: Sequence[str]) -> str:
-    """Returns labels as no other answer is written: "(a) (b)"."""
+    """Returns labels in a form that no other answer has: "(a) (b)"."""
     return " ".join(f"({label.lower()})" for label in labels)

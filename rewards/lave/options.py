@@ -1,10 +1,10 @@
-"""The options of a question, and which of them an answer names.
+"""The options of a question, and the options that an answer names.
 
     options = options_of("Which?\nA. a kettle\nB. a lamp", {})  # {"A": "a kettle", "B": "a lamp"}
     named_option("It is a lamp.", options)                      # "B"
 
-A letter and its text are one answer. An answer that names several options, or a letter and the text
-of another one, names none.
+A letter and its text are the same answer. An answer with a letter and the text of another option
+names no option. To `named_option`, an answer with several options names no option either.
 """
 
 import ast
@@ -23,8 +23,8 @@ from spanreward.rewards.language.words import PICTURES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
 COLUMNS = ("options", "choices")
-MOST_OPTIONS = 26  # options
-MOST_OPTION_CHARACTERS = 500  # characters of an option's text
+MOST_OPTIONS = 26  # most options of a question
+MOST_OPTION_CHARACTERS = 500  # longest text of an option, in characters
 _LABEL = re.compile(
     r"(?:(?<![^\s,;:!?\u3000-\u303f])[(\[]([A-Za-z]|\d{1,2})[)\]][.:]?"
     r"|(?<![^\s,;:!?\u3000-\u303f])([A-Za-z]|\d{1,2})(?:[.:](?=\s|[^\x00-\x7f])|:(?=\S)|[)\u3001\u3002]))"
@@ -38,7 +38,7 @@ _STYLES = (
     [str(n) for n in range(1, MOST_OPTIONS + 1)],
 )
 _LATIN = r"A-Za-z0-9\u00c0-\u024f'"
-# The sign of a grade or a name belongs to it: "B-", "C#". Emphasis does not: "**B**".
+# The sign of a grade or name belongs to the letter: "B-", "C#". Emphasis does not: "**B**".
 _WITHOUT_GRADE_SIGN = r"(?![+#]|[-\u2212\u2013](?!\w)|(?<!\*[A-Za-z])\*(?!\*))"
 _SURE = (
     rf"(?<=\()[A-Za-z](?=\))|(?<![{_LATIN}])[A-Z](?=[).:\]])"
@@ -52,19 +52,22 @@ _OTHERWISE = (
 _A_WORD = rf"(?!\s+(?!{JOINING}\b)(?:[a-z]|[A-Z]{{2}}))"
 _LETTER_IN_LIST = rf"[(\[]?(?:[B-HJ-Z]|[AI]{_A_WORD}){_WITHOUT_GRADE_SIGN}(?![{_LATIN}])[)\]]?"
 _LIST_SIGN = rf"\s*+[,;&/+]\s*+(?:{JOINING}\s++){{0,4}}|\s++(?:{JOINING}\s++){{1,4}}"
-# one letter, or several in a row
+# one letter, or several letters in a row
 LISTED_LETTERS = rf"(?<![{_LATIN}]){_LETTER_IN_LIST}(?:(?:{_LIST_SIGN}|\s+){_LETTER_IN_LIST})*"
 _SEVERAL = re.compile(
     rf"(?<![{_LATIN}]){_LETTER_IN_LIST}(?:{_LIST_SIGN}|[^\S\n]*+\n\s*+){_LETTER_IN_LIST}"
 )
-LETTERS = (_SURE, _OTHERWISE)  # how a text says a letter, the surest first; "A" and "I" are words
+# patterns for a letter in a text, the surest first; "A" and "I" may also be words
+LETTERS = (_SURE, _OTHERWISE)
 _JOINED = word_set("and & plus also well both options choices answers answer")
 _SILENT = FUNCTION_WORDS | PICTURES | word_set("option choice correct right best show depict")
 
 
 def options_of(question: str, columns: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the texts of the options by their letter or number: those of the row's column
-    `options` or `choices`, or those that the question lists. Empty where there are not two.
+    """Returns the texts of a question's options, by letter or number. Returns {} without options.
+
+    The options are taken from the row's column `options` or `choices`. Without options in these
+    columns, the options are taken from the question.
     """
     for name in COLUMNS:
         options = _in_column(columns.get(name))
@@ -74,39 +77,42 @@ def options_of(question: str, columns: Mapping[str, Any]) -> dict[str, str]:
 
 
 def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns how a row writes its options, by which rows with the same ones are found."""
+    """Returns the option columns of a row as written. Rows with equal results have the same
+    options.
+    """
     return tuple(repr(columns.get(name)) for name in COLUMNS)
 
 
 def named_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
-    """Returns the label of the one option that an answer names, "" where it names none or several,
-    doubts, or says more.
+    """Returns the label of the one option that an answer names. Returns "" if the answer names no
+    option or several, doubts, or has other words.
 
-    options: their texts by label. question: the words of which add nothing to an option's text.
+    options: the texts of the options, by label.
+    question: words of the question do not count as other words.
     """
     plain = plain_answer(answer)
     claims = asserted(pieces_of(plain, _option_words(options)))
     words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ""
-    # what it says by labels, and what by the options' texts
+    # the options that are named by label, and the options that are named by text
     texts = _option_lemmas(options)
     text = _without_texts(only(plain, claims), options)
     labels = labels_in(text, options)
     named = _texts_in([_lemmas(piece.words) for piece in claims], texts)
-    # the whole answer is an option's text, also one such as "both A and B"
+    # the whole answer is the text of an option; the text may be "both A and B"
     whole = _lemmas(tokens_of(plain))
     exact = [label for label, text_lemmas in texts.items() if text_lemmas == whole]
     if len(exact) == 1 and labels.issubset(exact):
         return exact[0]
     if lists_several(text):
         return ""
-    # one label, with its own text or without one
+    # one label, with its own text or without text
     if len(labels) == 1 and named <= labels:
         return next(iter(labels))
     if labels or len(named) != 1:
         return ""
-    # one text without a label, and nothing more
+    # one text without a label, and no other words
     label = next(iter(named))
     spare = _SILENT.union(_lemmas(tokens_of(question)), texts[label])
     if not spare.issuperset(_lemmas(words)):
@@ -115,8 +121,8 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
 
 
 def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
-    """Returns the labels of the options that an answer names, in the options' order. () where it
-    doubts, says more, or puts another option's text behind a label.
+    """Returns the labels of the options that an answer names, in the order of the options. Returns
+    () if the answer doubts, has other words, or has the text of another option behind a label.
     """
     one_label = named_option(answer, options, question)
     if one_label:
@@ -126,7 +132,7 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     together = letters_listed(plain, joined=True) or _letters_in_order(plain)
     if together:
         named = [label for label in options if label.upper() in together]
-        if len(named) != len(together):  # one of the letters is no option's
+        if len(named) != len(together):  # one of the letters is the label of no option
             return ()
         return tuple(named)
     # labels and texts in sentences: "Both A (a kettle) and B."
@@ -142,7 +148,7 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     if labels and not chosen <= labels:
         return ()
     chosen.update(labels)
-    # words that add nothing to what is chosen; another option's label does add something
+    # words that add nothing to the chosen options; the label of another option adds something
     spare = set(_SILENT | _JOINED)
     spare.update(_lemmas(tokens_of(question)))
     spare.difference_update(label.lower() for label in options)
@@ -167,7 +173,7 @@ def _lemmas(words: Iterable[str]) -> list[str]:
 
 
 def _option_lemmas(options: Mapping[str, str]) -> dict[str, list[str]]:
-    """Returns the lemmas of each option's text, by its label."""
+    """Returns the lemmas of each option's text, by label."""
     return {label: _lemmas(tokens_of(text)) for label, text in options.items()}
 
 
@@ -180,12 +186,14 @@ def _option_words(options: Mapping[str, str]) -> set[str]:
 
 
 def lists_several(text: str) -> bool:
-    """Whether a text says a letter and another one, with a sign or "and" between them."""
+    """Whether a text has two letters with a sign or "and" between the letters: "A, C"."""
     return bool(letters_listed(text)) or _SEVERAL.search(text) is not None
 
 
 def _letters_in_order(answer: str) -> tuple[str, ...]:
-    """Returns the letters of a word in small ones that follow each other as in "acd", else ()."""
+    """Returns the letters of a word of small letters in alphabetical order, such as "acd". Returns
+    () for any other answer.
+    """
     letters = list(answer.strip().upper())
     if len(letters) < 2 or not answer.islower():
         return ()
@@ -195,7 +203,7 @@ def _letters_in_order(answer: str) -> tuple[str, ...]:
 
 
 def _without_texts(answer: str, options: Mapping[str, str]) -> str:
-    """Returns the answer without the options' texts that list letters: "both A and B"."""
+    """Returns the answer without those options' texts that list letters, such as "both A and B"."""
     for text in options.values():
         if _SEVERAL.search(text):
             answer = re.sub(re.escape(text), " ", answer, flags=re.IGNORECASE)
@@ -203,7 +211,9 @@ def _without_texts(answer: str, options: Mapping[str, str]) -> str:
 
 
 def _labels_of(text: str, options: Mapping[str, str]) -> set[str] | None:
-    """Returns all labels that a text says, None where one has another option's text behind it."""
+    """Returns all option labels in a text. Returns None if a label has the text of another option
+    behind it.
+    """
     labels: set[str] = set()
     sign = "|".join(LETTERS)
     if _are_numbered(options):
@@ -222,12 +232,16 @@ def _labels_of(text: str, options: Mapping[str, str]) -> set[str] | None:
 
 
 def _are_numbered(options: Mapping[str, str]) -> bool:
-    """Whether the options' labels are numbers and no letters."""
+    """Whether the labels of the options are numbers instead of letters."""
     return next(iter(options), "").isdigit()
 
 
 def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bool:
-    """Whether the text behind a label is that of another option: "B. a kettle"."""
+    """Whether the text behind a label is the text of another option: "B. a kettle", if "a kettle"
+    is A.
+
+    following: the text behind the label.
+    """
     line, _, _ = following[:MOST_OPTION_CHARACTERS].strip().partition("\n")
     words = _lemmas(tokens_of(line))
     # the labels of the options with whose text the line begins
@@ -239,9 +253,12 @@ def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bo
 
 
 def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
-    """Returns the options' labels that a text says, by the surest of signs."""
+    """Returns the option labels in a text that match the surest pattern. Patterns that are less
+    sure are tried only if no label matches.
+    """
     if _are_numbered(options):
-        # A number alone may be anything: it counts where the text begins with it, or calls it so.
+        # A number may have any meaning. It counts only at the start of the text or after a word
+        # such as "option".
         begun = re.match(r"\s*[(\[]?(\d{1,2})(?:[)\].:]\s|\W*\Z)", text)
         named = re.search(r"(?i)\b(?:option|choice|answer is)\W{0,3}(\d{1,2})\b(?!\.\d)", text)
         numbers = {match[1] for match in (begun, named) if match}
@@ -259,8 +276,8 @@ def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
 
 
 def only(text: str, pieces: Sequence[Piece]) -> str:
-    """Returns a text, of the same length, with spaces in place of all but these pieces and the
-    marks behind each.
+    """Returns the text with spaces in place of all characters, except these pieces and the marks
+    behind each piece. The length does not change.
     """
     characters = [" "] * len(text)
     for piece in pieces:
@@ -268,7 +285,7 @@ def only(text: str, pieces: Sequence[Piece]) -> str:
         while end < len(text) and not text[end].isalnum():
             end += 1
         begin = piece.start
-        # the bracket of "(A)" tells the letter from the article
+        # the bracket of "(A)" shows that the "A" is no article
         while begin > 0 and text[begin - 1] in "([":
             begin -= 1
         characters[begin:end] = text[begin:end]
@@ -276,16 +293,17 @@ def only(text: str, pieces: Sequence[Piece]) -> str:
 
 
 def _texts_in(pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]]) -> set[str]:
-    """Returns the labels of the options whose text stands in a piece, but for one within a longer
-    one's.
+    """Returns the labels of the options whose text is in a piece. An option inside the longer text
+    of another such option does not count.
 
-    pieces: the lemmas of each piece. texts: the lemmas of each option, by its label.
+    pieces: the lemmas of each piece.
+    texts: the lemmas of each option, by its label.
     """
     labels = set()
     for label, text in texts.items():
         if text and any(_holds(piece, text) for piece in pieces):
             labels.add(label)
-    # "red" of an answer "dark red", where both are options
+    # the "red" of an answer "dark red", if "red" and "dark red" are options
     inner = set()
     for label in labels:
         text = texts[label]
@@ -297,7 +315,7 @@ def _texts_in(pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]
 
 
 def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
-    """Whether the words hold a part of them in a row."""
+    """Whether `part` is a run of consecutive words in `words`."""
     sought = list(part)
     length = len(sought)
     for start, word in enumerate(words):
@@ -308,11 +326,12 @@ def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
 
 
 def _in_column(value: Any) -> dict[str, str]:
-    """Returns the options of a row's column: texts in order, by label, or both written out.
+    """Returns the options in the value of a row's column, {} for a value without options.
 
-    All of these give the same: `["a kettle", "a lamp"]`, `["A. a kettle", "B. a lamp"]`, `{"A": "a
-    kettle", "B": "a lamp"}`, `{"label": ["A", "B"], "text": ["a kettle", "a lamp"]}`, and each of
-    them as a string.
+    The value may be a list of texts, a dict of texts by label, or a dict with a list of labels and
+    a list of texts. All of these give the same options: `["a kettle", "a lamp"]`, `["A. a kettle",
+    "B. a lamp"]`, `{"A": "a kettle", "B": "a lamp"}`, `{"label": ["A", "B"], "text": ["a kettle",
+    "a lamp"]}`, and each of these values as a string.
     """
     if isinstance(value, str):
         value = _parsed(value)
@@ -336,7 +355,7 @@ def _in_column(value: Any) -> dict[str, str]:
 
 
 def _parsed(text: str) -> Any:
-    """Returns the list or dict that a text writes out in JSON or in Python, else None."""
+    """Returns the list or dict that a text has in JSON or Python syntax, otherwise None."""
     for read in (json.loads, ast.literal_eval):
         try:
             return read(text)
@@ -346,10 +365,10 @@ def _parsed(text: str) -> Any:
 
 
 def _in_question(question: str) -> dict[str, str]:
-    """Returns the options that a question lists under labels in order, {} where there are not
-    two.
+    """Returns the options that a question lists under labels in order. Returns {} for fewer than
+    two options.
     """
-    # wide stops and colons, which have no space behind them, become narrow ones with a space
+    # full-width stops and colons, which have no space behind them, become ASCII signs with a space
     spaced = question.replace("\uff0e", ". ").replace("\uff1a", ": ")
     text = unicodedata.normalize("NFKC", spaced).replace("**", "")
     labels = list(_LABEL.finditer(text))
@@ -371,30 +390,32 @@ def _options_in_list(
     labels: Sequence[re.Match[str]],
     style: Sequence[str],
 ) -> dict[str, str]:
-    """Returns the options of the last list whose labels follow each other from the first on, {}
-    where one of them has no text.
+    """Returns the options of the last list in the text whose labels follow each other from the
+    first label on. Returns {} if an option has no text.
 
-    labels: matches of _LABEL in the text. style: the labels of such a list, in order.
+    labels: matches of _LABEL in the text.
+    style: all labels that such a list may have, in order.
     """
+    # the labels of the list
     run: list[re.Match[str]] = []
     for label in labels:
         name = _name_of_label(label)
         if run and len(run) < len(style) and name == style[len(run)]:
             run.append(label)
         elif name == style[0] and len(run) < 2:
-            # one label alone was no list: "Vitamin A. Is it ... A. a kettle B. a lamp"
+            # a single label before was no list: "Vitamin A. Is it ... A. a kettle B. a lamp"
             run = [label]
     # an option ends where the next label begins
     ends = [label.start() for label in run[1:]]
     ends.append(len(text))
     options = {}
     for label, end in zip(run, ends, strict=False):
-        # or at the end of its sentence or line, as more of the question may follow
+        # an option also ends with its sentence or line, because more of the question may follow
         ending = _ENDING.search(text, label.end(), end)
         if ending and text[label.end() : ending.start()].strip():
             end = ending.start()
         option = text[label.end() : end].strip()
-        # without the comma, "and" or "or" that joins it to the next one
+        # remove the comma, "and" or "or" before the next option
         options[_name_of_label(label)] = _JOINT_AT_END.sub("", option)
     if not all(options.values()):
         return {}

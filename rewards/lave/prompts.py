@@ -5,10 +5,10 @@ the candidate.
     example = LaveExample("What color is it?", ("red", "red"), "crimson")
     prompts.text(example, binary=False, rationale=True)
 
-Prompts share their beginning, which an engine computes once. The candidate comes last, so the
-completions of a group share everything before it. All text from people, policies and datasets is on
-one line between double quotes (`quote`). So a candidate cannot start a new line, close its quotes,
-or write a rating.
+All prompts begin alike, and an inference engine computes the common beginning once. The candidate
+comes last, so that the completions of a group share everything before the candidate. All text from
+people, policies and datasets is on one line between double quotes (`quote`). So a candidate cannot
+start a new line, close its quotes, or write a rating.
 """
 
 import re
@@ -44,7 +44,7 @@ class LaveExample:
 
 
 class Demonstration(Wording):
-    """An example with its rating, and the reason.
+    """An example with its rating and the reason for the rating.
 
     Args:
         question: the example's question.
@@ -71,8 +71,8 @@ class Demonstrations(Wording):
     """A file of demonstrations.
 
     Args:
-        general: those shown where people did not answer yes or no.
-        binary: those shown where they did.
+        general: the demonstrations for questions that people do not answer with yes or no.
+        binary: the demonstrations for yes/no questions.
     """
 
     general: tuple[Demonstration, ...]
@@ -85,8 +85,7 @@ class LavePrompts:
 
     Args:
         instructions: the texts of prompts.yaml, by name.
-        general: see `Demonstrations`.
-        binary: see `Demonstrations`.
+        general, binary: the demonstrations of the two kinds of questions (`Demonstrations`).
     """
 
     instructions: Mapping[str, str]
@@ -96,8 +95,8 @@ class LavePrompts:
     def text(self, example: LaveExample, binary: bool, rationale: bool) -> str:
         """Returns the whole prompt, which ends where the judge's answer begins.
 
-        binary: whether people answered yes or no. rationale: whether the judge writes a reason
-        before the rating.
+        binary: whether people answered yes or no.
+        rationale: whether the judge writes a reason before the rating.
         """
         shows_context = bool(example.context)
         # the instructions
@@ -116,7 +115,7 @@ class LavePrompts:
             if rationale:
                 answer = f"Output: {demonstration.rationale} So rating={demonstration.rating}"
             parts.append(f"{lines}\n{answer}")
-        # the example, without one
+        # the example, without an answer
         lines = _question_lines(example, shows_context)
         beginning = "Output:" if rationale else "Rating:"
         parts.append(f"{lines}\n{beginning}")
@@ -124,8 +123,10 @@ class LavePrompts:
 
 
 def candidate_in(prompt: str) -> tuple[int, int]:
-    """Returns the characters [start, end) between the last two double quotes, where
-    `LavePrompts.text` has the candidate. `quote` leaves it no double quotes of its own.
+    """Returns the characters [start, end) of the candidate in a prompt of `LavePrompts.text`.
+
+    The candidate is between the last two double quotes of the prompt, because `quote` removes
+    double quotes within the candidate.
     """
     end = prompt.rindex('"')
     opening = prompt.rindex('"', 0, end)
@@ -136,7 +137,8 @@ def quote(text: str) -> str:
     """Returns the text on one line between double quotes.
 
     White space, control characters, invisible characters and lone surrogates become single spaces.
-    Double quotes become single ones, and `rating=` loses its sign.
+    Double quotes become single quotes. `rating=` loses its sign, so that a candidate cannot write a
+    rating.
     """
     visible = "".join(c if c.isprintable() else " " for c in text)
     unsigned = _RATING_SIGN.sub(r"\1 ", visible)
@@ -145,7 +147,7 @@ def quote(text: str) -> str:
 
 
 def _question_lines(example: LaveExample, shows_context: bool) -> str:
-    """Returns the lines of an example, without its rating."""
+    """Returns the lines of an example in the prompt, without its rating."""
     lines = []
     if shows_context:
         lines.append(f"Image description: {quote(example.context)}")
@@ -160,12 +162,14 @@ def load_lave_prompts(
     demonstrations: str | Path | Mapping[str, Any] | None = None,
     instructions: str | Path | None = None,
 ) -> LavePrompts:
-    """Returns the instructions of a file like prompts.yaml, or ours, with these demonstrations:
-    ours, those of a YAML file, or the same data.
+    """Returns the prompts with these demonstrations and instructions.
+
+    demonstrations: a YAML file, or its data. None takes our own file.
+    instructions: a file like prompts.yaml. None takes our own file.
 
     A file of demonstrations has the keys `general` and `binary`, each a list with question,
     references, candidate, rationale, rating and optionally context. Raises ValueError, naming the
-    demonstration or the instruction, for a missing value or one of the wrong type.
+    demonstration or the instruction, for a missing value or a value of the wrong type.
     """
     data: Any
     if isinstance(demonstrations, Mapping):

@@ -7,11 +7,11 @@ answers.
     verdict = reward.assess([sample])[0]
     verdict.score, verdict.parts["rating"], verdict.spans[0].note  # 1.0, 3.0, the judge's rationale
 
-The judge writes a rationale and a rating from 1 to 3. With rationale=False it only rates, which
-takes one token instead of about thirty. The candidate is the answer in the completion
-(`find_answer`). It becomes the verdict's span, whose credit is the whole score. A judge with a
-short context may read only part of it; the rest then counts as wrong. With a rationale the judge
-does not report what it cut.
+The judge writes a rationale and a rating from 1 to 3. With rationale=False the judge only rates,
+which takes one token instead of about thirty. The candidate is the answer in the completion
+(`find_answer`). The candidate becomes the verdict's span, whose credit is the whole score. A judge
+with a short context may read only the first part of the candidate. The rest then counts as wrong. A
+judge that writes a rationale does not report that it read only a part.
 
 A completion without an answer is EMPTY with score 0. A rationale that does not end in a rating is
 UNPARSED. A row without a question or without answers is NOT_APPLICABLE.
@@ -53,30 +53,30 @@ from spanreward.rewards.text.padding import find_padding
 from spanreward.rewards.text.written import read_text
 
 RATING_ENTRIES = tuple(map(str, RATINGS))
-RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
+RATIONALE_TOKENS = {"default": 128, "published": 100}  # most tokens of a rationale
 PEOPLE_OF_ROW = 10  # answers of a row, as `cost` assumes; VQAv2 has 10
-OUTSIDE_ANSWER = "outside the answer"  # a kind of what is not read
-CANDIDATE_CHARACTERS = 500  # of a candidate; the rest counts as wrong
+OUTSIDE_ANSWER = "outside the answer"  # the kind of unread text around the answer
+CANDIDATE_CHARACTERS = 500  # longest candidate; the rest counts as wrong
 _RATING_END = r"[\s*_'\"`.!)\]]*\Z"
 _SIGNED_RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_RATING_END}", re.IGNORECASE)
 _UNSIGNED_RATING = re.compile(rf"(\brating(?:\s+is)?\W+([123])){_RATING_END}", re.IGNORECASE)
 # [^\n] keeps many line breaks from taking quadratic time
 _RATING_ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_RATING_END}")
-# What `quote` does not leave in a candidate.
+# A rating with a sign ("rating=3"), which a candidate cannot have after `quote`.
 _BEGINS_SIGNED = re.compile(r"\Arating[\"\s*_]*[=:]", re.IGNORECASE)
 _NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateQuestion:
-    """A question to ask, and the candidate's characters [start, end) in the completion.
+    """A question for the judge, and the candidate's characters [start, end) in the completion.
 
     Args:
         question: the question for the judge.
         start: where the candidate starts.
         read: where the part that the judge is shown ends, start <= read <= end.
         end: where the candidate ends.
-        quoted: that part as the judge sees it (`quote`).
+        quoted: the shown part in the form that the judge sees (`quote`).
     """
 
     question: Question
@@ -88,14 +88,14 @@ class CandidateQuestion:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """What people answered to the question of a row.
+    """People's answers to the question of a row.
 
     Args:
-        answers: all answers but blank ones.
-        references: those that count, with repeats (`keep_references`).
-        options: the question's options, by label, {} where the answers name none.
-        texts: the references as a judge that reads sees them, such as "A (a kettle)".
-        labels: the references as `match` compares them, such as "A".
+        answers: all answers except blank answers.
+        references: the answers that count, with repeats (`keep_references`).
+        options: the question's options, by label; {} if the answers name no options.
+        texts: the references in the form for a judge that reads text, such as "A (a kettle)".
+        labels: the references in the form that `match` compares, such as "A".
     """
 
     answers: list[str]
@@ -113,18 +113,19 @@ class LaveReward(PlainTextReward):
         judge: the judge that rates the answer from 1 to 3.
         rationale: whether the judge writes a reason before the rating, as published. False reads
             only the rating's token and takes the likeliest rating.
-        smooth: with rationale=False, whether the expectation replaces the likeliest rating.
-        demonstrations: a YAML file or the same data. None is ours.
-        prompts: a file like prompts.yaml. None is ours.
-        filter_references: answers are dropped that people gave less than this share as often as the
-            most frequent answer. An answer at exactly this share is kept in default mode. 0 keeps
-            all.
+        smooth: with rationale=False, whether the rating is the expectation over the three ratings
+            instead of the likeliest rating.
+        demonstrations: a YAML file or the same data. None takes our own file.
+        prompts: a file like prompts.yaml. None takes our own file.
+        filter_references: a share from 0 to 1. An answer is dropped if its count is less than this
+            share of the count of the most frequent answer. An answer at exactly this share is kept
+            in default mode. 0 keeps all.
         candidate: "answer" rates the answer in the completion (`find_answer`), up to
             CANDIDATE_CHARACTERS of it. "whole" rates the judged part of the completion
             (rewards/text/length.py).
-        evidence: "context" shows the judge the row's `context`, a description of the picture, if it
-            has one. "none" does not. None is "context" in default mode, and "none" in published
-            mode as in the paper's final method (section 5.4).
+        evidence: "context" shows the judge the row's `context`, a description of the picture, if
+            the row has a context. "none" does not. None is "context" in default mode. In published
+            mode None is "none", as in the paper's final method (section 5.4).
         mode: "default" penalises filler anywhere in the completion (rewards/text/filler.py).
             "published" does not, counts references as the published code does (`keep_references`),
             and gives a rationale 100 tokens, not 128.
@@ -185,19 +186,20 @@ class LaveReward(PlainTextReward):
         self._answers = AnswerCache()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what is pickled. The judge's answers in memory stay behind."""
+        """Returns the state to pickle, without the judge's answers in memory."""
         return {**self.__dict__, "_answers": AnswerCache()}
 
     def cost(self, words: float, references: int) -> Cost:
         """Returns the cost of one question.
 
-        The answer in a completion is short, however long the completion is.
+        The arguments do not matter: the answer in a completion is short, however long the
+        completion is.
         """
         answers = ("answer",) * PEOPLE_OF_ROW
         example = LaveExample("What is it that is seen?", answers, "answer", "")
         text = self.prompts.text(example, False, self.rationale)
         read = tokens_in(text)
-        # an engine computes what is before the question once, as it is always the same
+        # an inference engine computes the text before the question once, because it never changes
         question_start = text.index(example.question)
         computed = tokens_in(text[question_start:])
         if not self.rationale:
@@ -208,7 +210,7 @@ class LaveReward(PlainTextReward):
     def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, from one call to the judge.
 
-        Equal questions are asked once, also later.
+        Equal questions are asked once, also in later calls of this method.
         """
         people_of_rows: dict[tuple[Any, ...], People] = {}  # completions of a group share their row
         prepared: list[CandidateQuestion | Verdict] = []
@@ -220,7 +222,7 @@ class LaveReward(PlainTextReward):
         questions = [entry.question for entry in prepared if isinstance(entry, CandidateQuestion)]
         self._answers.begin()
         answers = iter(self._answers.complete(questions, self._ask))
-        # an answer is there for each prepared question, and none for a verdict
+        # only the entries that are questions have an answer of the judge
         verdicts = []
         for sample, entry in zip(samples, prepared, strict=True):
             if isinstance(entry, Verdict):
@@ -230,7 +232,9 @@ class LaveReward(PlainTextReward):
         return verdicts
 
     def _people(self, sample: Sample) -> People:
-        """Returns what all completions of the sample's row are rated against."""
+        """Returns people's answers to the row's question. All completions of the row are rated by
+        these answers.
+        """
         answers = [answer for answer in sample.answers if answer.strip()]
         references = keep_references(answers, self.filter_references, self.mode)
         options: dict[str, str] = {}
@@ -252,20 +256,23 @@ class LaveReward(PlainTextReward):
 
     def _prepare(self, sample: Sample, people: People) -> CandidateQuestion | Verdict:
         """Returns the question about a sample, or its verdict if there is nothing to ask."""
+        # a row that cannot be judged
         question = sample.question or ""
         if not question.strip():
             note = "this row has no question"
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
         if not people.references:
             return Verdict(None, Status.NOT_APPLICABLE, note="this row has no answers")
+        # the candidate, in the form that the judge sees
         start, read, end = self._candidate_range(sample.completion, people)
         candidate = sample.completion[start:read]
         if self.mode == "default":
             candidate = shown_answer(candidate)
-        # also for a candidate of white space or invisible characters, which the judge would not see
+        # true also for white space and invisible characters, which the judge cannot see
         if quote(candidate) == quote(""):
             note = "the completion holds no answer"
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note=note)
+        # the prompt
         context = ""
         if self.evidence == "context":
             context = sample.context or ""
@@ -273,7 +280,7 @@ class LaveReward(PlainTextReward):
         example = LaveExample(question, people.texts, text, context)
         binary = is_binary(people.references)
         prompt = self.prompts.text(example, binary, self.rationale)
-        # judges that read get the prompt, and `match` gets the labels
+        # judges that read text use the prompt, and the judge `match` uses the labels
         label = label_of(candidate, people.options, question)
         to_judge = Question(
             [{"role": "user", "content": prompt}],
@@ -283,8 +290,8 @@ class LaveReward(PlainTextReward):
         return CandidateQuestion(to_judge, start, read, end, quote(text))
 
     def _candidate_range(self, completion: str, people: People) -> tuple[int, int, int]:
-        """Returns where the candidate starts, where the part that is judged ends, and where the
-        candidate ends.
+        """Returns where the candidate starts, where the judged part of the candidate ends, and
+        where the candidate ends.
         """
         if self.candidate == "whole":
             start = len(completion) - len(completion.lstrip())
@@ -299,8 +306,8 @@ class LaveReward(PlainTextReward):
         return start, min(end, longest), end
 
     def _ask(self, questions: list[Question]) -> Sequence[Any]:
-        """Returns an answer per question: the judge's text with a rationale, otherwise Rated. A
-        Failure where the judge failed.
+        """Returns an answer per question: the judge's text with a rationale, otherwise a Rated. The
+        answer is a Failure if the judge failed.
         """
         if self.rationale:
             return self.judge.write(questions, max_tokens=RATIONALE_TOKENS[self.mode])
@@ -313,7 +320,9 @@ class LaveReward(PlainTextReward):
         return answers
 
     def _value(self, rating: Rating) -> float:
-        """Returns the expectation, or the likeliest rating, which is the lowest of equals."""
+        """Returns the expectation of the rating if `smooth`, otherwise the likeliest rating. Of
+        equally likely ratings the lowest is returned.
+        """
         if self.smooth:
             return rating.mean
         # the entries ascend, and `max` returns the first of equals
@@ -323,11 +332,14 @@ class LaveReward(PlainTextReward):
     def _verdict(
         self, sample: Sample, candidate: CandidateQuestion, answer: str | Rated | Failure
     ) -> Verdict:
-        """Returns the verdict on a sample. answer: see `_ask`."""
+        """Returns the verdict on a sample.
+
+        answer: an entry of the result of `_ask`.
+        """
         if isinstance(answer, Failure):
             return Verdict(None, answer.status, note=answer.message)
         if isinstance(answer, Rated):
-            # what did not fit into the judge's context counts as not shown
+            # characters that did not fit into the judge's context count as not shown
             shortened = replace(candidate, read=candidate.read - answer.cut)
             note = f"rated {answer.value:.2f} of 3"
             verdict = _verdict_of(answer.value, note, shortened)
@@ -347,19 +359,21 @@ class LaveReward(PlainTextReward):
 
 
 def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
-    """Returns the verdict less the filler of what is read of the completion, and less padding."""
+    """Returns the verdict after penalties for filler in the read text of the completion, and for
+    padding.
+    """
     text = sample.completion
     lowest = {"score": 0.0}
     reading = read_text(text, answers=True)
-    # filler is searched in the text as it is read, and spans lie on the text as it is written
+    # filler is searched in the text without markup, and spans are on the text as written
     filler = find_filler(reading.plain, beside(sample), ends=False)
     pieces = []
-    characters = 0  # of filler, as written
+    characters = 0  # the length of the filler as written
     for plain_start, plain_end, kind in filler.pieces:
         start, end = reading.written(plain_start, plain_end)
         pieces.append((start, end, kind))
         characters += end - start
-    # the length of which these characters are the share that filler has of the plain text
+    # a length of which the written filler is the same share as `filler.share` of the plain text
     length = 1.0
     if pieces:
         length = characters / filler.share
@@ -372,15 +386,15 @@ def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
 
 
 def unread_parts(completion: str, candidate: CandidateQuestion) -> list[Unread]:
-    """Returns what of a completion the judge was not shown: the markup in the answer, and what
-    stands around the answer.
+    """Returns the parts of a completion that the judge was not shown: the markup in the answer, and
+    the text around the answer.
     """
     before = outside(completion, 0, candidate.start, OUTSIDE_ANSWER)
     markup = []
     answer = completion[candidate.start : candidate.read]
     for start, end, kind in read_text(answer).unread:
         markup.append(Unread(candidate.start + start, candidate.start + end, kind))
-    # What lies between `read` and `end` is a span of the verdict, so it is not listed here.
+    # The part from `read` to `end` is a span of the verdict, so the part is not listed here.
     behind = outside(completion, candidate.end, len(completion), OUTSIDE_ANSWER)
     return before + markup + behind
 
@@ -404,33 +418,35 @@ def _verdict_of(rating: float, note: str, candidate: CandidateQuestion) -> Verdi
 
 
 def keep_references(answers: Sequence[str], share: float, mode: Mode = "default") -> list[str]:
-    """Returns the answers, sorted, that people gave at least `share` times as often as the most
-    frequent one.
+    """Returns the answers that enough people gave, sorted. The count of an answer must be at least
+    `share` of the count of the most frequent answer. With share 0.25 and eight times "red", a
+    single "crimson" is dropped. share 0 keeps all.
 
-    Answers are compared in normalised form, or as they are if that is empty ("?"). In published
-    mode they are compared as they are, and one at exactly this share is dropped too, unless it is a
-    most frequent one. share 0 keeps all.
+    Answers are compared in normalised form, or as written if that form is empty ("?"). Published
+    mode compares answers as written. Published mode also drops an answer at exactly this share,
+    unless no answer is more frequent.
     """
     forms = list(answers)
     if mode == "default":
         forms = [comparable_form(answer) or answer for answer in answers]
+    # how often people gave the answer, in its form
     counts = Counter(forms)
     most = max(counts.values(), default=0)
     floor = share * most
-    # a count that passes although it is not above the floor; with share 1 the floor is the most
-    # itself
+    # A count that passes without being above the floor. In published mode this is only the highest
+    # count, so that share 1 keeps the most frequent answers.
     passing = floor if mode == "default" else most
     frequent = []
     for answer, form in zip(answers, forms, strict=True):
         count = counts[form]
         if count > floor or count == passing:
             frequent.append(answer)
-    # sorted: rows whose answers differ in their order alone have one prompt, which is asked once
+    # sorted: rows whose answers differ only in order have the same prompt, which is asked once
     return sorted(frequent)
 
 
 def is_binary(references: Sequence[str]) -> bool:
-    """Returns whether yes or no is a most frequent reference. False without references."""
+    """Whether yes or no is a most frequent reference. False without references."""
     counts = Counter(map(normalise, references))
     if not counts:
         return False
@@ -439,14 +455,17 @@ def is_binary(references: Sequence[str]) -> bool:
 
 
 def read_rating(output: str, candidate: str = "") -> int | None:
-    """Returns the rating that ends the judge's output, or None if it ends otherwise.
-
-    Ratings are read as from any judge (`find_written_rating`), and a rating here is whole. A next
-    example that the judge adds by itself is not read. candidate: as the judge saw it (`quote`). A
-    rating that also occurs in the candidate may be a quotation, so it does not count, unless it has
-    a sign as in "rating=3", which `quote` takes out.
+    """Returns the rating at the end of the judge's output, or None if the output does not end in a
+    rating.
 
         read_rating("The people say red. So rating=1"), read_rating("The people say")      # 1, None
+
+    Ratings are read as from any judge (`find_written_rating`), but must be whole numbers. Another
+    example that the judge adds behind its rating is not read. A rating that also occurs in the
+    candidate may be a quotation, so the rating does not count. A rating with a sign, as in
+    "rating=3", always counts, because `quote` removes the sign from candidates.
+
+    candidate: the candidate in the form that the judge saw (`quote`).
     """
     answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
     written = find_written_rating(answer, RATING_ENTRIES)
@@ -460,10 +479,12 @@ def read_rating(output: str, candidate: str = "") -> int | None:
 
 
 def read_published_rating(output: str, candidate: str = "") -> int | None:
-    """Returns the rating at the end of the judge's output as published mode reads it.
+    """Returns the rating at the end of the judge's output as published mode reads it. None without
+    a rating.
 
     The rating is `rating=3` as in the demonstrations, "Rating 3", "The rating is 3", or a last line
-    "3". The guards are those of `read_rating`.
+    "3". Another example is not read, and ratings that also occur in the candidate do not count, as
+    in `read_rating`.
     """
     answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
     signed = _SIGNED_RATING.search(answer)
@@ -472,7 +493,7 @@ def read_published_rating(output: str, candidate: str = "") -> int | None:
     unsigned = _UNSIGNED_RATING.search(answer) or _RATING_ALONE.search(answer)
     if unsigned is None:
         return None
-    # the judge may have repeated what the candidate says of its own rating
+    # the judge may have repeated a rating that the candidate gives itself
     if words_in_lower_case(unsigned[1]) in words_in_lower_case(candidate):
         return None
     return int(unsigned[2])

@@ -1,8 +1,8 @@
-"""Cuts what stands around an answer: white space, markup, quotes, tags and final punctuation.
+"""Cuts off the marks around an answer: white space, markup, quotes, tags and final punctuation.
 
     trimmed("**-5**.", 0, 7)        # (2, 4): "-5"
 
-Signs that bear meaning stay: a minus before a number, "*" and "+" of a name, and signs that are the
+Signs with a meaning stay: a minus before a number, "*" and "+" of a name, and signs that are the
 whole answer.
 """
 
@@ -10,19 +10,20 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-NESTED_MARKS = 6  # marks around an answer, one inside the other
-_PUNCTUATION = (  # quotation marks and pictures with it, beside ASCII's
+NESTED_MARKS = 6  # most layers of marks around an answer
+_PUNCTUATION = (  # punctuation outside of ASCII, with quotation marks and emoji
     "\u00a1\u00ab\u00bb\u00bf\u2016-\u2027\u2039-\u2043\u2045-\u2051\u2053-\u205e\u3000-\u3003\u3008-\u3011"
     "\u3014-\u301f\u3030\uff01\uff02\uff07-\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\ufe0f\U0001f000-\U0001faff"
 )
-_ALL_SIGNS = (  # all marks and pictures but the minus
+_ALL_SIGNS = (  # all marks and emoji except the minus
     "\u00a1\u00ab\u00bb\u00bf\u2010-\u205e\u2190-\u2211\u2213-\u2bff\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\ufe0f"
     "\U0001f000-\U0001faff"
 )
 _DASHES = "\u2010-\u2015"
 _BULLETS = "\u25a0-\u27bf\u2b00-\u2bff"
-_STARRED_NAME = re.compile(r"(?<!\w)\w{1,2}\*\W*\Z")  # the only star, which belongs to a name
-_NO_SIGNS = frozenset("`~|^\"'.,;:!*_(){}[]\u2026")  # punctuation and markup, alone no answer
+_STARRED_NAME = re.compile(r"(?<!\w)\w{1,2}\*\W*\Z")  # a name that ends in a star: "Sgr A*"
+# punctuation and markup, which alone are no answer
+_NO_SIGNS = frozenset("`~|^\"'.,;:!*_(){}[]\u2026")
 _WRAPPED = re.compile(
     r"(?:\\(?:text|math|mbox)[a-z]*\s*\{([^{}]*)\}|\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|(?<=\w)'(?=\w))*)'"
     r"|\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}|\$([^$]*)\$)\Z",
@@ -32,12 +33,12 @@ _WRAPPED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """What is cut around an answer.
+    """The patterns for the marks that are cut off around an answer.
 
     Args:
-        lead: matches what is cut before it.
-        tail: matches what is cut after it, in the text backwards.
-        keeps_signs: whether signs that are the whole answer stay, and the star of a name.
+        lead: matches the marks before the answer.
+        tail: matches the marks after the answer, in the reversed text.
+        keeps_signs: whether an answer of signs alone stays, and the star of a name.
     """
 
     lead: re.Pattern[str]
@@ -66,7 +67,11 @@ PUBLISHED_EDGES = Edges(
 
 
 def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tuple[int, int]:
-    """Returns the characters without what stands around them; start == end if nothing is left."""
+    """Returns the range [start, end) without the marks around the answer. start == end if nothing
+    is left.
+
+    start, end: the range in the text to trim.
+    """
     whole = text[start:end]
     whole_start = start
     # "Sgr A*": a letter in place of the star keeps it from being cut as emphasis
@@ -77,12 +82,12 @@ def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tu
         start = end - len(without_lead)
         without_tail = edges.tail.sub("", text[start:end][::-1], count=1)
         end = start + len(without_tail)
-        # "(red)" and "\text{red}": what is within may have marks around it again
+        # "(red)" and "\text{red}": the inner text may have more marks around it
         wrapped = _WRAPPED.match(text, start, end)
         if not wrapped:
             break
         start, end = wrapped.span(wrapped.lastindex or 0)
-    # "+" or a picture is the whole answer
+    # "+" or an emoji may be the whole answer
     if start == end and edges.keeps_signs and _is_signs(whole):
         start = whole_start + len(whole) - len(whole.lstrip())
         end = whole_start + len(whole.rstrip())
@@ -90,7 +95,7 @@ def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tu
 
 
 def _is_signs(text: str) -> bool:
-    """Whether a text has no letters and digits, and more than punctuation."""
+    """Whether a text has signs that are more than punctuation, and no letters and digits: "+"."""
     signs = False
     for character in text:
         if character.isalnum():

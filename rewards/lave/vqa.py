@@ -1,11 +1,11 @@
-"""The metrics that LAVE is compared with: pure functions of an answer and people's answers, in [0,
-1].
+"""The metrics that LAVE is compared with. They are pure functions of an answer and people's
+answers, with values in [0, 1].
 
     vqa_accuracy("There are 2 dogs.", ["two dogs"] * 2 + ["dogs"] * 8)      # 0.6
     token_f1("Answer: two brown dogs", ["two dogs"])                        # 0.8
 
-They compare normalised answers (rewards/language/answer_text.py) and read the answer that LAVE
-rates (answer.py).
+The metrics find the answer in the text as LAVE does (answer.py). Answers are compared in normalised
+form (rewards/language/answer_text.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,13 +23,19 @@ def vqa_accuracy(
     question: str = "",
     columns: Mapping[str, Any] | None = None,
 ) -> float:
-    """Returns VQA accuracy (Antol et al. 2015), the official evaluation's average over leaving one
-    person out.
+    """Returns the VQA accuracy (Antol et al. 2015) of an answer: the official evaluation's average
+    over leaving one person out.
 
-    It is the mean over the people i of min(1, number of the others who gave this answer / 3). Of
-    ten answers, m of them equal: 0.3, 0.6, 0.9, 1 for m = 1, 2, 3, 4 and more. Raises ValueError
-    for fewer than four answers, where no answer could reach 1. Answers are always normalised; the
-    official code leaves them as they are where all are alike.
+    For each person i the value is min(1, number of the other people who gave this answer / 3). The
+    accuracy is the mean of the values. If m of ten people gave the answer, the accuracy is 0.3,
+    0.6, 0.9, 1 for m = 1, 2, 3, 4 and more.
+
+    answer: a text with the answer.
+    answers: people's answers.
+    question, columns: the question and other columns of the row, which may list options.
+
+    Raises ValueError for fewer than four answers, because no answer could then reach 1. Answers are
+    always normalised. The official code does not normalise the answers if all answers are alike.
     """
     if len(answers) <= AGREEING_PEOPLE:
         raise ValueError(
@@ -41,7 +47,7 @@ def vqa_accuracy(
     agreeing = forms_of_people.count(form)
     total = 0.0
     for form_of_person in forms_of_people:
-        # without this person
+        # the count without this person
         remaining = agreeing
         if form_of_person == form:
             remaining -= 1
@@ -55,8 +61,11 @@ def token_f1(
     question: str = "",
     columns: Mapping[str, Any] | None = None,
 ) -> float:
-    """Returns the F1 of the words as multisets against the best single answer (Rajpurkar et al.
-    2016), from 0 to 1; 0 where people gave no answer.
+    """Returns the F1 between the words of the answer and the words of the best-matching person's
+    answer, from 0 to 1 (Rajpurkar et al. 2016). The words are compared as multisets. Returns 0 if
+    people gave no answer.
+
+    The arguments are those of `vqa_accuracy`.
     """
     form = answer_in(answer, answers, question, columns)
     references = comparable_answers(answers, question, columns)
