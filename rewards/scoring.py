@@ -9,13 +9,13 @@ resumed.
 
 The output has one line per row, in the rows' order: the row's verdict, its id and its fingerprint
 (rows/fingerprint.py). A resumed run keeps a score if the output has a line with the row's
-fingerprint, even if the row's id differs. All other rows are judged. Rows whose judge failed in an
-earlier run are asked in batches of their own, so that a row that makes the judge fail costs no
-other row its score. A row that cannot be read gets a verdict without a score, and its line number
-is reported. files/outputs.py checks whether an existing output can be resumed.
+fingerprint, even if the row's id differs. All other rows are judged. If the judge failed on a row
+in an earlier run, the row is asked in a separate batch, because the row may make a whole batch
+fail. A row that cannot be read gets a verdict without a score, and its line number is reported.
+files/outputs.py checks whether an existing output can be resumed.
 
-In this module a row's "mark" is the number of its fingerprint (`mark_number`), and its "place" is
-the index of its line in the output, from 0.
+In this module, the "mark" of a row is the number of its fingerprint (`mark_number`). The "place" of
+a row is the index of its line in the output, from 0.
 """
 
 import json
@@ -68,8 +68,8 @@ class Summary:
         mean_score: the mean over the scored rows of the whole output, None if no row has a score.
         seconds: the duration of the run.
         pairs_per_second: the number of rows judged per second.
-        no_answers: completions that look like an error message of the policy's server and not like
-            an answer. Their scores count like any other score.
+        no_answers: completions that look like the failure of an API and not like an answer: an
+            error message, or the same text for many rows. Their scores count like all scores.
         not_read: the number of characters of the completions that no judge was shown.
     """
 
@@ -345,8 +345,8 @@ class _Tally:
 
 
 def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
-    """Returns the completions that look like an error message instead of an answer, such as
-    "litellm.RateLimitError: Error code: 429".
+    """Returns the completions that look like the failure of an API and not like an answer, such as
+    "litellm.RateLimitError: Error code: 429", or the same text for many rows.
     """
     readable = array("Q")  # the indices of the rows that can be read, 8 bytes each
     for number, row in enumerate(rows):

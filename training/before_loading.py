@@ -4,10 +4,10 @@
         print(what, sentence)           # "referees", "unknown metric 'pohs': did you mean ..."
     check_before_loading(recipe, 8)     # raises RecipeError with the first fault
 
-A typo in a referee would otherwise show only in the comparison after a whole training, and a typo
-in the data only after the judges have started, which takes minutes. So the referees are made here,
-the user's files and functions are looked up, and the settings are checked together. No model is
-loaded, no function of the user is called, and nothing is asked over the network.
+Without these checks, a typo in a referee would be found only in the comparison after a whole
+training. A typo in the data would be found only after the judges have started, which takes minutes.
+So the referees are made here, the user's files and functions are looked up, and the settings are
+checked together. No model is loaded, no function of the user is called, and no network is used.
 """
 
 import inspect

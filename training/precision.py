@@ -39,7 +39,7 @@ def check_precision(recipe: Recipe) -> None:
             f"the recipe computes in {NAMES[precision]} and accelerate's configuration has "
             f"mixed_precision {launched}, and DeepSpeed takes no two of them: {cure}"
         )
-    # if one of them is bf16 and the other fp16, transformers uses the recipe's, so nothing is wrong
+    # if the two precisions are bf16 and fp16, transformers uses the recipe's, as the user expects
     if precision == "no":
         log.warning(
             "trainer.bf16 is false, and accelerate's mixed_precision %s is used all the same: %s",

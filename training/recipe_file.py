@@ -15,7 +15,7 @@ SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
 class RecipeError(ValueError):
-    """The recipe cannot be run as written. The message says what to change."""
+    """The recipe cannot be run as written. The message names the needed change."""
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -34,9 +34,9 @@ def read_yaml(text: str, where: str) -> Any:
     """Returns the value of a YAML text. Texts such as 1e-4, which YAML 1.1 reads as a text, become
     numbers.
 
-    where: the name of the text in the error. Raises RecipeError for a text that is not YAML, for a
-    value that contains itself or too many values through aliases, and for the character NUL, which
-    no path may hold.
+    where: the name of the text in the error. Raises RecipeError for a text that is not YAML, and
+    for the character NUL, which no path may hold. Also raises RecipeError if aliases make a value
+    contain itself, or contain too many values.
     """
     try:
         value = yaml_file.read_yaml(text, where)

@@ -70,8 +70,8 @@ def judged_parts(recipe: Recipe) -> list[MetricPart]:
 
 
 def columns_asked_by(rewards: Sequence[Reward]) -> set[str]:
-    """Returns the names of the columns that the rewards read in addition to the fields of a Sample,
-    such as {"place"} for a metric of the user that reads the column `place`.
+    """Returns the names of the columns that the rewards read in addition to the columns of a
+    Sample. Example: {"place"} for a metric of the user that reads the column `place`.
     """
     extra_columns: set[str] = set()
     for reward in rewards:

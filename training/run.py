@@ -177,7 +177,7 @@ def train(
         stopping += [health, trainer.learning_monitor]
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))
-    for part in recipe.watching:  # at most one
+    for part in recipe.watching:  # a list with at most one entry
         extra_columns = columns_asked_by(rewards[-1:])
         prompts = prompts_of_recipe(recipe, recipe, part.prompts, extra_columns=extra_columns)
         for warning in prompts.warnings:
@@ -294,8 +294,8 @@ def check_launch(accelerator: Accelerator) -> None:
 
 
 def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None:
-    """Starts the judges of the rewards. Prints a line when a judge with a model on this machine
-    starts, and a line when the judge is ready, because a large model takes minutes to load.
+    """Starts the judges of the rewards. For a judge with a model on this machine, prints a line at
+    the start and a line when the judge is ready, because a large model takes minutes to load.
 
     Judges on the same GPU start one after another, and judges on different GPUs at the same time.
     parts: the recipe's block of each reward. Raises RecipeError for a judge that cannot start.

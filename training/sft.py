@@ -37,8 +37,8 @@ class SupervisedTrainer(CheckpointWeights, SFTTrainer):
     The arguments are those of SFTTrainer, in the same order.
 
     Raises:
-        ValueError: for a chat template that writes no token at the end of a turn that ends
-            generation (training/turn_end.py), and for a template that runs without end.
+        ValueError: if the chat template does not end a turn with a token that ends generation
+            (training/turn_end.py), and for a template that runs without end.
     """
 
     def __init__(self, model: Any, args: SFTConfig | None = None, **named: Any) -> None:
@@ -185,7 +185,7 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
 
 def shown_example(processor: Any, row: Mapping[str, Any]) -> str:
     """Returns two texts of a row, decoded from its tokens with all special tokens: the text that is
-    only read, and the text that is trained. `--dry-run` prints them.
+    only read, and the text that is trained. `--dry-run` prints the two texts.
     """
     tokens = trained_tokens(processor, row)
     tokenizer = tokenizer_of(processor)

@@ -1,5 +1,5 @@
-"""Turns identifying texts, such as ids and fingerprints of rows, into numbers of 8 bytes ("marks"),
-so that the marks of 100,000 rows take 0.8 MB.
+"""Turns ids and fingerprints of rows into numbers of 8 bytes, which are called marks. The marks of
+100,000 rows take only 0.8 MB.
 
     marks = mark_numbers(["0123456789abcdef", "row 7"])
     matched(mark_numbers(["b", "a", "a"]), mark_numbers(["a", "c", "a", "a"]))    # [1, -1, 2, -1]
@@ -47,9 +47,9 @@ def as_numbers(values: "array[int]") -> Numbers:
 def matched(marks: Numbers, sought: Numbers) -> PlaceNumbers:
     """Returns the index in `marks` of each number in `sought`, -1 for a number that is not found.
 
-    Each mark is used once. So if a number is sought twice, the first one gets the first equal mark,
-    and the second one gets the second equal mark, or -1. Numpy sorts and searches the two arrays,
-    so no Python object is made per number.
+    Each mark is used once. If a number is sought twice, its first occurrence gets the first equal
+    mark, and its second occurrence gets the second equal mark, or -1. Numpy sorts and searches the
+    two arrays, so no Python object is made per number.
     """
     marks_order = np.argsort(marks, kind="stable")
     sought_order = np.argsort(sought, kind="stable")

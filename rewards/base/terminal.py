@@ -15,8 +15,9 @@ from typing import NoReturn
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-# Matches control characters except tabs and line breaks, characters that reverse the direction of
-# writing, separators of lines that only editors show, and lone surrogates, which have no UTF-8.
+# Matches control characters except tabs and line breaks. Also matches characters that reverse the
+# direction of writing, line separators that only editors show, and lone surrogates, which UTF-8
+# cannot encode.
 _OBEYED = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )

@@ -239,9 +239,9 @@ class Verdict:
             published modes, in which the judge reads the whole text.
 
     Raises:
-        ValueError: for a score with a status that has no score, a missing score with the status OK
-            or EMPTY, a score outside [0, 1], and a part that is NaN, infinite or above
-            LARGEST_NUMBER.
+        ValueError: for a score outside [0, 1], and a part that is NaN, infinite or above
+            LARGEST_NUMBER. Also for a missing score with the status OK or EMPTY, and for a score
+            with any other status.
     """
 
     __pydantic_config__ = FORBID

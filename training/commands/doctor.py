@@ -65,7 +65,7 @@ def main() -> None:
         style = "red" if finding.ok is False else None
         grid.add_row(STATES[finding.ok], text, style=style)
     Terminal(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
-    # `ok` is None for a finding that is neither right nor wrong, such as a machine without a GPU
+    # `ok` is None for a finding that is neither right nor wrong, such as the number of GPUs
     has_faults = any(finding.ok is False for finding in findings)
     sys.exit(1 if has_faults else 0)
 

@@ -265,8 +265,8 @@ def check_files(
     input or another output, or --json names a file of another command (rewards/files/outputs.py).
 
     outputs: the command's output files. inputs: the command's input files. Files in names such as
-    FILE.py:NAME, and in options such as prompts=FILE, count as inputs too. like: keyword arguments
-    that are passed on to `check_json`.
+    FILE.py:NAME, and in options such as prompts=FILE, count as inputs too. like: {key: value} that
+    an existing file of --json must hold to be replaced, see `check_json`; None for any value.
     """
     options = [*arguments.judge_option, *arguments.options]
     read = []
@@ -286,8 +286,8 @@ def check_files(
 
 
 def check_lines(output: Path) -> None:
-    """Raises ValueError for an output of JSON Lines that is a folder, or whose name has the ending
-    of another kind of table, such as ".csv".
+    """Raises ValueError for an output of JSON Lines that is a folder. Also raises ValueError for an
+    output with the ending of another kind of table, such as ".csv".
     """
     if output.is_dir():
         raise ValueError(f"the output {output} is a folder: name a file in it.")

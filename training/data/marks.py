@@ -149,9 +149,10 @@ def mark_places(value: Any, column: str, text: str) -> CharacterSpans:
     """Returns the characters [start, end) of each mark in a row's list of marks.
 
     value: a list of [start, end], of words of the text such as "red", and of pairs such as ["red",
-    2] for the second "red". column: the column's name, for messages. text: the marked text. Raises
-    ValueError for a mark that is not in the text, for a word without a number that is in the text
-    more than once, and the errors of `check_units`.
+    2] for the second "red". column: the column's name, for messages. text: the marked text.
+
+    Raises ValueError for a mark that is not in the text, and for a word without a number if the
+    text has the word more than once. Also raises the errors of `check_units`.
     """
     listed = entries_of(value, column)
     check_units(_numbers(listed, text, ""), column)
@@ -223,9 +224,10 @@ def _places(row_entries: Sequence[Any], column: str, text: str) -> CharacterSpan
 
 
 def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
-    """Returns the characters [start, end) of an entry of `entries_of`. Raises ValueError for an
-    entry that is not in the text, and for a word without a number that is in the text more than
-    once.
+    """Returns the characters [start, end) of an entry of `entries_of`.
+
+    Raises ValueError for an entry that is not in the text. Also raises ValueError for a word
+    without a number, such as "red", if the text has the word more than once.
     """
     if isinstance(entry, Range):
         if 0 <= entry.start < entry.end <= len(text):

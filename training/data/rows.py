@@ -9,9 +9,9 @@ A record holds a picture, or a prompt of its own, and may hold any column of a S
 rewards/rows reads the values of the columns. This module makes the policy's prompt and picture.
 
 Either all rows have pictures, or no row has a picture. All rows have the same columns: None fills
-the gaps. A record with at least one of the keys reference, answers and context is left out, and
-counted for a warning, if all of these keys are empty. A record without any of these keys stays,
-since some metrics need no reference.
+the gaps. A record is left out if it has some of the keys reference, answers and context, and all of
+these keys are empty. A warning gives the number of such records. A record without any of these keys
+stays, since some metrics need no reference.
 """
 
 import logging
