@@ -43,6 +43,7 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
     judge and `judge` is None.
     """
     check_metric(metric)
+    # find the class of the metric
     kind: Any
     if is_custom(metric):
         kind = custom_part(metric, Reward, options)
@@ -52,6 +53,7 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
         kind = METRICS[metric]
     if isinstance(kind, Reward):  # a reward that `@reward` made
         return kind
+    # check the options, and collect the arguments of the class
     parameters = inspect.signature(kind).parameters
     valid = [name for name in parameters if name != "judge"]
     check_known(f"option of {metric}", options, valid)
@@ -68,6 +70,7 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
     if "name" in parameters and parameters["name"].default is inspect.Parameter.empty:
         arguments["name"] = kind.__name__.removesuffix("Reward").lower()
     arguments.update(options)
+    # make the metric
     try:
         reward: Reward = kind(**arguments)
         return reward

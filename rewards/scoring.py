@@ -224,6 +224,7 @@ def score(
         )
     _check_columns(reward, read, rows if isinstance(rows, str | Path) else "the table")
     check_seen(reward, _samples(read))
+    # judge the rows in chunks, and add the fields of each verdict to its row
     scored_rows = []
     for start in range(0, len(read), CHUNK):
         chunk = read[start : start + CHUNK]

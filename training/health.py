@@ -223,6 +223,7 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
 
     group: the number of completions per prompt, which are neighbours in `rows`.
     """
+    # numbers that every batch has
     rewards = [row.reward for row in rows if row.reward is not None]
     saturated = [row.saturated for row in rows if row.reward is not None]
     ratios = [row.length / row.reference_length for row in rows if row.reference_length]
@@ -235,8 +236,9 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
         "length_ratio": mean(ratios),
         "degenerate_fraction": mean([row.degenerate for row in rows]),
     }
+    # numbers that only some batches have: only with a judge of pictures, and only with groups
     yes_rates = [row.yes_rate for row in rows if row.yes_rate is not None]
-    if yes_rates:  # a judge of pictures was asked
+    if yes_rates:
         numbers["yes_rate"] = fmean(yes_rates)
     if group > 1:
         flat_groups = []

@@ -247,8 +247,8 @@ class JudgePart(Part):
 
     @model_validator(mode="after")
     def is_whole(self) -> "JudgePart":
-        """Raises ValueError for a cascade with a name or options, and for the name `cascade`
-        without the block `cascade`.
+        """Raises ValueError for a cascade with another name or with options, and for the name
+        `cascade` without the block `cascade`.
         """
         is_cascade = self.cascade is not None
         named_otherwise = (self.name == "cascade") != is_cascade
@@ -390,7 +390,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
 
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """Returns the keys and values of a recipe's file, changed by the overrides and not yet checked.
-    Recipes of other classes than Recipe are read too. Raises RecipeError.
+    Also reads recipes of other classes than Recipe. Raises RecipeError.
     """
     path = path.expanduser()
     if not path.is_file():
@@ -451,6 +451,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
             raise RecipeError(
                 f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead."
             )
+    # check the name and the value of each argument
     for key, value in recipe.trainer.items():
         if key not in valid:
             if key in OTHER_NAMES:
@@ -507,9 +508,7 @@ def arguments_of(algorithm: str) -> list[str]:
 
 
 def trainer_config(algorithm: str) -> Any:
-    """Returns the class of the arguments under `trainer`. The class is imported here, because the
-    import of TRL takes seconds.
-    """
+    """Returns the class of the arguments under `trainer`. The import of TRL here takes seconds."""
     if algorithm == "sft":
         from trl import SFTConfig
 

@@ -305,6 +305,7 @@ def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None
     for part, reward in zip(parts, rewards, strict=True):
         for judge in reward.judges:
             judges[id(judge)] = (part, judge)
+    # start each judge
     for part, judge in judges.values():
         what = f"the judge {part.judge.name} of {part.metric}"
         rank = f"rank {os.environ.get('RANK', '0')}"

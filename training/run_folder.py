@@ -176,6 +176,7 @@ def damage_of(checkpoint: Path) -> str:
     """
     files = [path for path in checkpoint.rglob("*") if path.is_file()]
     for path in sorted(files):
+        # check that the file is whole, and then that a pickle in the file runs no code
         try:
             if path.suffix == ".json":
                 json.loads(path.read_text("utf-8"))
@@ -227,6 +228,7 @@ def begin(
     output = Path(recipe.output)
     readers = dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
+    # collect the facts of this start or resumption
     facts: dict[str, Any] = {
         **versions(),
         "processes": processes,
@@ -234,6 +236,7 @@ def begin(
         "readers": readers,
         **data,
     }
+    # a new run removes the checkpoints of an earlier run
     if checkpoint is None:
         for folder in checkpoints(output):
             shutil.rmtree(folder)
@@ -246,6 +249,7 @@ def begin(
             raise RecipeError(
                 f"the data of the run in {output} have changed since it began: begin another run."
             )
+        # warn if a version or a parser has changed
         for name in versions():
             if facts.get(name) != now[name]:
                 log.warning(

@@ -148,6 +148,7 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
     # other packing strategies than bfd split long rows, so no token is lost
     if args.max_length is None or (args.packing and args.packing_strategy != "bfd"):
         return
+    # measure the rows
     step = 1
     if "image" in dataset.column_names:
         step = max(1, len(dataset) // PICTURED)
@@ -155,6 +156,7 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
     for number in range(0, len(dataset), step):
         tokens = trained_tokens(processor, dataset[number])
         lengths.append((len(tokens.prompt), len(tokens.prompt) + len(tokens.answer)))
+    # count the rows that max_length cuts
     longest = max(whole for _, whole in lengths)
     cut = 0  # rows that are too long
     lost = 0  # rows without a token of the answer after the cut
@@ -163,6 +165,7 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
             cut += 1
         if args.truncation_mode == "keep_start" and prompt >= args.max_length:
             lost += 1
+    # raise or warn
     cure = f"set trainer.max_length to null, or to at least {longest}"
     rows = f"{len(lengths):,} rows of {part}"
     if lost == len(lengths):

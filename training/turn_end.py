@@ -67,7 +67,8 @@ class EndlessTurn:
 
 def endless_turn(processor: Any, ending: Collection[int]) -> EndlessTurn | None:
     """Returns the end of an assistant's turn in the chat template; None if a token of this end ends
-    generation, or if the end cannot be found in the template's text.
+    generation. Also returns None if the processor has no chat template, or if the end cannot be
+    found because the template changes the answer's text.
 
     processor: the policy's processor or tokenizer. ending: the ids of the tokens that end
     generation (`eos_ids`).

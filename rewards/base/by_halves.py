@@ -58,11 +58,13 @@ def by_halves(
     waiting = _halves(things)
     while waiting:
         part = waiting.pop()
+        # after the time limit, no part is asked any more
         if time.monotonic() > until:
             no_time = NotAsked("what was asked with it failed, and there was no time for more")
             late = failed(no_time)
             answers += [late] * len(part)
             continue
+        # ask the part; if it fails, put its halves on the stack
         try:
             answers_of_part = ask(part)
             if len(answers_of_part) != len(part):

@@ -93,6 +93,7 @@ def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> lis
     spans: may overlap; then the lowest score counts for a piece. unread: the `unread` of a verdict,
     sorted and disjoint. Raises ValueError for a span or an unread part outside the text.
     """
+    # collect all offsets at which the text is cut
     borders = {0, len(text)}
     for part in (*spans, *unread):
         if not 0 <= part.start < part.end <= len(text):
@@ -100,6 +101,7 @@ def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> lis
                 f"got a span from {part.start} to {part.end}, text has {len(text)} characters"
             )
         borders.update((part.start, part.end))
+    # make a segment of each piece between two neighbouring borders
     unread_by_start = {part.start: part for part in unread}
     hidden = None  # the last unread part that began at or before the piece
     pieces = []

@@ -95,12 +95,14 @@ def judges_to_check(arguments: argparse.Namespace) -> list[tuple[str, dict[str, 
     for judge_name in dict.fromkeys(arguments.judge):
         # a jury such as match+vllm:MODEL gives the name of each member
         names += members(judge_name)
+    # refuse options of a judge or a recipe that the command line does not name
     judge_options_alone = arguments.judge_option and not names
     recipe_options_alone = arguments.options and not arguments.recipe
     if judge_options_alone or recipe_options_alone:
         raise ValueError(
             "--set judge.KEY=VALUE goes with --judge, and --set KEY=VALUE with --recipe."
         )
+    # the judges of --judge, and then the judges of --recipe
     judges = []
     for name in names:
         judges.append((name, read_options(arguments.judge_option)))

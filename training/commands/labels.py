@@ -121,8 +121,10 @@ def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, An
     """
     from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
+    # {kind of phrase: its numbers}, with the key "all" for the phrases of all kinds
     figures_of = reliability(rows)
     sentence = advice(figures_of["all"])
+    # a row of the table for each kind
     headings = ("r", "95 %", "phrases", "wrong", "blamed")
     numbers = [Column(heading, justify="right") for heading in headings]
     table = Table(

@@ -114,12 +114,14 @@ def choose_command(prog: str, about: str | None, purposes: Mapping[str, str]) ->
     prog: the program's name in the help, such as "spanreward". about: the first lines of the help.
     purposes: {command: its purpose}, for the help.
     """
+    # list the commands with their purposes, for the help
     width = max(map(len, purposes))
     lines = []
     for name, purpose in purposes.items():
         lines.append(f"  {name.ljust(width)}  {purpose}")
     listed = "\n".join(lines)
     epilog = f"commands:\n{listed}\n\n`{prog} COMMAND --help` explains each."
+    # read the name of the command, the first word behind the program's name
     parser = argparse.ArgumentParser(
         prog,
         description=about,

@@ -38,6 +38,7 @@ def main() -> None:
     add_arguments(parser)
     arguments = parser.parse_args()
     names = packaged_files()
+    # without a name, list the files
     if arguments.name is None:
         for name in names:
             print(f"{name}\n    {first_sentence(ROOT / name)}")
@@ -48,6 +49,7 @@ def main() -> None:
         if within:
             leave(f"{parser.prog}: {arguments.name!r} is no whole name: {', '.join(within)}.")
         leave(f"{parser.prog}: {unknown('recipe', arguments.name, names)}")
+    # copy the named file
     try:
         for copied in copy_with_data(arguments.name, arguments.output):
             print(copied)

@@ -62,6 +62,7 @@ def main() -> None:
     try:
         # read the recipe before the slow imports, so that typos are found at once
         recipe = load_recipe(arguments.recipe, overrides_of(arguments))
+        # refuse --stop-on, print the plan of --dry-run, or train
         if arguments.stop_on and recipe.algorithm == "sft":
             raise RecipeError("--stop-on watches rewards, and an sft run asks none: leave it out.")
         if arguments.dry_run:

@@ -146,11 +146,13 @@ def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
         raise RecipeError(f"{where} has no picture: leave the row out of the dataset.")
     content = value["bytes"]
     path = value["path"]
+    # refuse addresses
     if content is None and "://" in path:
         raise RecipeError(
             f"{where}: the picture is the address {path!r}, and nothing is fetched while training: "
             "without streaming a dataset is downloaded whole; addresses in it are not followed."
         )
+    # read the beginning of the picture, from its bytes or from a file inside of the folders
     try:
         if content is not None:
             open_file(io.BytesIO(content)).close()
