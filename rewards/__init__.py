@@ -1,8 +1,7 @@
-"""Scores completions, and says which of their words earned or cost the score. It imports no
-trainer.
+"""Metrics that score completions, and mark the words that earned or cost each score.
 
-A name is imported when it is first used, as those of `spanreward` are: `import spanreward.rewards`
-loads no parser.
+This package imports no trainer. Each of its names is imported at the first use of the name, so
+`import spanreward.rewards` alone loads no parser.
 """
 
 from lazy_loader import attach_stub

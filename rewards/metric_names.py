@@ -1,18 +1,23 @@
-"""The names of the metrics, which are checked before the metrics themselves are imported: these
-import spaCy, and spaCy torch where it is installed, which takes seconds.
+"""The names of the metrics, for a check before the metrics themselves are imported.
 
-check_metric("posh")          # raises ValueError for a name that is none
+The import of the metrics takes seconds: it loads spaCy, and spaCy loads torch if torch is
+installed. A misspelled name is found here without this wait.
+
+check_metric("posh")          # a metric: nothing happens
+check_metric("poshh")         # raises ValueError
 """
 
 from spanreward.rewards.base.checks import unknown
 from spanreward.rewards.files.custom_file import is_custom
 
-# `remote` is a metric of `spanreward serve` elsewhere
+# `remote` asks a metric that `spanreward serve` runs on another machine
 NAMES = ("criteria", "differences", "harmonic", "lave", "pairwise", "posh", "remote")
 
 
 def check_metric(name: str) -> None:
-    """Raises ValueError for what is neither one of NAMES nor FILE.py:NAME."""
+    """Raises ValueError unless the name is in NAMES or has the form FILE.py:NAME, such as
+    "my_rewards.py:ColourReward".
+    """
     if not is_custom(name) and name not in NAMES:
         message = unknown("metric", name, NAMES)
         raise ValueError(f"{message} A metric of your own is FILE.py:NAME.")

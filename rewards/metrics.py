@@ -32,25 +32,28 @@ METRICS: dict[str, type[Reward]] = {
 
 
 def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> Reward:
-    """Returns the metric with this judge and these options.
+    """Returns the reward of this metric, with this judge and these options.
 
-    metric: one of METRICS, `remote`, or FILE.py:NAME (custom_file.py). NAME is a class, which gets
-    the judge if it takes one, or a reward that `@reward` made, which takes no options. judge: None
-    for a metric that asks none. options: arguments of the metric's class.
+    metric: a key of METRICS, `remote`, or FILE.py:NAME (custom_file.py). NAME is a subclass of
+    Reward, or a reward made by `@reward`, which takes no options. judge: None for a metric that
+    asks no judge. A class without a parameter `judge` does not get the judge. options: keyword
+    arguments of the metric's class.
 
-    Raises ValueError for an unknown metric or option, an invalid value, and a metric that lacks its
-    judge.
+    Raises ValueError for an unknown metric or option, for an invalid value, and if a metric needs a
+    judge and `judge` is None.
     """
     check_metric(metric)
+    # find the class of the metric
     kind: Any
     if is_custom(metric):
         kind = custom_part(metric, Reward, options)
-    elif metric == "remote":  # by `spanreward serve` elsewhere
+    elif metric == "remote":  # `spanreward serve` runs the metric on another machine
         kind = RemoteReward
     else:
         kind = METRICS[metric]
     if isinstance(kind, Reward):  # a reward that `@reward` made
         return kind
+    # check the options, and collect the arguments of the class
     parameters = inspect.signature(kind).parameters
     valid = [name for name in parameters if name != "judge"]
     check_known(f"option of {metric}", options, valid)
@@ -62,10 +65,12 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
                 "(docs/judges.md)."
             )
         arguments["judge"] = judge
-    # a class of one's own may need a name, as Reward does: that of the class
+    # A user's class may have a required parameter `name`, as Reward itself does. Its value is made
+    # from the class's name: "colour" for ColourReward.
     if "name" in parameters and parameters["name"].default is inspect.Parameter.empty:
         arguments["name"] = kind.__name__.removesuffix("Reward").lower()
     arguments.update(options)
+    # make the metric
     try:
         reward: Reward = kind(**arguments)
         return reward

@@ -1,13 +1,18 @@
-"""Rewards ready for commands that take a function by its name, as TRL's does: set up by the
-environment.
+"""Reward functions that environment variables set up, for commands such as TRL's that take a reward
+function by its name.
 
     SPANREWARD_JUDGE=vllm:Qwen/Qwen3-8B trl grpo --reward_funcs spanreward.posh ...
     SPANREWARD_FILE=reward.yaml         trl grpo --reward_funcs spanreward.posh spanreward.lave ...
 
-The file is YAML with any of: `judge` (a name, "match" without one), `judge_options` and `options`
-(arguments of the judge's and the metric's class), `columns` ({reference: caption}: which of the
-data's columns holds what the metric reads). A dataset without `reference` has it read from
-`solution`, where TRL's own rewards look.
+SPANREWARD_FILE is a YAML file. Each of its keys may be absent:
+
+    judge: match                        # the judge's name, "match" by default
+    judge_options: {}                   # keyword arguments of the judge's class
+    options: {score: precision}         # keyword arguments of the metric's class
+    columns: {reference: caption}       # the metric reads `reference` from the column `caption`
+
+For a dataset without a column `reference`, the metric reads `solution` instead: the rewards of TRL
+read that column.
 """
 
 import inspect
@@ -32,9 +37,11 @@ KEYS = ("judge", "judge_options", "options", "columns")
 
 
 def __getattr__(name: str) -> Callable[..., list[float | None]]:
-    """Makes `posh`, `harmonic`, `lave`, `pairwise`, `criteria` and `differences`.
+    """Makes the reward function `posh`, `harmonic`, `lave`, `pairwise`, `criteria` or
+    `differences` when a command asks this module for its name.
 
-    Raises ValueError for a file that cannot be used.
+    Raises ValueError if the file of SPANREWARD_FILE cannot be used, and AttributeError for another
+    name.
     """
     if name not in METRICS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -54,7 +61,8 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
         completions: Sequence[Any] | None = None,
         **named: Any,
     ) -> list[float | None]:
-        # `solution` stands for a missing `reference`, and the file's own columns for both
+        # `reference` comes from `solution`, unless the dataset has a column `reference`. A column
+        # that the YAML file gives for `reference` comes before the two.
         values: dict[str, Any] = {}
         if "solution" in named:
             values["reference"] = named["solution"]
@@ -71,5 +79,7 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
 
 @cache
 def _judge(name: str, options: str) -> Judge:
-    """Returns the judge, the same for all metrics of a process. options: as JSON."""
+    """Returns the judge, which all metrics of this process share. options: the keyword arguments of
+    the judge's class, as JSON: `@cache` needs a text where a dict cannot be hashed.
+    """
     return load_judge(name, **json.loads(options))

@@ -1,5 +1,5 @@
-"""Scores the completions of a file, or of rows in memory. A run over a file can be resumed where it
-was interrupted.
+"""Scores the completions of a file, or of rows in memory. An interrupted run over a file can be
+resumed.
 
     frame = pandas.DataFrame(score(PoshReward("match"), "rows.jsonl"))  # or Dataset.from_list(...)
 
@@ -7,11 +7,15 @@ was interrupted.
     summary = score_file(reward, rows, verdicts, settings={"reward": "posh"})
     summary.scored, summary.bad_lines, summary.pairs_per_second
 
-The output has one verdict per row, in the rows' order, with the row's fingerprint. A run keeps the
-scores of the rows whose fingerprint is there, whatever their id, and judges the others. Rows whose
-judge failed are asked apart, so that one that stops a whole batch fails alone. A row that
-cannot be read gets a verdict without a score, and its line number is reported. files/outputs.py
-says which outputs are refused.
+The output has one line per row, in the rows' order: the row's verdict, its id and its fingerprint
+(rows/fingerprint.py). A resumed run keeps a score if the output has a line with the row's
+fingerprint, even if the row's id differs. All other rows are judged. If the judge failed on a row
+in an earlier run, the row is asked in a separate batch, because the row may make a whole batch
+fail. A row that cannot be read gets a verdict without a score, and its line number is reported.
+files/outputs.py checks whether an existing output can be resumed.
+
+In this module, the "mark" of a row is the number of its fingerprint (`mark_number`). The "place" of
+a row is the index of its line in the output, from 0.
 """
 
 import json
@@ -42,29 +46,31 @@ from spanreward.rewards.text.no_answers import NoAnswer, no_answers
 
 CHUNK = 64
 FAILED = frozenset(str(status) for status in Status if status.failed)
-DOWN = 16  # rows that fail in succession, each by itself: no row is to blame, but the judge
+# If so many rows fail one after another, each asked alone, the judge is down and no row is at fault
+DOWN = 16
 KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
-Line = dict[str, Any]  # of the output: a verdict with the row's id and fingerprint
+Line = dict[str, Any]  # a line of the output: a verdict with the row's id and fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run of `score_file` did.
+    """The counts of a run of `score_file`.
 
     Args:
-        rows: how many rows the input has.
-        kept: the rows whose score was there.
-        asked_again: those whose id or text was there, without a score or with another text.
-        new: the others.
-        scored: the rows of the whole output that have a score.
-        statuses: counts of every row of the output.
-        bad_lines: (line number, reason) of the rows that this run could not score.
-        mean_score: over the scored rows of the whole output, None if there are none.
-        seconds: how long the run took.
-        pairs_per_second: rows that were judged in a second.
-        no_answers: completions that look like a failure of whoever was asked, and are scored like
-            any other.
-        not_read: characters of the completions that no judge was shown.
+        rows: the number of rows of the input, the sum of `kept`, `asked_again` and `new`.
+        kept: the number of rows whose score the output held before the run.
+        asked_again: the number of judged rows whose id or fingerprint the output held before the
+            run: the earlier judgment failed, or the row's text has changed.
+        new: the number of judged rows that the output did not know.
+        scored: the number of rows of the whole output that have a score.
+        statuses: the number of rows of the whole output by status, such as {"ok": 98, "error": 2}.
+        bad_lines: (line number, reason) of each row that this run could not score.
+        mean_score: the mean over the scored rows of the whole output, None if no row has a score.
+        seconds: the duration of the run.
+        pairs_per_second: the number of rows judged per second.
+        no_answers: completions that look like the failure of an API and not like an answer: an
+            error message, or the same text for many rows. Their scores count like all scores.
+        not_read: the number of characters of the completions that no judge was shown.
     """
 
     rows: int
@@ -91,14 +97,16 @@ def score_file(
     limit: int | None = None,
     overwrite: bool = False,
 ) -> Summary:
-    """Scores the rows without a score. `progress(done, total)` is called at the start and after
-    every chunk.
+    """Scores the rows that have no score in the output yet, and returns the counts of the run.
 
-    source, columns, limit: see `table_rows`. settings: what decides the verdicts (metric, judge,
-    options). They must equal those of an existing output. overwrite: an existing output is begun
-    anew. Raises OSError for a missing file, and ValueError for a column that no row has, for
-    pictures that the judge cannot see, and for an output that is the input, has other settings, or
-    holds scores of rows that the input has not.
+    source, columns, limit: see `table_rows`. settings: everything that decides the verdicts
+    (metric, judge, options), which must equal the settings of an existing output. progress: is
+    called with (rows done, all rows) at the start and after every chunk. overwrite: removes the
+    lines of an existing output first.
+
+    Raises OSError for a missing file. Raises ValueError for a column that no row has, and for
+    pictures that the judge cannot see. Also raises ValueError if the output is the input, has other
+    settings, or holds scores of rows that are not in the input.
     """
     check_apart([output], [Path(source)])
     rows = read_rows(source, columns, limit)
@@ -114,21 +122,22 @@ def score_rows(
     progress: Callable[[int, int], None],
     overwrite: bool,
 ) -> Summary:
-    """Does what `score_file` does, for rows that were read: the file may change meanwhile.
+    """Scores rows that `read_rows` has read, as `score_file` does. The arguments are those of
+    `score_file`; source: the name of the rows in error messages.
 
-    Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or
-    not at all. So whatever ends the process costs one chunk at most. A metric that compares rows
-    keeps all of its scores or none. Kept lines are read as a stranger's: one that is no verdict on
-    its row is asked again.
+    Verdicts are appended chunk by chunk, so a killed process loses at most one chunk. At the end
+    the output is replaced in one step by a file with the lines in the rows' order. If the metric
+    compares rows (`by_batch`), either every row keeps its score or all rows are judged again. Lines
+    of an earlier run may be damaged: a row is judged again if its line holds no verdict on it.
     """
     _check_columns(reward, rows, source)
     check_seen(reward, _samples(rows))
-    reads_all_columns = type(reward) not in METRICS.values()  # a metric of one's own may
+    reads_all_columns = type(reward) not in METRICS.values()  # a user's own metric may read any
     marks, ids = _known_by(rows, reads_all_columns)
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
     with resumed_lines(output, settings, KEYS, overwrite) as (file, lines):
-        # which line of the output is each row's, -1 for none
+        # find each row's line in the output; the place is -1 for a row without a line
         earlier = Earlier(lines, FAILED)
         strangers = earlier.strangers(marks, ids)
         if strangers:
@@ -136,11 +145,11 @@ def score_rows(
         places = earlier.places_of(marks)
         in_order = _drop_others(places, rows, lines)
         if reward.by_batch and (places < 0).any():
-            # its scores depend on all rows: with one that is new they are all out of date
+            # each score depends on all rows, so a single new row makes every score out of date
             places[:] = -1
             file.truncate(0)
             lines.forget()
-        # the rows without a line are judged, and a line is appended for each
+        # judge the rows without a line, and append a line for each
         waiting = np.flatnonzero(places < 0)
         failed = np.zeros(len(waiting), dtype=bool)
         if not reward.by_batch:
@@ -161,11 +170,11 @@ def score_rows(
             done += len(texts)
             progress(done, len(rows))
         bad.sort()
-        # at the end all lines are counted, and written anew unless they are in the rows' order
+        # count all lines, and write the file anew unless the lines are in the rows' order already
         tally = _Tally()
         counted = tally.over(_in_rows_order(rows, lines, places))
         if in_order and np.array_equal(places, np.arange(len(lines))):
-            deque(counted, maxlen=0)  # takes them all, and holds none
+            deque(counted, maxlen=0)  # runs the counting through all lines, and keeps no line
         else:
             write_texts(output, map(_text, counted))
     seconds = time.perf_counter() - start
@@ -192,20 +201,22 @@ def score(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Returns each row with its verdict beside its own keys: `posh/score`, `posh/status`,
-    `posh/spans` and so on, as in `Verdict.to_dict`, and each part by name, such as
-    `posh/precision`.
+    """Returns each row as a dict: the row's own keys, and the fields of its verdict.
 
-    rows: a file or `hub:NAME`, or mappings such as a `Dataset` or `frame.to_dict("records")`. A row
-    that cannot be read has the status not_applicable. Raises ValueError for what is no rows, for a
-    column that no row has, and for pictures that the judge cannot see.
+    For PoSh, the fields of `Verdict.to_dict` have the keys `posh/score`, `posh/status`,
+    `posh/spans` and so on. Each of the verdict's parts has its own key, such as `posh/precision`.
+    rows: a file or `hub:NAME`, or mappings such as a `Dataset` or `frame.to_dict("records")`.
+    columns, limit: see `table_rows`. A row that cannot be read has the status not_applicable.
+
+    Raises ValueError if no row can be read, for a column that no row has, and for pictures that the
+    judge cannot see.
     """
     if not isinstance(reward, Reward):
         raise ValueError(
             f"score takes a reward, such as PoshReward('match'), and then rows; got {reward!r:.80}."
         )
     read = read_rows(rows, columns, limit)
-    # iterating over a frame gives the names of its columns, and no rows
+    # A pandas frame gives the names of its columns when it is iterated over, so no row is readable
     if not any(row.held for row in read):
         raise ValueError(
             f"no row can be read ({read[0].sample}): of a pandas frame, give "
@@ -213,6 +224,7 @@ def score(
         )
     _check_columns(reward, read, rows if isinstance(rows, str | Path) else "the table")
     check_seen(reward, _samples(read))
+    # judge the rows in chunks, and add the fields of each verdict to its row
     scored_rows = []
     for start in range(0, len(read), CHUNK):
         chunk = read[start : start + CHUNK]
@@ -225,7 +237,9 @@ def score(
 
 
 def _flat(verdict: Verdict) -> dict[str, Any]:
-    """Returns the verdict as plain data, with its parts beside its other fields."""
+    """Returns the verdict as plain data, with each part as a key of its own: `{"score": 0.8,
+    ..., "precision": 0.8}`.
+    """
     data = verdict.to_dict()
     parts = data.pop("parts")
     data.update(parts)
@@ -240,8 +254,10 @@ def _samples(rows: Iterable[InputRow]) -> Iterator[Sample]:
 
 
 def _known_by(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers]:
-    """Returns the rows' fingerprints and ids as numbers, 16 bytes a row. A row that cannot be read
-    has the fingerprint "". columns: see `fingerprint`.
+    """Returns (marks, ids): a number of 8 bytes for each row's fingerprint, and one for its id.
+
+    A row that cannot be read has the fingerprint "". columns: whether the fingerprint covers the
+    row's other columns too, see `fingerprint`.
     """
     marks = array("Q")
     ids = array("Q")
@@ -260,9 +276,10 @@ def _other_rows(
     lines: Sequence[Line],
     input_rows: str,
 ) -> ValueError:
-    """Returns the error for an output with scores of rows that the input has not.
+    """Returns the error for an output that holds scores of rows which are not in the input.
 
-    strangers: the places of their lines. input_rows: the input in words.
+    strangers: the places of these scores' lines in `lines`. input_rows: the name of the input for
+    the message, such as "the 20 rows taken of rows.jsonl".
     """
     first_id = lines[strangers[0]]["id"]
     reason = f"{len(strangers)}, such as {first_id!r}, are not among {input_rows}"
@@ -270,8 +287,10 @@ def _other_rows(
 
 
 def _drop_others(places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]) -> bool:
-    """Writes -1 for the place of a line that is no verdict on its row. Returns whether all others
-    have their rows' ids.
+    """Sets a row's place to -1 if the line at the place holds no verdict on the row. Returns
+    whether every other line has its row's id.
+
+    places: the place of each row's line in `lines`, -1 for a row without a line. Is changed.
     """
     have_ids = True
     for number in np.flatnonzero(places >= 0):
@@ -285,7 +304,7 @@ def _drop_others(places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence
 
 
 def _line(row: InputRow, verdict: Verdict, mark: int) -> Line:
-    """Returns the output's line of a row. mark: the number of the row's fingerprint."""
+    """Returns the output's line for a row. mark: the number of the row's fingerprint."""
     written = ""
     if isinstance(row.sample, Sample):
         written = f"{mark:016x}"
@@ -295,23 +314,25 @@ def _line(row: InputRow, verdict: Verdict, mark: int) -> Line:
 def _in_rows_order(
     rows: Sequence[InputRow], lines: Sequence[Line], places: PlaceNumbers
 ) -> Iterator[tuple[InputRow, Line]]:
-    """Yields each row with its line, which gets the row's id. places: of each row's line."""
+    """Yields each row with its line. The line's id is replaced by the row's id, which may have
+    changed since the line was written. places: the place of each row's line in `lines`.
+    """
     for row, place in zip(rows, places, strict=True):
         yield row, {**lines[int(place)], "id": row.id}
 
 
 class _Tally:
-    """What the lines of an output say together, as far as they were counted."""
+    """Sums over the lines of an output that `over` has yielded so far."""
 
     def __init__(self) -> None:
         self.scored = 0
-        self.total = 0.0  # of the scores
+        self.total = 0.0  # the sum of the scores
         self.statuses = Counter[str]()
-        self.characters = 0  # of the completions
-        self.unread = Counter[str]()  # of them, by kind
+        self.characters = 0  # characters of the completions
+        self.unread = Counter[str]()  # characters that no judge was shown, by kind
 
     def over(self, lines: Iterable[tuple[InputRow, Line]]) -> Iterator[Line]:
-        """Yields the lines, and counts each."""
+        """Yields each line after adding it to the sums. lines: each row with its line."""
         for row, line in lines:
             if line["score"] is not None:
                 self.scored += 1
@@ -325,8 +346,10 @@ class _Tally:
 
 
 def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
-    """Returns the completions that look like a failure of whoever was asked."""
-    readable = array("Q")  # numbers of rows, 8 bytes each
+    """Returns the completions that look like the failure of an API and not like an answer, such as
+    "litellm.RateLimitError: Error code: 429", or the same text for many rows.
+    """
+    readable = array("Q")  # the indices of the rows that can be read, 8 bytes each
     for number, row in enumerate(rows):
         if isinstance(row.sample, Sample):
             readable.append(number)
@@ -336,28 +359,29 @@ def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
 
 
 def _text(line: Line) -> str:
-    """Returns the line as it is written, with its end."""
+    """Returns the line as JSON, with a line break at the end."""
     return json.dumps(line) + "\n"
 
 
 def read_verdicts(output: Path) -> Sequence[Verdict]:
-    """Returns the verdicts that `score_file` wrote, in the rows' order. They stay in the file, and
-    are read when they are asked for.
+    """Returns the verdicts that `score_file` wrote, in the rows' order. The verdicts stay in the
+    file: `verdicts[7]` reads the eighth line.
 
-    Raises OSError, and ValueError for others when one is asked for.
+    Raises OSError if the file cannot be read. `verdicts[7]` raises ValueError if the eighth line is
+    no verdict.
     """
     lines = Lines(output)
     return View(lines, range(len(lines)), _verdict_in)
 
 
 def _verdict_in(line: Line) -> Verdict:
-    """Returns a line's verdict. Raises ValueError for what is none."""
+    """Returns a line's verdict. Raises ValueError if the line holds no verdict."""
     names = {field.name for field in fields(Verdict)}
     return Verdict.from_dict({key: line[key] for key in names & line.keys()})
 
 
 def _is_verdict_on(sample: Sample | str, line: Line) -> bool:
-    """Whether a line holds a verdict whose spans lie on the sample's text."""
+    """Whether the line holds a verdict whose spans all end within the sample's completion."""
     if isinstance(sample, str):
         return False
     try:
@@ -384,21 +408,23 @@ def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> 
         )
 
 
-Judged = list[tuple[int, InputRow, Verdict]]  # a chunk: each row with its place among all rows
+Judged = list[tuple[int, InputRow, Verdict]]  # a chunk: each row's index among all rows comes first
 
 
 def _in_chunks(
     reward: Reward, rows: Sequence[InputRow], fresh: PlaceNumbers, again: PlaceNumbers
 ) -> Iterator[Judged]:
-    """Yields rows with their verdicts, chunk by chunk. again: rows whose judge failed in an earlier
-    run. They come last, in chunks without other rows.
+    """Judges rows, and yields the rows with their verdicts, chunk by chunk.
+
+    fresh: the indices of rows that no earlier run has judged. again: the indices of rows whose
+    judge failed in an earlier run. The rows of `again` come last, in chunks without fresh rows.
     """
     for begin in range(0, len(fresh), CHUNK):
         yield _judged(reward, rows, fresh[begin : begin + CHUNK])
-    # The others begin with one row a chunk. A chunk that was judged doubles the next one, and of
-    # one that failed as a whole a half is asked again.
+    # The rows of `again` begin with a chunk of one row. The chunk after a chunk with an answer is
+    # twice as large. If a whole chunk fails, its first half is asked again as a chunk.
     size = 1
-    alone = 0  # rows in succession that failed by themselves
+    alone = 0  # the number of rows in succession that failed in a chunk of one row
     begin = 0
     while begin < len(again):
         chunk = _judged(reward, rows, again[begin : begin + size])
@@ -408,7 +434,7 @@ def _in_chunks(
             if len(chunk) > 1 and alone < DOWN:
                 size = len(chunk) // 2
                 continue
-            # where the judge is down, the rest fails in few calls
+            # Once the judge is down, large chunks let the rest fail in few calls
             size = 1 if alone < DOWN else CHUNK
         else:
             alone = 0
@@ -418,7 +444,7 @@ def _in_chunks(
 
 
 def _judged(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> Judged:
-    """Returns the rows of these numbers with their verdicts."""
+    """Judges the rows with these indices, and returns each row with its index and verdict."""
     places = numbers.tolist()
     chunk = [rows[place] for place in places]
     verdicts = _judge_rows(reward, chunk)
@@ -426,7 +452,9 @@ def _judged(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> 
 
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
-    """Yields each row's verdict, in order. All readable rows are judged in one batch."""
+    """Yields each row's verdict, in the order of the rows. All rows that can be read are judged in
+    one batch, and each other row gets the status not_applicable.
+    """
     samples = list(_samples(rows))
     verdicts = iter(reward.judge_samples(samples))
     for row in rows:

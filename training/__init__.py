@@ -1,3 +1,3 @@
-"""Training with judges as rewards, and what comes after: docs/architecture.md says what each folder
-holds.
+"""Training with judges as rewards, and the comparison of trained policies. docs/architecture.md
+describes each folder.
 """

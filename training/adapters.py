@@ -1,11 +1,11 @@
-"""LoRA adapters: over which layers a recipe trains a new one, and how it goes on from a saved one.
+"""LoRA adapters: a new adapter for a recipe, or a saved adapter that is trained further.
 
-    config = lora_config(recipe.policy.lora, model)      # a new one
+    config = lora_config(recipe.policy.lora, model)      # a new adapter
     check_adapter(recipe.policy)                         # before anything is loaded
-    model, processor = saved_adapter("outputs/sft", "bfloat16")      # of an SFT run, to train on
+    model, processor = saved_adapter("outputs/sft", 0, "bfloat16")      # written by an SFT run
 
-A saved adapter is trained on as it is, and not merged: what DAPO writes after SFT is then an
-adapter over the same base, and needs no other folder.
+A saved adapter is trained further without merging it into its base. So DAPO after SFT writes an
+adapter over the original base, which can be loaded without the folder of the SFT run.
 """
 
 import json
@@ -24,10 +24,10 @@ EVERY_LAYER = "all-linear"  # peft's word
 
 
 def lora_config(part: LoraPart, model: PreTrainedModel) -> LoraConfig:
-    """Returns peft's settings of a recipe's `lora`.
+    """Returns peft's settings for a recipe's block `lora`.
 
-    Without target_modules these are the linear layers of the language model: the vision tower and
-    its projector stay as they are.
+    If the recipe names no target_modules, the adapter covers all linear layers of the language
+    model, and no layer of the vision tower and its projector.
     """
     settings: dict[str, Any] = {
         "r": part.r,
@@ -42,22 +42,22 @@ def lora_config(part: LoraPart, model: PreTrainedModel) -> LoraConfig:
 
 
 def beside_language(model: PreTrainedModel) -> str | None:
-    """Returns a pattern of the names of all modules outside the language model; None where that is
-    the whole model.
+    """Returns a regular expression that matches the names of all modules outside the language
+    model; None for a text model, which has no other modules.
     """
     if model.config.get_text_config() is model.config:  # a text model
         return None
     language = model.get_decoder()
     for name, module in model.named_modules():
         if module is language and name:
-            # every name but those that begin with the language model's
+            # matches every name that does not begin with the name of the language model
             return rf"(?!{re.escape(name)}\.).*"
     return None
 
 
 def check_adapter(policy: PolicyPart) -> None:
-    """Raises RecipeError for a policy.model that is an adapter which the recipe's `lora` does not
-    describe.
+    """Raises RecipeError if policy.model is a saved adapter and the recipe's `lora` has other
+    settings than the adapter, such as another rank `r`.
     """
     base = base_of(policy.model)
     if base == policy.model:  # no adapter
@@ -69,7 +69,7 @@ def check_adapter(policy: PolicyPart) -> None:
             f"policy.model {policy.model} is an adapter over {base}: to train on from it set "
             f"policy.lora to {described}."
         )
-    for name, ours, theirs in differences(policy.lora, saved):  # the first one
+    for name, ours, theirs in differences(policy.lora, saved):  # raises for the first difference
         raise RecipeError(
             f"policy.lora has {name} {ours!r}, and the adapter {policy.model}, from which the run "
             f"goes on, has {theirs!r}: set policy.lora to {described}, or merge the adapter into "
@@ -78,26 +78,27 @@ def check_adapter(policy: PolicyPart) -> None:
 
 
 def differences(part: LoraPart, saved: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yields the settings in which the recipe and a saved adapter differ: name, ours and its.
+    """Yields (name, value in the recipe, value of the adapter) of each setting in which the recipe
+    and a saved adapter differ.
 
-    saved: what the adapter's adapter_config.json holds.
+    saved: the content of the adapter's adapter_config.json.
     """
     if saved.get("peft_type") != "LORA":
         yield "the kind", "LORA", saved.get("peft_type")
-    # our names, and peft's
+    # our name of each setting, and peft's name
     for name, key in (("r", "r"), ("alpha", "lora_alpha"), ("dropout", "lora_dropout")):
         if vars(part)[name] != saved.get(key):
             yield name, vars(part)[name], saved.get(key)
-    # peft has put the layers' names in place of "all-linear"
+    # "all-linear" is not compared: peft writes the layers' names to the file instead
     named = part.target_modules not in (None, EVERY_LAYER)
     if named and part.target_modules != saved.get("target_modules"):
         yield "target_modules", part.target_modules, saved.get("target_modules")
 
 
 def saved_adapter(folder: str, seed: int, dtype: str) -> tuple[PeftModel, Processor]:
-    """Returns a saved adapter, to be trained, over its base, and the folder's processor.
+    """Returns a saved adapter over its base, ready for further training, and its processor.
 
-    dtype: of the base. Raises as load_policy does.
+    seed: for `load_policy`. dtype: torch's name of the base's dtype. Raises as `load_policy` does.
     """
     base, _ = load_policy(base_of(folder), seed, dtype)
     model = PeftModel.from_pretrained(base, folder, is_trainable=True)

@@ -1,12 +1,13 @@
-"""What a recipe names for later, and what its settings need: looked for before anything is loaded.
+"""Checks the parts of a recipe that a run needs only later, before anything is loaded.
 
     for what, sentence in faults_of(recipe, processes=8):
         print(what, sentence)           # "referees", "unknown metric 'pohs': did you mean ..."
-    check_before_loading(recipe, 8)     # RecipeError with the first of them
+    check_before_loading(recipe, 8)     # raises RecipeError with the first fault
 
-A run that ends at its comparison with a typo has trained for nothing, and a judge takes minutes to
-start. So the referees are made, files and functions of one's own are found, and settings are
-checked together. No model is loaded, no function of one's own is called, and no network is asked.
+Without these checks, a typo in a referee would be found only in the comparison after a whole
+training. A typo in the data would be found only after the judges have started, which takes minutes.
+So the referees are made here, the user's files and functions are looked up, and the settings are
+checked together. No model is loaded, no function of the user is called, and no network is used.
 """
 
 import inspect
@@ -37,11 +38,13 @@ from spanreward.training.recipe import (
 from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, refusals
 from spanreward.training.trainer_settings import check_together, lacking_packages
 
-WHOLE = ("trainer", "policy", "data")  # parts that their sentences name themselves
+WHOLE = ("trainer", "policy", "data")  # for these parts, the sentence of a fault names the key
 
 
 def check_before_loading(recipe: Recipe, processes: int) -> None:
-    """Raises RecipeError with the first of `faults_of`."""
+    """Raises RecipeError for the first fault of the recipe. processes: the number of training
+    processes.
+    """
     for what, sentence in faults_of(recipe, processes):
         if what in WHOLE:
             raise RecipeError(sentence)
@@ -49,13 +52,14 @@ def check_before_loading(recipe: Recipe, processes: int) -> None:
 
 
 def faults_of(recipe: Recipe, processes: int) -> Iterator[tuple[str, str]]:
-    """Yields what is wrong with the recipe's parts: which part, and a sentence.
+    """Yields each fault of the recipe as (the recipe's key, a sentence), such as ("referees",
+    "unknown metric 'pohs': ...").
 
-    processes: how many train.
+    processes: the number of training processes.
     """
     for key, sentence in lacking_packages(recipe.trainer).items():
         yield f"trainer.{key}", sentence
-    # the quick ones first, and the rows of files last
+    # the quick checks come first; `check_validation` and `check_referees` read rows of files
     checks: list[tuple[str, Callable[[Recipe], None]]] = [
         ("trainer", partial(check_settings, processes=processes)),
         ("trainer", check_precision),
@@ -74,12 +78,16 @@ def faults_of(recipe: Recipe, processes: int) -> Iterator[tuple[str, str]]:
 
 
 def check_settings(recipe: Recipe, processes: int) -> None:
-    """Raises ValueError for settings that exclude each other, in the words of TRL."""
+    """Raises ValueError, with TRL's message, for settings of the trainer that exclude each
+    other.
+    """
     check_together(trainer_config(recipe.algorithm), trainer_arguments(recipe), processes)
 
 
 def check_policy(recipe: Recipe) -> None:
-    """Raises RecipeError for FILE.py:FUNCTION that is not there, or takes no seed."""
+    """Raises RecipeError if policy.model is FILE.py:FUNCTION and the file has no such function, or
+    the function cannot be called with the seed alone.
+    """
     model = recipe.policy.model
     if is_custom(model):
         try:
@@ -89,29 +97,29 @@ def check_policy(recipe: Recipe) -> None:
 
 
 def check_saved_adapter(recipe: Recipe) -> None:
-    """Raises RecipeError for a saved adapter that the recipe's `lora` does not describe."""
+    """Raises RecipeError if policy.model is a saved adapter with other settings than `lora`."""
     check_adapter(recipe.policy)
 
 
 def check_data(recipe: Recipe) -> None:
-    """Raises ValueError for rows to train on that are not there."""
+    """Raises ValueError if the file, function or split of the training data does not exist."""
     check_source(recipe.data)
 
 
 def check_source(data: DataPart) -> None:
-    """Raises ValueError for rows whose file, function or split is not there."""
+    """Raises ValueError if the file, function or split of the data does not exist."""
     for part in data.parts:
         if isinstance(part, JsonlPart):
-            _ = part.file  # raises where there is none
+            _ = part.file  # raises if the file does not exist
         elif isinstance(part, FilePart):
             check_call(part.source, custom_function(part.source), **part.options)
-        elif isinstance(part, HubPart) and Path(part.id).is_dir():  # no network is asked
+        elif isinstance(part, HubPart) and Path(part.id).is_dir():  # a hub id would need a network
             check_split(part)
 
 
 def check_split(part: HubPart) -> None:
-    """Raises RecipeError for a split that a folder on disk does not have. A part or a sum of
-    splits, as `train[:100]`, is left to `datasets`.
+    """Raises RecipeError if a folder on disk does not have the data's split. A slice such as
+    `train[:100]`, or a sum such as `train+test`, is not checked here: `datasets` checks it later.
     """
     names = split_names(part)
     if part.split.isidentifier() and part.split not in names:
@@ -121,7 +129,10 @@ def check_split(part: HubPart) -> None:
 
 
 def check_call(name: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
-    """Raises ValueError for a function that cannot be called with these arguments."""
+    """Raises ValueError if the function does not take these arguments. The function is not called.
+
+    name: FILE.py:FUNCTION, for the message.
+    """
     try:
         inspect.signature(function).bind(*arguments, **options)
     except TypeError as error:
@@ -129,22 +140,22 @@ def check_call(name: str, function: Callable[..., Any], *arguments: Any, **optio
 
 
 def check_validation(recipe: Recipe) -> None:
-    """Raises ValueError for held-out rows that are not there, or that cannot be read where they are
-    a file.
+    """Raises ValueError if the validation data do not exist, and for rows of a file that cannot be
+    read.
     """
     held_out = recipe.validation_data
     if held_out is None:
         return
     check_source(held_out)
-    rows_of_files(held_out, [])  # raises where they cannot be read
+    rows_of_files(held_out, [])  # raises if rows of a file cannot be read
 
 
 def check_referees(recipe: Recipe) -> None:
-    """Raises ValueError for a metric of a comparison that cannot be made, or that lacks its column
-    in rows of a file.
+    """Raises ValueError if a metric of a later `spanreward compare` cannot be made, or if rows of a
+    file lack a column that the metric needs.
     """
     compared = [*recipe.referees]
-    if recipe.algorithm == "sft":  # which asks its rewards in a comparison alone
+    if recipe.algorithm == "sft":  # SFT trains without rewards: only a comparison asks the rewards
         compared += recipe.rewards
     rewards = build_rewards(compared)
     rows = None
@@ -154,9 +165,11 @@ def check_referees(recipe: Recipe) -> None:
 
 
 def rows_of_files(data: DataPart, rewards: Sequence[Reward]) -> Dataset | None:
-    """Returns the rows without their pictures; None where some are in no file that is there.
+    """Returns the rows of the data without their pictures. Returns None unless every part of the
+    data is a file that exists.
 
-    rewards: whose own columns are read too. Raises ValueError for rows that cannot be read.
+    rewards: may be metrics of the user that read further columns, which the rows then hold. Raises
+    ValueError for rows that cannot be read.
     """
     for part in data.parts:
         if not isinstance(part, JsonlPart) or not Path(part.path).is_file():

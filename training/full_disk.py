@@ -1,11 +1,12 @@
-"""A training on a full disk: logs warn and go on, and a checkpoint that cannot be written is one
-sentence.
+"""Turns the errors of a full disk during training into one sentence with a remedy.
 
     with named_full_disk(Path("outputs/dapo")):
         trainer.train()
     # RecipeError: the disk of outputs/dapo is full (No space left on device): ...
 
-Checkpoints are rotated after the new one is whole, so the last whole one stays.
+Only a checkpoint or the final policy that cannot be written ends the training: a log file that
+cannot be written gives a warning. An old checkpoint is deleted only after the new checkpoint is
+whole, so the last whole checkpoint remains.
 """
 
 import errno
@@ -17,9 +18,9 @@ from pathlib import Path
 from spanreward.training.recipe_file import RecipeError
 from spanreward.training.run_folder import STATE, checkpoints
 
-FULL = (errno.ENOSPC, errno.EDQUOT)  # no space left, and none left of the user's quota
-# What safetensors and torch say of it, which raise no OSError. torch says no more than that a
-# stream could not be written; the message gives the free space beside it.
+FULL = (errno.ENOSPC, errno.EDQUOT)  # no space left on the disk, or in the user's quota
+# Texts of the errors that safetensors and torch raise on a full disk, which are no OSError. torch
+# writes only that a stream failed, so `named_full_disk` adds the free space of the disk.
 WORDS = (
     "os error 28",
     "os error 122",
@@ -31,7 +32,10 @@ WORDS = (
 
 @contextmanager
 def named_full_disk(output: Path) -> Iterator[None]:
-    """Raises RecipeError, with the way on, for an error that a full disk caused."""
+    """Turns an error that a full disk caused into a RecipeError that tells the user how to go on.
+
+    output: the output folder of the run.
+    """
     try:
         yield
     except Exception as error:
@@ -48,10 +52,10 @@ def named_full_disk(output: Path) -> Iterator[None]:
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Returns whether the error, or one that it came from, says that nothing more can be
-    written.
+    """Returns whether a full disk caused the error, by the error itself or by an error in its chain
+    of causes.
     """
-    # a library may have raised its own error from the system's
+    # a library may catch the system's error and raise an error of its own
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in FULL:
@@ -63,7 +67,9 @@ def is_full_disk(error: BaseException) -> bool:
 
 
 def way_on(output: Path) -> str:
-    """Returns what to do after there is room, for a sentence."""
+    """Returns the user's next step after making room, such as "go on with --resume from
+    checkpoint-50, the last whole checkpoint".
+    """
     whole = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
     if whole:
         return f"go on with --resume from {whole[-1].name}, the last whole checkpoint"

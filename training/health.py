@@ -1,14 +1,15 @@
-"""Whether a reward is still worth following: the numbers of each batch, and the problems that they
-show. Without torch, transformers and TRL, for every trainer.
+"""Watches whether a training still improves the policy or exploits the reward: numbers of each
+batch, and the problems that the numbers show. For every trainer: imports no torch, transformers or
+TRL.
 
     health = RewardHealth(group=8)
     rows = completion_rows(samples, [Judged(reward, verdicts)])     # of a batch of training
     numbers = health.add(rows)                                      # {"length_ratio": 1.2, ...}
     for problem, sentence in health.problems().items(): ...
 
-docs/logged_keys.md says what each number is. With several rewards, "the reward" is the mean of
-their scores. A completion on which a judge failed has none. A number that is not defined (no group,
-no variance) is NaN.
+docs/logged_keys.md explains each number. With several rewards, "the reward" of a completion is the
+mean of their scores. A completion on which a judge failed has no reward. An undefined number, such
+as the mean reward of a batch in which every judge failed, is NaN.
 """
 
 import math
@@ -20,29 +21,34 @@ from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.filler import is_degenerate
 
-SATURATED = 0.99  # a score from which on a reward has no more to give
-LEAST = 30  # audited questions of a cascade in a window: one disagreement among few is no alarm
-MARGIN = 0.05  # fuller texts alone cost some of a cascade's agreement
+SATURATED = 0.99  # from this score on, a reward counts as full
+# The least number of audited questions in a window. Below it, a single disagreement weighs too much
+# for an alarm.
+LEAST = 30
+# The agreement of a cascade's judges may fall by this much: longer texts alone lower the agreement
+MARGIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits beyond which a number is a problem. Each number but failed_fraction is a mean over
-    `window` batches.
+    """The limits beyond which a number is a problem. Each number except failed_fraction is a mean
+    over the last `window` batches.
 
     Attributes:
-        failed_fraction: the most completions of one batch that could not be judged.
-        zero_variance, saturation, degenerate: the most of health/zero_variance_groups,
-            saturated_fraction and degenerate_fraction.
-        length_ratio: the most by which completions may grow or shrink against the first `window`
-            batches of this run.
-        runaway: the most of health/length_ratio (without references, of the growth since the start)
-            of growing texts.
-        truncated: the most completions cut at the maximal length, where that number grows. This and
-            the one before count while the reward does not fall.
-        agreement: the least agreement of a cascade's student and teacher (`fall`).
-        yes_rate: the most of health/yes_rate.
-        yes_growth: the most by which it may be above that of the first `window` batches.
+        failed_fraction: the highest share of a single batch's completions that could not be judged.
+        zero_variance, saturation, degenerate: the highest health/zero_variance_groups,
+            health/saturated_fraction and health/degenerate_fraction.
+        length_ratio: the highest factor by which completions may grow or shrink, compared with the
+            first `window` batches of this run.
+        runaway: the highest health/length_ratio while completions grow and the reward does not
+            fall. Without references, the limit is for the growth since the start.
+        truncated: the highest share of completions cut at the maximal length, while this share
+            grows and the reward does not fall.
+        agreement: the least agreement between the student and the teacher of a cascade (`fall`).
+        yes_rate: the highest health/yes_rate.
+        yes_growth: the highest amount by which health/yes_rate may exceed its mean over the first
+            `window` batches.
+        window: the number of batches of a mean.
     """
 
     failed_fraction: float = 0.5
@@ -60,16 +66,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRow:
-    """One completion.
+    """The facts of a completion that the numbers are made of.
 
     Args:
-        scores: of each reward, from 0 to 1, None for no score.
-        failed: why it could not be judged, or None.
-        unscored: why no reward scores it though no judge failed, or None.
-        length: of its text, in characters.
-        reference_length: of the longest reference, in characters; 0 without one.
-        degenerate: whether it is padded with words that say nothing.
-        yes_rate: the mean part `yes_rate` of its verdicts, from 0 to 1, or None where none has it.
+        scores: the score of each reward, from 0 to 1; None for a missing score.
+        failed: the reason of a failed judge, or None if no judge failed.
+        unscored: the reason why no reward has a score although no judge failed; otherwise None.
+        length: the number of characters of the completion.
+        reference_length: the number of characters of the longest reference; 0 without references.
+        degenerate: whether the completion is padded with words without content.
+        yes_rate: the mean of the part `yes_rate` over the verdicts, from 0 to 1; None if no verdict
+            has this part.
     """
 
     scores: tuple[float | None, ...]
@@ -82,7 +89,7 @@ class CompletionRow:
 
     @property
     def reward(self) -> float | None:
-        """The mean of the scores; None without any, or where a judge failed."""
+        """The mean of the scores; None if no reward has a score, or if a judge failed."""
         scores = [score for score in self.scores if score is not None]
         if self.failed is not None or not scores:
             return None
@@ -90,18 +97,19 @@ class CompletionRow:
 
     @property
     def saturated(self) -> bool:
-        """Whether no reward has more to give."""
+        """Whether every score is full, so that a better completion could not score higher."""
         return all(score is None or score >= SATURATED for score in self.scores)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a reward found in a batch.
+    """The verdicts of a reward on a batch.
 
     Args:
-        reward: whose verdicts these are.
-        verdicts: one for each sample, in their order.
-        decides: whether its failures count, which those of a reward of weight 0 do not.
+        reward: the reward that gave the verdicts.
+        verdicts: a verdict for each sample, in the order of the samples.
+        decides: whether failures of this reward count; False for a reward of weight 0, which does
+            not train the policy.
     """
 
     reward: Reward
@@ -110,7 +118,9 @@ class Judged:
 
 
 def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list[CompletionRow]:
-    """Returns a row for each sample. judged: by every reward of the trainer."""
+    """Returns a CompletionRow for each sample. judged: the verdicts of every reward of the
+    trainer.
+    """
     by_sample = zip(*(judgment.verdicts for judgment in judged), strict=True)
     rows = []
     for sample, verdicts in zip(samples, by_sample, strict=True):
@@ -118,9 +128,9 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
         for verdict in verdicts:
             if "yes_rate" in verdict.parts:
                 yes_rates.append(verdict.parts["yes_rate"])
-        notes = []  # of failed judges
-        reasons = []  # of rewards without a score
-        deciding = 0
+        notes = []  # the notes of failed judges
+        reasons = []  # the reasons of rewards without a score
+        deciding = 0  # the number of rewards that train the policy
         for judgment, verdict in zip(judged, verdicts, strict=True):
             if not judgment.decides:
                 continue
@@ -129,7 +139,8 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
                 notes.append(verdict.note or verdict.status.value)
             if verdict.score is None:
                 reasons.append(judgment.reward.unscored([verdict]))
-        # a failure has its own number: what is left has no score for another reason
+        # `failed` covers failed judges, so `unscored` is only for other reasons, such as a row
+        # without a reference
         unscored = None
         if deciding and len(reasons) == deciding and not notes:
             unscored = "; ".join(reasons)
@@ -148,34 +159,36 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
 
 
 class RewardHealth:
-    """The numbers of a training so far.
+    """Collects the numbers of a training's batches, and finds problems.
 
     Args:
-        group: completions per prompt, which are neighbours in a batch; 1 for a trainer without
-            groups.
-        limits: the values above which a number is a problem.
+        group: the number of completions per prompt, which must be neighbours in a batch; 1 for a
+            trainer without groups.
+        limits: the limits beyond which a number is a problem.
     """
 
     def __init__(self, group: int = 1, limits: Limits | None = None) -> None:
         self.group = group
         self.limits = limits or Limits()
-        self._history: dict[str, list[float]] = {}  # by number, its value in each batch
-        self._audits: list[tuple[int, int]] = []  # by batch, how many, and how many agreed
-        self._why: dict[str, str] = {}  # of the last batch
+        self._history: dict[str, list[float]] = {}  # the values of each number, batch by batch
+        self._audits: list[tuple[int, int]] = []  # (audited, agreed) questions of each batch
+        self._why: dict[str, str] = {}  # reasons in the last batch, see `problems`
 
     def add(
         self, rows: Sequence[CompletionRow], audited: int = 0, agreed: int = 0
     ) -> dict[str, float]:
-        """Returns a batch's numbers.
+        """Adds a batch, and returns its numbers.
 
-        rows: of all ranks. audited: how many questions of a cascade in it were audited. agreed: on
-        how many of them both judges agreed.
+        rows: the completions of all ranks. audited: the number of the batch's questions that both
+        judges of a cascade answered. agreed: the number of audited questions on which the two
+        judges agreed.
         """
         numbers = health(rows, self.group)
-        # a batch without it has its place, so that a window is the same batches for all numbers
+        # A batch without a yes_rate gets NaN, so that a window covers the same batches for all
+        # numbers.
         for name, value in {"yes_rate": math.nan, **numbers}.items():
             self._history.setdefault(name, []).append(value)
-        # the first reasons, for the sentences
+        # keep the first reason of each kind, for the sentences of `problems`
         failures = [row.failed for row in rows if row.failed]
         causes = [row.unscored for row in rows if row.unscored]
         self._why = {
@@ -189,14 +202,14 @@ class RewardHealth:
         return numbers
 
     def add_truncated(self, fraction: float) -> None:
-        """Takes the share of a batch's completions that were cut at the maximal length, which only
-        the trainer knows.
+        """Adds the share of a batch's completions that were cut at the maximal length. Only the
+        trainer knows this share.
         """
         self._history.setdefault("truncated_fraction", []).append(fraction)
 
     def problems(self) -> dict[str, str]:
-        """Returns {problem: a sentence with what to do}, by the names in callbacks.PROBLEMS, of the
-        batches up to the last one.
+        """Returns {problem: a sentence with a remedy} after the last batch. The problems have the
+        names of callbacks.PROBLEMS.
         """
         sentences = problems(self._history, self.limits, self._why)
         sentence = fall(self._audits, self.limits.window, self.limits.agreement)
@@ -206,10 +219,11 @@ class RewardHealth:
 
 
 def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
-    """Returns a batch's numbers by their keys without "health/" (docs/logged_keys.md).
+    """Returns the numbers of a batch, by the keys of docs/logged_keys.md without "health/".
 
-    group: completions per prompt, neighbours.
+    group: the number of completions per prompt, which are neighbours in `rows`.
     """
+    # numbers that every batch has
     rewards = [row.reward for row in rows if row.reward is not None]
     saturated = [row.saturated for row in rows if row.reward is not None]
     ratios = [row.length / row.reference_length for row in rows if row.reference_length]
@@ -222,8 +236,9 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
         "length_ratio": mean(ratios),
         "degenerate_fraction": mean([row.degenerate for row in rows]),
     }
+    # numbers that only some batches have: only with a judge of pictures, and only with groups
     yes_rates = [row.yes_rate for row in rows if row.yes_rate is not None]
-    if yes_rates:  # a judge of pictures was asked
+    if yes_rates:
         numbers["yes_rate"] = fmean(yes_rates)
     if group > 1:
         flat_groups = []
@@ -234,8 +249,8 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
 
 
 def flat(group: Sequence[CompletionRow]) -> bool:
-    """Whether every reward gives the same score to all of the group's completions that could be
-    judged.
+    """Whether every reward gives the same score to all completions of the group. Completions on
+    which a judge failed do not count.
     """
     rows = [row.scores for row in group if row.failed is None]
     for scores_of_reward in zip(*rows, strict=True):  # reward by reward
@@ -246,7 +261,7 @@ def flat(group: Sequence[CompletionRow]) -> bool:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Returns the mean of the values that are not NaN; NaN without any."""
+    """Returns the mean of the values that are not NaN, or NaN if all values are NaN."""
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
         return math.nan
@@ -256,14 +271,15 @@ def mean(values: Sequence[float]) -> float:
 def problems(
     history: Mapping[str, Sequence[float]], limits: Limits, why: Mapping[str, str]
 ) -> dict[str, str]:
-    """Returns {problem: a sentence}.
+    """Returns {problem: a sentence with a remedy}.
 
-    history: by number, its value in each batch. why: the reason of the last batch's first "failed"
-    and "unscored".
+    history: the values of each number, batch by batch, such as {"reward": [0.4, 0.5]}. why: the
+    first reason for a failed judge ("failed") and for a missing score ("unscored") in the last
+    batch.
     """
     window = limits.window
     sentences: dict[str, str] = {}
-    # of the last batch alone: with these nothing can be learnt from it
+    # problems of the last batch alone: the policy can learn nothing from this batch
     failed = history["failed_fraction"][-1]
     batches = len(history["failed_fraction"])
     if failed > limits.failed_fraction:
@@ -277,16 +293,17 @@ def problems(
             "no completion of the batch has a score, so there is nothing to learn: "
             f"{why['unscored']}; fill the column, or leave out the rows without it."
         )
-    # of the last window, so that one batch by chance is no problem
+    # problems of the last window: a single bad batch, by chance, must not be a problem
     if batches >= window:
         sentences.update(levels(means(history, slice(-window, None)), limits))
         yes_rates = history.get("yes_rate", [])
         defined_rates = [rate for rate in yes_rates if not math.isnan(rate)]
-        # the first ones may come late: a judge of pictures is not asked in every batch
+        # The first defined rates may come late, because a judge of pictures is not asked in every
+        # batch.
         sentence = eager(mean(yes_rates[-window:]), mean(defined_rates[:window]), limits)
         if sentence:
             sentences["yes_rate"] = sentence
-    # of the last two, one after another
+    # problems of the last window compared with the window before
     if batches >= 2 * window:
         late = means(history, slice(-window, None))
         early = means(history, slice(-2 * window, -window))
@@ -296,14 +313,14 @@ def problems(
 
 
 def means(history: Mapping[str, Sequence[float]], batches: slice) -> dict[str, float]:
-    """Returns by number its mean over some of the batches."""
+    """Returns the mean of each number over these batches. batches: a slice of the batches."""
     return {name: mean(values[batches]) for name, values in history.items()}
 
 
 def levels(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
-    """Returns the problems of shares that are too high in the last window.
+    """Returns {problem: a sentence} for shares that are too high in the last window.
 
-    late: means of that window.
+    late: the mean of each number over the last window.
     """
     sentences: dict[str, str] = {}
     flat_groups = late.get("zero_variance_groups", 0)
@@ -330,11 +347,13 @@ def levels(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
 
 
 def eager(late: float, first: float, limits: Limits) -> str:
-    """Returns a sentence if the judge says yes to too many things that pictures lack, else "".
+    """Returns a sentence if the judge answers yes for too many things that are not in the picture;
+    otherwise "".
 
-    late, first: the yes-rates of the last and the first window, NaN where no picture was asked.
+    late, first: the mean yes_rate of the last and of the first window; NaN if no judge was asked
+    about a picture.
     """
-    cause = ""  # stays so where a rate is NaN
+    cause = ""  # every comparison with NaN is false, so a NaN gives no cause
     if late > limits.yes_rate:
         cause = f"limit {limits.yes_rate:.0%}"
     elif late > first + limits.yes_growth:
@@ -351,19 +370,19 @@ def eager(late: float, first: float, limits: Limits) -> str:
 def growth(
     late: Mapping[str, float], early: Mapping[str, float], first: float, limits: Limits
 ) -> dict[str, str]:
-    """Returns the problems of lengths.
+    """Returns {problem: a sentence} for completions that become too long or too short.
 
-    late, early: means of the last window and of that before. first: the mean length in the first
-    one.
+    late, early: the mean of each number over the last window, and over the window before. first:
+    the mean length in characters over the first window of the run.
     """
     sentences: dict[str, str] = {}
     length = late["length"]
     beside = late["length_ratio"]
     cut = late.get("truncated_fraction", 0)
     grown = ""
-    ratio = length / first if first else math.inf  # all first completions may be empty
+    ratio = length / first if first else math.inf  # all completions at the start may be empty
     than = "the longest reference"
-    if math.isnan(beside):  # there is none
+    if math.isnan(beside):  # the rows have no references
         beside = ratio
         than = "at the start"
     if limits.runaway < beside < math.inf and length > early["length"]:
@@ -373,7 +392,8 @@ def growth(
         )
     elif cut > max(limits.truncated, early.get("truncated_fraction", 0)):
         grown = f"{cut:.0%} of the completions are cut at the maximal length, and more and more"
-    # long texts that cost reward will not last; `not <` also where a mean is NaN
+    # If the reward falls while texts grow, training will shorten the texts by itself. `not <` is
+    # also true for a NaN.
     if grown and not late["reward"] < early["reward"]:
         sentences["runaway"] = (
             f"{grown}, and the reward does not fall: it may pay for what it does not read. Read "
@@ -390,12 +410,12 @@ def growth(
 
 
 def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
-    """Returns Wilson's interval (95 %) of the share of a cascade's audited questions on which both
-    judges agree; None for fewer than LEAST questions.
+    """Returns Wilson's 95 % interval of the share of audited questions on which the two judges of a
+    cascade agree; None for fewer than LEAST audited questions.
 
-    audits: per batch, how many were audited, and on how many of them the two agree.
+    audits: (number of audited questions, number of agreements) of each batch.
     """
-    from scipy.stats import binomtest  # half a second, which every start of a training would take
+    from scipy.stats import binomtest  # here, because the import takes half a second
 
     audited = sum(audited for audited, _ in audits)
     agreed = sum(agreed for _, agreed in audits)
@@ -406,8 +426,11 @@ def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
 
 
 def fall(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
-    """Returns a sentence if the last window's interval is MARGIN below the first's, or below the
-    floor, else "".
+    """Returns a sentence if the agreement of a cascade's judges has fallen; otherwise "".
+
+    The agreement has fallen if the whole interval of the last window is below `floor`, or more than
+    MARGIN below the interval of the first window. audits: see `interval`. window: the number of
+    batches of a window.
     """
     first = interval(audits[:window])
     now = interval(audits[-window:])
@@ -415,7 +438,7 @@ def fall(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
         return ""
     first_low, first_high = first
     low, high = now
-    # all of the interval must lie below, so that chance is no cause
+    # the whole interval must be below, so that chance alone gives no alarm
     if high >= max(first_low - MARGIN, floor):
         return ""
     return (

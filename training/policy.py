@@ -1,5 +1,5 @@
-"""The model that is trained: a checkpoint that reads pictures and text, or text alone, or what your
-own function makes.
+"""Loads the policy, the model that is trained: a vision-language model, a text model, or a model
+that a function of the user makes.
 
     model, processor = load_policy("Qwen/Qwen2.5-VL-3B-Instruct")  # a hub id or a folder
     model, tokenizer = load_policy("smollm2")  # a text model: SmolLM2-135M-Instruct, packaged
@@ -31,7 +31,7 @@ from spanreward.training.policy_folder import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.turn_end import tokenizer_of
 
-# a folder with one of these has a processor, or a tokenizer, of its own
+# a folder with one of these files has its own processor, or its own tokenizer
 PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
 TOKENIZER_FILES = ("tokenizer_config.json",)
 Processor = ProcessorMixin | PreTrainedTokenizerBase
@@ -40,18 +40,19 @@ Processor = ProcessorMixin | PreTrainedTokenizerBase
 def load_policy(
     model: str, seed: int = 0, dtype: str = "float32"
 ) -> tuple[PreTrainedModel, Processor]:
-    """Returns a policy and its processor, of a text model its tokenizer.
+    """Returns (policy, processor). For a text model, the processor is its tokenizer.
 
     Args:
-        model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION, which is called with the seed,
-            returns both and chooses the dtype itself. A folder may hold an adapter, which is loaded
-            with its base; its processor may be the base's.
-        seed: for the function.
-        dtype: of the weights, by torch's name.
+        model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION. The function is called with the
+            seed, returns (policy, processor), and chooses the dtype itself. If the folder holds an
+            adapter, the adapter is loaded with its base. If the folder has no processor, the base's
+            processor is used.
+        seed: an argument of FILE.py:FUNCTION; unused for other models.
+        dtype: torch's name of the weights' dtype, such as "bfloat16".
 
     Raises:
-        RecipeError: where `model` is neither an image-text-to-text nor a text-generation model,
-            where there is no such function, and for a chat template that does not end.
+        RecipeError: if `model` is neither an image-text-to-text nor a text-generation model, if the
+            file has no such function, and for a chat template that runs without end.
     """
     if is_custom(model):
         try:
@@ -62,11 +63,11 @@ def load_policy(
         return policy, processor
     try:
         return saved_policy(policy_folder(model), dtype)
-    except (torch.OutOfMemoryError, RecipeError):  # which say themselves what to do
+    except (torch.OutOfMemoryError, RecipeError):  # these messages name the remedy already
         raise
     except Exception as error:
-        # A missing file and another kind of model are OSError and ValueError. A damaged folder
-        # raises whatever its reader does: tokenizers a plain Exception, safetensors its own.
+        # A missing file raises OSError, and another kind of model ValueError. A damaged file may
+        # raise any error: tokenizers raises a plain Exception, and safetensors an error of its own.
         lines = str(error).strip().splitlines()
         if not lines:  # an error without words
             lines = [type(error).__name__]
@@ -79,9 +80,9 @@ def load_policy(
 
 
 def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:
-    """Returns the policy in a folder, or of a hub id.
+    """Returns (policy, processor) of a folder or a hub id. dtype: see `load_policy`.
 
-    Raises OSError and ValueError as transformers does.
+    Raises transformers' OSError for a missing file, and its ValueError for another kind of model.
     """
     if not Path(model).is_dir():
         offline_without_hub()
@@ -93,10 +94,11 @@ def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:
 
 
 def saved_processor(model: str, config: PretrainedConfig | None = None) -> Processor:
-    """Returns a processor, of a text model its tokenizer. config: the model's, read where it is not
-    given.
+    """Returns the processor of a model, or the tokenizer of a text model.
 
-    Raises RecipeError for a chat template that does not end, and otherwise as transformers does.
+    model: a folder or a hub id. config: the model's configuration, which is read from the model if
+    not given. Raises RecipeError for a chat template that runs without end, and transformers'
+    errors for files that cannot be read.
     """
     if config is None:
         config = AutoConfig.from_pretrained(base_of(model), trust_remote_code=False)
@@ -104,7 +106,7 @@ def saved_processor(model: str, config: PretrainedConfig | None = None) -> Proce
     if model_class(config) is transformers.AutoModelForCausalLM:
         folder = processor_folder(model, TOKENIZER_FILES)
         processor = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        # as TRL does for a tokenizer without one
+        # TRL too lets a tokenizer without a pad token pad with its eos token
         processor.pad_token = processor.pad_token or processor.eos_token
     else:
         folder = processor_folder(model, PROCESSOR_FILES)
@@ -117,15 +119,17 @@ def saved_processor(model: str, config: PretrainedConfig | None = None) -> Proce
 
 
 def model_class(config: PretrainedConfig) -> Any:
-    """Returns the class that loads a model of this kind: with pictures, or of text alone."""
+    """Returns the class of transformers that loads a model with this configuration: one for models
+    that read pictures, or one for text models.
+    """
     if type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
         return transformers.AutoModelForImageTextToText
     return transformers.AutoModelForCausalLM
 
 
 def base_of(model: str) -> str:
-    """Returns the model that an adapter's folder names as its base, and any other model as it
-    is.
+    """Returns the base of a saved adapter, such as "Qwen/Qwen2.5-VL-3B-Instruct" for "outputs/sft".
+    A model that is no adapter is returned as it is.
     """
     adapter = Path(model) / "adapter_config.json"
     if not adapter.is_file():
@@ -134,8 +138,10 @@ def base_of(model: str) -> str:
 
 
 def processor_folder(model: str, files: Sequence[str]) -> str:
-    """Returns where the policy's processor is: for an adapter without any of its files, its
-    base.
+    """Returns the folder or hub id to load the policy's processor from: the model itself, or the
+    base of an adapter whose folder has none of the processor's files.
+
+    files: the names of the processor's files, such as PROCESSOR_FILES.
     """
     for name in files:
         if (Path(model) / name).is_file():

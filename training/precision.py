@@ -1,10 +1,11 @@
-"""What a run computes in: the recipe's `trainer.bf16` or `fp16` against accelerate's configuration.
+"""Checks that the recipe's precision (`trainer.bf16` or `trainer.fp16`) agrees with the precision
+of accelerate's configuration.
 
     check_precision(recipe)      # before anything is loaded
 
-Where the recipe sets neither, TRL takes bf16. Where it sets bf16 to false, transformers takes what
-`accelerate launch` has written into the environment, and not float32; DeepSpeed refuses such a
-pair, with a traceback that names neither.
+If the recipe sets neither key, TRL uses bf16. If the recipe sets bf16 to false, the user expects
+float32, but transformers uses the precision that `accelerate launch` has written into the
+environment. DeepSpeed refuses two different precisions with a traceback that names neither setting.
 """
 
 import logging
@@ -14,20 +15,23 @@ from spanreward.training.recipe import Recipe, RecipeError
 
 log = logging.getLogger(__name__)
 
-LAUNCHED = "ACCELERATE_MIXED_PRECISION"  # of accelerate launch
+# environment variables that `accelerate launch` sets
+LAUNCHED = "ACCELERATE_MIXED_PRECISION"
 DEEPSPEED = "ACCELERATE_USE_DEEPSPEED"
-# of accelerate's words, those for a sentence
+# accelerate's name of each precision, and the name in our messages
 NAMES = {"no": "float32", "bf16": "bf16", "fp16": "fp16"}
 
 
 def check_precision(recipe: Recipe) -> None:
-    """Raises RecipeError where DeepSpeed would refuse the recipe's precision beside the launch's.
+    """Raises RecipeError if the launch uses DeepSpeed, which refuses a precision that differs from
+    the recipe's.
 
-    Warns where the launch's is taken against the recipe.
+    Without DeepSpeed, logs a warning if the run will use the launch's precision and not the
+    recipe's.
     """
     launched = os.environ.get(LAUNCHED, "no")
     precision = precision_of(recipe)
-    if launched == "no" or precision == launched:  # nothing else is set, or the same
+    if launched == "no" or precision == launched:  # the launch sets no precision, or the same
         return
     cure = f"launch with --mixed_precision {precision}, or set trainer.{launched}=true."
     if os.environ.get(DEEPSPEED) == "true":
@@ -35,7 +39,7 @@ def check_precision(recipe: Recipe) -> None:
             f"the recipe computes in {NAMES[precision]} and accelerate's configuration has "
             f"mixed_precision {launched}, and DeepSpeed takes no two of them: {cure}"
         )
-    # between bf16 and fp16 transformers takes the recipe's
+    # if the two precisions are bf16 and fp16, transformers uses the recipe's, as the user expects
     if precision == "no":
         log.warning(
             "trainer.bf16 is false, and accelerate's mixed_precision %s is used all the same: %s",
@@ -45,7 +49,9 @@ def check_precision(recipe: Recipe) -> None:
 
 
 def precision_of(recipe: Recipe) -> str:
-    """Returns accelerate's name of what the recipe asks for; TRL's default is bf16."""
+    """Returns accelerate's name of the recipe's precision: "fp16", "no" (float32), or "bf16", TRL's
+    default.
+    """
     if recipe.trainer.get("fp16"):
         return "fp16"
     if recipe.trainer.get("bf16") is not False:

@@ -1,14 +1,14 @@
-"""A recipe: everything one run needs, in one typed YAML file.
+"""A recipe: a typed YAML file with all settings of a run.
 
     changes = ["seed=1", "trainer.learning_rate=2e-4"]
     recipe = load_recipe("recipes/quickstart/scenes-dapo.yaml", changes)
 
-An unknown key is an error that names the nearest valid one.
+An unknown key is an error that names the nearest valid key.
 
 Recipes can share their data: `data: ../data/docent.yaml` is the path, from the recipe's folder, of
-a YAML file with the data block. Overrides reach into it (`data.count=100`), and the recipe that a
-run writes holds the whole block. `validation` holds the keys of `data` that differ for the data
-that is evaluated on, such as `{split: val}`.
+a YAML file with the data block. Overrides such as `data.count=100` change keys of the block, and
+the recipe.yaml that a run writes holds the whole block. `validation` holds the keys of `data` with
+other values for the validation data, such as `{split: val}`.
 """
 
 from collections.abc import Collection, Sequence
@@ -38,7 +38,7 @@ from spanreward.rewards.rows.tables import is_table
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import OTHER_NAMES, fault
 
-# our names of a row's columns
+# the columns of a row, by our names
 Column = Literal[
     "image",
     "prompt",
@@ -53,21 +53,21 @@ Column = Literal[
 ]
 
 P = TypeVar("P", bound="Part")
-# a path, maybe in the name of a part, such as FILE.py:NAME or encoder:FOLDER
+# a path, alone or in a name such as FILE.py:NAME or encoder:FOLDER; `~` is expanded
 PathText = Annotated[str, AfterValidator(expanded)]
-# arguments of a class, of which some may be paths
+# keyword arguments of a class; `~` is expanded in paths among the values
 Arguments = Annotated[dict[str, Any], AfterValidator(expanded_within)]
 
 
 class Part(BaseModel):
-    """A block of a recipe. An unknown key is an error, and no value is changed afterwards."""
+    """A block of a recipe. An unknown key is an error, and the values cannot be changed later."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class RunPart(Part):
-    """Where a run goes, and whether it may replace an earlier one of its kind there
-    (training/run_folder.py).
+    """The output folder of a run. overwrite: whether the run may replace an earlier run in this
+    folder (training/run_folder.py).
     """
 
     output: PathText
@@ -77,8 +77,8 @@ class RunPart(Part):
 class LoraPart(Part):
     """Settings of peft's LoraConfig.
 
-    target_modules: without it the linear layers of the language model; `all-linear` are those of
-    the vision tower and its projector too.
+    target_modules: by default the linear layers of the language model. `all-linear` adds the linear
+    layers of the vision tower and its projector.
     """
 
     r: int = Field(16, gt=0)
@@ -88,8 +88,8 @@ class LoraPart(Part):
 
 
 class PolicyPart(Part):
-    """model: a hub id, a folder, or FILE.py:FUNCTION, which is called with the seed
-    (training/policy.py).
+    """The model that is trained. model: a hub id, a folder, or FILE.py:FUNCTION, which is called
+    with the seed (training/policy.py).
     """
 
     model: PathText
@@ -98,17 +98,17 @@ class PolicyPart(Part):
 
 
 class RowsPart(Part):
-    """What all data blocks have.
+    """The keys that every data block has.
 
     Args:
-        columns: which key of a row holds the picture, the reference and so on, if it is not the key
-            of that name (training/data/rows.py).
-        count: the first rows only.
-        prompt: what the policy is asked, in place of "Describe the picture."; the row's question
-            stands for `{question}` in it, or follows.
-        max_pixels: larger pictures are scaled down.
-        target: what SFT learns of a row that has both.
-        task: HarmonicEval's task of the rows that have none.
+        columns: the data's names of our columns, where the names differ, such as {reference:
+            caption} (training/data/rows.py).
+        count: only the first `count` rows are read.
+        prompt: the policy's prompt, "Describe the picture." by default. The row's question replaces
+            `{question}` in the prompt, or follows the prompt.
+        max_pixels: larger pictures are scaled down to this number of pixels.
+        target: the completion that SFT learns from a row with answers and a reference.
+        task: HarmonicEval's task, for rows that name no task.
     """
 
     columns: dict[Column, str] = {}
@@ -120,7 +120,7 @@ class RowsPart(Part):
 
     @property
     def parts(self) -> list[Any]:
-        """This block, as `MixedPart.parts` are several."""
+        """A list with only this block, so that code can read `parts` of any data block."""
         return [self]
 
 
@@ -132,7 +132,7 @@ class JsonlPart(RowsPart):
 
     @property
     def file(self) -> Path:
-        """The file that is there. Raises RecipeError where there is none."""
+        """The file's path. Raises RecipeError if the file does not exist."""
         if not Path(self.path).is_file():
             where = "give its path with data.path=PATH, from the folder that you start in."
             raise RecipeError(f"there is no data file {self.path}: {where}")
@@ -142,9 +142,9 @@ class JsonlPart(RowsPart):
 class HubPart(RowsPart):
     """A Hugging Face hub dataset, or a folder on disk that `datasets` reads (training/data/hub.py).
 
-    id, subset, split, revision: as `datasets.load_dataset` takes them (subset is its `name`).
-    streaming: read only the first `count` rows over the network and keep them in memory, instead of
-    downloading the split.
+    id, subset, split, revision: arguments of `datasets.load_dataset`, where the subset is called
+    `name`. streaming: read only the first `count` rows over the network and keep these rows in
+    memory, instead of downloading the split.
     """
 
     source: Literal["hub"]
@@ -156,7 +156,7 @@ class HubPart(RowsPart):
 
     @model_validator(mode="after")
     def streams_so_many(self) -> "HubPart":
-        """Raises ValueError for a stream that would be kept in memory to its end."""
+        """Raises ValueError for `streaming` without `count`: all rows would fill the memory."""
         if self.streaming and self.count is None:
             raise ValueError("streaming needs a count, as what it reads is kept in memory")
         return self
@@ -172,9 +172,10 @@ class FilePart(RowsPart):
 
 
 def source_of(block: Any) -> Any:
-    """Returns the source of a data block, a mapping or a part; "file" for FILE.py:FUNCTION.
+    """Returns the tag by which pydantic chooses the class of a data block: "jsonl", "hub" or
+    "mixed" from the block's `source`, and "file" for FILE.py:FUNCTION.
 
-    pydantic asks it which of the blocks this one is, and finds none for a source that is unknown.
+    block: a mapping or a Part. For an unknown source pydantic finds no class and reports an error.
     """
     if isinstance(block, dict):
         source = block.get("source")
@@ -200,9 +201,8 @@ Block = Annotated[RowsOf, Discriminator(source_of, **WRONG_SOURCE)]
 
 
 class MixedPart(Part):
-    """The rows of several data blocks, one after another.
-
-    Each is a block or the path of its file.
+    """The rows of several data blocks, one block after another. In YAML, each block may also be
+    the path of a file that holds the block.
     """
 
     source: Literal["mixed"]
@@ -213,7 +213,7 @@ DataPart = JsonlPart | HubPart | FilePart | MixedPart
 
 
 def _judge_by_name(judge: Any) -> Any:
-    """Returns a judge's block; `{name: vllm:MODEL}` for the short form `vllm:MODEL`."""
+    """Returns the block of a judge: "vllm:MODEL" gives {"name": "vllm:MODEL"}."""
     if isinstance(judge, str):
         return {"name": judge}
     return judge
@@ -236,8 +236,8 @@ class JudgePart(Part):
     """A judge by its name (see `load_judge`). `judge: vllm:MODEL` is short for `judge: {name:
     vllm:MODEL}`. A cascade is `judge: {cascade: {student: JUDGE, teacher: JUDGE}}`.
 
-    cache: keep its answers in the cache folder (true) or in the file of that path. options: of the
-    judge's class, such as {memory: 2e9}.
+    cache: whether the judge's answers are kept in the cache folder; or the path of a file to keep
+    the answers in. options: keyword arguments of the judge's class, such as {memory: 2e9}.
     """
 
     name: PathText = "cascade"
@@ -247,7 +247,9 @@ class JudgePart(Part):
 
     @model_validator(mode="after")
     def is_whole(self) -> "JudgePart":
-        """Raises ValueError for a name beside a cascade, and for a cascade without its judges."""
+        """Raises ValueError for a cascade with another name or with options, and for the name
+        `cascade` without the block `cascade`.
+        """
         is_cascade = self.cascade is not None
         named_otherwise = (self.name == "cascade") != is_cascade
         if named_otherwise or (is_cascade and self.options):
@@ -259,7 +261,9 @@ class JudgePart(Part):
 
     @property
     def answering(self) -> "list[JudgePart]":
-        """This judge, or a jury's judges, or a cascade's student and teacher."""
+        """The single judges behind this judge: the members of a jury, the student and the teacher
+        of a cascade, or else a list with this judge.
+        """
         if self.cascade is None:
             return [self.model_copy(update={"name": name}) for name in members(self.name)]
         return self.cascade.student.answering + self.cascade.teacher.answering
@@ -290,21 +294,22 @@ class WinRatePart(MetricPart):
 
 
 class Recipe(RunPart):
-    """One run.
+    """The settings of a run.
 
     Args:
         algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where
-            TRL's default is "dapo". It leaves the other settings that DAPO changes
-            (`dynamic_sampling`, `epsilon_high`, `soft_overlong_cache`) as given.
-        verdicts: write every completion with its verdicts to the output folder
+            TRL's default is "dapo", and changes no other setting of DAPO (`dynamic_sampling`,
+            `epsilon_high`, `soft_overlong_cache`).
+        verdicts: whether every completion is written with its verdicts to the output folder
             (training/callbacks/json_lines.py).
-        spans_every: steps between two pages of spans; the last step has one too.
-        validation: the keys of `data` that differ for the data that is evaluated on.
-        rewards: what GRPO trains on; of SFT, what `spanreward compare` asks.
-        referees: rewards for `spanreward compare` that nothing is trained on.
-        win_rate: a metric that compares the policy with an anchor while it trains
+        spans_every: the number of steps between two pages of spans. The last step has a page too.
+        validation: the keys of `data` with other values for the validation data.
+        rewards: the rewards that GRPO trains on. SFT uses no reward; `spanreward compare` asks the
+            rewards of an SFT recipe.
+        referees: rewards that only `spanreward compare` asks, and no training.
+        win_rate: a metric that compares the policy with an anchor during the training
             (training/callbacks/win_rate.py).
-        trainer: arguments of TRL's SFTConfig, or of SpanGRPOConfig (GRPOConfig's and ours).
+        trainer: arguments of TRL's SFTConfig, or of SpanGRPOConfig, which extends GRPOConfig.
     """
 
     algorithm: Literal["sft", "grpo", "dapo"]
@@ -323,21 +328,23 @@ class Recipe(RunPart):
 
     @property
     def watching(self) -> list[WinRatePart]:
-        """The metrics that are asked while the policy trains, and that teach it nothing."""
+        """The metrics that are asked during the training, and on which the policy is not
+        trained.
+        """
         if self.win_rate is None:
             return []
         return [self.win_rate]
 
     @property
     def validation_data(self) -> DataPart | None:
-        """`data` with the keys, and the options, that `validation` changes; None without a
-        `validation`.
+        """The block of the validation data: `data`, changed by the keys of `validation`. None if
+        the recipe has no `validation`.
         """
         if self.validation is None:
             return None
         data = self.data.model_dump()
         changed = {**data, **self.validation}
-        # options are changed one by one, and not replaced by those that differ
+        # merge `options` key by key, so that the other options of `data` stay
         new_options = self.validation.get("options")
         if "options" in data and isinstance(new_options, dict):
             changed["options"] = {**data["options"], **new_options}
@@ -350,7 +357,9 @@ SOURCES: dict[str, type[Part]] = {
     "file": FilePart,
     "mixed": MixedPart,
 }
-PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no list index
+# The class of a block, by the last name in the block's path that is no list index: "rewards" for
+# rewards.0
+PARTS: dict[str, type[Part]] = {
     **SOURCES,
     "policy": PolicyPart,
     "lora": LoraPart,
@@ -363,16 +372,16 @@ PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no 
     "cascade": CascadePart,
 }
 
-PLACES: dict[str, type[Part]] = {  # of a key that stands elsewhere
+PLACES: dict[str, type[Part]] = {  # the class of a block, by the block's name in error messages
     "at the top level": Recipe,
     **{f"under {name}": part for name, part in PARTS.items() if name not in SOURCES},
     **{f"under data of source {name}": part for name, part in SOURCES.items()},
 }
-RESERVED = ("output_dir", "seed", "reward_weights")  # of the trainer, and set by the recipe itself
+RESERVED = ("output_dir", "seed", "reward_weights")  # trainer arguments that other keys set
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Returns the recipe in a file with `key=value` overrides (dotted keys, YAML values).
+    """Returns the recipe of a file. overrides: changes such as "trainer.learning_rate=2e-4".
 
     Raises RecipeError.
     """
@@ -380,7 +389,9 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
 
 
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """Returns the keys and values of a recipe, of any kind, with overrides. Raises RecipeError."""
+    """Returns the keys and values of a recipe's file, changed by the overrides and not yet checked.
+    Also reads recipes of other classes than Recipe. Raises RecipeError.
+    """
     path = path.expanduser()
     if not path.is_file():
         raise RecipeError(
@@ -392,7 +403,7 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
             "data.path. `spanreward recipes` lists some."
         )
     data = read_mapping(path)
-    # files first, since an override may reach into what they hold
+    # read the data files first, since an override may change a key of a data file
     if "data" in data:
         data["data"] = with_files(data["data"], path.parent)
     for override in overrides:
@@ -401,8 +412,8 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def with_files(block: Any, folder: Path) -> Any:
-    """Returns a data block in which every path, from `folder`, is replaced by the block that the
-    file holds.
+    """Returns a data block in which the block of a file replaces the file's path. folder: paths
+    start from this folder. Raises RecipeError for a missing file.
     """
     if isinstance(block, str):
         path = folder / expanded(block)
@@ -412,13 +423,13 @@ def with_files(block: Any, folder: Path) -> Any:
                 "folder."
             )
         return with_files(read_mapping(path), path.parent)
-    if isinstance(block, dict) and isinstance(block.get("parts"), list):  # of a mixed one
+    if isinstance(block, dict) and isinstance(block.get("parts"), list):  # `source: mixed`
         return {**block, "parts": [with_files(part, folder) for part in block["parts"]]}
     return block
 
 
 def checked(part: type[P], data: dict[str, Any]) -> P:
-    """Returns a part from plain data. Raises RecipeError with one sentence for the first fault."""
+    """Returns an object of the class `part`. Raises RecipeError for the first fault of the data."""
     try:
         return part.model_validate(data)
     except ValidationError as error:
@@ -426,16 +437,13 @@ def checked(part: type[P], data: dict[str, Any]) -> P:
 
 
 def check_recipe(data: dict[str, Any]) -> Recipe:
-    """Returns a Recipe from plain data.
-
-    Raises RecipeError with one sentence for the first fault.
-    """
+    """Returns a Recipe from keys and values. Raises RecipeError for the first fault."""
     recipe = checked(Recipe, data)
     if recipe.rewards and not any(reward.weight for reward in recipe.rewards):
         raise RecipeError(
             "every reward has the weight 0, so nothing is learnt: give one of them another weight."
         )
-    # the trainer's arguments, which are no part of ours
+    # check the trainer's arguments, which no class of this file describes
     config = trainer_config(recipe.algorithm)
     valid = arguments_of(recipe.algorithm)
     for key in RESERVED:
@@ -443,6 +451,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
             raise RecipeError(
                 f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead."
             )
+    # check the name and the value of each argument
     for key, value in recipe.trainer.items():
         if key not in valid:
             if key in OTHER_NAMES:
@@ -462,26 +471,28 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     if recipe.algorithm == "grpo":
         recipe = recipe.model_copy(update={"trainer": {"loss_type": "grpo", **recipe.trainer}})
     try:
-        _ = recipe.validation_data  # raises for keys that its data block does not have
+        _ = recipe.validation_data  # raises for a key of `validation` that no data block has
     except ValidationError as error:
         raise RecipeError(explain(error, "validation", type(recipe.data))) from None
     return recipe
 
 
 def misplaced(key: str, keys_here: Collection[str], key_path: str) -> str:
-    """Returns what is wrong with a key that its place does not have, and where else in a recipe it
-    belongs.
+    """Returns the error message for an unknown key, with the place of a recipe where it belongs.
+
+    key: such as "sed". keys_here: the valid keys of this block. key_path: such as "trainer.sed".
     """
     places: dict[str, Collection[str]] = {
         place: part.model_fields for place, part in PLACES.items()
     }
     places["under data.columns"] = get_args(Column)
     keys_elsewhere = {*chain(*places.values())}
-    # a key of no place, beside `options`: an argument of a judge's or a metric's class
+    # an unknown key in a block with `options` is probably an argument of the judge or metric
     is_near = bool(get_close_matches(key, keys_here, 1))
     if "options" in keys_here and key not in keys_elsewhere and not is_near:
         return f"unknown recipe key {key_path!r}: arguments of its class belong under options."
-    # a trainer has hundreds of arguments, so that these are looked at where no key of ours is near
+    # A trainer has hundreds of arguments, and a misspelled key is often close to one of these. So
+    # the arguments are searched only if no key of a recipe is close.
     if not get_close_matches(key, {*keys_here, *keys_elsewhere}, 1, CLOSE):
         dapo = set(arguments_of("dapo")).difference(RESERVED)
         sft = set(arguments_of("sft")).difference(RESERVED)
@@ -492,15 +503,12 @@ def misplaced(key: str, keys_here: Collection[str], key_path: str) -> str:
 
 
 def arguments_of(algorithm: str) -> list[str]:
-    """Returns the names of the trainer's arguments, which a recipe has under `trainer`."""
+    """Returns the names of the trainer's arguments, the valid keys under `trainer`."""
     return [field.name for field in fields(trainer_config(algorithm)) if field.init]
 
 
 def trainer_config(algorithm: str) -> Any:
-    """Returns the class of the recipe's `trainer` arguments.
-
-    Imported late, since TRL takes seconds to load.
-    """
+    """Returns the class of the arguments under `trainer`. The import of TRL here takes seconds."""
     if algorithm == "sft":
         from trl import SFTConfig
 
@@ -511,7 +519,7 @@ def trainer_config(algorithm: str) -> Any:
 
 
 def trainer_arguments(recipe: Recipe) -> dict[str, Any]:
-    """Returns the arguments of `trainer_config` that the recipe gives."""
+    """Returns the keyword arguments for the class that `trainer_config` returns."""
     arguments = {"output_dir": recipe.output, "seed": recipe.seed, **recipe.trainer}
     if recipe.algorithm != "sft":
         arguments["reward_weights"] = [part.weight for part in recipe.rewards]
@@ -519,16 +527,16 @@ def trainer_arguments(recipe: Recipe) -> dict[str, Any]:
 
 
 def apply_override(data: dict[str, Any], override: str) -> None:
-    """Sets `a.b=value` in nested data, which is changed in place.
+    """Changes nested data in place by an override such as "trainer.seed=1".
 
-    A number in the key indexes a list (rewards.0.judge=match). A block that is not there yet is
-    made. Raises RecipeError for another form, and for a key inside a value that has none.
+    A number in the key is the index of a list entry: rewards.0.judge=match. A missing block is
+    added. Raises RecipeError for a text of another form, and for a key below a plain value.
     """
     key, equals, text = override.partition("=")
     if not equals:
         raise RecipeError(f"an override is written key=value, got {override!r}.")
     *parents, last = key.split(".")
-    # go down to what holds the last key
+    # go down to the block or list that the last key belongs to
     place: Any = data
     for name in parents:
         if isinstance(place, list):
@@ -547,25 +555,28 @@ def apply_override(data: dict[str, Any], override: str) -> None:
 
 
 def index_of(name: str, entries: list[Any], key: str) -> int:
-    """Returns a list's index. Raises RecipeError where the list has no such entry."""
+    """Returns a list index: 2 for the name "2". key: the whole key, for the message. Raises
+    RecipeError if the list has no such entry.
+    """
     if not name.isdecimal() or int(name) >= len(entries):
         raise RecipeError(f"{key} cannot be set: {name!r} must be one of 0 .. {len(entries) - 1}.")
     return int(name)
 
 
 def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe) -> str:
-    """Returns the first error in a `part` as a sentence with the key's path, which begins with
-    `within`.
+    """Returns the first fault that pydantic found as a sentence with the key's path.
+
+    within: the path of the checked block, such as "validation". part: the class of the block.
     """
-    # an unknown key first: `polcy:` says why `policy` is missing
+    # unknown keys come first: if the file has `polcy:`, this explains the missing `policy`
     first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     path = [str(step) for step in first["loc"]]
-    # pydantic puts the name of a source in
+    # pydantic adds the tag of a data block ("jsonl") to the path, which is no key of the recipe
     keys = [step for step in path if step and step not in SOURCES]
     if within:
         keys.insert(0, within)
     key_path = ".".join(keys)
-    # the block that holds the key: the last name in its path that is no list index
+    # find the block that holds the key: the last name in the path that is no list index
     extra = first["type"] == "extra_forbidden"
     parents = path[:-1] if extra else path
     holders = [step for step in parents if not step.isdigit()]
@@ -573,14 +584,15 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
         part = PARTS.get(holders[-1], part)
     if extra:
         return misplaced(path[-1], part.model_fields, key_path)
-    if first["type"] == "model_type":  # a text or a list, where a block belongs
+    if first["type"] == "model_type":  # a text or a list in place of a block
         key = next(iter(part.model_fields))
         return (
             f"recipe key {key_path}: it holds keys and values, as {{{key}: ...}}, got "
             f"{first['input']!r}."
         )
     value = ""
-    if first["type"] not in ("missing", "value_error"):  # these have none, or name it themselves
+    # a missing value cannot be quoted, and the messages of our own errors quote the value already
+    if first["type"] not in ("missing", "value_error"):
         value = f", got {first['input']!r}"
     message = first["msg"].removeprefix("Value error, ")
     return f"recipe key {key_path or 'data'}: {message}{value}."

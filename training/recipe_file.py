@@ -1,5 +1,5 @@
-"""Reads the YAML of a recipe, which may come from anywhere: plain values of bounded size, and one
-sentence for a fault.
+"""Reads the YAML of a recipe safely, since a recipe may come from a stranger: only plain values of
+bounded size are read, and a fault is one sentence.
 
     read_mapping(Path("recipes/quickstart/scenes-dapo.yaml"))["algorithm"]
     read_yaml("1e-4", "the value of trainer.learning_rate")        # a number
@@ -15,7 +15,7 @@ SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
 class RecipeError(ValueError):
-    """The recipe cannot be run as written. The message says what to change."""
+    """The recipe cannot be run as written. The message names the needed change."""
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -31,11 +31,12 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 
 def read_yaml(text: str, where: str) -> Any:
-    """Returns a YAML value. Raises RecipeError for a text that is not YAML, has no end or holds
-    NUL, as no path may.
+    """Returns the value of a YAML text. Texts such as 1e-4, which YAML 1.1 reads as a text, become
+    numbers.
 
-    Texts like "1e-4", which YAML 1.1 leaves texts, become numbers. where: the text's name in the
-    error.
+    where: the name of the text in the error. Raises RecipeError for a text that is not YAML, and
+    for the character NUL, which no path may hold. Also raises RecipeError if aliases make a value
+    contain itself, or contain too many values.
     """
     try:
         value = yaml_file.read_yaml(text, where)
@@ -45,9 +46,8 @@ def read_yaml(text: str, where: str) -> Any:
 
 
 def with_numbers(value: Any, where: str) -> Any:
-    """Returns the value, of any depth, with numbers in place of texts like "1e-4".
-
-    Raises RecipeError for a text that holds NUL.
+    """Returns the value with numbers in place of texts such as "1e-4", also inside of lists and
+    dicts. where: see `read_yaml`. Raises RecipeError for a text that holds the character NUL.
     """
     if isinstance(value, dict):
         return {key: with_numbers(entry, where) for key, entry in value.items()}

@@ -1,4 +1,5 @@
-"""The rewards and judges that a recipe names, made. It needs no package of the extra `train`.
+"""Makes the rewards and judges that a recipe names. This module needs no package of the extra
+`train`.
 
 rewards = build_rewards(recipe.rewards)       # equal judges on this machine are made once
 with closing(judges_of(rewards)):
@@ -25,17 +26,19 @@ from spanreward.training.recipe import (
 
 
 def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
-    """Returns the recipe's rewards. Equal judges that need memory here are made once.
+    """Returns the rewards of a recipe's blocks, one per block.
 
-    Those behind servers are made for each reward, so that a step asks them at the same time.
-    Raises RecipeError for unknown names and options.
+    Rewards with equal judges share the judge if its model is loaded on this machine, to save
+    memory. A judge behind a server is made for each reward, so that a step can ask for all rewards
+    at the same time. Raises RecipeError for unknown names and options.
     """
-    judges: dict[str, Judge] = {}  # by all that the recipe says of them
+    judges: dict[str, Judge] = {}  # by the judge's block of the recipe as JSON
     rewards = []
     with refusals():
         for part in parts:
             key = json.dumps(part.judge.model_dump(), sort_keys=True, default=str)
-            # a server's are made anew: rewards that share a judge are asked one after another
+            # A judge behind a server is made again: rewards that share a judge are asked one after
+            # another.
             if key not in judges or judges[key].remote:
                 judges[key] = build_judge(part.judge)
             rewards.append(build_reward(part.metric, judges[key], part.options))
@@ -45,28 +48,30 @@ def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
 def unseeing_rewards(
     recipe: Recipe, rewards: Sequence[Reward]
 ) -> Iterator[tuple[Reward, DataPart]]:
-    """Yields the rewards that show pictures to a judge that is known to read text only, each with
-    the data whose rows it judges. rewards: those of `judged_parts`.
+    """Yields each reward that would show pictures to a text-only judge, with the data block of the
+    rows that the reward judges. rewards: the rewards of the blocks of `judged_parts`, in order.
     """
     for part, reward in zip(judged_parts(recipe), rewards, strict=True):
         if not unseeing(reward):
             continue
         data = recipe.data
         if isinstance(part, WinRatePart):
-            data = recipe.validation_data or recipe.data  # its rows are held out, of the same kind
+            data = recipe.validation_data or recipe.data  # the win rate judges held-out rows
         yield reward, data
 
 
 def judged_parts(recipe: Recipe) -> list[MetricPart]:
-    """Returns the metrics that a run asks: SFT's rewards are for a comparison."""
+    """Returns the blocks of the metrics that a training asks, with the win rate last. Rewards of an
+    SFT recipe are only for a comparison, so an SFT training does not ask them.
+    """
     if recipe.algorithm == "sft":
         return [*recipe.watching]
     return [*recipe.rewards, *recipe.watching]
 
 
 def columns_asked_by(rewards: Sequence[Reward]) -> set[str]:
-    """Returns the columns of the data that the rewards read under their own names: those that are
-    no columns of a Sample.
+    """Returns the names of the columns that the rewards read in addition to the columns of a
+    Sample. Example: {"place"} for a metric of the user that reads the column `place`.
     """
     extra_columns: set[str] = set()
     for reward in rewards:
@@ -75,13 +80,13 @@ def columns_asked_by(rewards: Sequence[Reward]) -> set[str]:
 
 
 def build_judge(part: JudgePart) -> Judge:
-    """Returns a recipe's judge, of a cascade with its student and teacher.
+    """Returns the judge of a recipe's block; for a cascade, also makes its student and teacher.
 
-    Raises as `load_judge` does.
+    Raises ValueError for unknown names and options, and the other errors of `load_judge`.
     """
     options = part.options
     if part.cascade is not None:
-        # judges in the places of their parts
+        # replace the blocks of the student and the teacher by judges
         options = part.cascade.model_dump()
         options["student"] = build_judge(part.cascade.student)
         options["teacher"] = build_judge(part.cascade.teacher)
@@ -89,7 +94,9 @@ def build_judge(part: JudgePart) -> Judge:
 
 
 def readers(rewards: Sequence[Reward]) -> dict[str, str]:
-    """Returns {reward's name: what parses its texts}. Raises RecipeError where that is missing."""
+    """Returns {reward's name: its parser}, such as {"posh": "en_core_web_sm 3.8.0, coref rules"}.
+    Rewards without a parser are left out. Raises RecipeError if a parser is not installed.
+    """
     reader_of = {}
     for reward in rewards:
         try:
@@ -103,7 +110,7 @@ def readers(rewards: Sequence[Reward]) -> dict[str, str]:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turns a ValueError into a RecipeError of one line."""
+    """Turns a ValueError inside of the `with` into a RecipeError of one line."""
     try:
         yield
     except ValueError as error:

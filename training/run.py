@@ -1,9 +1,9 @@
-"""Puts a recipe's parts together and trains.
+"""Runs a recipe: starts its judges, loads its policy and data, and trains.
 
     run(load_recipe("recipes/quickstart/scenes-dapo.yaml"))
 
-writes the trained policy, its processor and the files that training/run_folder.py lists to the
-recipe's output folder.
+The output folder of the recipe gets the trained policy, its processor and the files that
+training/run_folder.py lists.
 """
 
 import logging
@@ -73,7 +73,7 @@ PROCESSES = int(os.environ.get("WORLD_SIZE", "1"))
 class Unhealthy(RuntimeError):
     """A problem of the reward, which the message names, ended the run.
 
-    Its policy is saved as it was then.
+    The output folder holds the policy of the run's last step.
     """
 
 
@@ -84,20 +84,22 @@ def run(
     stop_on: Collection[str] = (),
     build: Callable[[Recipe, Sequence[Reward]], Trainer] | None = None,
 ) -> Path:
-    """Trains as the recipe says, and returns its output folder.
+    """Trains the policy of a recipe, and returns the recipe's output folder.
 
-    The judges start before the policy is loaded, and are closed however the run ends.
+    The judges start before the policy is loaded. The judges are closed even if the run fails.
 
     Args:
-        recipe: of the run.
-        resume: go on from the last checkpoint in the folder.
-        stop: a run that it ends keeps its checkpoint and saves no policy.
-        stop_on: names in PROBLEMS that end the run; it saves its policy and raises Unhealthy.
-        build: makes the trainer in place of `build_trainer`.
+        recipe: the recipe to run.
+        resume: whether to go on from the last checkpoint in the output folder.
+        stop: a callback that ends the run after a signal. A run that `stop` ends has written a
+            checkpoint, so no policy is saved.
+        stop_on: problems, by their names in PROBLEMS. A run with such a problem ends, saves its
+            policy, and raises Unhealthy.
+        build: a function that makes the trainer in place of `build_trainer`.
 
     Raises:
-        RecipeError: where the recipe cannot be run, mostly before any work.
-        Unhealthy: where a problem ended the run.
+        RecipeError: if the recipe cannot be run; mostly before anything is loaded.
+        Unhealthy: if a problem ended the run.
     """
     output = Path(recipe.output)
     checkpoint = None
@@ -106,13 +108,14 @@ def run(
     else:
         files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
         check_new(recipe, [recipe.policy.model, *files])
-    # all that can be known before a judge starts, which takes minutes
+    # find every fault of the recipe that can be found without a judge, whose start takes minutes
     check_before_loading(recipe, PROCESSES)
     parts = judged_parts(recipe)
     rewards = build_rewards(parts)
-    readers(rewards)  # before anything is loaded
+    readers(rewards)  # raises for a missing parser
     check_judges_see(recipe, rewards)
-    # the win rate's reward, if there is one, is the last, and the trainer does not train on it
+    # The policy is not trained on the reward of the win rate. If the recipe has a win rate, its
+    # reward is the last.
     trained_on = rewards[: len(parts) - len(recipe.watching)]
     with closing(judges_of(rewards)), named_lost_rank():
         start_judges(parts, rewards)
@@ -123,10 +126,10 @@ def run(
             trainer.add_callback(stop)
         with named_full_disk(output):
             problem = train(trainer, recipe, checkpoint, stop_on, rewards)
-            if stop is None or stop.stopped_at is None:  # else its checkpoint is enough
+            if stop is None or stop.stopped_at is None:  # a run that `stop` ended has a checkpoint
                 trainer.save_model(str(output))
-        # A rank that leaves its process group, and vLLM's in it, to the interpreter's end may
-        # abort, with all written.
+        # Close vLLM and the process group here. If the end of the interpreter closes them, a rank
+        # may abort, although all files are written.
         trainer.accelerator.wait_for_everyone()
         if isinstance(trainer, SpanGRPOTrainer) and trainer.colocated:
             attrgetter(END)(trainer.vllm_generation.llm)()
@@ -137,8 +140,10 @@ def run(
 
 
 def check_judges_see(recipe: Recipe, rewards: Sequence[Reward]) -> None:
-    """Raises RecipeError, before a judge starts, for rows with pictures that a judge would be shown
-    and cannot see. No picture is opened, and data are read for such a judge alone.
+    """Raises RecipeError if a reward would show pictures of the data to a text-only judge.
+
+    This is checked before a judge starts. No picture is opened. The data are read only if the
+    recipe has a text-only judge with a reward that shows pictures.
     """
     for reward, data in unseeing_rewards(recipe, rewards):
         with refusals():
@@ -154,23 +159,25 @@ def train(
     stop_on: Collection[str],
     rewards: Sequence[Reward],
 ) -> str:
-    """Trains, from a checkpoint if there is one, and writes the run's files. Returns the problem
-    that ended it, or "".
+    """Trains and writes the run's files. Returns the sentence of the problem that ended the run, or
+    "" if no problem ended the run.
 
-    rewards: all that the recipe names, the win rate's last.
+    checkpoint: the checkpoint to resume from, or None. stop_on: see `run`. rewards: the rewards of
+    `judged_parts`, in order.
     """
     output = Path(recipe.output)
-    stopping: list[Any] = []  # what may end the run, and then says why in `stopped`
+    # callbacks that may end the run; then their attribute `stopped` is a sentence with the reason
+    stopping: list[Any] = []
     trainer.remove_callback(ProgressCallback)  # ProgressBar takes its place
     callbacks: list[TrainerCallback] = [ProgressBar(), MetricsFile(output / "metrics.jsonl")]
     if isinstance(trainer, SpanGRPOTrainer):
-        # where judges fail the trainer stops itself
+        # failing judges are not a case for these callbacks: the trainer itself stops the run
         health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)
         callbacks += [health, SpanTableCallback(trainer.recorders, recipe.spans_every)]
         stopping += [health, trainer.learning_monitor]
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))
-    for part in recipe.watching:  # at most one
+    for part in recipe.watching:  # a list with at most one entry
         extra_columns = columns_asked_by(rewards[-1:])
         prompts = prompts_of_recipe(recipe, recipe, part.prompts, extra_columns=extra_columns)
         for warning in prompts.warnings:
@@ -185,7 +192,7 @@ def train(
     if trainer.is_world_process_zero():
         begin(recipe, PROCESSES, checkpoint, readers(rewards))
         tell_where_numbers_go(recipe)
-    trainer.accelerator.wait_for_everyone()  # for the folder that rank 0 has made
+    trainer.accelerator.wait_for_everyone()  # until rank 0 has made the output folder
     with without_the_loaded():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     for callback in stopping:
@@ -196,7 +203,9 @@ def train(
 
 
 def tell_where_numbers_go(recipe: Recipe) -> None:
-    """Says that no tracker gets the log, where one is installed and the recipe names none."""
+    """Prints a hint if a tracker such as wandb is installed and the recipe has no
+    `trainer.report_to`, so that the log is written only to metrics.jsonl.
+    """
     installed = [name for name in TRACKERS if find_spec(name) is not None]
     if "report_to" not in recipe.trainer and installed:
         print(
@@ -208,20 +217,21 @@ def tell_where_numbers_go(recipe: Recipe) -> None:
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
-    """Returns TRL's SFTTrainer or a SpanGRPOTrainer with the rewards.
+    """Returns a SupervisedTrainer for an SFT recipe, and otherwise a SpanGRPOTrainer with the
+    rewards.
 
-    Raises RecipeError for what they refuse.
+    Raises RecipeError for settings or data that the trainer refuses.
     """
-    learned = recipe.algorithm == "sft"  # the rows' answers; RL reads their prompts alone
+    learned = recipe.algorithm == "sft"  # SFT learns the rows' answers; RL reads only the prompts
     arguments = trainer_arguments(recipe)
     if learned:
-        arguments = {**whole_rows(recipe.trainer), **arguments}  # the recipe's own count
+        arguments = {**whole_rows(recipe.trainer), **arguments}  # the recipe's settings come last
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
-    # before the first wait for another rank
+    # set the time limit before this rank first waits for another rank
     wait_at_most(args.ddp_timeout)
-    # No rank loads its policy before all judges have started: a sharded one needs the other ranks'
-    # devices.
+    # No rank loads its policy before the judges of all ranks have started: to load a sharded policy
+    # (ZeRO-3, FSDP), a rank needs the devices of the other ranks.
     PartialState().wait_for_everyone()
     if is_custom(recipe.policy.model) and is_deepspeed_zero3_enabled():
         raise RecipeError(
@@ -259,7 +269,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
                 for caution in row_cautions(dataset, validation, tokenizer, limit):
                     log.warning("%s", caution)
             return SpanGRPOTrainer(reward_funcs=[*rewards], **shared)
-        # SpanGRPOTrainer compares the ranks' rows itself
+        # check that all ranks have the same rows; SpanGRPOTrainer does this by itself
         check_same_rows("train_dataset", dataset)
         check_same_rows("eval_dataset", validation)
         check_lengths(processor, dataset, args, "the data")
@@ -269,10 +279,10 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
 
 
 def check_launch(accelerator: Accelerator) -> None:
-    """Raises RecipeError where accelerate silently trains in another way than its configuration
-    says.
+    """Raises RecipeError if accelerate's configuration asks for DeepSpeed or FSDP, and accelerate
+    has silently chosen another way to train, as on a CPU.
     """
-    for library in ("DEEPSPEED", "FSDP"):  # as accelerate names them in the environment
+    for library in ("DEEPSPEED", "FSDP"):  # accelerate's names in environment variables
         is_requested = os.environ.get(f"ACCELERATE_USE_{library}") == "true"
         if is_requested and accelerator.distributed_type.value != library:
             raise RecipeError(
@@ -284,23 +294,22 @@ def check_launch(accelerator: Accelerator) -> None:
 
 
 def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None:
-    """Starts the rewards' judges, and prints when each rank's local judges start and are ready.
+    """Starts the judges of the rewards. For a judge with a model on this machine, prints a line at
+    the start and a line when the judge is ready, because a large model takes minutes to load.
 
-    Large judges take minutes. Those of one GPU start one after another, those of different GPUs at
-    once.
-
-    Raises RecipeError for a judge that cannot start.
-
-    parts: of the recipe, one for each reward.
+    Judges on the same GPU start one after another, and judges on different GPUs at the same time.
+    parts: the recipe's block of each reward. Raises RecipeError for a judge that cannot start.
     """
-    judges = {}  # each once, with the last part that asks it
+    # rewards may share a judge: each judge is listed once, with the block of its last reward
+    judges = {}
     for part, reward in zip(parts, rewards, strict=True):
         for judge in reward.judges:
             judges[id(judge)] = (part, judge)
+    # start each judge
     for part, judge in judges.values():
         what = f"the judge {part.judge.name} of {part.metric}"
         rank = f"rank {os.environ.get('RANK', '0')}"
-        # "vllm:MODEL" and the like load a model here; "match" needs no time
+        # a judge such as "vllm:MODEL" loads a model; "match" loads no model, and starts at once
         loads_model = any(":" in answering.name for answering in part.judge.answering)
         local = loads_model and not judge.remote
         if local:
@@ -308,7 +317,7 @@ def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None
         began = time.monotonic()
         try:
             judge.start()
-        except Exception as error:  # a library's, of any kind
+        except Exception as error:  # the judge's library may raise any error
             sentence = f"{what} cannot start: {type(error).__name__}: {error}"
             raise RecipeError(one_line(sentence)) from error
         if local:
@@ -317,11 +326,13 @@ def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None
 
 
 def trained_policy(recipe: Recipe) -> tuple[Any, Processor, LoraConfig | None]:
-    """Returns the policy, its processor, and the adapter that is to be put over it, if any."""
+    """Returns (policy, processor, settings of a new adapter for the policy). The settings are None
+    if the run trains the whole policy or a saved adapter.
+    """
     part = recipe.policy
     if base_of(part.model) != part.model:
         check_adapter(part)
-        # it is trained on as it is, with no other adapter over it
+        # a saved adapter is trained further, without a second adapter over it
         adapter, processor = saved_adapter(part.model, recipe.seed, part.dtype)
         return adapter, processor, None
     model, processor = load_policy(part.model, recipe.seed, part.dtype)

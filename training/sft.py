@@ -1,11 +1,12 @@
-"""What SFT learns from a recipe's rows: a prompt, which is not trained, and the target after it.
+"""The SFT trainer, and the tokens that SFT learns from a row: the model reads the prompt, and is
+trained on the answer after the prompt.
 
     target = trained_tokens(processor, dataset[0])
-    target.prompt, target.answer          # ids, of which the answer's are trained
+    target.prompt, target.answer          # ids; only those of the answer are trained
     check_lengths(processor, dataset, args, "the training data")    # before the first step
 
-Tokens are those that TRL's SFTTrainer trains on: of a text model the messages as a whole, of rows
-with pictures the prompt and the answer each by itself.
+The tokens are the same as in TRL's SFTTrainer. For a text model, the prompt and the answer are
+tokenized together. For a row with a picture, the prompt and the answer are tokenized separately.
 """
 
 import logging
@@ -26,26 +27,27 @@ from spanreward.training.turn_end import endless_turn, eos_ids, tokenizer_of
 
 log = logging.getLogger(__name__)
 
-PICTURED = 1000  # rows with pictures that are measured, since each picture is read for it
+# About so many rows with pictures are measured at most, because each measured picture is decoded
+PICTURED = 1000
 
 
 class SupervisedTrainer(CheckpointWeights, SFTTrainer):
-    """TRL's SFTTrainer that resumes a vision-language model's weights.
+    """TRL's SFTTrainer, which can also resume a run of a vision-language model.
 
-    Takes SFTTrainer's arguments, in its order.
+    The arguments are those of SFTTrainer, in the same order.
 
     Raises:
-        ValueError: for a chat template whose turn never ends (training/turn_end.py), or that never
-            ends itself.
+        ValueError: if the chat template does not end a turn with a token that ends generation
+            (training/turn_end.py), and for a template that runs without end.
     """
 
     def __init__(self, model: Any, args: SFTConfig | None = None, **named: Any) -> None:
-        # before TRL uses the template
+        # check the template before TRL uses it: the template may run without end
         if args is not None and args.chat_template_path is not None:
             path = args.chat_template_path
             check_template(path, template_at(path), tokens={})
         super().__init__(model, args, **named)
-        # after it: TRL may have set another template, or another eos token
+        # check the end of a turn now, since TRL may have set another template or eos token
         ending = eos_ids(self.processing_class, model.generation_config)
         endless = endless_turn(self.processing_class, ending)
         if endless is not None:
@@ -53,8 +55,10 @@ class SupervisedTrainer(CheckpointWeights, SFTTrainer):
 
 
 def template_at(path: str) -> Any:
-    """Returns the template that TRL takes: of a Jinja file, or of a model's tokenizer, where
-    several may stand by name.
+    """Returns the chat template that TRL uses for `chat_template_path`.
+
+    path: a Jinja file, or a folder or hub id, whose tokenizer holds a template or a dict of
+    templates by name.
     """
     if Path(path).is_file():
         return Path(path).read_text("utf-8")
@@ -63,17 +67,21 @@ def template_at(path: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TrainedTokens:
-    """Ids of one row. prompt: what is read. answer: what is trained, with what ends the turn."""
+    """The token ids of a row. prompt: the ids that are only read. answer: the ids that are
+    trained, including the end of the turn.
+    """
 
     prompt: list[int]
     answer: list[int]
 
 
 def whole_rows(trainer: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings of SFTConfig that a recipe's `trainer` leaves to us.
+    """Returns our defaults of SFTConfig, which a recipe's `trainer` may change: {"max_length":
+    None}, so that rows are never cut.
 
-    TRL's max_length of 1024 cuts longer rows, and drops those whose prompt alone is longer. RL's
-    prompts are never cut, so a comparison of both would be unfair. Packing needs a length.
+    TRL's default of 1024 cuts longer rows, and drops rows whose prompt alone is longer. RL never
+    cuts a prompt, so a comparison of SFT with RL would be unfair. With `packing`, the result is {},
+    because packing needs a max_length.
     """
     if trainer.get("packing"):
         return {}
@@ -81,9 +89,10 @@ def whole_rows(trainer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def trained_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
-    """Returns the tokens of a row with `prompt`, `completion` and maybe `image`.
+    """Returns the tokens of a row with the keys `prompt`, `completion` and, if it has a picture,
+    `image`.
 
-    A text in the picture's place stands for one that is not opened, which is one token.
+    If `image` is a text, the picture is not opened and counts as a single token.
     """
     if "image" in row:
         return _pictured_tokens(processor, row)
@@ -97,18 +106,22 @@ def trained_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
 
 
 def _ids(processor: Any, messages: list[Any], opens: bool) -> list[int]:
-    """Returns the ids of messages. opens: with those of the beginning of the next turn."""
+    """Returns the token ids of messages. opens: whether to add the ids that begin the next turn,
+    such as those of "<|im_start|>assistant".
+    """
     read = processor.apply_chat_template(
         messages, add_generation_prompt=opens, tokenize=True, return_dict=True
     )
     ids = read["input_ids"]
-    if ids and isinstance(ids[0], list):  # a processor makes a batch of them
+    if ids and isinstance(ids[0], list):  # a processor returns a batch with a single list
         return list(ids[0])
     return list(ids)
 
 
 def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
-    """Returns the tokens of a row with a picture, whose prompt and answer are read apart."""
+    """Returns the tokens of a row with a picture. The prompt and the answer are tokenized
+    separately.
+    """
     chat = {
         "prompt": prepare_multimodal_messages(row["prompt"], images=[row["image"]]),
         "completion": prepare_multimodal_messages(row["completion"]),
@@ -116,7 +129,7 @@ def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
     texts = apply_chat_template(chat, processor)
     tokenizer = tokenizer_of(processor)
     answer = tokenizer(texts["completion"], add_special_tokens=False)["input_ids"]
-    if isinstance(row["image"], str):  # it is not opened
+    if isinstance(row["image"], str):  # the picture is not opened
         prompt = tokenizer(texts["prompt"], add_special_tokens=False)["input_ids"]
     else:
         read = processor(images=[row["image"]], text=[texts["prompt"]], add_special_tokens=False)
@@ -125,32 +138,34 @@ def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
 
 
 def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) -> None:
-    """Warns of rows that max_length cuts, with their number.
+    """Logs a warning with the number of rows that max_length cuts.
 
-    Of more rows with pictures than PICTURED about so many are measured.
+    part: the name of the dataset in messages, such as "the data". If a dataset with pictures has
+    more than PICTURED rows, only every second, third, ... row is measured.
 
-    Raises ValueError where it leaves nothing to train on.
-
-    part: the words that name the dataset.
+    Raises ValueError if max_length leaves no token of an answer in any row.
     """
-    # packing by another strategy splits what is longer
+    # other packing strategies than bfd split long rows, so no token is lost
     if args.max_length is None or (args.packing and args.packing_strategy != "bfd"):
         return
+    # measure the rows
     step = 1
     if "image" in dataset.column_names:
         step = max(1, len(dataset) // PICTURED)
-    lengths = []  # of each row's prompt, and of the whole row, in tokens
+    lengths = []  # (tokens of the prompt, tokens of the whole row) of each measured row
     for number in range(0, len(dataset), step):
         tokens = trained_tokens(processor, dataset[number])
         lengths.append((len(tokens.prompt), len(tokens.prompt) + len(tokens.answer)))
+    # count the rows that max_length cuts
     longest = max(whole for _, whole in lengths)
     cut = 0  # rows that are too long
-    lost = 0  # rows of which no token of the answer is left
+    lost = 0  # rows without a token of the answer after the cut
     for prompt, whole in lengths:
         if whole > args.max_length:
             cut += 1
         if args.truncation_mode == "keep_start" and prompt >= args.max_length:
             lost += 1
+    # raise or warn
     cure = f"set trainer.max_length to null, or to at least {longest}"
     rows = f"{len(lengths):,} rows of {part}"
     if lost == len(lengths):
@@ -172,8 +187,8 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
 
 
 def shown_example(processor: Any, row: Mapping[str, Any]) -> str:
-    """Returns a row's texts as its tokens spell them, special tokens too: what is read, and what is
-    trained.
+    """Returns two texts of a row, decoded from its tokens with all special tokens: the text that is
+    only read, and the text that is trained. `--dry-run` prints the two texts.
     """
     tokens = trained_tokens(processor, row)
     tokenizer = tokenizer_of(processor)

@@ -1,6 +1,8 @@
-"""Checks trainer arguments before anything is loaded: their types and values, the packages that
-they need, and whether they go together. TRL's dataclasses take them unread, and a trainer asks for
-a package once its policy is loaded.
+"""Checks the arguments of a trainer before anything is loaded: their types and values, the packages
+that these values need, and whether the arguments exclude each other.
+
+TRL's dataclasses check hardly any value, and a trainer reports a missing package only after the
+policy is loaded.
 
     fault(SpanGRPOConfig, "loss_type", "dapoo")     # "Input should be 'grpo', ... or 'vespo'"
     lacking_packages({"optim": "adamw_8bit"})       # {"optim": "... needs bitsandbytes, ..."}
@@ -15,14 +17,15 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-# kinds of numbers, by their ranges
+# types of numbers with a range
 COUNT = Annotated[int, Field(ge=1)]
 AMOUNT = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 POSITIVE = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 # Adam moves each weight by about the rate in a step: 5 in place of 5e-6 would run to the end.
 RATE = Annotated[float, Field(ge=0, le=1)]
 SHARE = Annotated[float, Field(ge=0, le=1)]
-# where the dataclass's annotation allows what cannot be, or forbids what TRL takes
+# Our types of settings whose annotation in the dataclass is wrong. Such an annotation allows values
+# that fail later, such as a negative count, or forbids values that TRL accepts.
 TYPES: dict[str, Any] = {
     "per_device_train_batch_size": COUNT,
     "gradient_accumulation_steps": COUNT,
@@ -43,7 +46,7 @@ TYPES: dict[str, Any] = {
     "fsdp": str | bool | list[str] | None,
 }
 
-# What other trainers and earlier versions of TRL call a setting, and what to write here.
+# The names of settings in other trainers and in earlier versions of TRL, with our advice for each
 OTHER_NAMES = {
     "batch_size": "it is trainer.per_device_train_batch_size here",
     "epochs": "it is trainer.num_train_epochs here",
@@ -56,7 +59,7 @@ OTHER_NAMES = {
     "num_samples": "it is trainer.num_generations here",
 }
 
-# the trackers that transformers knows
+# the values of `report_to` that transformers knows
 REPORTERS = (
     "azure_ml",
     "clearml",
@@ -73,7 +76,8 @@ REPORTERS = (
     "trackio",
     "wandb",
 )
-# By the class that has the setting: the texts that it is compared with later on.
+# The allowed texts of each setting, by the dataclass that defines the setting. The trainers compare
+# a setting with these texts only later, after the policy is loaded.
 CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
     "TrainingArguments": {
         "report_to": ("all", "none", *REPORTERS),
@@ -100,8 +104,8 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
         "truncation_mode": ("keep_start", "keep_end"),
     },
 }
-# What transformers imports for an optimizer, by a pattern of its names: the module, and what pip
-# calls it.
+# (module, pip's name of its package) that transformers imports for an optimizer, by a regular
+# expression that matches the optimizer's names
 OPTIMIZERS = {
     r"(paged_)?(adamw|ademamix|lion)_(bnb_)?(8bit|32bit)|ademamix|rmsprop_bnb.*": (
         "bitsandbytes",
@@ -118,11 +122,11 @@ OPTIMIZERS = {
     r"schedule_free_.*": ("schedulefree", "schedulefree"),
     r"stable_adamw": ("optimi", "torch-optimi"),
 }
-# settings that ask the devices of this machine
+# settings whose check by the dataclass would access the devices of this machine
 OF_DEVICES = ("use_cpu", "deepspeed", "fsdp", "fsdp_config", "tf32", "torch_compile")
-# of reporters whose module has another name
+# the modules of reporters whose module has another name than the reporter
 MODULES = {"azure_ml": "azureml", "flyte": "flytekit"}
-# settings that need a package wherever they are not False or None
+# settings that need a package (module, pip's name) unless their value is False or None
 SWITCHES = {
     "use_liger_kernel": ("liger_kernel", "liger-kernel"),
     "use_vllm": ("vllm", "'spanreward[vllm]'"),
@@ -131,15 +135,14 @@ SWITCHES = {
 
 
 def fault(config: type, key: str, value: Any) -> str:
-    """Returns what the dataclass's field `key` takes, in place of the value; "" if it takes the
-    value.
+    """Returns the fault of a setting's value, such as "Input should be greater than or equal to 1";
+    "" if the value is allowed.
 
-    Texts are no numbers, and 1 is no truth value, for TRL would get them as they are. Names in an
-    Enum are texts.
-
-    config: the dataclass of the trainer's arguments.
+    config: the dataclass of the trainer's arguments. key: the name of a field of this dataclass.
+    The types are strict, because TRL would not convert a value: the text "1" is no number, and the
+    number 1 is no bool. A field with an Enum takes the text of an Enum's member.
     """
-    # a text of a fixed list
+    # check a text against the allowed texts of the setting
     choices = choices_of(config, key)
     unknown: list[str] = []
     if choices:
@@ -147,7 +150,7 @@ def fault(config: type, key: str, value: Any) -> str:
     if unknown and not in_help(config, key, unknown):
         *first_choices, last = map(repr, choices)
         return f"Input should be {', '.join(first_choices)} or {last}"
-    # the type: ours where the dataclass's says too much or too little
+    # check the type: our type from TYPES, or the annotation of the dataclass
     kind = TYPES.get(key)
     if kind is None:
         kind = get_type_hints(config, include_extras=True)[key]
@@ -156,19 +159,19 @@ def fault(config: type, key: str, value: Any) -> str:
         if isinstance(member, type) and issubclass(member, Enum):
             enums.append(member)
     try:
-        if enums:  # not strict, which would take its members and not their texts
+        if enums:  # a strict check would refuse the texts of an Enum's members
             TypeAdapter(enums[0]).validate_python(value, strict=False)
         else:
             TypeAdapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
-        messages = dict.fromkeys(detail["msg"] for detail in error.errors())  # each once
+        messages = dict.fromkeys(detail["msg"] for detail in error.errors())  # each message once
         return " or ".join(messages).replace("or Input should be", "or")
     return ""
 
 
 def choices_of(config: type, key: str) -> tuple[str, ...]:
-    """Returns the texts that a setting takes, () where any text may do."""
-    for kind in config.__mro__:  # the class, and those that it is built on
+    """Returns the allowed texts of a setting; () if the setting has no fixed list of texts."""
+    for kind in config.__mro__:  # the dataclass itself, and then its base classes
         choices = CHOICES.get(kind.__name__, {})
         if key in choices:
             return choices[key]
@@ -176,7 +179,9 @@ def choices_of(config: type, key: str) -> tuple[str, ...]:
 
 
 def words_of(value: Any) -> list[str]:
-    """Returns the texts in a value that is a text, a text of an Enum or a list of texts."""
+    """Returns the texts of a value: "adamw_torch" gives ["adamw_torch"], and a member of an Enum
+    gives its text. Entries of a list that are no texts are left out.
+    """
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, str):
@@ -187,14 +192,20 @@ def words_of(value: Any) -> list[str]:
 
 
 def in_help(config: Any, key: str, words: list[str]) -> bool:
-    """Returns whether the setting's own help names these texts, as that of a later TRL may."""
+    """Returns whether the help of the setting in its dataclass mentions all of the words.
+
+    A later version of TRL may allow a text that CHOICES does not have; then the help mentions the
+    text, as in `'vespo'`.
+    """
     text = str(config.__dataclass_fields__[key].metadata.get("help"))
     return all(f"'{word}'" in text for word in words)
 
 
 def lacking_packages(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Returns by setting which package its value needs and this machine lacks, as a sentence."""
-    lacking: dict[str, str] = {}  # of a setting the last package, if it needs several
+    """Returns {setting: a sentence} for each setting whose value needs a package that is not
+    installed on this machine.
+    """
+    lacking: dict[str, str] = {}  # if a setting lacks several packages, its last package
     for key, value, (module, name) in needed_packages(settings):
         if find_spec(module) is None:
             lacking[key] = (
@@ -205,37 +216,43 @@ def lacking_packages(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def needed_packages(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any, tuple[str, str]]]:
-    """Yields a setting, its value, and the module that this value needs with pip's name for it."""
-    # settings of which some values need a package
+    """Yields (setting, value, (module, pip's name)) for each value that needs a package, such as
+    ("optim", "adamw_8bit", ("bitsandbytes", "bitsandbytes")).
+    """
+    # optimizers and trackers
     for optimizer in words_of(settings.get("optim")):
         for pattern, package in OPTIMIZERS.items():
             if re.fullmatch(pattern, optimizer):
                 yield "optim", optimizer, package
     for reporter in words_of(settings.get("report_to")):
         if reporter == "tensorboard" and find_spec("tensorboardX") is not None:
-            continue  # transformers takes either
-        if reporter in REPORTERS:  # "all" and "none" need nothing
+            continue  # transformers accepts tensorboardX in place of tensorboard
+        if reporter in REPORTERS:  # "all" and "none" need no package
             module = MODULES.get(reporter, reporter)
             yield "report_to", reporter, (module, module.replace("_", "-"))
+    # settings that need a package as soon as they are switched on
     for key, package in SWITCHES.items():
         if settings.get(key):
             yield key, settings[key], package
-    # arguments of the model, of which one value does
+    # the implementation of attention
     loading = settings.get("model_init_kwargs")
     if isinstance(loading, Mapping) and loading.get("attn_implementation") == "flash_attention_2":
         yield "model_init_kwargs", loading, ("flash_attn", "flash-attn")
 
 
 def check_together(config: Any, settings: Mapping[str, Any], processes: int) -> None:
-    """Raises what the dataclass raises for settings that exclude each other: mostly ValueError.
+    """Raises the dataclass's error, mostly ValueError, for settings that exclude each other.
 
-    No device is touched and no other process waited for, as a judge may start first. What devices
-    decide is left out.
+    config: the dataclass of the trainer's arguments. processes: the number of training processes.
+    The check touches no device and waits for no other process, because the judges start later and
+    need the devices. The settings in OF_DEVICES are therefore not checked.
     """
-    import torch  # late: names are checked without it
+    import torch  # here, because the other functions need no torch
 
     class Deviceless(config):  # type: ignore[misc]
-        """The settings as on a CPU, in one of `processes`."""
+        """The dataclass, made to believe that it runs on a CPU, in one of `processes`
+        processes.
+        """
 
         _setup_devices = torch.device("cpu")
         _n_gpu = 1

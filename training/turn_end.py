@@ -1,13 +1,13 @@
-"""Whether a chat template ends an assistant's turn with a token that ends generation.
+"""Checks that a chat template ends an assistant's turn with a token that ends generation.
 
     endless = endless_turn(processor, eos_ids(processor, model.generation_config))
     str(endless)  # "the chat template ends an assistant's turn with '<|im_end|>', and ...", or None
 
-SFT learns a turn as the template writes it. Without such a token at its end every answer of the
-policy runs to the limit afterwards, whatever else is set: SFT refuses. RL renders prompts alone,
-and a policy may have learnt to stop otherwise (LLaVA-1.5 writes its eos, though its template on the
-hub ends a turn with a space): there it is a warning, and the reason that is named where all
-completions are cut.
+SFT teaches the policy the turn exactly as the template writes it. If the turn does not end with a
+token that ends generation, each later answer of the policy runs to the length limit. So SFT refuses
+such a template. RL uses the template only for prompts, and the policy may have learnt to stop from
+other data: LLaVA-1.5 writes its eos, although its template on the hub ends a turn with a space. So
+RL only logs a warning, and names the template as the cause if all completions reach the limit.
 """
 
 from collections.abc import Collection
@@ -16,20 +16,21 @@ from typing import Any
 
 from transformers import ProcessorMixin
 
-# a chat that is written to see how a template ends a turn
+# a chat that the template renders, to find the text after the answer
 ASKED = "What is it?"
-ANSWER = "A red star."  # which no template changes
-SHOWN = 40  # characters of what ends a turn
+ANSWER = "A red star."  # a plain text, which no template changes
+SHOWN = 40  # the most characters of a turn's end that a message shows
 
 
 @dataclass(frozen=True, slots=True)
 class EndlessTurn:
-    """The end of an assistant's turn where generation goes on.
+    """The end of an assistant's turn in a chat template that does not end generation.
 
     Args:
-        end: what the template writes there.
-        token: its id, if it is one that was added to the vocabulary.
-        eos: the tokens that end generation.
+        end: the text that the template writes after an answer, such as "<|im_end|>".
+        token: the id of the special token in this text; None if the text begins with an ordinary
+            word or has no special token.
+        eos: the tokens that end generation, such as ("</s>",).
     """
 
     end: str
@@ -45,7 +46,7 @@ class EndlessTurn:
 
     @property
     def refusal(self) -> str:
-        """Says why SFT with this template is refused, and what to do."""
+        """A sentence with the reason why SFT refuses the template, and with a remedy."""
         cure = (
             "let the template write the eos token after an answer (trainer.chat_template_path "
             "takes a .jinja file)"
@@ -56,24 +57,28 @@ class EndlessTurn:
 
     @property
     def cure(self) -> str:
-        """Says what lets a policy stop that RL trains."""
+        """A clause with the remedy for a policy that RL trains, such as "add 151645 to eos_token_id
+        in the policy's generation_config.json".
+        """
         if self.token is not None:
             return f"add {self.token} to eos_token_id in the policy's generation_config.json"
         return "teach it to stop first, by SFT with a template that writes the eos after an answer"
 
 
 def endless_turn(processor: Any, ending: Collection[int]) -> EndlessTurn | None:
-    """Returns the end of a turn as the chat template writes it; None if a token there ends
-    generation, and where no template says.
+    """Returns the end of an assistant's turn in the chat template; None if a token of this end ends
+    generation. Also returns None if the processor has no chat template, or if the end cannot be
+    found because the template changes the answer's text.
 
-    processor: the policy's, or its tokenizer. ending: ids that end generation.
+    processor: the policy's processor or tokenizer. ending: the ids of the tokens that end
+    generation (`eos_ids`).
     """
     if not processor.chat_template:
         return None
     tokenizer = tokenizer_of(processor)
     messages = [message_of(processor, "user", ASKED), message_of(processor, "assistant", ANSWER)]
     text = processor.apply_chat_template(messages, tokenize=False)
-    _, answer, end = text.rpartition(ANSWER)  # answer: "" where the template has changed it
+    _, answer, end = text.rpartition(ANSWER)  # answer is "" if the template has changed ANSWER
     ids = tokenizer(end, add_special_tokens=False)["input_ids"]
     if not answer or not set(ids).isdisjoint(ending):
         return None
@@ -85,7 +90,7 @@ def endless_turn(processor: Any, ending: Collection[int]) -> EndlessTurn | None:
 
 
 def message_of(processor: Any, role: str, text: str) -> dict[str, Any]:
-    """Returns a message in the form that TRL gives the processor's template."""
+    """Returns a message in the form in which TRL gives messages to this processor's template."""
     content: Any = text
     if isinstance(processor, ProcessorMixin):
         content = [{"type": "text", "text": text}]
@@ -93,8 +98,8 @@ def message_of(processor: Any, role: str, text: str) -> dict[str, Any]:
 
 
 def first_added(tokenizer: Any, ids: Collection[int]) -> int | None:
-    """Returns the first token that is not blank, if it was added to the vocabulary, as those that
-    end a turn are; else None.
+    """Returns the first id that is not blank, if its token was added to the vocabulary: tokens that
+    end a turn are added. Returns None if an ordinary word comes first, or if all ids are blank.
     """
     for token in ids:
         if token in tokenizer.added_tokens_decoder:
@@ -105,12 +110,13 @@ def first_added(tokenizer: Any, ids: Collection[int]) -> int | None:
 
 
 def eos_ids(processor: Any, config: Any) -> set[int]:
-    """Returns the ids at which the policy's generation ends, as TRL finds them.
+    """Returns the ids of the tokens that end the policy's generation, by the rule of TRL: the eos
+    token of the tokenizer, and the eos tokens of the generation config.
 
     config: the model's generation_config.
     """
     ids = {tokenizer_of(processor).eos_token_id}
-    # of the config: one id, a list of them, or none
+    # the config holds a single id, a list of ids, or None
     if isinstance(config.eos_token_id, int):
         ids.add(config.eos_token_id)
     elif config.eos_token_id:
@@ -119,7 +125,7 @@ def eos_ids(processor: Any, config: Any) -> set[int]:
 
 
 def tokenizer_of(processor: Any) -> Any:
-    """Returns a processor's tokenizer, and a tokenizer as it is."""
+    """Returns the tokenizer of a processor. A tokenizer is returned as it is."""
     if isinstance(processor, ProcessorMixin):
         return processor.tokenizer
     return processor

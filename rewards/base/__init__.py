@@ -1,4 +1,4 @@
-"""What everything else may import: samples, verdicts, costs and checks.
+"""Samples, verdicts, costs and checks, which every other package of this project may import.
 
-It imports nothing of ours.
+The modules here import no other package of this project.
 """

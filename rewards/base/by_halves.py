@@ -1,4 +1,4 @@
-"""Asks again by halves what raised when asked together, so that what is to blame fails alone.
+"""Asks a batch that raised again, half by half, so that only the questions at fault fail.
 
 def ask(numbers):
     return [1 / number for number in numbers]
@@ -13,20 +13,23 @@ from typing import TypeVar
 
 Answer = TypeVar("Answer")
 Thing = TypeVar("Thing")
-# Asking again ends so many seconds, and so many times the seconds of the first try, after that one:
-# a judge that is gone raises for each half, maybe only after a long wait.
+# The time limit for asking again is AGAIN_SECONDS + TIMES_FIRST_TRY * (seconds of the first try).
+# Without a limit, a judge that is down would raise for each half, perhaps after a long wait.
 AGAIN_SECONDS = 60.0
 TIMES_FIRST_TRY = 4
 
 
 class NotAsked(RuntimeError):
-    """Stands for the error of what was not asked by itself, as there was no time for it."""
+    """The error of a question that failed in a batch, with no time left to ask the question
+    alone.
+    """
 
 
 def time_for_more(begun: float) -> float:
-    """Returns until when is asked again, by the monotonic clock, after a first try that raised now.
+    """Returns the time limit for `by_halves`, by the monotonic clock, right after a first try
+    raised.
 
-    begun: when it began.
+    begun: the time at which the first try began, by the monotonic clock.
     """
     now = time.monotonic()
     first_try = now - begun
@@ -39,22 +42,29 @@ def by_halves(
     failed: Callable[[Exception], Answer],
     until: float,
 ) -> list[Answer]:
-    """Returns an answer for each of the things, in order, after `ask` raised for all of them.
+    """Returns an answer for each of the things, in order. Is called after `ask(things)` raised.
 
-    Each half is asked, and of one that raises each half again. failed: returns the answer for what
-    raises alone; its error is NotAsked for what was not asked alone by `until`, a time of the
-    monotonic clock. For one among n things that raises there are about 2 log2(n) calls more.
+    Each half of the things is asked. If a half raises, each of its own halves is asked, and so on
+    down to single things. For a single bad thing among n things, `ask` is called about 2 log2(n)
+    times.
+
+    ask: returns the answers for some of the things, or raises.
+    failed: returns the answer for a thing from an error: from the error that `ask` raised for the
+    thing alone, or from NotAsked if the time was up before.
+    until: a time of the monotonic clock, after which `ask` is no longer called.
     """
     answers: list[Answer] = []
-    # A stack whose top is the next part in order, so that answers are appended in order.
+    # The top of this stack is the next part in order, so answers are appended in order.
     waiting = _halves(things)
     while waiting:
         part = waiting.pop()
+        # after the time limit, no part is asked any more
         if time.monotonic() > until:
             no_time = NotAsked("what was asked with it failed, and there was no time for more")
             late = failed(no_time)
             answers += [late] * len(part)
             continue
+        # ask the part; if it fails, put its halves on the stack
         try:
             answers_of_part = ask(part)
             if len(answers_of_part) != len(part):
@@ -72,7 +82,9 @@ def by_halves(
 
 
 def _halves(things: Sequence[Thing]) -> list[Sequence[Thing]]:
-    """Returns the second half and the first one, which is the next to be popped."""
+    """Returns [second half, first half], so that `pop` takes the first half first. A single thing
+    is returned as [things].
+    """
     if len(things) < 2:
         return [things]
     middle = len(things) // 2

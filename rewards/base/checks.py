@@ -1,4 +1,4 @@
-"""Checks of names and options, with one sentence as the error."""
+"""Checks of names and options. Each error is one sentence."""
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,11 +6,12 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-Mode = Literal["default", "published"]  # for training, hard to exploit; as in the paper
+# "default": for training, hard to exploit by the policy. "published": as in the metric's paper.
+Mode = Literal["default", "published"]
 MODES = ("default", "published")
-CLOSE = 0.8  # difflib's ratio of a name and its misspelling; what is less alike may be another word
-LISTED = 20  # names in a message, at most
-FEW = 10  # names beside another cure, at most
+CLOSE = 0.8  # difflib's least ratio of a name and its misspelling; below, it may be another word
+LISTED = 20  # the most valid names that a message lists
+FEW = 10  # the most valid names that are listed after "it belongs under trainer."
 
 
 def unknown(
@@ -20,17 +21,18 @@ def unknown(
     label: str | None = None,
     elsewhere: Mapping[str, Collection[str]] | None = None,
 ) -> str:
-    """Returns `unknown recipe key 'trainer.sed': did you mean 'seed'?`, or lists valid names if
-    none is close.
+    """Returns the error message for an unknown name, such as `unknown recipe key 'trainer.sed': did
+    you mean 'seed'?`. If no valid name is close, the message lists the valid names.
 
-    kind: of the name, such as "recipe key". label: the name as the message has it, such as
-    "trainer.sed", if not the name itself. elsewhere: the names of other places, such as {"under
-    trainer": ["span_coef"]}. A name of one of them belongs there.
+    kind: the kind of the name, such as "recipe key". name: the unknown name, such as "sed". label:
+    the text that the message shows for the name, such as "trainer.sed"; the name itself by default.
+    elsewhere: names that are valid in other places, such as {"under trainer": ["span_coef"]}. For
+    such a name the message is "... it belongs under trainer."
     """
     names = sorted(valid)
     places = dict(elsewhere or {})
-    # The place of each name that is not valid here. The first place of a name counts, so it is
-    # written last.
+    # Find the place of each name that is valid elsewhere only. If a name has several places, the
+    # first place counts, so the places are written in reverse order.
     homes: dict[str, str] = {}
     for place, keys in reversed(places.items()):
         for key in keys:
@@ -41,7 +43,7 @@ def unknown(
     close_elsewhere = difflib.get_close_matches(name, homes, 1, CLOSE)
     if name in homes:
         hint = f"it belongs {homes[name]}."
-        # it may be another thing of that name, so what stands here is said too
+        # the user may have meant another key of this place, so the valid names are listed too
         if len(names) <= FEW:
             hint += f" Valid here are {', '.join(names)}."
     elif close_elsewhere and not close:
@@ -59,21 +61,27 @@ def unknown(
 
 
 def alike(name: str, names: Iterable[str]) -> list[str]:
-    """Returns the one of the names that this is most like, whatever its capitals; [] for none."""
+    """Returns a list with the most similar of the names, ignoring capitals; [] if no name is
+    similar.
+    """
     in_small_letters = {valid.lower(): valid for valid in names}
     nearest = difflib.get_close_matches(name.lower(), in_small_letters, 1)
     return [in_small_letters[letters] for letters in nearest]
 
 
 def check_known(kind: str, names: Iterable[str], valid: Collection[str]) -> None:
-    """Raises ValueError for the first of the names that is not a valid one."""
+    """Raises ValueError for the first of the names that is not in `valid`. kind: the kind of the
+    names for the message, such as "recipe key".
+    """
     for name in names:
         if name not in valid:
             raise ValueError(unknown(kind, name, valid))
 
 
 def check_choice(option: str, value: object, valid: Sequence[str | None]) -> None:
-    """Raises ValueError if the option's value is not a valid one. valid: two values or more."""
+    """Raises ValueError unless `valid` has the option's value: `mode is "default" or "published",
+    got 'x'`. valid: at least two values.
+    """
     if value in valid:
         return
     in_words = []
@@ -84,16 +92,16 @@ def check_choice(option: str, value: object, valid: Sequence[str | None]) -> Non
 
 
 def explained(error: ValidationError, within: str) -> str:
-    """Returns pydantic's first fault in a sentence, as in `prompts.yaml: layout.whole: Field
-    required`. within: the file or thing that has the fault.
+    """Returns the first fault that pydantic found, as a message such as `prompts.yaml:
+    layout.whole: Field required`. within: the name of the checked file or object.
     """
     first = error.errors()[0]
     message = first["msg"].removeprefix("Value error, ")
-    # a missing value is none, and our own errors say what they got
+    # a missing value cannot be quoted, and our own errors quote the value already
     if first["type"] not in ("missing", "value_error"):
         message += f", got {first['input']!r:.80}"
     if first["type"] == "string_type":
         message += " (YAML takes texts such as yes and 3 in quotes)"
-    place = ".".join(map(str, first["loc"]))  # "" for a fault of the whole
+    place = ".".join(map(str, first["loc"]))  # "" for a fault of the object as a whole
     parts = [part for part in (within, place, message) if part]
     return ": ".join(parts)

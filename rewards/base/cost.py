@@ -1,4 +1,6 @@
-"""What a metric asks of its judges, estimated before anything is loaded (`Reward.cost`)."""
+"""The number of questions and tokens that a metric needs for a completion. `Reward.cost` estimates
+the number before any model is loaded.
+"""
 
 from dataclasses import dataclass
 
@@ -8,16 +10,17 @@ CHARACTERS_PER_TOKEN = 4.0  # roughly, in texts with many numbers and signs
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of one completion.
+    """The cost of judging one completion.
 
     Attributes:
-        questions: how many questions the judges get.
-        prompt_tokens: tokens of all prompts, without pictures. Shared prefixes count in every
-            prompt.
-        written_tokens: the most tokens that the judges write.
-        exact: whether the number of questions is exact. Otherwise it is an average.
-        how: where the numbers come from.
-        computed_tokens: those prompt tokens that a prefix cache does not have; None if not known.
+        questions: the number of questions to the judges.
+        prompt_tokens: the number of tokens of all prompts, without pictures. A prefix that several
+            prompts share counts in every prompt.
+        written_tokens: the largest number of tokens that the judges may write.
+        exact: whether `questions` is exact. Otherwise `questions` is an average.
+        how: a note on the source of the numbers.
+        computed_tokens: the number of prompt tokens left to compute when the judge has a prefix
+            cache; None if unknown.
     """
 
     questions: float
@@ -29,5 +32,5 @@ class Cost:
 
 
 def tokens_in(text: str) -> float:
-    """Returns roughly how many tokens an English text has."""
+    """Returns a rough number of tokens of an English text: a quarter of its characters."""
     return len(text) / CHARACTERS_PER_TOKEN

@@ -1,9 +1,11 @@
-"""Texts by which things are known, as numbers of 8 bytes: what 100,000 rows are known by is little.
+"""Turns ids and fingerprints of rows into numbers of 8 bytes, which are called marks. The marks of
+100,000 rows take only 0.8 MB.
 
     marks = mark_numbers(["0123456789abcdef", "row 7"])
     matched(mark_numbers(["b", "a", "a"]), mark_numbers(["a", "c", "a", "a"]))    # [1, -1, 2, -1]
 
-Two texts of n have one number with a chance of n * n / 2 ** 65, as with the fingerprints of rows.
+Among n different texts, the chance that any two have the same number is about n * n / 2 ** 65. The
+fingerprints of rows have the same chance.
 """
 
 import hashlib
@@ -20,12 +22,14 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 
 
 def mark_number(text: str) -> int:
-    """Returns the number that 16 hexadecimal digits write, and a hash of any other text. It is from
-    0 to 2 ** 64 - 1.
+    """Returns the mark of a text, a number from 0 to 2 ** 64 - 1.
+
+    A text of 16 hexadecimal digits gives the number with these digits: "00000000000000ff" gives
+    255. Any other text gives a hash.
     """
     if _FINGERPRINT.fullmatch(text):
         return int(text, 16)
-    content = text.encode("utf-8", "surrogatepass")  # texts of the web hold lone surrogates
+    content = text.encode("utf-8", "surrogatepass")  # texts from the web may hold lone surrogates
     digest = hashlib.blake2b(content, digest_size=8).digest()
     return int.from_bytes(digest, "big")
 
@@ -36,23 +40,23 @@ def mark_numbers(texts: Iterable[str]) -> Numbers:
 
 
 def as_numbers(values: "array[int]") -> Numbers:
-    """Returns the values of an array of kind "Q", which can no longer grow."""
+    """Returns a numpy view of an `array("Q")`, without a copy. The array can no longer grow."""
     return np.frombuffer(values, dtype=np.uint64)
 
 
 def matched(marks: Numbers, sought: Numbers) -> PlaceNumbers:
-    """Returns the place in `marks` of each number sought, -1 for none. Equal numbers have a place
-    each, in order.
+    """Returns the index in `marks` of each number in `sought`, -1 for a number that is not found.
 
-    Both are sorted and searched, so no Python object is made per number.
+    Each mark is used once. If a number is sought twice, its first occurrence gets the first equal
+    mark, and its second occurrence gets the second equal mark, or -1. Numpy sorts and searches the
+    two arrays, so no Python object is made per number.
     """
     marks_order = np.argsort(marks, kind="stable")
     sought_order = np.argsort(sought, kind="stable")
     values = sought[sought_order]
-    # the how-manieth of its equals each number sought is: 0 for the first
+    # The rank of each sought number among its equals: [3, 3, 5] gives [0, 1, 0].
     ranks = np.arange(len(values)) - np.searchsorted(values, values)
-    # The first of a value takes the first mark with it, the second the second, until there are no
-    # more marks with it.
+    # A sought number of rank r takes the equal mark of rank r, if more than r marks are equal to it
     places = np.searchsorted(marks, values, sorter=marks_order) + ranks
     ends = np.searchsorted(marks, values, side="right", sorter=marks_order)
     has_mark = places < ends

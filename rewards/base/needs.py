@@ -1,5 +1,5 @@
-"""What is said where a package of an extra is missing, or TRL does not import. Imports none of
-them.
+"""Error messages for a missing package of an extra, and for a TRL that cannot be imported. This
+module imports no package of an extra.
 
 lacking("the judge vllm:smollm2", error)
 # "... needs torch, which is not installed: pip install ..."
@@ -18,8 +18,10 @@ VLLM = ">=0.28,<0.34"
 
 
 def lacking(what: str, error: BaseException | None) -> str:
-    """Returns in one sentence what `what`, whose import raised this error, needs; "" for an error
-    of another kind.
+    """Returns a sentence that names the missing package and the command that installs it; "" if
+    the error was not caused by a missing package.
+
+    what: the subject of the sentence, such as "the judge vllm:smollm2". error: raised by an import.
     """
     missing = _missing_module(error)
     if missing is None:
@@ -34,11 +36,11 @@ def lacking(what: str, error: BaseException | None) -> str:
             break
     in_training = any(module.startswith("spanreward.training.") for module in modules)
     if extra == "local" and in_training:
-        extra = "train"  # which installs these too
+        extra = "train"  # the extra `train` installs the packages of `local` too
     if extra:
         return f"{what} needs {name}, which is not installed: pip install 'spanreward[{extra}]'."
-    # A package of no extra. It is TRL's where a module of TRL was being imported; a function of TRL
-    # runs once TRL is imported.
+    # The package belongs to no extra. TRL needs the package if the body of a module of TRL was
+    # running. A running function of TRL shows nothing, because TRL is imported by then.
     in_trl = False
     for frame, module in zip(frames, modules, strict=True):
         if module.partition(".")[0] == "trl" and frame.f_code.co_name == "<module>":
@@ -52,9 +54,10 @@ def lacking(what: str, error: BaseException | None) -> str:
 
 
 def _missing_module(error: BaseException | None) -> ModuleNotFoundError | None:
-    """Returns the error, or the first of its causes, that names a module; None without one.
+    """Returns the first ModuleNotFoundError with a module's name in the error's chain of causes;
+    None if the chain has no such error.
 
-    TRL's lazy imports raise a RuntimeError, whose cause it is.
+    TRL's lazy imports raise a RuntimeError that has the ModuleNotFoundError as its cause.
     """
     while error is not None:
         if isinstance(error, ModuleNotFoundError) and error.name:

@@ -1,4 +1,5 @@
-r"""The door to a terminal: what rows, judges and servers wrote is shown there, and never obeyed.
+r"""Prints texts of rows, judges and servers so that a terminal shows their control characters as
+escapes, and never obeys a control character.
 
 Terminal(stderr=True).print("\x1b[2Ja kite")        # \x1b[2Ja kite
 leave(f"spanreward: {error}")                       # ends the process with one sentence
@@ -14,8 +15,9 @@ from typing import NoReturn
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-# control characters but tabs and line breaks, signs that turn the writing around, separators of
-# lines that editors show and terminals do not, and halves of characters, which cannot be written
+# Matches control characters except tabs and line breaks. Also matches characters that reverse the
+# direction of writing, line separators that only editors show, and lone surrogates, which UTF-8
+# cannot encode.
 _OBEYED = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -24,30 +26,32 @@ INTERRUPTED = 128 + 2  # the exit code of a program that SIGINT ends
 
 
 class Terminal(Console):
-    """A console of rich that shows what a text would do to a terminal. Its own styles stay."""
+    """A console of rich that prints control characters of texts as escapes. Rich's own styles
+    still work.
+    """
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Yields the segments of what is printed, with their texts printable."""
+        """Yields the segments of the renderable, with escapes for control characters in texts."""
         for segment in super().render(renderable, options):
-            if segment.control:  # rich's own, such as a moved cursor, and no row's text
+            if segment.control:  # made by rich, such as a move of the cursor, and not by a row
                 yield segment
             else:
                 yield Segment(printable(segment.text), segment.style)
 
 
 class PrintableFormatter(logging.Formatter):
-    """Formats a record as one that a terminal shows as it is."""
+    """Formats log records with escapes in place of control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Returns the record's line, with its traceback if it has one."""
+        """Returns the record's text, with the traceback if the record has a traceback."""
         return printable(super().format(record))
 
 
 def printable(text: str) -> str:
-    """Returns the text with escapes in place of what a terminal would obey. Line breaks and tabs
-    stay.
+    r"""Returns the text with escapes in place of characters that a terminal would obey: an escape
+    character becomes `\x1b`. Line breaks and tabs stay.
     """
     return _OBEYED.sub(_escape, text)
 
@@ -58,25 +62,27 @@ def leave(message: str) -> NoReturn:
 
 
 def leave_interrupted(message: str) -> NoReturn:
-    """Ends the process with this message, as Ctrl-C ends a program: with the exit code 130."""
+    """Ends the process with this message and the exit code 130, the code of a program that Ctrl-C
+    ends.
+    """
     print(printable(message), file=sys.stderr, flush=True)
     sys.exit(INTERRUPTED)
 
 
 def guard_logs() -> None:
-    """Makes the log printable, unless somebody has set handlers.
+    """Makes the log escape control characters, unless the program has set handlers of its own.
 
-    Without a handler Python's logging writes warnings with `lastResort`.
+    Python's logging writes warnings with the handler `lastResort` if no handler is set.
     """
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(PrintableFormatter())
 
 
 class WarningsAlone(logging.Filter):
-    """Lets warnings through, and no exception with its traceback.
+    """Lets log records without a traceback through, and drops records with a traceback.
 
-    For a command that says of each row that failed why it did: the traceback of a judge that failed
-    on it would be said before, and again for each half of its batch.
+    This is for commands that print a reason for each failed row themselves. Without the filter, the
+    judge's traceback would be logged too, and again for each half of the batch that is asked again.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -85,7 +91,9 @@ class WarningsAlone(logging.Filter):
 
 @contextmanager
 def warnings_alone() -> Iterator[None]:
-    """Leaves tracebacks out of the log meanwhile, unless somebody has set handlers."""
+    """Drops log records with tracebacks inside the `with`, unless the program has set handlers of
+    its own.
+    """
     handler = logging.lastResort
     if handler is None:
         yield

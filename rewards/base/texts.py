@@ -1,12 +1,13 @@
-"""A text, or several, in any layout that data have: read as a tuple of texts.
+"""Reads a value of a row, in any layout that datasets use for texts, as a tuple of texts.
 
-    texts("A red circle.", "reference")  # ("A red circle.",): one text is a list of one
+    texts("A red circle.", "reference")  # ("A red circle.",)
     texts("['surfing', 'surf']", "answers")  # ("surfing", "surf"), as pandas writes lists into CSV
-    people([{"answer": "2", "answer_id": 1}], "answers")    # ("2",), as VQA datasets have them
+    people([{"answer": "2", "answer_id": 1}], "answers")    # ("2",), as VQA datasets write answers
 
-A reader returns nothing where the row has none (None, NaN, blank), and raises ValueError, naming
-the column, for another kind. A list within a string is read where it is JSON or Python. Samples
-made by hand are read so too. rows/ has the readers of other values.
+`texts` and `people` return () for a missing or blank value: None, NaN, "". For a value of another
+type, such as a number, the functions raise ValueError with the column's name. A list that is
+written in a string is read if the string is JSON or Python. `Sample` reads its fields with these
+functions too. The folder rewards/rows has the readers of other values.
 """
 
 import ast
@@ -19,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-# how pandas, Python and JSON write a missing value as text
+# the texts that pandas, Python and JSON write for a missing value
 MISSING = ("None", "nan", "NaN", "null", "<NA>", "NaT")
 _MISSING = "|".join(MISSING)
 _LIST_TEXT = re.compile(
     rf"""\s*+(?:array\()?\[\s*+\[?+\s*+\{{?+\s*+(?:(?:{_MISSING})\s*+,\s*+)*+(?:np\.str_\()?['"\u201c]
     (?:.*\]\s*+\Z|[^'"]*+['"]\s*+,\s*+['"])""",
     re.DOTALL | re.VERBOSE,
-)  # maybe cut off
-# a list of numbers or of nothing, with a missing value
+)  # the beginning of a list of texts, which may be cut off
+# a list of numbers with a missing value in it, or a list of missing values
 _GAPS = re.compile(
     rf"\s*+\[\s*+(?:[-+\d.e]++\s*+,\s*+)*+(?:{_MISSING})\s*+(?:,[-+\d.e,\sa-zA-Z<>]*+)?\]\s*+\Z"
 )
@@ -37,13 +38,16 @@ _NUMPY = re.compile(
 
 
 def texts(value: Any, column: str) -> tuple[str, ...]:
-    """Returns a text, or several, without the blank ones."""
+    """Returns the texts of a column's value, without blank texts. See the examples above."""
     return texts_of(entries(value, column), column, "a text or a list of texts", value)
 
 
 def is_joined(value: Any) -> bool:
-    """Whether this is one text with several answers in it: with bars or semicolons between them, or
-    with commas where one comes twice, as in "red, red, blue". "Paris, France" is one answer.
+    """Whether the value is a single text that holds several answers, such as "red|blue" or "red;
+    blue".
+
+    Commas separate answers only if an answer is repeated, as in "red, red, blue". "Paris, France"
+    is a single answer.
     """
     if not isinstance(value, str) or value.lstrip().startswith(("[", "{", "(")):
         return False
@@ -54,9 +58,11 @@ def is_joined(value: Any) -> bool:
 
 
 def people(value: Any, column: str) -> tuple[str, ...]:
-    """Returns people's answers to one question: texts, or objects with the text in "answer".
+    """Returns the answers of several people to a question, as texts.
 
-    A list of numbers, and a number in an object, are read as texts.
+    value: a text, or a list of texts, numbers or objects such as {"answer": "red"}. A list may also
+    be written in a string. The number 2 in a list or an object gives "2". Raises ValueError for any
+    other value.
     """
     written = _written_people(value)
     answers: list[Any] = []
@@ -65,7 +71,7 @@ def people(value: Any, column: str) -> tuple[str, ...]:
             answers += _in_words(entries(entry["answer"], column))
         else:
             answers.append(entry)
-    # a single number as the whole column is no list of answers, and is refused
+    # if the value is a single number, and no list, `texts_of` raises ValueError below
     if isinstance(written, list | tuple):
         answers = _in_words(answers)
     kind = 'a text, a list of texts or of {"answer": text}'
@@ -73,8 +79,8 @@ def people(value: Any, column: str) -> tuple[str, ...]:
 
 
 def _written_people(value: Any) -> Any:
-    """Returns the object with an answer, or the list of numbers, that a text writes out; else the
-    value.
+    """Returns the object or list that is written in a string: `'{"answer": "red"}'` gives
+    {"answer": "red"}, and "[1, 2]" gives [1, 2]. Any other value is returned as it is.
     """
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
@@ -87,7 +93,9 @@ def _written_people(value: Any) -> Any:
 
 
 def _in_words(answers: list[Any]) -> list[Any]:
-    """Returns numbers as texts where all are numbers."""
+    """Returns the answers as texts if all are numbers: [1, 2] gives ["1", "2"]. Other lists are
+    returned as they are.
+    """
     if not all(map(_is_number, answers)):
         return answers
     return list(map(str, answers))
@@ -95,14 +103,16 @@ def _in_words(answers: list[Any]) -> list[Any]:
 
 def _is_number(value: Any) -> bool:
     """Whether the value is an int or a float, but not True, False or NaN."""
-    if isinstance(value, bool):  # which Python counts among the ints
+    if isinstance(value, bool):  # for Python, True is an int
         return False
     return isinstance(value, int | float) and not is_nan(value)
 
 
 def texts_of(listed: list[Any], column: str, kind: str, value: Any) -> tuple[str, ...]:
-    """Returns the texts that are not blank. kind: what the column holds, for the error. value: the
-    column's, as it is written. Raises ValueError where an entry is no text.
+    """Returns the listed texts that are not blank. Raises ValueError if an entry is no text.
+
+    column: the column's name, for the error. kind: the kind of value that the column must hold, for
+    the error, such as "a text or a list of texts". value: the value of the row, for the error.
     """
     if not all(isinstance(text, str) for text in listed):
         raise ValueError(f"the column {column!r} must hold {kind}, got {value!r}")
@@ -110,11 +120,15 @@ def texts_of(listed: list[Any], column: str, kind: str, value: Any) -> tuple[str
 
 
 def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[Any]:
-    """Returns a list's entries, those of a list of such kinds within a string, or the one value; []
-    for None and NaN.
+    """Returns the value as a list.
 
-    `"['surfing', 'surf']"` gives `["surfing", "surf"]`, and `"[A dog]"` gives `["[A dog]"]`. Raises
-    ValueError for a string that begins as a list of texts and cannot be read as one.
+    A list gives its entries, and None and NaN give []. A list that is written in a string gives its
+    entries if all entries have one of the types `kinds`: `"['surfing', 'surf']"` gives
+    `["surfing", "surf"]`. Any other value gives a list with the value: `"[A dog]"` gives
+    `["[A dog]"]`.
+
+    Raises ValueError for a string that begins like a list of texts and cannot be read as a list,
+    such as `"['surfing', 'su"`.
     """
     if isinstance(value, np.ndarray):
         value = value.tolist()
@@ -126,7 +140,7 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
         listed = list_in(value.strip())
         if isinstance(listed, list | tuple) and all(isinstance(entry, kinds) for entry in listed):
             return list(listed)
-        # read as one text, a list that was cut off would be a reference that nothing matches
+        # If a list that was cut off were read as a single text, no completion would match the text
         if _LIST_TEXT.match(value) or _GAPS.match(value):
             raise ValueError(
                 f"the column {column!r} holds a list in a string that cannot be read, "
@@ -136,16 +150,16 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
 
 
 def is_nan(value: Any) -> bool:
-    """Whether the value is NaN, which is pandas' None."""
+    """Whether the value is NaN, which pandas writes for a missing value."""
     return isinstance(value, float) and value != value
 
 
 def list_in(text: str) -> Any:
-    """Returns the value that is the whole text, in JSON, Python or as numpy shows it; None where
-    there is none.
+    """Returns the value that the text writes out as JSON, as Python, or in numpy's notation: "[1,
+    2]" gives [1, 2]. Returns None if the text is not such a value.
     """
     text = _NUMPY.sub(r"\1", text)  # "array([np.str_('a')])" becomes "['a']"
-    # JSON first, whose null, true and escapes Python reads otherwise or not at all
+    # JSON comes first: Python cannot read JSON's null and true, and reads some escapes differently
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -160,8 +174,11 @@ def list_in(text: str) -> Any:
 
 
 def _strings_in(text: str) -> list[str]:
-    """Returns each string of a Python list: numpy writes no commas between them, and Python joins
-    such strings. `"['a' 'b']"` gives `["a", "b"]`.
+    """Returns each string of a list that is written as Python or by numpy: `"['a' 'b']"` gives
+    `["a", "b"]`.
+
+    Numpy writes no commas between strings. Python's own parser joins strings without a comma to a
+    single string, "ab", so this function reads the tokens.
     """
     strings = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -1,9 +1,10 @@
-"""How much of what was written no judge was shown, over many completions.
+"""Counts the characters of completions that no judge was shown, such as markup.
 
     found = not_read([(text, verdict.unread), ...])
     str(found)      # "42 of 1,310 characters: special tokens 30, Markdown 12"
 
-A difference in markup is then never taken for one in content.
+The count warns a reader of scores: two models with the same scores may still differ in their
+markup, which no judge was shown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,16 +13,17 @@ from typing import Self
 
 from spanreward.rewards.base.verdict import Unread
 
-MUCH = 0.05  # a larger share of the characters is named
+MUCH = 0.05  # a larger share of unread characters is worth a warning
 
 
 @dataclass(frozen=True, slots=True)
 class NotRead:
-    """How much of some completions was not read.
+    """The number of characters of some completions that no judge was shown.
 
     Args:
-        characters: of all completions.
-        unread: how many of them were not read, by kind, the most first.
+        characters: the number of all characters of the completions.
+        unread: the number of characters that no judge was shown, by kind, the largest first, such
+            as {"special tokens": 30, "Markdown": 12}.
     """
 
     characters: int
@@ -29,13 +31,18 @@ class NotRead:
 
     @classmethod
     def of(cls, characters: int, counts: Mapping[str, int]) -> Self:
-        """Returns it from the characters not read by kind, in any order."""
+        """Returns a NotRead, from counts in any order.
+
+        characters: the number of all characters. counts: the number of unread characters by kind.
+        """
         most_first = sorted(counts.items(), key=lambda part: -part[1])
         return cls(characters, dict(most_first))
 
     @property
     def share(self) -> float:
-        """The share of the characters that was not read, 0 to 1. 0 without any characters."""
+        """The share of the characters that was not read, from 0 to 1; 0 if there are no
+        characters.
+        """
         return sum(self.unread.values()) / max(self.characters, 1)
 
     def __str__(self) -> str:
@@ -47,7 +54,7 @@ class NotRead:
 
 
 def not_read(completions: Iterable[tuple[str, Sequence[Unread]]]) -> NotRead:
-    """Returns the sum over completions, each with its verdict's `unread`."""
+    """Returns the sum over completions. completions: (text, `unread` of its verdict) of each."""
     characters = 0
     counts: dict[str, int] = {}
     for text, unread in completions:

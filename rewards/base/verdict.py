@@ -1,4 +1,4 @@
-"""The data of a judgment: a Sample goes in, a Verdict comes out.
+"""The input and output of a metric: a Sample holds a completion, and a Verdict holds its judgment.
 
 sample = Sample(prompt="Describe.", completion="A red circle.", references=("A blue circle.",))
 verdict = reward.assess([sample])[0]
@@ -20,20 +20,21 @@ from spanreward.rewards.base.checks import explained
 from spanreward.rewards.base.texts import people, texts
 from spanreward.rewards.base.verdict_html import Html, render
 
-FORBID = {"extra": "forbid"}  # unknown keys, where pydantic reads a verdict
-# of a credit or a part, in absolute value: one NaN or 1e300 in a step would destroy the policy
+FORBID = {"extra": "forbid"}  # makes pydantic refuse unknown keys when it reads a verdict
+# The largest absolute value of a credit or a part. A single NaN or 1e300 in a training step would
+# destroy the policy.
 LARGEST_NUMBER = 1e6
-ROUNDING = 1e-6  # by which a mean of ratings may leave its scale
-LEFT_OUT = 0.5  # missed spans with a lower score are shown as left out
+ROUNDING = 1e-6  # a score may be outside [0, 1] by this much, from rounding in a mean of ratings
+LEFT_OUT = 0.5  # pages show a missed span with a lower score as left out of the completion
 
 
 class Status(StrEnum):
-    """Why a verdict has a score, or has none."""
+    """The reason why a verdict has a score, or has no score."""
 
     OK = "ok"
-    # the completion says nothing that can be judged: the score is 0, and no judge was asked
+    # the completion has no content to judge: the score is 0, and no judge was asked
     EMPTY = "empty"
-    # the row lacks what the metric needs: its column is None or empty
+    # the row lacks a value that the metric needs: the column is None or empty
     NOT_APPLICABLE = "not_applicable"
     UNPARSED = "unparsed"  # the judge's answer could not be read
     TIMEOUT = "timeout"  # the judge did not answer before the deadline
@@ -41,16 +42,17 @@ class Status(StrEnum):
 
     @property
     def failed(self) -> bool:
-        """Whether the judge is to blame for the missing score, and neither the completion nor the
-        data.
+        """Whether the score is missing because the judge failed, and not because of the completion
+        or the row.
         """
         return self in (Status.UNPARSED, Status.TIMEOUT, Status.ERROR)
 
 
 class NotApplicable(ValueError):
-    """The metric cannot judge a row.
+    """Raised by a metric that cannot judge a row.
 
-    The message says why, and becomes the note of a verdict of that status.
+    The message gives the reason, such as "the row has no picture". The row's verdict has the status
+    NOT_APPLICABLE, with the message as its note.
     """
 
 
@@ -63,29 +65,32 @@ def is_sound(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One completion with everything that a metric may read.
+    """A completion with all data of its row that a metric may read.
 
-    A single text, or a single picture, may stand where several belong: `references="A circle."` is
-    `references=("A circle.",)`.
+    A field for several texts or pictures also takes a single text or picture:
+    `references="A circle."` is `references=("A circle.",)`.
 
     Attributes:
         prompt: the prompt's text.
-        completion: the text to judge, never stripped. Span offsets index into it.
+        completion: the text to judge, never stripped. The offsets of spans are indices into this
+            text.
         images: PIL images.
         references: the texts of the dataset column `reference`.
         question: the question that the completion answers.
-        answers: several people's answers to the question.
-        task: HarmonicEval's task, where the row has one.
+        answers: the answers of several people to the question.
+        task: HarmonicEval's task for this row ("ic", "reg", "vqa" or "vdu"), None if the row names
+            no task.
         bbox: (x0, y0, x1, y1) in pixels of the first image.
         context: a text that describes the picture.
         anchor: another text for the same prompt, to compare the completion with.
-        criteria: what a good answer to this row must do, one text per criterion.
+        criteria: demands on a good answer to this row, such as "names the colour of the car", one
+            text per demand.
         id: the row's id.
-        columns: the row's other columns by name, for metrics of your own. They do not count when
-            samples are compared.
+        columns: the row's other columns by name, for metrics of your own. Two samples that differ
+            only in `columns` are equal.
 
     Raises:
-        ValueError: references, answers or criteria that are no texts.
+        ValueError: if references, answers or criteria are not texts.
     """
 
     prompt: str
@@ -121,8 +126,13 @@ def _as_texts(
     value: Any,
     name: str,
 ) -> tuple[str, ...]:
-    """Returns the texts as a row's are read, unless they are texts already."""
-    # most samples come from rows that were read: reading again would cost time, and drop blank ones
+    """Returns the value as a tuple of texts.
+
+    read: `texts` or `people` (rewards/base/texts.py). A tuple of texts is returned without reading.
+    name: the field's name, for the error.
+    """
+    # Most samples come from rows that were read before. To read their texts again would cost time,
+    # and would drop blank texts.
     if isinstance(value, tuple) and all(isinstance(text, str) for text in value):
         return value
     return read(value, name)
@@ -130,25 +140,26 @@ def _as_texts(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters [start, end) of one text, with their score and credit.
+    """Characters [start, end) of a text, with the score and the credit of these characters.
 
     Attributes:
-        start: the first character's offset, from 0.
+        start: the offset of the first character, from 0.
         end: the offset behind the last character.
         score: from 0 (wrong) to 1 (right).
-        credit: what these words add to the verdict's score, negative where they cost; PoSh gives
-            words rated 1 of 5 none above 0. Every span of a `component` carries its whole credit:
-            count it once per component.
+        credit: the amount that these words add to the verdict's score, negative if the words lower
+            the score. In PoSh, words rated 1 of 5 have no credit above 0. If a component has
+            several spans, each span holds the component's whole credit. So a sum of credits must
+            count each component once.
         kind: entity, attribute, relation, answer, filler, unread or a criterion's name.
-        note: the reason, in one sentence.
-        component: the number of the component that the words name.
-        asked: False if the judge was not asked about these words because the thing they describe is
-            absent ("red" in "a red hat" where there is no hat). Such a span has a score and no
-            credit.
+        note: the reason for the score, in one sentence.
+        component: the number of the component (such as an entity) that the words name.
+        asked: False if the judge was not asked about these words, because the described thing is
+            absent: "red" in "a red hat" for a picture without a hat. A span with asked=False has a
+            score and no credit.
 
     Raises:
-        ValueError: an empty range or one that starts below 0, a score outside [0, 1], and a credit
-            that is NaN, infinite or above LARGEST_NUMBER.
+        ValueError: for an empty range or a range that starts below 0, a score outside [0, 1], and a
+            credit that is NaN, infinite or above LARGEST_NUMBER.
     """
 
     __pydantic_config__ = FORBID
@@ -177,23 +188,23 @@ class Span:
             )
 
     def text(self, of: str) -> str:
-        """Returns the span's words in the text that it lies on."""
+        """Returns the span's words. of: the text that the span's offsets refer to."""
         return of[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Characters [start, end) of the completion that no judge was shown, as markup goes before a
-    text is judged.
+    """Characters [start, end) of the completion that no judge was shown, such as markup, which is
+    removed before a text is judged.
 
     Attributes:
-        start: the first character's offset, from 0.
+        start: the offset of the first character, from 0.
         end: the offset behind the last character.
-        kind: what they are, in words for people, such as "reasoning" (rewards/text/pieces.py has
-            all).
+        kind: the kind of these characters in words, such as "reasoning". rewards/text/pieces.py
+            lists all kinds.
 
     Raises:
-        ValueError: an empty range, or one that starts below 0.
+        ValueError: for an empty range, and for a range that starts below 0.
     """
 
     __pydantic_config__ = FORBID
@@ -211,25 +222,26 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A judgment of one completion.
+    """The judgment of a completion by a metric.
 
     Attributes:
         score: in [0, 1] if the status is OK or EMPTY, otherwise None.
-        status: OK, EMPTY (the score is 0), or why there is no score.
-        parts: named numbers behind the score.
-        spans: on the completion.
-        missed: spans on the sample's `references[reference]` that the completion does not fully
-            say. Their score, below 1, is how far it does.
-        reference: the number of the reference that the verdict is about.
+        status: OK, EMPTY (the score is 0), or the reason for the missing score.
+        parts: the numbers that the score is made of, by name, such as {"precision": 0.8}.
+        spans: words of the completion with their scores.
+        missed: words of the reference whose content the completion lacks in full or in part. Their
+            scores run from 0 (left out) to below 1.
+        reference: the index in the sample's `references` of the reference behind this verdict.
         note: a sentence for people.
-        parsed_by: the parser ("en_core_web_sm 3.8.0, coref rules"), "" for a metric without one.
-            Scores of different parsers do not compare.
-        unread: what of the completion was not read, sorted and disjoint. Empty in published modes,
-            which read texts as they are.
+        parsed_by: the parser, such as "en_core_web_sm 3.8.0, coref rules"; "" if the metric has no
+            parser. Scores of different parsers cannot be compared.
+        unread: the parts of the completion that no judge was shown, sorted and disjoint. Empty in
+            published modes, in which the judge reads the whole text.
 
     Raises:
-        ValueError: a score that its status does not have, or lacks; a score outside [0, 1]; and a
-            part that is NaN, infinite or above LARGEST_NUMBER.
+        ValueError: for a score outside [0, 1], and a part that is NaN, infinite or above
+            LARGEST_NUMBER. Also for a missing score with the status OK or EMPTY, and for a score
+            with any other status.
     """
 
     __pydantic_config__ = FORBID
@@ -265,15 +277,17 @@ class Verdict:
 
     @property
     def left_out(self) -> tuple[Span, ...]:
-        """The missed spans with a score below LEFT_OUT, which pages show."""
+        """The missed spans with a score below LEFT_OUT. Pages show these spans."""
         return tuple(span for span in self.missed if span.score < LEFT_OUT)
 
     def html(self, text: str | Sample | None = None) -> Html:
-        """Returns what a notebook draws: the text with its words coloured, the parts and the notes.
+        """Returns HTML for a notebook: the text with its words coloured, the parts and the notes.
 
-        text: the completion, or its sample, whose reference then shows what is missed. Raises
-        ValueError for spans past the text. Without a text, as in a notebook's last line, the spans
-        are numbers.
+        text: the completion, or the whole sample. For a sample, the HTML also shows the reference
+        with its missed words. Without a text, the HTML shows the offsets of the spans in place of
+        their words. A notebook calls this method without a text if its last line is a verdict.
+
+        Raises ValueError for spans that end behind the text's end.
         """
         missed = None
         if isinstance(text, Sample):
@@ -290,17 +304,20 @@ class Verdict:
     _repr_html_ = html
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the verdict as plain data for `json.dumps`, as the files of verdicts hold it."""
+        """Returns the verdict as plain data for `json.dumps`, in the form of a line of
+        verdicts.jsonl.
+        """
         return {**asdict(self), "status": str(self.status)}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Verdict":
-        """Returns the verdict of `to_dict`, maybe read from JSON.
+        """Returns the verdict that `to_dict` wrote. data: the dict of `to_dict`, or a dict read
+        from its JSON.
 
-        Raises ValueError for any other key or value.
+        Raises ValueError for an unknown key, and for a value of the wrong type or range.
         """
-        # As JSON, in which pydantic's strict mode takes a list for a tuple and a text for a Status.
-        # `float` writes numpy's numbers.
+        # pydantic's strict mode accepts a list for a tuple, and a text for a Status, only in JSON.
+        # `float` converts numpy's numbers for `json.dumps`.
         text = json.dumps(data, default=float)
         try:
             return READER.validate_json(text, strict=True)

@@ -1,12 +1,11 @@
-"""A text with the scores of its words made visible: cut into coloured pieces, and drawn by
-templates of HTML.
+"""Draws a text as HTML in which each word has the colour of its score.
 
     segments("A red circle.", verdict.spans)
     # [Segment(0, 2, "A ", None, ()), Segment(2, 5, "red", 0.0, ...), ...]
     render("verdict.html.jinja", verdict=verdict, text="A red circle.", reference=None)  # escaped
 
-Offsets are code points, as everywhere in Python. Every colour has an underline style too, so no
-reader needs the hue.
+Offsets count code points, like the indices of Python's texts. Each colour comes with an underline
+style of its own, so readers who cannot see the colours can tell the scores apart.
 """
 
 import re
@@ -24,15 +23,16 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Characters [start, end) of a text under the same spans.
+    """Characters [start, end) of a text that are all covered by the same spans.
 
     Args:
-        start: the first character's offset.
+        start: the offset of the first character.
         end: the offset behind the last character.
         text: the characters.
-        score: the lowest of the spans' scores, None without a span.
-        notes: those of the spans.
-        unread: of what kind the characters are where no judge was shown them, else "".
+        score: the lowest score of the covering spans, None if no span covers the characters.
+        notes: the notes of the covering spans.
+        unread: the kind of `Unread`, such as "reasoning", if no judge was shown the characters;
+            otherwise "".
     """
 
     start: int
@@ -45,17 +45,17 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How one of five steps of score looks.
+    """The look of words with a score near one of five steps (0, 0.25, 0.5, 0.75, 1).
 
     Args:
         name: the step in words.
-        fill: the colour behind the words, on white.
-        edge: the colour of the line under them, on white.
-        dark_fill: the colour behind the words, on black.
-        dark_edge: the colour of the line, on black.
-        line: the line's style, as in a CSS border.
+        fill: the colour behind the words, on a white page.
+        edge: the colour of the line under the words, on a white page.
+        dark_fill: the colour behind the words, on a black page.
+        dark_edge: the colour of the line, on a black page.
+        line: the line's style, a value of CSS `border-style`.
         width: the line's width in pixels.
-        dash: the line's SVG stroke-dasharray, "" for a solid one.
+        dash: the line's SVG `stroke-dasharray`, "" for a solid line.
     """
 
     name: str
@@ -68,7 +68,9 @@ class Level:
     dash: str
 
 
-SHADES = (  # vermilion to bluish green (Okabe and Ito), told apart by every common colour vision
+# From vermilion to bluish green (Okabe and Ito), which people with any common colour vision can
+# tell apart
+SHADES = (
     Level("wrong", "#ffc9ad", "#b8430b", "#6e2a0c", "#ff9460", "solid", 3, ""),
     Level("rather wrong", "#ffe6d8", "#d2733f", "#4a2716", "#e28a5e", "solid", 2, ""),
     Level("unsure", "#f6f0cf", "#9a8410", "#3d3712", "#d3bd4c", "dashed", 2, "5 3"),
@@ -78,19 +80,20 @@ SHADES = (  # vermilion to bluish green (Okabe and Ito), told apart by every com
 
 
 def level(score: float) -> int:
-    """Returns the nearest step of SHADES for a score in [0, 1]; the ratings 1 to 5 are the five
-    steps.
+    """Returns the index in SHADES of the step nearest to a score in [0, 1]: 0.7 gives 3. A judge's
+    ratings 1 to 5 give the five steps.
     """
     return int(score * (len(SHADES) - 1) + 0.5)
 
 
 def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> list[Segment]:
-    """Cuts `text` wherever a Span or what was not read begins or ends; the joined pieces are `text`
-    again.
+    """Returns the pieces of `text`, cut at each start and end of a span or an unread part. The
+    joined pieces are `text` again.
 
-    Spans may overlap; on each character the lowest score counts. unread: sorted and disjoint, as in
-    a verdict. Raises ValueError for a span outside the text.
+    spans: may overlap; then the lowest score counts for a piece. unread: the `unread` of a verdict,
+    sorted and disjoint. Raises ValueError for a span or an unread part outside the text.
     """
+    # collect all offsets at which the text is cut
     borders = {0, len(text)}
     for part in (*spans, *unread):
         if not 0 <= part.start < part.end <= len(text):
@@ -98,6 +101,7 @@ def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> lis
                 f"got a span from {part.start} to {part.end}, text has {len(text)} characters"
             )
         borders.update((part.start, part.end))
+    # make a segment of each piece between two neighbouring borders
     unread_by_start = {part.start: part for part in unread}
     hidden = None  # the last unread part that began at or before the piece
     pieces = []
@@ -106,7 +110,7 @@ def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> lis
         kind = ""
         if hidden and start < hidden.end:
             kind = hidden.kind
-        # no span begins or ends within the piece, so it covers all of it or nothing
+        # no span begins or ends inside the piece, so each span covers all of the piece or nothing
         covering = [span for span in spans if span.start <= start and end <= span.end]
         scores = [span.score for span in covering]
         pieces.append(
@@ -123,25 +127,29 @@ def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> lis
 
 
 def legible(text: str) -> str:
-    """Returns `text` with every character that XML and HTML cannot hold (control, lone surrogate)
-    as U+FFFD.
+    """Returns `text` with U+FFFD in place of every character that XML and HTML cannot hold: control
+    characters and lone surrogates.
     """
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
 class Html(str):
-    """A piece of HTML that a notebook draws."""
+    """A text of HTML, which a notebook draws."""
 
     _repr_html_ = str.__str__
 
 
 def render(template: str, **values: Any) -> Html:
-    """Returns one of our templates, filled with the values, which are escaped."""
+    """Returns the HTML of a template of this package. template: its file name. values: the
+    variables of the template, which are escaped.
+    """
     return Html(templates().get_template(template).render(values))
 
 
 def _legible_value(value: Any) -> Any:
-    """Returns what a template writes for a value. Html, a subclass of str, stays as it is."""
+    """Returns the value that a template writes for a variable: a text becomes `legible`, and any
+    other value, including Html, stays as it is.
+    """
     if type(value) is str:
         return legible(value)
     return value
@@ -149,9 +157,10 @@ def _legible_value(value: Any) -> Any:
 
 @cache
 def templates(folder: Path = TEMPLATES) -> Environment:
-    """Returns jinja's environment of the folder's templates and ours.
+    """Returns jinja's environment with the templates of the folder and of this package. If the
+    folder and this package have a template of the same name, the folder's template is used.
 
-    What HTML cannot hold becomes U+FFFD.
+    The environment writes U+FFFD for characters that HTML cannot hold.
     """
     environment = Environment(
         loader=FileSystemLoader([folder, TEMPLATES]),

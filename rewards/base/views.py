@@ -1,7 +1,9 @@
-"""Sequences whose entries are read when they are asked for.
+"""Sequences that make each entry at the moment of its access.
 
 view = View(rows, [2, 5], lambda row: row.id)
-view[1], list(view), len(view)      # of the row 5, of both, 2
+view[1]         # rows[5].id
+list(view)      # [rows[2].id, rows[5].id]
+len(view)       # 2
 """
 
 from collections.abc import Callable, Sequence
@@ -11,9 +13,9 @@ T = TypeVar("T")
 
 
 class LazySequence(Sequence[T], Generic[T]):
-    """A sequence that makes an entry when it is asked for it.
+    """A sequence that makes an entry at each access, such as `sequence[3]`.
 
-    A subclass defines `__len__`, and `_entry` for a number from 0 on.
+    A subclass defines `__len__` and `_entry`.
     """
 
     @overload
@@ -21,24 +23,24 @@ class LazySequence(Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, number: slice) -> list[T]: ...
     def __getitem__(self, number: int | slice) -> T | list[T]:
-        # a range knows negative numbers and slices, and raises IndexError past its ends
+        # a range handles negative numbers and slices, and raises IndexError outside its bounds
         places = range(len(self))
         if isinstance(number, slice):
             return [self._entry(place) for place in places[number]]
         return self._entry(places[number])
 
     def _entry(self, number: int) -> T:
-        """Returns the entry of this number, which is from 0 to the length less 1."""
+        """Returns the entry with this number, from 0 to `len(self) - 1`."""
         raise NotImplementedError
 
 
 class View(LazySequence[T]):
-    """Some entries of a sequence.
+    """Chosen entries of another sequence, each passed through a function.
 
     Args:
-        entries: the whole sequence.
-        numbers: which of its entries, in what order.
-        read: returns what is seen of an entry.
+        entries: the other sequence.
+        numbers: the indices of the chosen entries, in the order of the view.
+        read: a function from an entry of `entries` to the value that the view shows.
     """
 
     def __init__(

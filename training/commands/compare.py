@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_TOKENS = 128
 DEFAULT_PROMPTS = 256
-DATA_FLAGS = {  # flags for what a recipe has of its own, and what each stores
+DATA_FLAGS = {  # {flag: name of its argument} of flags that go with --data and not with --recipe
     "--metric": "metric",
     "--judge": "judge",
     "--set judge.KEY": "judge_option",
@@ -50,7 +50,7 @@ OPTIONS = (
     "keys of the recipe; with --data options of the metrics, mode=published for all, "
     f"posh.mode=published for one; and {metric_options.OF_JUDGE}"
 )
-OUTPUT_FILES = ("results.json", "completions.jsonl", "report.html")  # of a comparison that ended
+OUTPUT_FILES = ("results.json", "completions.jsonl", "report.html")  # written at the end
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def main() -> None:
     )
     add_arguments(parser)
     arguments = metric_options.read_arguments(parser)
-    # `--metric posh,lave` would look for one metric of this name
+    # refuse `--metric posh,lave`, which argparse reads as the name of a single metric
     if any("," in name for name in arguments.metric):
         names = ",".join(arguments.metric).split(",")
         repeated = " ".join(f"--metric {name}" for name in names)
@@ -81,7 +81,7 @@ def main() -> None:
     try:
         comparison = run_comparison(arguments)
     except (ValueError, OSError, RuntimeError) as error:
-        # the last one: a policy that wrote no answer
+        # RuntimeError: a policy that wrote no answer
         leave(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         leave_interrupted(
@@ -90,7 +90,7 @@ def main() -> None:
         )
     if not arguments.quiet:
         print_comparison(comparison, arguments.output)
-    # last, so that they are still on the screen
+    # the warnings are printed last, so that they are not scrolled off the screen
     print_warnings(comparison)
     if comparison.warnings and arguments.strict:
         sys.exit(2)
@@ -126,7 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         json={"help": "write results.json there too"},
         options={"help": OPTIONS},
     )
-    # an older name of --limit
+    # the older name of --limit
     add(
         "--prompts",
         action=metric_options.Once,
@@ -135,7 +135,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_PROMPTS,
         help=argparse.SUPPRESS,
     )
-    # of policies that answer here
+    # flags for policies that answer here
     longest = (
         f"longest completion (default: the recipe's max_completion_length, {DEFAULT_MAX_TOKENS} "
         "where it has none)"
@@ -149,7 +149,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seeds", type=int, nargs="+", action="extend", help=seeds)
     columns = "also compare by the values of this column of the data; may be repeated"
     add("--slice", action="append", default=[], dest="slices", metavar="COLUMN", help=columns)
-    # how the statistics see rows and models
+    # flags for the statistics
     cluster = (
         "rows with the same value in this column of the data are drawn together (default: "
         "those with one picture)"
@@ -166,12 +166,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_comparison(arguments: argparse.Namespace) -> "Comparison":
-    """Reads what is compared, compares it, and writes the files. Raises ValueError, OSError and
-    RuntimeError in one sentence, for a comparison that cannot be made.
+    """Reads the models' answers and the rows, compares the models, and writes the output files.
+
+    Raises ValueError, OSError and RuntimeError, each with one sentence, for a comparison that
+    cannot be made.
     """
     setup = setup_of(arguments)
 
-    # slow: what can be refused is refused before
+    # these imports are slow, and come after `setup_of`, which refuses faulty arguments
     from spanreward.rewards.judges import closing
     from spanreward.rewards.reward.reward import judges_of
     from spanreward.training.evaluation.answer_scores.evaluate import decided_by, evaluate
@@ -181,7 +183,7 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     from spanreward.training.evaluation.statistics.comparison import summarise
     from spanreward.training.garbage import without_the_loaded
 
-    # nothing that is read may be overwritten
+    # check that no output file overwrites an input
     output = arguments.output
     written = [output / name for name in OUTPUT_FILES]
     runs = chain(*setup.sides.values())
@@ -189,14 +191,14 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     # --json may name the folder's own results.json
     apart = [path for path in (output, *written) if path != arguments.json]
     metric_options.check_files(arguments, apart, inputs, schema=None, sides=setup.sides)
-    # another comparison that is there must not be replaced
+    # check that no other comparison in the folder is replaced
     to_keep = None
     if not arguments.overwrite and any(path.exists() for path in written):
         to_keep = output
     settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
     with closing(judges_of(setup.rewards)), without_the_loaded():
         evaluation = evaluate(setup, output / "answers")
-    # from here on no model is needed
+    # summarise the scores and write the files; no model is needed any more
     comparison = summarise(setup, evaluation)
     results = results_of(comparison)
     for path in (output / "results.json", arguments.json):
@@ -208,9 +210,10 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
 
 
 def setup_of(arguments: argparse.Namespace) -> "Setup":
-    """Returns what the options ask for, with the rows read and the judges made.
+    """Returns the setup of the comparison from the command line. The rows are read and the judges
+    are made, but no model is loaded.
 
-    Raises ValueError, and OSError for files that cannot be read.
+    Raises ValueError for arguments that cannot be used, and OSError for files that cannot be read.
     """
     from spanreward.rewards.metric_names import check_metric
     from spanreward.rewards.rows.tables import check_there, is_table
@@ -242,7 +245,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     for part in parts:
         check_metric(part.metric)
 
-    # slow: spaCy, and torch with it. What costs nothing to refuse is refused above.
+    # these imports are slow (spaCy, torch), so all quick checks are done above
     from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
     from spanreward.training.evaluation.answers.setup import Setup
     from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, readers
@@ -258,7 +261,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     if arguments.data:
         prompts = prompts_of_file(arguments.data, limit, slices, cluster, columns, extra_columns)
     else:
-        # data that --set names are the user's choice, and no rows of training
+        # `as_written` has the training rows: the user may choose other rows with --set
         as_written = load_recipe(arguments.recipe)
         prompts = prompts_of_recipe(recipe, as_written, limit, slices, cluster, extra_columns)
     read_by = readers(rewards)
@@ -287,9 +290,9 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
 
 
 def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
-    """Returns the metrics of --data as a recipe writes them.
+    """Returns the metrics of a comparison with --data, in the form of a recipe's rewards.
 
-    Raises ValueError for a key of --set of another metric.
+    Raises ValueError for a key such as posh.mode in --set if --metric does not name posh.
     """
     from spanreward.training.recipe import RewardPart, checked
 
@@ -303,14 +306,14 @@ def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
         options_of[name] = {}
     options = metric_options.read_options(arguments.options)
     for key, value in options.items():
-        # "posh.mode" is of one metric, "mode" of all
+        # the key "posh.mode" is for the metric posh, and the key "mode" is for all metrics
         metric, _, option = key.rpartition(".")
         if metric and metric not in options_of:
             raise ValueError(unknown("metric of --set", metric, options_of, key))
         metrics = [metric] if metric else list(options_of)
         for name in metrics:
             options_of[name][option] = value
-    # a metric that is named twice is one
+    # `options_of` holds a metric only once, even if --metric names the metric twice
     parts = []
     for metric, values in options_of.items():
         block = {"metric": metric, "judge": judge, "options": values}
@@ -319,14 +322,16 @@ def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
 
 
 def with_judge_cache(part: "RewardPart", cache: bool | None) -> "RewardPart":
-    """Returns the recipe's reward with the judge's cache as --cache says, else as the recipe does,
-    else by default.
+    """Returns the block of a reward with the judge's cache set by --cache.
+
+    cache: True for --cache, False for --no-cache. None if neither flag was given: then the recipe
+    decides, or the judge's default if the recipe does not name a cache.
     """
     judge_cache: bool | str | None
     if cache is None:
         judge_cache = part.judge.cache or None
     elif cache:
-        judge_cache = part.judge.cache or True  # a recipe may name the file
+        judge_cache = part.judge.cache or True  # the recipe may name a file for the cache
     else:
         judge_cache = False
     judge = part.judge.model_copy(update={"cache": judge_cache})
@@ -334,7 +339,7 @@ def with_judge_cache(part: "RewardPart", cache: bool | None) -> "RewardPart":
 
 
 def print_comparison(comparison: "Comparison", output: Path) -> None:
-    """Prints a sentence on every pair, and where the files are."""
+    """Prints a sentence for every pair of models, and the paths of the output files."""
     console = Terminal(soft_wrap=True)
     for pair in comparison.pairs:
         console.print(pair.sentence, style="bold", markup=False, highlight=False)
@@ -345,7 +350,7 @@ def print_comparison(comparison: "Comparison", output: Path) -> None:
 
 
 def print_warnings(comparison: "Comparison") -> None:
-    """Prints what a reader must know, in red. --quiet does not keep it back."""
+    """Prints the warnings in red, also with --quiet."""
     console = Terminal(soft_wrap=True)
     for warning in comparison.warnings:
         console.print(f"WARNING: {warning}", style="bold red", markup=False, highlight=False)

@@ -1,9 +1,10 @@
-"""What the shell's TAB offers after `spanreward`: commands, flags, metrics, judges, recipes, files.
+"""Completion of `spanreward` command lines by the shell's TAB key: commands, flags, metrics,
+judges, recipes and files.
 
     eval "$(register-python-argcomplete spanreward)"     # in ~/.bashrc or ~/.zshrc
 
-argcomplete asks by running the command with a variable of the environment. Only the module of the
-command on the line is imported, so that an answer takes a moment.
+At each TAB, the shell runs `spanreward` with the environment variable _ARGCOMPLETE. To answer
+quickly, `complete` imports only the module of the command that the user has typed.
 """
 
 import argparse
@@ -12,22 +13,22 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-ASKED_BY_THE_SHELL = "_ARGCOMPLETE"
-COMMANDS_OF_COMMANDS = ("criteria", "judge", "labels")  # commands with commands of their own
-METRIC_ARGUMENTS = ("reward", "metric")  # the arguments that name one
+ASKED_BY_THE_SHELL = "_ARGCOMPLETE"  # the environment variable that the shell sets
+COMMANDS_OF_COMMANDS = ("criteria", "judge", "labels")  # commands with subcommands
+METRIC_ARGUMENTS = ("reward", "metric")  # arguments whose value is the name of a metric
 
 
 def complete(commands: Mapping[str, tuple[str, str]]) -> None:
-    """Answers the shell and ends the process. commands: COMMANDS of main.py."""
+    """Prints the completions for the shell and ends the process. commands: COMMANDS of main.py."""
     import argcomplete
 
     parser = argparse.ArgumentParser("spanreward")
     choices = parser.add_subparsers()
-    # the shell puts the line as it stands into the environment
+    # COMP_LINE holds the command line that the user has typed so far
     words = os.environ.get("COMP_LINE", "").split()
     for name, (module_name, purpose) in commands.items():
         command = choices.add_parser(name, help=purpose)
-        # the other commands are offered by name, and none of their modules is imported
+        # import only the module of the typed command; the other commands need only their names
         if name in words[1:2]:
             module = import_module(f"spanreward.training.{module_name}")
             add_command(command, name, module)
@@ -35,7 +36,11 @@ def complete(commands: Mapping[str, tuple[str, str]]) -> None:
 
 
 def add_command(command: argparse.ArgumentParser, name: str, module: Any) -> None:
-    """Adds the arguments of a command, or its ways with theirs, and what they may be."""
+    """Adds the arguments of a command to its parser, with the completions of their values. For a
+    command with subcommands, adds the subcommands with their arguments.
+
+    command: the parser. name: the command's name. module: the command's module.
+    """
     if name not in COMMANDS_OF_COMMANDS:
         module.add_arguments(command)
         add_values(command)
@@ -49,7 +54,9 @@ def add_command(command: argparse.ArgumentParser, name: str, module: Any) -> Non
 
 
 def add_values(parser: argparse.ArgumentParser) -> None:
-    """Gives arguments what may stand for them, and leaves files to the others."""
+    """Sets the completions of each argument's value: names of metrics, judges or recipes, nothing
+    for numbers and key=value, and files for all other arguments.
+    """
     from argcomplete.completers import ChoicesCompleter, FilesCompleter, SuppressCompleter
 
     from spanreward.rewards.judges.by_name import KINDS
@@ -58,7 +65,7 @@ def add_values(parser: argparse.ArgumentParser) -> None:
 
     judges = []
     for kind, (_, model) in KINDS.items():
-        # a kind with a model is written KIND:MODEL
+        # a judge with a model is written KIND:MODEL, so the colon is completed too
         judges.append(f"{kind}:" if model else kind)
     for action in parser._actions:
         values: Any = FilesCompleter()
@@ -69,21 +76,21 @@ def add_values(parser: argparse.ArgumentParser) -> None:
         elif action.dest in ("recipe", "name"):
             values = names_and_files(packaged_files())
         elif action.dest in ("options", "words") or action.type is int:
-            # key=value, or a number, of which no list could help
+            # key=value or a number: a list of values would not help
             values = SuppressCompleter()
-        # argcomplete offers the choices of an argument that has them
+        # if an argument has `choices`, argcomplete itself offers these
         if action.choices is None:
             action.completer = values  # type: ignore[attr-defined]
 
 
 def names_and_files(names: list[str]) -> Any:
-    """Returns a completer that offers these names, and files of YAML."""
+    """Returns a completer that offers these names and YAML files."""
     from argcomplete.completers import FilesCompleter
 
     paths = FilesCompleter(("yaml", "yml"))
 
     def values(prefix: str, **_: Any) -> list[str]:
-        # argcomplete itself leaves out the names that do not begin with the prefix
+        # argcomplete itself drops the names that do not begin with the prefix
         return [*names, *paths(prefix)]
 
     return values

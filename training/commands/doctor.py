@@ -55,7 +55,7 @@ def main() -> None:
         numbers = {"findings": list(map(asdict, findings))}
         write_json(arguments.json, numbers)
     except (ValueError, OSError) as error:
-        # what is wrong with the command line or the recipe; faults of the machine are findings
+        # a fault of the command line or the recipe; faults of the machine are findings instead
         leave(f"{parser.prog}: {error}")
     grid = Table.grid(padding=(0, 2))
     for finding in findings:
@@ -65,7 +65,7 @@ def main() -> None:
         style = "red" if finding.ok is False else None
         grid.add_row(STATES[finding.ok], text, style=style)
     Terminal(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
-    # None is a fact, and no fault
+    # `ok` is None for a finding that is neither right nor wrong, such as the number of GPUs
     has_faults = any(finding.ok is False for finding in findings)
     sys.exit(1 if has_faults else 0)
 
@@ -86,20 +86,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def judges_to_check(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]:
-    """Returns the judges of the command line and the recipe, with options.
+    """Returns (name, options) of each judge that the command line or the recipe names.
 
-    Raises ValueError for options of none, and RecipeError for a recipe that cannot be read.
+    Raises ValueError for options of a judge without --judge and options of a recipe without
+    --recipe, and RecipeError for a recipe that cannot be read.
     """
     names: list[str] = []
     for judge_name in dict.fromkeys(arguments.judge):
-        # of a jury, match+vllm:MODEL, each one
+        # a jury such as match+vllm:MODEL gives the name of each member
         names += members(judge_name)
+    # refuse options of a judge or a recipe that the command line does not name
     judge_options_alone = arguments.judge_option and not names
     recipe_options_alone = arguments.options and not arguments.recipe
     if judge_options_alone or recipe_options_alone:
         raise ValueError(
             "--set judge.KEY=VALUE goes with --judge, and --set KEY=VALUE with --recipe."
         )
+    # the judges of --judge, and then the judges of --recipe
     judges = []
     for name in names:
         judges.append((name, read_options(arguments.judge_option)))
@@ -114,7 +117,9 @@ def judges_to_check(arguments: argparse.Namespace) -> list[tuple[str, dict[str, 
 
 
 def pipeline_here() -> Finding:
-    """Loads the spaCy pipeline that PoSh parses texts with."""
+    """Loads the spaCy pipeline with which PoSh parses texts. Returns a finding with its name, or
+    with the error if the pipeline is not installed.
+    """
     from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name  # slow: spaCy
 
     try:
@@ -124,12 +129,14 @@ def pipeline_here() -> Finding:
 
 
 def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
-    """Starts a judge, asks it one question, and returns how long both took or what went wrong."""
+    """Starts a judge, and asks the judge a question. Returns a finding with the seconds of the
+    start and the answer, or with the error. name: such as "vllm:smollm2".
+    """
     what = f"judge {name}"
     text = "A red tomato."
     instruction = "Rate from 1 to 5 whether the tomato is described as red. Answer with the number."
     message = {"role": "user", "content": f"{text} {instruction}"}
-    # the same question for judges without a language model, such as match
+    # judges without a language model, such as match, read the same question from a probe
     red = ((2, 5),)  # characters of "red"
     tomato = Mention("tomato")
     probe = PresenceProbe(text, "attribute", tomato, "red", source=text, places=red)
@@ -140,12 +147,13 @@ def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
             began = time.monotonic()
             judge.start()
             start = time.monotonic() - began
-            # an engine falls asleep once it has started, and wakes for the first question
+            # an engine goes to sleep after its start, and wakes up for the first question
             first_sleep = judge.usage.sleep_seconds
             ratings = judge.rate([question])
             rating = ratings[0]
     except Exception as error:
-        # engines raise whatever went wrong in them, and the next judge is still to be checked
+        # An engine may raise any error. The error becomes a finding, because the other judges must
+        # still be checked.
         reason = f"{type(error).__name__}: {error}"
         one_line = " ".join(reason.split())
         return Finding(what, False, "does not start", one_line)

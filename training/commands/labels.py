@@ -29,7 +29,7 @@ from spanreward.training.commands.metric_options import (
 if TYPE_CHECKING:
     from spanreward.training.evaluation.statistics.span_reliability import Labelled
 
-CHUNK_COMPLETIONS = 128  # completions judged together
+CHUNK_COMPLETIONS = 128  # the number of completions that are judged together
 
 HELP = "are a metric's spans good enough for span credit?"
 DESCRIPTION = """\
@@ -63,28 +63,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    """Judges the sample and compares the spans with its labels. Returns the numbers for --json and
-    the tables to print. Raises ValueError and OSError for a sample that cannot be used.
+    """Judges the labelled completions, and compares the metric's spans with the labels.
+
+    Returns (numbers for --json, tables to print). Raises ValueError and OSError for a file that
+    cannot be used.
     """
     from spanreward.rewards.reward.viewers import check_seen
     from spanreward.training.data.marks import read_marked
 
     marked = read_marked(arguments.sample, column_names(arguments.columns), arguments.limit)
-    # a row that is there twice counts once; rows without an id are told apart by their places
+    # A row that the file holds twice counts once. Two rows without an id are never equal, because
+    # `key` has their indices.
     text_of = {}
     for place, (sample, wrong) in enumerate(marked):
         key = (sample.id or place, fingerprint(sample), wrong)
         text_of[key] = (sample, wrong)
     texts = list(text_of.values())
     with open_metric(arguments.metric, arguments) as (reward, settings):
-        # before the judge is asked: a file of --json that must not be replaced
+        # check that --json replaces no other file, before the judge is asked
         inputs = (arguments.sample, arguments.metric)
         check_files(arguments, [], inputs, metric=settings, reliability=None)
-        # and pictures that it cannot see
+        # check that the judge can see pictures, if the rows have pictures
         samples = [sample for sample, _ in texts]
         check_seen(reward, samples)
         verdicts = []
-        # a judge's deadline is for one batch
+        # judge in chunks, because a judge's deadline is for one batch
         for start in range(0, len(samples), CHUNK_COMPLETIONS):
             chunk = samples[start : start + CHUNK_COMPLETIONS]
             verdicts += reward.judge_samples(chunk)
@@ -111,11 +114,17 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 
 def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:
-    """Returns r and the advice, as numbers and as a table. title: of the table."""
+    """Returns (numbers, [table]) on how well the credit of phrases follows the labels: the
+    correlation r for each kind of phrase, and the advice for a recipe.
+
+    rows: from `labelled_rows`. title: the title of the table.
+    """
     from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
+    # {kind of phrase: its numbers}, with the key "all" for the phrases of all kinds
     figures_of = reliability(rows)
     sentence = advice(figures_of["all"])
+    # a row of the table for each kind
     headings = ("r", "95 %", "phrases", "wrong", "blamed")
     numbers = [Column(heading, justify="right") for heading in headings]
     table = Table(
@@ -138,13 +147,13 @@ def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, An
 
 
 def table_of_errors(errors: dict[str, dict[str, Any]]) -> Table:
-    """Returns how often the judge errs, as a table. errors: those of `judge_errors`."""
+    """Returns a table of how often the judge errs. errors: the result of `judge_errors`."""
     headings = ("the judge errs", "95 %", "phrases")
     numbers = [Column(heading, justify="right") for heading in headings]
     table = Table("phrases, by the labels", *numbers)
     of_right = errors["right"]
     of_wrong = errors["wrong"]
-    # the two kinds of errors: right phrases that are blamed, and wrong ones that are missed
+    # the two kinds of errors: right phrases that are judged wrong, and wrong phrases judged right
     for label, share, row in (
         ("right, judged wrong", of_right["judged_wrong"], of_right),
         ("wrong, judged right", of_wrong["judged_right"], of_wrong),
@@ -155,7 +164,9 @@ def table_of_errors(errors: dict[str, dict[str, Any]]) -> Table:
 
 
 def ways() -> dict[str, Any]:
-    """Returns the commands of this command with the modules that have HELP, `measure` and so on."""
+    """Returns {name of a subcommand: its module}. Such a module has HELP, DESCRIPTION,
+    `add_arguments` and `measure`.
+    """
     return {"spans": sys.modules[__name__]}
 
 

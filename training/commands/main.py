@@ -1,10 +1,10 @@
-"""The command `spanreward`, its subcommands, and the file behind --json. `python -m spanreward` is
-the same.
+"""The command `spanreward`, which runs its subcommands. `python -m spanreward` is the same.
 
     spanreward --help
     spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl
 
-On several processes a recipe is launched: accelerate launch -m spanreward train RECIPE
+A training on several processes is started by accelerate: accelerate launch -m spanreward train
+RECIPE
 """
 
 import argparse
@@ -24,8 +24,8 @@ from spanreward.training.commands.completion import ASKED_BY_THE_SHELL, complete
 from spanreward.training.commands.metric_options import add_flags, read_arguments
 from spanreward.training.commands.standard_streams import writes_to_output
 
-# Each command: its module in spanreward.training, and what it is for. What is experimental is named
-# here and nowhere else in the core.
+# {command: (its module in spanreward.training, its purpose for the help)}. No other module outside
+# of training/experimental names an experimental module.
 COMMANDS = {
     "score": ("commands.score", "score the completions of a file with a metric"),
     "recipes": (
@@ -59,8 +59,8 @@ COMMANDS = {
     ),
 }
 
-CLOSED_PIPE_EXIT_CODE = 128 + 13  # that of a program which SIGPIPE ends
-MIN_TABLE_COLUMNS = 140  # of characters
+CLOSED_PIPE_EXIT_CODE = 128 + 13  # the exit code of a program that the signal SIGPIPE ends
+MIN_TABLE_COLUMNS = 140  # the least width of a table, in characters
 
 
 def main() -> None:
@@ -75,16 +75,16 @@ def main() -> None:
     guard_logs()
     try:
         run_command(command)
-        sys.stdout.flush()  # here, where a closed pipe is still caught
+        sys.stdout.flush()  # now, because the `except` below catches an error of a closed pipe
     except (ImportError, RuntimeError) as error:
-        # of an extra that is not installed
+        # if the package of an extra is missing, name the extra
         missing = lacking(f"spanreward {command}", error)
         if missing:
             leave(missing)
         raise
     except BrokenPipeError:
-        # the program behind the pipe, such as `head`, has read enough; what is still buffered must
-        # not be written when the interpreter ends
+        # The program behind the pipe, such as `head`, has read enough. At its end, the interpreter
+        # would write the rest of the buffer to the closed pipe, and fail.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         sys.exit(CLOSED_PIPE_EXIT_CODE)
@@ -93,31 +93,35 @@ def main() -> None:
 
 
 def run_command(name: str) -> None:
-    """Runs the command of this name with the words in sys.argv. Its tables go to standard error
-    where its numbers or lines go to standard output.
+    """Runs the command of this name with the words in sys.argv.
+
+    If the words send numbers or rows to standard output (`--json -`), the command's tables are
+    printed to standard error.
     """
     tables: AbstractContextManager[object] = nullcontext()
     if writes_to_output(sys.argv):
         tables = redirect_stdout(sys.stderr)
-    # the module of this command alone, as others need extras
+    # import no other command's module, since it may need an extra that is not installed
     module, _ = COMMANDS[name]
     with tables:
         import_module(f"spanreward.training.{module}").main()
 
 
 def choose_command(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
-    """Returns the command on the command line, and leaves the words after it in sys.argv. Ends the
-    process where there is none, after the help.
+    """Returns the name of the command on the command line, such as "score", and removes the name
+    from sys.argv. Without a command, prints the help and ends the process.
 
-    prog: what the usage begins with. about: the help's first lines. purposes: of each command, for
-    the help.
+    prog: the program's name in the help, such as "spanreward". about: the first lines of the help.
+    purposes: {command: its purpose}, for the help.
     """
+    # list the commands with their purposes, for the help
     width = max(map(len, purposes))
     lines = []
     for name, purpose in purposes.items():
         lines.append(f"  {name.ljust(width)}  {purpose}")
     listed = "\n".join(lines)
     epilog = f"commands:\n{listed}\n\n`{prog} COMMAND --help` explains each."
+    # read the name of the command, the first word behind the program's name
     parser = argparse.ArgumentParser(
         prog,
         description=about,
@@ -131,18 +135,18 @@ def choose_command(prog: str, about: str | None, purposes: Mapping[str, str]) ->
     if not sys.argv[1:]:
         parser.print_help()
         sys.exit(0)
-    # the command's own parser reads the rest, under a name that its messages begin with
+    # The parser of the command reads the other words. Its messages begin with sys.argv[0].
     command: str = parser.parse_args(sys.argv[1:2]).command
     sys.argv = [f"{prog} {command}", *sys.argv[2:]]
     return command
 
 
 def run_subcommand(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
-    """Runs the subcommand on the command line: prints its tables and, with --json PATH, writes its
-    numbers.
+    """Runs the subcommand on the command line. Prints its tables and, with --json PATH, writes its
+    numbers to the file.
 
-    prog, about: as for `choose_command`. modules: by the subcommand's name; each has HELP,
-    DESCRIPTION, `add_arguments(parser)`, and `measure(arguments)`, which returns both.
+    prog, about: see `choose_command`. modules: {subcommand: its module}. Each module has HELP,
+    DESCRIPTION, `add_arguments(parser)`, and `measure(arguments)`, which returns (numbers, tables).
     """
     purposes = {name: module.HELP for name, module in modules.items()}
     chosen = choose_command(prog, about, purposes)
@@ -162,13 +166,15 @@ def run_subcommand(prog: str, about: str | None, modules: Mapping[str, Any]) -> 
         # RuntimeError: a judge without an answer
         leave(f"{prog}: {error}")
     for table in tables:
-        # narrower ones break the words of cells
+        # in a narrower table, words in cells would be broken
         width = max(Terminal().width, MIN_TABLE_COLUMNS)
         Terminal(width=width, markup=False, emoji=False).print(table)
 
 
 def without_nan(numbers: Any) -> Any:
-    """Returns the same with None for nan, wherever it stands: JSON has no nan."""
+    """Returns nested lists and dicts with None in place of each nan, because JSON has no nan.
+    Tuples become lists.
+    """
     if isinstance(numbers, dict):
         return {name: without_nan(value) for name, value in numbers.items()}
     if isinstance(numbers, (list, tuple)):

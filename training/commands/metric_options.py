@@ -1,12 +1,12 @@
-"""The flags of commands, each with one meaning in all of them, and the judge and the metric that
-they make.
+"""The flags that several commands share, with the same meaning in each command; and the metric and
+judge that these flags choose.
 
     add_flags(parser, *ALL_FLAGS, judge={"required": True})
     arguments = read_arguments(parser)     # --set mode=published judge.memory=2e9
     with open_metric("posh", arguments) as (reward, settings):
         reward.judge_samples(samples)
 
-Heavy imports wait until a judge is made, so that `--help` is quick.
+Heavy modules are imported inside of functions, when a judge is made, so that `--help` is quick.
 """
 
 import argparse
@@ -50,12 +50,14 @@ OF_METRIC = (
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
 OTHER_TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
 TAKING_SEVERAL = ("--set", "--columns")
-JUDGE_PREFIX = "judge."  # of the judge's options among those of --set
-REFUSED_FROM = "0.2"  # the version without options that are written otherwise than by --set
+JUDGE_PREFIX = "judge."  # in --set, an option with this prefix is an option of the judge
+REFUSED_FROM = "0.2"  # the version from which on options can be given only by --set
 
 
 class Once(argparse.Action):
-    """Stores a value, and refuses a second one, which would replace the first without a word."""
+    """An argparse action that stores a value, and refuses a second, different value of the same
+    flag. Without this action, the second value would silently replace the first.
+    """
 
     def __call__(
         self,
@@ -65,7 +67,7 @@ class Once(argparse.Action):
         flag: str | None = None,
     ) -> None:
         earlier = vars(namespace)[self.dest]
-        # the same value twice does no harm
+        # a flag may be given twice with the same value
         if earlier not in (self.default, value):
             parser.error(f"{flag} is given twice, {earlier} and {value}: give one.")
         setattr(namespace, self.dest, value)
@@ -103,12 +105,12 @@ FLAGS: dict[str, dict[str, Any]] = {
         "help": "write the printed numbers there too",
     },
 }
-OTHER_FLAG_NAMES = {"options": "--set"}  # of the flags that are not named as what they store
-SHORT_FLAGS = {"output": "o", "quiet": "q"}  # of the flags that have a short form
+OTHER_FLAG_NAMES = {"options": "--set"}  # flags with another name than their key in FLAGS
+SHORT_FLAGS = {"output": "o", "quiet": "q"}  # the short forms of flags
 JUDGE_FLAGS = ("judge", "options", "cache")
 ROW_FLAGS = ("columns", "limit")
 ALL_FLAGS = (*JUDGE_FLAGS, *ROW_FLAGS, "output", "overwrite", "json")
-# flags for keys of a recipe
+# the recipe key that each of these flags sets, in a command that runs a recipe
 RECIPE_KEYS_OF_FLAGS = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}
 OF_RUN = {
     "output": {"help": "the same as --set output=PATH"},
@@ -119,8 +121,8 @@ OF_RUN = {
 
 
 def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str, Any]) -> None:
-    """Adds these of FLAGS. changes: what a command says otherwise of one, such as its help or that
-    it is required.
+    """Adds flags to a command's parser. names: keys of FLAGS. changes: by a key of FLAGS, arguments
+    of `add_argument` that differ for this command, such as output={"required": True}.
     """
     for name in names:
         flags = [OTHER_FLAG_NAMES.get(name, f"--{name}")]
@@ -129,14 +131,14 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
         settings = FLAGS[name] | changes.get(name, {})
         parser.add_argument(*flags, dest=name, **settings)
     if "judge" in names:
-        # the old way, accepted until REFUSED_FROM
+        # the old flag for options of the judge, accepted before version REFUSED_FROM
         hidden = argparse.SUPPRESS
         parser.add_argument("--judge-option", action="append", default=[], help=hidden)
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Adds the words key=value without --set, an old way that is accepted until REFUSED_FROM. They
-    come after the command's own words.
+    """Adds words key=value without --set to a command's parser, after its other arguments. This old
+    form of options is accepted before version REFUSED_FROM.
     """
     parser.add_argument("words", nargs="*", default=[], help=argparse.SUPPRESS)
 
@@ -144,20 +146,21 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 def read_arguments(
     parser: argparse.ArgumentParser, command_line: Sequence[str] | None = None
 ) -> argparse.Namespace:
-    """Returns what the command line says: as `options` those of --set, and of a command with a
-    judge as `judge_option` those of the judge, without their prefix.
+    """Returns the parsed arguments of the command line.
 
-    Options in the old ways are among them, and one line on standard error says how to write them.
-    command_line: that of the process where none is given.
+    The attribute `options` holds the texts key=value of --set. For a command with a judge,
+    `judge_option` holds the options of the judge, without the prefix "judge.", and `options` holds
+    the other options. Options in the old forms are added, and a line on standard error shows the
+    new form. command_line: the words of this process by default.
     """
     if command_line is None:
         command_line = sys.argv[1:]
     arguments = parser.parse_intermixed_args(values_last(command_line))
-    # what the command has of these
+    # collect options in the old forms, if the command accepts these
     names = vars(arguments)
     words = arguments.words if "words" in names else []
     judge_options = arguments.judge_option if "judge_option" in names else []
-    # a word without = is a mistake that is told when options are read
+    # a word without "=" is a mistake, for which `read_options` raises later
     old = [word for word in words if "=" in word]
     old += [JUDGE_PREFIX + option for option in judge_options]
     if old:
@@ -168,7 +171,7 @@ def read_arguments(
         )
     if "options" in names:
         arguments.options = [*words, *arguments.options]
-    # a command with a judge: its options are told from the metric's by their prefix
+    # in a command with a judge, separate the options of the judge by their prefix
     if "judge_option" in names:
         options = arguments.options
         arguments.options = []
@@ -182,12 +185,13 @@ def read_arguments(
 
 
 def values_last(command_line: Sequence[str]) -> list[str]:
-    """Returns the command line with the values of --set and --columns last.
+    """Returns the command line with --set, --columns and their values at the end.
 
-    argparse gives an option of several values every word up to the next option, so `train --set
-    seed=1 RECIPE` would lack its recipe.
+    For a flag with several values, argparse takes every word up to the next flag as a value. In
+    `train --set seed=1 RECIPE`, RECIPE would become a value of --set, and the recipe would be
+    missing.
     """
-    # what stands behind `--` is to stay there
+    # the words behind `--` must stay behind `--`
     if "--" in command_line:
         return list(command_line)
     first: list[str] = []
@@ -200,7 +204,8 @@ def values_last(command_line: Sequence[str]) -> list[str]:
         elif word.startswith("-"):
             takes_values = False
         elif previous not in TAKING_SEVERAL and "=" not in word:
-            # the first word after the option is a value whatever it is, the next ones need a =
+            # the first word after the flag is always a value; later words are values if they have
+            # a "="
             takes_values = False
         if takes_values:
             last.append(word)
@@ -211,18 +216,18 @@ def values_last(command_line: Sequence[str]) -> list[str]:
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
-    """Returns a recipe's overrides, the last of which counts: those of --set, and `--output PATH`
-    as `output=PATH`.
+    """Returns the overrides of a recipe: the texts of --set, and then the flags as texts, such as
+    `output=PATH` for `--output PATH`.
 
-    Raises RecipeError for a flag whose key is there too, with another value.
+    Raises RecipeError if --set has the key of a flag with another value.
     """
     overrides = []
     for flag, key in RECIPE_KEYS_OF_FLAGS.items():
         value = vars(arguments).get(flag)
-        # the flag was not used, or the command has none
+        # skip a flag that was not given, or that the command does not have
         if value is None or value is False:
             continue
-        # JSON is YAML too, and quotes a path with a colon
+        # JSON is YAML too, and has quotes around a path, which may contain a colon
         override = f"{key}={json.dumps(value, default=str)}"
         same_key = [text for text in arguments.options if text.startswith(f"{key}=")]
         check_once([override, *same_key])
@@ -231,8 +236,10 @@ def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
 
 
 def check_once(texts: Sequence[str]) -> Sequence[str]:
-    """Returns these texts of the form key=value. Raises RecipeError for a key with two values."""
-    # of a key that is there twice, `dict` holds the last value
+    """Returns the given texts key=value unchanged. Raises RecipeError for a key with two different
+    values.
+    """
+    # for a repeated key, `dict` keeps the last value
     last = dict(map(key_and_value, texts))
     for key, value in map(key_and_value, texts):
         if last[key] != value:
@@ -241,7 +248,9 @@ def check_once(texts: Sequence[str]) -> Sequence[str]:
 
 
 def key_and_value(text: str) -> tuple[str, str]:
-    """Returns both sides of the first =; the value is "" without one."""
+    """Returns the texts before and behind the first "=": "a=b=c" gives ("a", "b=c"). Without a "=",
+    the value is "".
+    """
     key, _, value = text.partition("=")
     return key, value
 
@@ -252,9 +261,12 @@ def check_files(
     inputs: Iterable[str | Path | None],
     **like: Any,
 ) -> None:
-    """Raises ValueError for an output or --json that must not be written
-    (rewards/files/outputs.py). Files in names such as FILE.py:NAME and in options such as
-    prompts=FILE are inputs too. like: of `check_json`.
+    """Raises ValueError if an output, or the file of --json, must not be written: the file is an
+    input or another output, or --json names a file of another command (rewards/files/outputs.py).
+
+    outputs: the command's output files. inputs: the command's input files. Files in names such as
+    FILE.py:NAME, and in options such as prompts=FILE, count as inputs too. like: {key: value} that
+    an existing file of --json must hold to be replaced, see `check_json`; None for any value.
     """
     options = [*arguments.judge_option, *arguments.options]
     read = []
@@ -267,14 +279,16 @@ def check_files(
         for path in (text, before_colon, after_equals):
             if path:
                 read.append(Path(path))
-    # what decided an output stands beside it
+    # next to an output, the command writes a second file with the settings of the output
     beside = [path.with_name(f"{path.name}.settings.json") for path in outputs]
     check_apart([*outputs, *beside, arguments.json], read)
     check_json(arguments.json, like, arguments.overwrite)
 
 
 def check_lines(output: Path) -> None:
-    """Raises ValueError for an output of JSON Lines that is a folder, or named as another table."""
+    """Raises ValueError for an output of JSON Lines that is a folder. Also raises ValueError for an
+    output with the ending of another kind of table, such as ".csv".
+    """
     if output.is_dir():
         raise ValueError(f"the output {output} is a folder: name a file in it.")
     if output.suffix.lower() in OTHER_TABLES:
@@ -284,8 +298,11 @@ def check_lines(output: Path) -> None:
 
 
 def column_names(columns: Sequence[str]) -> dict[str, str]:
-    """Returns {our name: the file's} of --columns. Raises ValueError for a text without =, and for
-    a column that would be read both as the completion and as something else.
+    """Returns {our name of a column: the file's name} from --columns: ["reference=caption"] gives
+    {"reference": "caption"}.
+
+    Raises ValueError for a text without "=". Also raises ValueError if the column of the
+    completions would be read as another column too, such as `reference`.
     """
     names = dict(map(key_and_value, check_once(columns)))
     completion_column = names.get("completion", "completion")
@@ -295,7 +312,7 @@ def column_names(columns: Sequence[str]) -> dict[str, str]:
                 f"--columns {ours}={theirs} names the column of the completions: each would be "
                 f"compared with itself. Name the one of the {ours}."
             )
-    # one side is empty: "reference", "=caption"
+    # a text such as "reference" or "=caption" has an empty side
     if not all(map(all, names.items())):
         raise ValueError(
             "--columns is written OURS=THEIRS, such as reference=caption, got "
@@ -305,13 +322,15 @@ def column_names(columns: Sequence[str]) -> dict[str, str]:
 
 
 def check_renamed(columns: Mapping[str, str], reward: "Reward") -> None:
-    """Raises ValueError for a name of --columns that neither a row nor the metric has."""
+    """Raises ValueError for an unknown column in --columns: not a column of a Sample, and not a
+    column of the metric. columns: {our name: the file's name}.
+    """
     from spanreward.rewards.base.checks import check_known
     from spanreward.rewards.rows.columns import READ
 
     our_columns = [*READ, "completion", *reward.columns]
     for ours, theirs in columns.items():
-        # the wrong way round: caption=reference
+        # the user has swapped the two sides: caption=reference
         if ours not in our_columns and theirs in our_columns:
             raise ValueError(
                 f"--columns is written OURS=THEIRS, got {ours}={theirs}: write {theirs}={ours}."
@@ -320,9 +339,9 @@ def check_renamed(columns: Mapping[str, str], reward: "Reward") -> None:
 
 
 def judge_of(arguments: argparse.Namespace) -> Any:
-    """Returns the judge of --judge and its options.
+    """Returns the judge that --judge names, with the options of --set judge.KEY=VALUE.
 
-    Raises ValueError for unknown names and options.
+    Raises ValueError for an unknown name or option.
     """
     from spanreward.rewards.judges import load_judge
 
@@ -330,7 +349,9 @@ def judge_of(arguments: argparse.Namespace) -> Any:
 
 
 def judge_alone(arguments: argparse.Namespace) -> Any:
-    """Returns the judge of a command without a metric. Raises ValueError for a metric's options."""
+    """Returns the judge of a command that has no metric. Raises ValueError for options without the
+    prefix "judge.", which are options of a metric.
+    """
     if arguments.options:
         raise ValueError(
             f"an option of the judge is written --set {JUDGE_PREFIX}KEY=VALUE, got "
@@ -340,10 +361,10 @@ def judge_alone(arguments: argparse.Namespace) -> Any:
 
 
 def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) -> None:
-    """Raises ValueError for options of a judge, but for match, which costs nothing, where no metric
-    asks one.
+    """Raises ValueError if the command line has flags for a judge and no metric asks a judge.
+    `--judge match` is accepted in any case, because this judge needs no model.
     """
-    # what of the command line is about a judge
+    # collect the flags for a judge
     flags = []
     if arguments.judge not in (None, "match"):
         flags.append("--judge")
@@ -360,13 +381,13 @@ def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) ->
 def open_metric(
     name: str, arguments: argparse.Namespace
 ) -> Iterator[tuple["Reward", dict[str, Any]]]:
-    """Yields the metric of this name with the judge of --judge, if one is given, and closes the
-    judge at the end. Also yields what decides its verdicts: its name, judge, options, prompts and
-    what parses its texts. Raises ValueError for unknown names, options and values, and for options
-    that nothing reads.
+    """Yields (reward, settings): the metric with the judge of --judge, and everything that decides
+    the metric's verdicts. The settings are the names of the metric and the judge, the options, the
+    prompts and the parser. At the end of the `with`, the judge is closed.
 
-    name: such as "posh", or FILE.py:NAME. arguments: those of `read_arguments`, of a command that
-    has JUDGE_FLAGS.
+    name: such as "posh", or FILE.py:NAME. arguments: the result of `read_arguments` in a command
+    with JUDGE_FLAGS. Raises ValueError for unknown names, options and values, and for flags of a
+    judge if the metric asks no judge.
     """
     from spanreward.rewards.judges import closing
     from spanreward.rewards.metric_names import check_metric
@@ -374,7 +395,7 @@ def open_metric(
     check_metric(name)
     options = read_options(arguments.options)
     for key, value in options.items():
-        # `--set output=PATH` is a key of a recipe alone
+        # `--set output=PATH` is only valid for a recipe
         if key in FLAGS:
             raise ValueError(f"{key} is no option of a metric: write --{key} {value}.")
     judge = judge_of(arguments) if arguments.judge else None
@@ -383,7 +404,7 @@ def open_metric(
 
     reward = build_reward(name, judge, options)
     check_asked(arguments, [reward])
-    # an output that was written with other settings is not gone on with
+    # an output that was written with other settings cannot be resumed
     settings = {
         "reward": name,
         "judge": "" if judge is None else judge.name,
@@ -396,12 +417,16 @@ def open_metric(
 
 
 def read_options(texts: Sequence[str]) -> dict[str, Any]:
-    """Returns options that are written key=value. Raises ValueError for one that is not."""
+    """Returns options from texts key=value: ["mode=published", "top=5"] gives {"mode": "published",
+    "top": 5}. Raises ValueError for a text of another form.
+    """
     return dict(map(read_option, check_once(texts)))
 
 
 def read_option(text: str) -> tuple[str, Any]:
-    """Returns the key and the YAML value of `key=value`; 2e9 is a number too. Raises ValueError."""
+    """Returns the key and the YAML value of `key=value`: "memory=2e9" gives ("memory", 2e9). Raises
+    ValueError for a text of another form.
+    """
     key, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"an option is written key=value, got {text!r}.")

@@ -24,11 +24,11 @@ from spanreward.rewards.base.terminal import leave
 from spanreward.training.commands.metric_options import add_flags
 
 FOLDERS = ("recipes", "accelerate_configs")
-# The repository, or the installed package, which has the folders of FOLDERS too.
+# The folder that has the folders of FOLDERS: the repository, or the installed package.
 ROOT = Path(__file__).resolve().parents[2]
 COMMENT_SENTENCE_END = re.compile(
     r"(?<!\b[A-Z])\.(?= [^0-9]|$)"
-)  # not in "U.S. National" or "et al. 2014"
+)  # matches no full stop in "U.S. National" or "et al. 2014"
 
 
 def main() -> None:
@@ -38,16 +38,18 @@ def main() -> None:
     add_arguments(parser)
     arguments = parser.parse_args()
     names = packaged_files()
+    # without a name, list the files
     if arguments.name is None:
         for name in names:
             print(f"{name}\n    {first_sentence(ROOT / name)}")
         return
     if arguments.name not in names:
-        # "docent-posh-dapo" is a part of names, and maybe of several
+        # list the names that contain a text such as "docent-posh-dapo"
         within = [name for name in names if arguments.name in name]
         if within:
             leave(f"{parser.prog}: {arguments.name!r} is no whole name: {', '.join(within)}.")
         leave(f"{parser.prog}: {unknown('recipe', arguments.name, names)}")
+    # copy the named file
     try:
         for copied in copy_with_data(arguments.name, arguments.output):
             print(copied)
@@ -69,7 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def packaged_files() -> list[str]:
-    """Returns the recipes and launch configurations, as paths from the package's root."""
+    """Returns the files of the recipes and launch configurations, as paths from the package's root,
+    such as "accelerate_configs/ddp.yaml".
+    """
     names = []
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*.yaml"):
@@ -78,17 +82,19 @@ def packaged_files() -> list[str]:
 
 
 def copy_with_data(name: str, folder: Path) -> list[Path]:
-    """Copies a file with its data files and returns the copies.
+    """Copies a recipe with its data files, or a launch configuration, and returns the paths of the
+    copies. A data file that exists already is not replaced.
 
-    name: from the package's root. folder: where the copies go, in the same folders below it. Raises
-    FileExistsError before anything is written, and OSError.
+    name: a name of `packaged_files`. folder: the target folder, in which the copies have the same
+    subfolders as in the package. Raises FileExistsError, before anything is written, if the copy of
+    `name` exists already. Raises OSError for files that cannot be written.
     """
     source = ROOT / name
     recipe = yaml.safe_load(source.read_text(encoding="utf-8"))
     data = recipe.get("data")
     sources = [source]
     for file in data_files(data):
-        # a recipe names them from its own folder, such as ../data/docent.yaml
+        # paths such as ../data/docent.yaml start from the recipe's folder
         location = os.path.normpath(source.parent / file)
         sources.append(Path(location))
     targets = [folder / path.relative_to(ROOT) for path in sources]
@@ -96,14 +102,16 @@ def copy_with_data(name: str, folder: Path) -> list[Path]:
         raise FileExistsError(targets[0])
     for path, target in zip(sources, targets, strict=True):
         target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists():  # recipes share their data files
+        if not target.exists():  # a data file may exist from the copy of another recipe
             shutil.copyfile(path, target)
     return targets
 
 
 def data_files(data: Any) -> list[str]:
-    """Returns the data files that a recipe's data block names, itself or in its parts. A launch
-    configuration has no such block, and None gives none.
+    """Returns the paths of the data files that a recipe names: "../data/docent.yaml" gives
+    ["../data/docent.yaml"], and a mixed block gives the paths among its parts.
+
+    data: the value of the recipe's key `data`; None, for a launch configuration, gives [].
     """
     if isinstance(data, str):
         return [data]
@@ -121,6 +129,6 @@ def first_sentence(path: Path) -> str:
         if not line.startswith("#"):
             break
         comment.append(line.removeprefix("#").strip())
-    # a sentence may go on over lines
+    # join the lines, since a sentence may extend over several lines
     sentences = COMMENT_SENTENCE_END.split(" ".join(comment), maxsplit=1)
     return sentences[0]

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from spanreward.rewards.rows.lines import InputRow
     from spanreward.rewards.scoring import Summary
 
-MAX_NAMED_ROWS = 20  # the most lines without a score that are named
+MAX_NAMED_ROWS = 20  # the most rows without a score that are printed with their reason
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def main() -> None:
     arguments = metric_options.read_arguments(parser)
     if arguments.show < 0:
         parser.error(f"--show is a number of rows, got {arguments.show}.")
-    # for `-`, a file in place of the stream
+    # for the name `-`, use a file in place of standard input or output
     with rows_from(arguments.input) as source, lines_to(arguments.output) as lines:
         arguments.input = source
         arguments.output = lines
@@ -96,9 +96,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def score_file(arguments: argparse.Namespace, program: str) -> None:
-    """Scores the rows and prints what came of it. Ends the process where nothing can be scored.
+    """Scores the rows and prints a summary. Ends the process with a message if the rows cannot be
+    scored, or if no row gets a score.
 
-    arguments: with `input` and `output` as files. program: what messages begin with.
+    arguments: the parsed command line; `input` and `output` must be files, not "-". program: the
+    beginning of messages, such as "spanreward score".
     """
     from spanreward.rewards.metric_names import check_metric
     from spanreward.rewards.rows.lines import read_rows
@@ -110,7 +112,7 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
     console = Terminal(stderr=True, soft_wrap=True)
     readings: list[str] = []
     try:
-        # mistakes that cost nothing to see, before the metric is loaded
+        # find the mistakes that can be found before the metric is loaded
         inputs = (arguments.input, arguments.reward)
         columns = metric_options.column_names(arguments.columns)
         outputs = [arguments.output]
@@ -121,7 +123,7 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
         check_page(arguments.html, arguments.overwrite, "score")
         check_metric(arguments.reward)
         opened = metric_options.open_metric(arguments.reward, arguments)
-        # the end of the command says in one line why a row has no score
+        # log no tracebacks, because `print_summary` prints the reason for each row without a score
         with warnings_alone():
             rows = read_rows(arguments.input, columns, arguments.limit)
         with (
@@ -145,7 +147,7 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
                 )
             if arguments.show:
                 readings = first_rows(arguments, reward, rows[: arguments.show])
-        # from the output, which has the verdicts of an earlier command too
+        # write the page from the output, which also has verdicts of earlier runs
         if arguments.html:
             page_title = f"{title}: {arguments.input}"
             write_scored(arguments.html, page_title, rows, read_verdicts(arguments.output))
@@ -157,22 +159,24 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
     print_summary(summary, arguments, title, settings["parsed_by"])
     if readings:
         print("\n" + "\n\n".join(readings))
-    # a script that goes on from here would go on with nothing
+    # if no row has a score, fail, so that a script does not go on without scores
     if not summary.scored:
         statuses = ", ".join(summary.statuses)
         leave(f"{program}: no row was scored ({statuses}): `note` in {arguments.output} says why.")
 
 
 def progress_bar(console: Terminal, quiet: bool) -> Progress:
-    """Returns the bar, which draws nothing with --quiet."""
+    """Returns a progress bar. quiet: whether the bar draws nothing."""
     return Progress(console=console, disable=quiet)
 
 
 def print_summary(
     summary: "Summary", arguments: argparse.Namespace, title: str, parsed_by: str
 ) -> None:
-    """Prints the rows without a score, the table, and what a reader must know of it. The table goes
-    to standard output, and the rest to standard error.
+    """Prints the rows without a score, the table of the summary, and warnings. The table is printed
+    to standard output, and all other lines to standard error.
+
+    title: the table's title. parsed_by: the metric's parser, or "".
     """
     from spanreward.rewards.base.unread import MUCH
     from spanreward.rewards.text.no_answers import in_a_sentence
@@ -181,14 +185,14 @@ def print_summary(
     for number, reason in summary.bad_lines[:MAX_NAMED_ROWS]:
         line = f"{arguments.input}:{number}: not scored: {reason}"
         console.print(line, markup=False, highlight=False)
-    # of a column that is called otherwise, every row would be named
+    # If the user has named a wrong column, no row has a score. So only the first rows are printed.
     rest = len(summary.bad_lines) - MAX_NAMED_ROWS
     if rest > 0:
         line = f"... and {rest} more: see `note` in {arguments.output}"
         console.print(line, markup=False, highlight=False)
     table = Table(title=f"{title}: {arguments.output}", show_header=False)
     for name, value in asdict(summary).items():
-        # these are told otherwise, around the table or in a line of it
+        # these fields are printed in another form, around the table or in its last rows
         if name in ("bad_lines", "no_answers", "not_read"):
             continue
         if isinstance(value, float):
@@ -200,7 +204,7 @@ def print_summary(
         table.add_row("read by", parsed_by)
     if not arguments.quiet:
         Terminal(markup=False, emoji=False).print(table)
-    # what --quiet does not keep back
+    # these warnings are printed also with --quiet
     if summary.not_read.share > MUCH:
         console.print(
             f"Note: {summary.not_read.share:.0%} of the completions' characters are not read: "
@@ -223,8 +227,8 @@ def print_summary(
 def first_rows(
     arguments: argparse.Namespace, reward: "Reward", rows: Sequence["InputRow"]
 ) -> list[str]:
-    """Returns the first rows as the metric reads them, and what the judge is asked first, without
-    asking it.
+    """Returns a text for each of the first rows, for --show: the row as the metric reads it, and
+    the judge's first question. The judge is not asked.
     """
     from spanreward.rewards.metrics import build_reward
     from spanreward.rewards.scoring import read_verdicts
@@ -233,11 +237,11 @@ def first_rows(
     verdicts = read_verdicts(arguments.output)[: arguments.show]
     listener = None
     if reward.judges:
-        # the same metric again, with a judge that only listens
+        # make the same metric again, with a judge that only records the questions
         listener = Listener(reward.judges[0])
         options = metric_options.read_options(arguments.options)
         reward = build_reward(arguments.reward, listener, options)
-        # a metric of one's own may take no judge but its own
+        # a user's own metric may use a judge of its own, so that the listener is not asked
         if listener not in reward.judges:
             listener = None
     read_rows = readings(reward, rows, verdicts, listener)

@@ -40,7 +40,7 @@ def main() -> None:
         with ExitStack() as last:
             _serve(parser.prog, arguments, last)
     except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
-        # Overflow: of the port
+        # OverflowError: a port number that is too large
         leave(f"{parser.prog}: {error}")
 
 
@@ -63,9 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None:
-    """Serves until a signal. last: gets what is to be done once the judges are closed. Raises
-    ValueError for options that cannot be, and whatever opening the port, the metric and its judges
-    raises.
+    """Serves the metric until a signal ends the service.
+
+    program: the beginning of messages. last: gets a callback that must run after the judges are
+    closed. Raises ValueError for options that cannot be used, and the errors of opening the port,
+    the metric and its judges.
     """
     from spanreward.rewards.files.http_client import KEY, api_key
     from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
@@ -78,14 +80,14 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
         )
     if not 0 <= arguments.port <= HIGHEST_PORT:
         raise ValueError(f"--port is 0 to {HIGHEST_PORT}, got {arguments.port}.")
-    # without a key, whoever reaches the port could use the judge
+    # without a key, everybody who reaches the port could use the judge
     if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
         raise ValueError(
             f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too."
         )
     tokenizers = {name: _tokenizer(name) for name in arguments.tokenizer}
     opened = metric_options.open_metric(arguments.reward, arguments)
-    # the port first: one that is taken is known before a judge has loaded for minutes
+    # open the port first: if the port is in use, this fails before a judge loads for minutes
     with (
         socket.create_server((arguments.host, arguments.port)) as listening,
         opened as (reward, settings),
@@ -104,7 +106,7 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
         service = Service(reward, decided_by, tokenizers)
         server = RewardServer(configured(service.application))
         last.callback(server.leave)
-        # the port that --port 0 has taken
+        # find out which port --port 0 has chosen
         port = listening.getsockname()[1]
         # a script that starts the service waits for this line
         print(f"http://{arguments.host}:{port} serves {decided_by}", flush=True)
@@ -113,7 +115,9 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
 
 
 def _tokenizer(name: str) -> Any:
-    """Returns the tokenizer of a folder or a hub id. Raises ValueError where there is none."""
+    """Returns the tokenizer of a folder or a hub id. Raises ValueError if the folder or the hub id
+    has no tokenizer.json.
+    """
     from tokenizers import Tokenizer
 
     file = Path(name).expanduser() / "tokenizer.json"
@@ -121,7 +125,7 @@ def _tokenizer(name: str) -> Any:
         if file.is_file():
             return Tokenizer.from_file(str(file))
         return Tokenizer.from_pretrained(name)
-    except Exception as error:  # the library has no narrower one
+    except Exception as error:  # tokenizers raises a plain Exception
         raise ValueError(
             f"--tokenizer {name} has no tokenizer.json: {' '.join(str(error).split())}"
         ) from None

@@ -1,14 +1,15 @@
-"""`-` on a command line: standard input in place of a file of rows, standard output in place of one
-that is written.
+"""The file name `-` on a command line: standard input in place of an input file, and standard
+output in place of an output file.
 
-    with rows_from("-") as source:          # a file with what came in, for as long as it is read
+    with rows_from("-") as source:          # a temporary file with a copy of standard input
         ...
-    with lines_to(Path("-")) as output:     # a file, which goes to standard output at the end
+    with lines_to(Path("-")) as output:     # a temporary file, printed at the end of the `with`
         ...
 
-Files in place of streams keep one road through a command: rows are read twice where a page is made,
-and an output is put in order at its end. Tables go to standard error where numbers or verdicts go
-to standard output, so that the next program reads these alone.
+Commands need temporary files in place of the streams: an input is read twice if a page is made, and
+an output is written anew at the end, in the order of the rows. If numbers or verdicts are printed
+to standard output, tables are printed to standard error, so that the program behind the pipe reads
+no table.
 """
 
 import shutil
@@ -19,12 +20,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 STREAM = "-"
-WRITING = ("--output", "-o", "--json")  # options whose file may be standard output
+WRITING = ("--output", "-o", "--json")  # flags with the name of an output file, which may be `-`
 
 
 @contextmanager
 def rows_from(source: str) -> Iterator[str]:
-    """Yields the name of a file: the source, or a copy of standard input, which is JSON Lines."""
+    """Yields the name of a file: `source` itself, or for "-" a temporary copy of standard input,
+    which must be JSON Lines.
+    """
     if source != STREAM:
         yield source
         return
@@ -37,9 +40,10 @@ def rows_from(source: str) -> Iterator[str]:
 
 @contextmanager
 def lines_to(output: Path) -> Iterator[Path]:
-    """Yields a file to write: the output, or one that is copied to standard output at the end.
+    """Yields the path of a file to write: `output` itself, or for "-" a temporary file, which is
+    copied to standard output at the end of the `with`.
 
-    Nothing is copied where an exception ends the writing.
+    If an exception ends the `with`, nothing is copied.
     """
     if output != Path(STREAM):
         yield output
@@ -47,7 +51,7 @@ def lines_to(output: Path) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "standard_output.jsonl"
         yield file
-        # sys.stdout is standard error meanwhile, for the tables (main.py)
+        # sys.stdout is redirected to standard error by main.py, so use the original stream
         assert sys.__stdout__ is not None
         with file.open(encoding="utf-8") as lines:
             shutil.copyfileobj(lines, sys.__stdout__)
@@ -55,7 +59,9 @@ def lines_to(output: Path) -> Iterator[Path]:
 
 
 def writes_to_output(words: Sequence[str]) -> bool:
-    """Returns whether one of these words of a command line sends a file to standard output."""
+    """Returns whether the words of a command line name standard output as an output file:
+    `--output -` or `--output=-`.
+    """
     for option in WRITING:
         # --output=-
         if f"{option}={STREAM}" in words:

@@ -60,8 +60,9 @@ def main() -> None:
     from spanreward.training.recipe import load_recipe
 
     try:
-        # before the slow imports: typos show at once
+        # read the recipe before the slow imports, so that typos are found at once
         recipe = load_recipe(arguments.recipe, overrides_of(arguments))
+        # refuse --stop-on, print the plan of --dry-run, or train
         if arguments.stop_on and recipe.algorithm == "sft":
             raise RecipeError("--stop-on watches rewards, and an sft run asks none: leave it out.")
         if arguments.dry_run:
@@ -121,10 +122,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
-    """Trains and prints how the run ended. Exits with the code that the help states.
+    """Trains, and prints the end of the run: the output folder, a problem or a signal. Exits with
+    the exit code that the help states.
 
     recipe: a Recipe. resume: whether to go on from the last checkpoint. stop_on: the problems that
-    end the run. program: what messages begin with.
+    end the run. program: the beginning of messages, such as "spanreward train".
     """
     from accelerate import PartialState
 
@@ -133,7 +135,7 @@ def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str
     from spanreward.training.ranks.groups import MixedGroup
     from spanreward.training.run import Unhealthy, run
 
-    # from here on a signal ends the run at the end of a step, with a checkpoint
+    # from now on, a signal ends the run after the current step, with a checkpoint
     stop = StopOnSignal()
     for stopping_signal in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stopping_signal, stop.receive)
@@ -143,7 +145,7 @@ def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str
         state = PartialState()
         if state.is_main_process:
             print(printable(f"{program}: training stopped: {error}"), file=sys.stderr, flush=True)
-        state.wait_for_everyone()  # the launcher ends the others once one rank has ended
+        state.wait_for_everyone()  # when a rank ends, the launcher kills the other ranks
         sys.exit(1)
     main_process = PartialState().is_main_process
     # a signal ended the run after this step
@@ -158,7 +160,7 @@ def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str
                 file=sys.stderr,
                 flush=True,
             )
-        sys.exit(128 + stop.signal)  # as a shell names a process that a signal has ended
-    # one line, and not one of each rank
+        sys.exit(128 + stop.signal)  # the exit code that shells use for a signal
+    # only the main process prints
     if main_process:
         print(f"The policy and its metrics are in {output}")

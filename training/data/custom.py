@@ -1,4 +1,4 @@
-"""Rows from a function of your own, for data that no file or hub dataset holds in the needed form:
+"""Rows from a function of the user, for data that no file or hub dataset holds in the needed form:
 
     # my_data.py
     def rows(split="train"):
@@ -7,9 +7,9 @@
 
     data: {source: "my_data.py:rows", options: {split: train}}
 
-The function returns mappings, one per row. A picture is a PIL image or a path. Beside the keys of
-rows.py, `completion` is what SFT learns in place of the references. Other keys are columns for
-rewards of your own (`Sample.columns`).
+The function returns or yields one mapping per row, with the keys of rows.py. A picture is a PIL
+image or a path. If a row has the key `completion`, SFT learns this text in place of the references.
+All other keys are columns for rewards of the user (`Sample.columns`).
 """
 
 import inspect
@@ -24,23 +24,25 @@ from spanreward.training.recipe import FilePart, RecipeError
 
 
 def custom_rows(data: FilePart) -> list[dict[str, Any]]:
-    """Returns at most `data.count` rows.
+    """Returns the rows of the user's function, at most `data.count`.
 
-    Raises RecipeError, naming the row, for one that cannot be used.
+    Raises RecipeError, with the number of the row, for a row that cannot be used.
     """
-    # paths of pictures are from the working folder: no file of rows says from where
+    # paths of pictures start from the working folder, since there is no file of rows
     picture = partial(usable_picture, Path())
     return read_rows(custom_records(data), data, picture, keep_other_keys=True)
 
 
 def custom_records(data: FilePart) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields what the function gives, each with the words that name it.
+    """Yields (name, mapping) of each row of the user's function, such as ("my_data.py:rows row 3",
+    {...}). The name is for messages.
 
-    Raises RecipeError for what cannot be used.
+    Raises RecipeError for a missing function, for options that the function does not take, and for
+    a row that is no mapping.
     """
     try:
         function = custom_function(data.source)
-        # of a generator function, wrong options would show at the first row only
+        # check the options now: a generator function runs nothing until its first row is read
         inspect.signature(function).bind(**data.options)
         records = function(**data.options)
         for number, record in enumerate(records, start=1):
@@ -49,7 +51,7 @@ def custom_records(data: FilePart) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 raise RecipeError(f"{where} must be a mapping from keys to values, got {record!r}.")
             yield where, record
     except RecipeError:
-        # a ValueError too, which says already what is wrong
+        # a RecipeError is a ValueError too, but its message needs no addition
         raise
     except (ValueError, TypeError) as error:
         raise RecipeError(

@@ -1,13 +1,13 @@
-"""Rows of a Hugging Face hub dataset, by its id and a map of its columns.
+"""Rows of a Hugging Face hub dataset, from its id and the names of its columns.
 
     columns = {"reference": "reference"}
     part = HubPart(source="hub", id="amitha/docent", split="train", columns=columns)
     rows, pictures = hub_rows(part)  # rows without images; row["id"] counts from 1 in `pictures`
 
 The first use downloads the split into the cache of `datasets` ($HF_HOME). With `streaming`, only
-its first `count` rows are read, and kept in memory. An id may also be a folder on disk with parquet
-files or pictures. HF_HUB_OFFLINE=1 looks in the cache only. A dataset's code is never run. rows.py
-says what the columns mean.
+the first `count` rows of the split are read, and are kept in memory. The id may also be a folder on
+disk with parquet files or pictures. With HF_HUB_OFFLINE=1 only the cache is read. Code that a
+dataset brings is never run. rows.py explains the columns.
 """
 
 import io
@@ -30,12 +30,14 @@ from spanreward.training.recipe import HubPart, RecipeError
 def hub_rows(
     data: HubPart, extra_columns: Collection[str] = ()
 ) -> tuple[list[dict[str, Any]], Dataset | None]:
-    """Returns at most `data.count` rows, and the split's pictures (column image), which stay on
-    disk.
+    """Returns (rows, pictures): at most `data.count` rows, and a Dataset with the column `image`,
+    whose pictures stay on disk. The picture of a row has the index `int(row["id"]) - 1`.
 
-    With `streaming` the rows hold their images, undecoded, and the second is None, as it is without
-    pictures. Raises ValueError for a dataset that cannot be loaded, a column that is missing or
-    holds no pictures, and rows that cannot be used. extra_columns: see `read_rows`.
+    With `streaming`, the rows hold their pictures, undecoded, and `pictures` is None. For data
+    without pictures, `pictures` is None too. extra_columns: see `read_rows`.
+
+    Raises ValueError for a dataset that cannot be loaded, a missing column, a picture column
+    without pictures, and rows that cannot be used.
     """
     split = load_split(
         data.id,
@@ -44,19 +46,19 @@ def hub_rows(
         data.revision,
         data.streaming,
     )
-    features = split.features or Features()  # a stream of JSON does not know its own
+    features = split.features or Features()  # a stream of JSON has no features
     key = picture_key(data.columns, features)
     check_features(data, features)
-    # the columns that are read, under the dataset's names
+    # collect the columns to read, by the dataset's names
     names: Mapping[Any, str] = data.columns
     columns = {key, *extra_columns}
     for name in ROW_COLUMNS:
         columns.add(names.get(name, name))
     pictured = key in features
     records = split.select_columns([name for name in features if name in columns])
-    # undecoded, as hundreds of thousands of pictures are looked at here
+    # do not decode the pictures: a dataset may hold hundreds of thousands of them
     if pictured:
-        records = records.cast_column(key, Image(decode=False))  # structs become pictures too
+        records = records.cast_column(key, Image(decode=False))  # {"bytes", "path"} is accepted too
     named = named_records(f"{data.id} {data.split}", records)
     folders = [
         Path(data.id),
@@ -66,13 +68,13 @@ def hub_rows(
 
     def picture(value: Any, where: str) -> Any:
         check_picture(value, where, folders)
-        # a stream cannot be asked for the picture again
+        # a stream cannot be read a second time, so the row must keep its picture
         return value if data.streaming else None
 
     rows = read_rows(named, data, picture, extra_columns=extra_columns)
     if isinstance(split, IterableDataset) or not pictured:
         return rows, None
-    # they stay in the dataset's files, and are decoded when a row is read
+    # the pictures stay in the dataset's files, and are decoded when a row is read
     pictures = split.select_columns([key]).cast_column(key, Image())
     if key != "image":
         pictures = pictures.rename_column(key, "image")
@@ -80,30 +82,32 @@ def hub_rows(
 
 
 def named_records(split: str, records: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Yields each record with its name in messages: the split's, and its number from 1."""
+    """Yields (name, record) of each record. The name is for messages: "amitha/docent train row 1"
+    for the first record of the split "amitha/docent train".
+    """
     for number, record in enumerate(records, start=1):
         yield f"{split} row {number}", record
 
 
 def split_names(data: HubPart) -> list[str]:
-    """Returns the names of the dataset's splits; where they are not known, only the one in
-    `data`.
+    """Returns the names of the dataset's splits. If the names cannot be found out, returns only the
+    split that `data` names.
     """
     try:
         names = get_dataset_split_names(data.id, data.subset, revision=data.revision)
     except (OSError, ValueError, RuntimeError, DatasetsError):
-        # no network, or a folder that `datasets` cannot list
+        # no network, or a folder whose splits `datasets` cannot list
         return [data.split]
     return list(names)
 
 
 def check_features(data: HubPart, features: Features) -> None:
-    """Raises RecipeError for a missing column of `data.columns`, and for a picture column without
-    pictures.
+    """Raises RecipeError if the dataset lacks a column of `data.columns`, and if its picture column
+    holds no pictures. features: the dataset's columns with their types.
     """
     key = picture_key(data.columns, features)
     prompt_key = data.columns.get("prompt", "prompt")
-    # rows of text alone: a prompt of their own takes the picture's place
+    # data without pictures must have a column with prompts
     without_pictures = key not in features and prompt_key in features
     needed = list(data.columns.values())
     if not without_pictures:
@@ -119,7 +123,7 @@ def check_features(data: HubPart, features: Features) -> None:
     feature = features[key]
     if isinstance(feature, Image):
         return
-    # undecoded pictures are {"bytes", "path"}
+    # an undecoded picture is {"bytes": ..., "path": ...}
     is_struct = isinstance(feature, dict) and "bytes" in feature and "path" in feature
     if not is_struct:
         raise RecipeError(
@@ -130,22 +134,25 @@ def check_features(data: HubPart, features: Features) -> None:
 
 
 def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
-    """Raises RecipeError for a picture that is missing, does not begin as one, or lies outside the
-    dataset's `folders`.
+    """Raises RecipeError for a missing picture, for a file that does not begin like a picture, and
+    for a path outside the dataset's `folders`.
 
-    value: {"bytes", "path"} of an undecoded picture. Its rest is not read here, since a dataset may
-    hold hundreds of thousands. Paths elsewhere are refused because somebody else has written the
-    dataset.
+    value: an undecoded picture, {"bytes": ..., "path": ...}. where: the row's name, for messages.
+    Only the beginning of the picture is read, because a dataset may hold hundreds of thousands of
+    pictures. A stranger may have written the dataset, so a path must not lead to a private file
+    outside the folders.
     """
     if value is None:
         raise RecipeError(f"{where} has no picture: leave the row out of the dataset.")
     content = value["bytes"]
     path = value["path"]
+    # refuse addresses
     if content is None and "://" in path:
         raise RecipeError(
             f"{where}: the picture is the address {path!r}, and nothing is fetched while training: "
             "without streaming a dataset is downloaded whole; addresses in it are not followed."
         )
+    # read the beginning of the picture, from its bytes or from a file inside of the folders
     try:
         if content is not None:
             open_file(io.BytesIO(content)).close()
@@ -160,8 +167,10 @@ def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
 
 
 def is_inside(path: str, folders: Sequence[Path]) -> bool:
-    """Returns whether a path lies in one of the folders, by its name: a link is not followed."""
-    # `abspath` takes the .. out of folder/../../etc/passwd
+    """Returns whether a path is inside of one of the folders. Links in the path are not
+    followed.
+    """
+    # `abspath` resolves the ".." in paths such as folder/../../etc/passwd
     absolute = Path(os.path.abspath(path))
     absolute_folders = [os.path.abspath(folder) for folder in folders]
     return any(map(absolute.is_relative_to, absolute_folders))

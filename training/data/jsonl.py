@@ -1,4 +1,4 @@
-"""A file of a recipe's `source: jsonl` as rows: JSON Lines, or any table that
+"""Rows of a file, for the recipe's `source: jsonl`: JSON Lines, or any other table that
 rewards/rows/tables.py reads.
 
     {"image": "a.jpg", "reference": ["A dog on grass.", "A brown dog."]}
@@ -7,8 +7,9 @@ rewards/rows/tables.py reads.
     jsonl_rows(JsonlPart(source="jsonl", path="rows.jsonl"))
     # [{"id": "1", "prompt": "Describe the picture.", ...
 
-Pictures are paths from the file's folder, or from the working folder where no such file is there,
-or the bytes of parquet files. docs/recipes.md says what the keys mean.
+A picture is a path, or the bytes in a parquet file. A path starts from the folder of the rows'
+file, or from the working folder if the first path does not exist. docs/recipes.md explains the
+keys.
 """
 
 from collections.abc import Callable, Collection
@@ -23,14 +24,14 @@ from spanreward.training.recipe import JsonlPart
 def jsonl_rows(
     data: JsonlPart, look: bool = True, extra_columns: Collection[str] = ()
 ) -> list[dict[str, Any]]:
-    """Returns at most `data.count` rows. Raises ValueError, naming the line, for one that cannot be
-    used.
+    """Returns the rows of the file, at most `data.count`.
 
-    look: whether pictures are opened; if not, a row has the line's name in its picture's place.
-    extra_columns: see `read_rows`.
+    look: whether pictures are opened. With look=False, `image` is the name of the row's line, such
+    as "rows.jsonl line 3". extra_columns: see `read_rows`. Raises ValueError, with the line's name,
+    for a line that cannot be used.
     """
     path = data.file
-    # what the row holds in its picture's place
+    # a function that returns the value for `image`
     picture: Callable[[Any, str], Any] = row_name
     if look:
         picture = partial(usable_picture, path.parent)
@@ -38,5 +39,5 @@ def jsonl_rows(
 
 
 def row_name(value: Any, where: str) -> str:
-    """Returns the row's name in place of its picture, which is not opened."""
+    """Returns the row's name, which replaces the picture. `value`, the picture, is not opened."""
     return where

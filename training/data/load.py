@@ -1,14 +1,15 @@
-"""A recipe's data as a dataset for TRL: id, prompt, image if any, the columns that rewards read,
-for SFT a completion.
+"""Loads a recipe's data as a dataset for TRL. The columns are id, prompt, image (for data with
+pictures), the columns that rewards read, and for SFT completion.
 
 dataset = load_data(recipe.data)                      # columns id, prompt, image, reference
 dataset = load_data(recipe.data, completions=True)  # one row per reference, which is the completion
 
-A row with a question has it in its prompt and in `question`, and people's answers in `answers`. For
-SFT a row with answers is one row, whose completion is the most frequent of them, and one with
-references a row for each. RL compares with the one or the other by its reward, so a row with both
-needs `data.target`. A row holds None in the columns that only other rows have. Pictures of hub
-datasets stay on disk until a row is read.
+A row with a question has the question in its prompt and in the column `question`, and the answers
+of several people in `answers`. For SFT, a row with answers gives one row, whose completion is the
+most frequent answer. A row with references gives a row for each reference. SFT cannot learn answers
+and references at once, so a row with answers and references needs `data.target`. If a row lacks a
+column of other rows, the row has None there. Pictures of hub datasets stay on disk until a row is
+read.
 """
 
 import logging
@@ -47,12 +48,13 @@ def load_data(
     look: bool = True,
     extra_columns: Collection[str] = (),
 ) -> Dataset:
-    """Returns the dataset of a recipe's data block. Raises RecipeError, naming the row, for one
-    that cannot be used.
+    """Returns the dataset of a recipe's data block.
 
-    look: whether pictures of files are opened; if not, the dataset names their places in their
-    stead. extra_columns: of the data, that a row keeps since a metric of one's own reads them
-    (`columns_asked_by`).
+    completions: whether rows get a completion, for SFT. look: whether pictures of files are opened;
+    with look=False, the name of a row's line replaces its picture. extra_columns: columns of the
+    data that a user's own metric reads (`columns_asked_by`); each row keeps these columns.
+
+    Raises RecipeError, with the row's name, for a row that cannot be used.
     """
     part_datasets = []
     try:
@@ -61,7 +63,7 @@ def load_data(
     except ValueError as error:
         raise RecipeError(str(error)) from error
     if isinstance(data, MixedPart):
-        # each part counts its rows from 1
+        # each part counts its rows from 1, so add the part's number to the ids
         numbered = enumerate(part_datasets)
         part_datasets = [with_part_number(dataset, number) for number, dataset in numbered]
         has_pictures = {"image" in dataset.column_names for dataset in part_datasets}
@@ -72,7 +74,7 @@ def load_data(
     dataset = concatenate_datasets(part_datasets)
     if not look or "image" not in dataset.column_names:
         return dataset
-    # one limit for all rows, since the transform does not know a row's part
+    # the smallest limit is used for all rows, since the transform does not know a row's part
     limits = [part.max_pixels or DECODED_PIXELS for part in data.parts]
     return dataset.with_transform(Pictures(min(limits)))
 
@@ -83,9 +85,10 @@ def load_part(
     look: bool,
     extra_columns: Collection[str],
 ) -> Dataset:
-    """Returns the dataset of a block. completions, look, extra_columns: see `load_data`.
+    """Returns the dataset of a block that is not mixed. completions, look, extra_columns: see
+    `load_data`.
 
-    Raises ValueError for a row that cannot be used, and where no row is left.
+    Raises ValueError for a row that cannot be used, and if no row is left.
     """
     pictures = None
     if isinstance(data, HubPart):
@@ -94,14 +97,14 @@ def load_part(
         rows = custom_rows(data)
     else:
         rows = jsonl_rows(data, look, extra_columns)
-    # for SFT, and for RL
+    # turn the prompts into messages, and for SFT add completions
     rows = taught_rows(rows, data) if completions else chat_rows(rows)
     if not rows:
         content = "a reference or answers" if completions else "something to judge by"
         raise RecipeError(f"the data of {data.source} holds no row with {content}.")
     dataset = as_dataset(rows, data.source)
     if pictures is not None:
-        # beside each row its picture, which may stand there several times: once a reference
+        # add the picture to each row; for SFT, a picture is added once per reference of its row
         places = [int(row["id"]) - 1 for row in rows]
         dataset = concatenate_datasets([pictures.select(places), dataset], axis=1)
     # paths and bytes become pictures when a row is read
@@ -111,8 +114,10 @@ def load_part(
 
 
 def as_dataset(rows: list[dict[str, Any]], source: str) -> Dataset:
-    """Returns the rows as a dataset. source: its name, for the message. Raises RecipeError for a
-    column whose values are of several kinds, which only one that we do not read ourselves may have.
+    """Returns the rows as a dataset. source: the name of the data, for the message.
+
+    Raises RecipeError for a column with values of several types. Only a column for a user's own
+    metric can have such values, because `read_rows` checks the types of all other columns.
     """
     try:
         return Dataset.from_list(rows)
@@ -123,21 +128,23 @@ def as_dataset(rows: list[dict[str, Any]], source: str) -> Dataset:
 
 
 def chat_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the rows with their prompts as messages, and without completions."""
+    """Returns the rows for RL: prompts are lists with a message, and completions are removed."""
     chats = []
     for row in rows:
         message = {"role": "user", "content": row["prompt"]}
         chat = {**row, "prompt": [message]}
-        # what SFT would learn is nothing for RL, whose completions are sampled
+        # RL samples its completions from the policy
         chat.pop("completion", None)
         chats.append(chat)
     return chats
 
 
 def taught_rows(rows: Sequence[dict[str, Any]], data: RowsPart) -> list[dict[str, Any]]:
-    """Returns for SFT a row for each completion, with its prompt and completion as messages.
+    """Returns the rows for SFT: a row for each text that SFT learns (`taught_texts`), with the
+    prompt and the completion as messages.
 
-    Rows without one are left out and counted. Raises RecipeError for a row with two kinds of them.
+    Rows without such a text are left out, and a warning with their number is logged. Raises
+    RecipeError for a row with answers and references if `data.target` is not set.
     """
     chats = []
     left_out = 0
@@ -148,7 +155,7 @@ def taught_rows(rows: Sequence[dict[str, Any]], data: RowsPart) -> list[dict[str
         for text in targets:
             message = {"role": "assistant", "content": text}
             chats.append({**chat, "completion": [message]})
-    # without any chat the caller raises
+    # if no row is left, the caller raises, so a warning is not needed
     if left_out and chats:
         log.warning(
             "left out %d rows with neither a reference nor answers, which SFT cannot learn, kept "
@@ -160,25 +167,28 @@ def taught_rows(rows: Sequence[dict[str, Any]], data: RowsPart) -> list[dict[str
 
 
 def with_part_number(dataset: Dataset, number: int) -> Dataset:
-    """Returns the dataset with ids that differ from those of a mix's other parts."""
+    """Returns the dataset with the number of its part before each id: "7" becomes "1/7" in part 1.
+    So the ids of different parts of a mix differ.
+    """
     ids = [f"{number}/{name}" for name in dataset["id"]]  # "0/1", "0/2", ...
     return dataset.remove_columns("id").add_column("id", ids)
 
 
 def taught_texts(row: dict[str, Any], data: RowsPart) -> list[str]:
-    """Returns the texts that SFT learns from a row: its `completion`, which only a function of your
-    own gives; else the answer that most people gave, or every reference.
+    """Returns the texts that SFT learns from a row. A row from a user's function may have a
+    `completion`, which is then the only source. For other rows, the texts are either the most
+    frequent answer or all references.
 
-    Raises RecipeError for a row with both and no `data.target`.
+    Raises RecipeError for a row with answers and references if `data.target` is not set.
     """
     if row.get("completion"):
         return list(texts(row["completion"], "completion"))
     references = row.get("reference") or []
-    # a description, with all of its references
+    # a row without answers teaches all of its references
     if not row.get("answers"):
         return references
     answer = most_frequent(row["answers"])
-    # `data.target` chooses where there are both
+    # a row with answers and references: `data.target` decides
     target = data.target
     if not references:
         target = "answers"
@@ -194,18 +204,20 @@ def taught_texts(row: dict[str, Any], data: RowsPart) -> list[str]:
 
 
 def most_frequent(answers: Sequence[str]) -> str:
-    """Returns the answer whose normalised form is most frequent, in its first spelling; among
-    equals the first. Of "Two dogs", "2 dogs" and "dogs" it is "Two dogs".
+    """Returns the most frequent answer: ["Two dogs", "2 dogs", "dogs"] gives "Two dogs".
+
+    Answers are counted in normalised form, so "Two dogs" and "2 dogs" are equal, and the first
+    spelling is returned. Of equally frequent answers, the first is returned.
     """
-    # an answer such as "a" is "" in normalised form
+    # the normalised form of an answer such as "a" is "", so the answer itself is counted
     forms = [normalise(answer) or answer for answer in answers]
     most_frequent_form = max(forms, key=forms.count)
     return answers[forms.index(most_frequent_form)]
 
 
 def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
-    """Returns what the data's own files hold of each row. ids: the rows' in the dataset of
-    `load_data`, such as "7", or "1/7" in a mix.
+    """Returns the original record of each row, as the data's files hold it, for rows of the dataset
+    of `load_data`. ids: the ids of these rows, such as "7", or "1/7" in mixed data.
     """
     part_numbers = []
     row_numbers = []  # from 1
@@ -223,8 +235,8 @@ def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
 
 
 def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
-    """Returns a block's records as they were written, at least up to the row `last`; row `id` is at
-    place id - 1.
+    """Returns the original records of a block, at least the first `last` records. The record of
+    row "7" has the index 6.
     """
     if isinstance(part, HubPart):
         split = load_split(
@@ -236,12 +248,12 @@ def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
         )
         if isinstance(split, Dataset):
             return split
-        # a stream has no places; a recipe that streams has a count
+        # a stream has no indices, so its first `count` records are read to a list
         return list(split.take(part.count or 0))
     if isinstance(part, FilePart):
         records: Iterator[tuple[str, Any]] = custom_records(part)
     else:
         records = read_table(part.path)
-    # a function may give rows without end
+    # a user's function may yield rows without end
     first_records = islice(records, last)
     return [record for _, record in first_records]

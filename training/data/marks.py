@@ -1,9 +1,9 @@
-"""Texts in which people have marked the wrong words, from any table that rewards/rows/tables.py
-reads.
+"""Reads completions in which people have marked the wrong words, from any table that
+rewards/rows/tables.py reads.
 
 {"id": 1, "completion": "A red dog.", "reference": "A brown dog.", "mistakes": ["red"]}
 
-rows = read_marked("labels.jsonl", {"mistakes": "wrong"})      # our names, and the file's
+rows = read_marked("labels.jsonl", {"mistakes": "wrong"})      # the file calls `mistakes` "wrong"
 sample, mistakes = rows[0]                                     # mistakes: ((2, 5),)
 """
 
@@ -32,7 +32,10 @@ MARKED_COLUMNS = ("completion", MISTAKES)
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Numbers [start, end) as they are written, and the words that they are said to mark."""
+    """The numbers of a mark, [start, end), as the file holds them, in a unit that is not known yet.
+
+    words: the marked words as the file holds them, or "" if the file holds only numbers.
+    """
 
     start: int
     end: int
@@ -44,13 +47,14 @@ def read_marked(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> list[tuple[Sample, CharacterSpans]]:
-    """Returns each text with what a metric reads beside it, and its wrong characters [start, end).
+    """Returns (sample, mistakes) of each row. mistakes: the wrong characters of the completion, as
+    [start, end) of each mark.
 
-    See `read_each`. Raises ValueError also where the file's marks count no characters
-    (`check_units`).
+    source, columns, limit, errors: see `read_each`. Also raises ValueError if the file's numbers
+    count another unit than characters, such as bytes (`check_units`).
     """
     samples = list(_samples(source, MARKED_COLUMNS, columns, limit))
-    # all marks are looked at together: one tool has written them, in one unit
+    # collect the marks of all rows: a single tool has written the marks, in a single unit
     entries_of_row = []
     numbers: list[Mark] = []
     for where, sample in samples:
@@ -62,7 +66,7 @@ def read_marked(
         parts = check_units(numbers, MISTAKES)
     except ValueError as error:
         raise ValueError(f"{error}.") from None
-    # as for "happy" in "unhappy", which people may mean
+    # people may mean a part of a word, such as "happy" in "unhappy", so this is only a warning
     if parts:
         first = parts[0]
         log.warning(
@@ -88,11 +92,12 @@ def read_each(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> list[T]:
-    """Returns `read(sample)` of each row.
+    """Returns `read(sample)` for the Sample of each row.
 
-    source: a file or data set that rewards/rows/tables.py reads. needed: the columns that a row
-    must have. columns: our names, and the file's for them. limit: the first rows only. Raises
-    OSError, and ValueError for another name of ours and for a row that cannot be used.
+    source: a file or dataset that rewards/rows/tables.py reads. needed: the columns that each row
+    must have. columns: {our name of a column: the file's name}. limit: only the first `limit` rows
+    are read. Raises OSError, and ValueError for an unknown name in `columns` and for a row that
+    cannot be used.
     """
     results = []
     for where, sample in _samples(source, needed, columns, limit):
@@ -107,8 +112,8 @@ def _samples(
     columns: Mapping[str, str] | None,
     limit: int | None,
 ) -> Iterator[tuple[str, Sample]]:
-    """Yields each row's name in messages, and its Sample. Raises as `read_each`, and ValueError for
-    a file without rows.
+    """Yields (name for messages, Sample) of each row. The arguments and errors are those of
+    `read_each`. Also raises ValueError for a file without rows.
     """
     check_known("column", columns or (), {*READ, *needed})
     folder = folder_of(source)
@@ -118,7 +123,7 @@ def _samples(
         for name in needed:
             if name not in row:
                 names = ", ".join(row)
-                # a file of verdicts has a message of its own
+                # a file of verdicts, given by mistake, has a message of its own
                 check_texts(row, source)
                 raise ValueError(
                     f"{where} has no column {name!r}, only {names}: name it with --columns "
@@ -133,7 +138,7 @@ def _samples(
 
 @contextmanager
 def _named(where: str) -> Iterator[None]:
-    """Puts the row's name before the message of a ValueError."""
+    """Adds the row's name to the message of a ValueError that is raised inside of the `with`."""
     try:
         yield
     except ValueError as error:
@@ -141,9 +146,13 @@ def _named(where: str) -> Iterator[None]:
 
 
 def mark_places(value: Any, column: str, text: str) -> CharacterSpans:
-    """Returns the characters of a list of [start, end], of whole words of the text, and of [word,
-    n] for where the word stands the n-th time. Raises ValueError for what is not in the text, for a
-    word alone that stands in it more than once, and as `check_units` does.
+    """Returns the characters [start, end) of each mark in a row's list of marks.
+
+    value: a list of [start, end], of words of the text such as "red", and of pairs such as ["red",
+    2] for the second "red". column: the column's name, for messages. text: the marked text.
+
+    Raises ValueError for a mark that is not in the text, and for a word without a number if the
+    text has the word more than once. Also raises the errors of `check_units`.
     """
     listed = entries_of(value, column)
     check_units(_numbers(listed, text, ""), column)
@@ -151,31 +160,32 @@ def mark_places(value: Any, column: str, text: str) -> CharacterSpans:
 
 
 def entries_of(value: Any, column: str) -> list[Any]:
-    """Returns a list of words, [word, n] and Ranges.
+    """Returns the marks of a row: a list whose entries are words, pairs [word, n] and Ranges.
 
-    Ranges are written as [start, end], maybe with a label (doccano), as objects with "start" and
-    "end" or "start_offset" and "end_offset" (Argilla), and as objects with such a "value" (Label
-    Studio), in a list, alone, or as text. Raises ValueError for another value.
+    value: a list of marks, a single object, or a text that writes out one of the two. These entries
+    give a Range: [start, end], also with a label (doccano); an object with "start" and "end", or
+    "start_offset" and "end_offset" (Argilla); and an object whose "value" is such an object (Label
+    Studio). column: the column's name, for messages. Raises ValueError for any other value.
     """
-    # a cell of CSV holds its objects as text
+    # in CSV, an object is written as a text
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = list_in(value.strip())
     if isinstance(value, Mapping):
         value = [value]
     listed = entries(value, column, (str, list, dict))
-    # a text that is no list, "red", would be its own only entry
+    # `entries` returns [value] for a text that is no list, such as "red"
     if value is None or listed == [value]:
         raise wrong_value(column, "a list of [start, end] or of words", value)
     return [range_in(entry) or entry for entry in listed]
 
 
 def range_in(entry: Any) -> Range | None:
-    """Returns the numbers of an entry, None for one without: Range(2, 5, "") of [2, 5] and of [2,
-    5, "wrong"], None of "red" and ["red", 2].
+    """Returns the Range of an entry with two numbers: [2, 5] and [2, 5, "wrong"] give Range(2, 5,
+    ""). Returns None for entries such as "red" and ["red", 2].
     """
     words = ""
     if isinstance(entry, Mapping):
-        # Label Studio has the numbers in "value", other tools have them beside the label
+        # Label Studio writes the numbers into "value"; other tools write them next to the label
         value = entry.get("value")
         fields = value if isinstance(value, Mapping) else entry
         start = fields.get("start", fields.get("start_offset"))
@@ -187,17 +197,19 @@ def range_in(entry: Any) -> Range | None:
         end = entry[1]
     else:
         return None
-    # True is an int in Python, and no place in a text
+    # `isinstance` would also accept True, which is an int in Python
     if type(start) is int and type(end) is int:
         return Range(start, end, words)
     return None
 
 
 def _numbers(row_entries: Sequence[Any], text: str, name: str) -> list[Mark]:
-    """Returns the entries that are numbers, as marks of the text. name: the row's, in messages."""
+    """Returns the Ranges among a row's entries, as Marks of the text. name: the row's name with ":
+    ", for messages.
+    """
     marks = []
     for entry in row_entries:
-        # words are in no unit
+        # words do not depend on a unit, so their entries need no check
         if isinstance(entry, Range):
             mark = Mark(name, text, entry.start, entry.end, entry.words)
             marks.append(mark)
@@ -205,25 +217,29 @@ def _numbers(row_entries: Sequence[Any], text: str, name: str) -> list[Mark]:
 
 
 def _places(row_entries: Sequence[Any], column: str, text: str) -> CharacterSpans:
-    """Returns the characters that each entry marks. column: its name, for messages."""
+    """Returns the characters [start, end) of each entry of `entries_of`. column: the column's name,
+    for messages.
+    """
     return tuple(_place(entry, column, text) for entry in row_entries)
 
 
 def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
-    """Returns the characters that one entry marks. Raises ValueError for none in the text, and for
-    a word alone that stands in it more than once.
+    """Returns the characters [start, end) of an entry of `entries_of`.
+
+    Raises ValueError for an entry that is not in the text. Also raises ValueError for a word
+    without a number, such as "red", if the text has the word more than once.
     """
     if isinstance(entry, Range):
         if 0 <= entry.start < entry.end <= len(text):
             return entry.start, entry.end
-        # the message below quotes it as it is written
+        # the range is not in the text; the message below quotes [start, end]
         entry = [entry.start, entry.end]
     word = entry
-    number = None  # of the word's times in the text, from 1
+    number = None  # 2 for the second time that the word is in the text
     if isinstance(entry, list) and len(entry) == 2:
         word, number = entry
     places = whole_words(word, text) if isinstance(word, str) else []
-    # a word alone, which must stand there once
+    # a word without a number must be in the text only once
     if number is None:
         if len(places) > 1:
             requirement = (
@@ -232,7 +248,7 @@ def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
             )
             raise wrong_value(column, requirement, entry)
         number = 1
-    # an entry of another form, a word that is not there, or a range past the end
+    # an entry of another form, a word that is not in the text, or a range past the text's end
     if type(number) is not int or not 0 < number <= len(places):
         requirement = f"spans of its text of {len(text)} characters, or whole words of it"
         raise wrong_value(column, requirement, entry)
@@ -240,12 +256,12 @@ def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
 
 
 def whole_words(word: str, text: str) -> list[tuple[int, int]]:
-    """Returns where the word, or the words, stand in the text and in no longer word: "red" not in
-    "reddish".
+    """Returns the characters [start, end) of each occurrence of `word` in the text, except inside
+    of longer words: "red" is not found in "reddish". word: may also be several words, "red dog".
     """
     if not word:
         return []
-    # a sign, such as the bracket of "(red)", may touch a letter
+    # if `word` begins or ends with a sign, as "(red)" does, the sign may touch a letter
     before = r"(?<!\w)" if word[0].isalnum() else ""
     after = r"(?!\w)" if word[-1].isalnum() else ""
     pattern = before + re.escape(word) + after
@@ -253,5 +269,7 @@ def whole_words(word: str, text: str) -> list[tuple[int, int]]:
 
 
 def wrong_value(column: str, requirement: str, value: Any) -> ValueError:
-    """Returns the error for a column's value that is not what the column must hold."""
+    """Returns the error for a wrong value of a column. requirement: the values that the column must
+    hold, such as "a list of [start, end] or of words".
+    """
     return ValueError(f"the column {column!r} must hold {requirement}, got {value!r}")

@@ -1,9 +1,10 @@
-"""What about a training's rows makes its figures worth little. It is said before the first step.
+"""Warns before the first step of a training if its rows make the training's numbers worthless, such
+as validation rows that are also training rows.
 
     for caution in row_cautions(dataset, validation, tokenizer, max_completion_length=64):
         log.warning("%s", caution)
 
-Nothing here ends a run: a reader may have meant it.
+A caution does not end the run, because the user may have chosen these rows on purpose.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,18 +15,19 @@ from datasets import Dataset
 
 from spanreward.training.data.row_content import row_content
 
-CONTENT_COLUMNS = ("question", "reference", "answers")  # of `row_content`
-MAX_MEASURED_ROWS = 256  # rows whose references are counted in tokens
+CONTENT_COLUMNS = ("question", "reference", "answers")  # the columns that `row_content` reads
+MAX_MEASURED_ROWS = 256  # the most rows whose references are measured in tokens
 
 
 def row_cautions(
     dataset: Dataset, validation: Dataset | None, tokenizer: Any, max_completion_length: int | None
 ) -> Iterator[str]:
-    """Yields a sentence for each caution. dataset, validation: the rows of `load_data` that are
-    trained and evaluated on, None without the latter. tokenizer: of the policy.
-    max_completion_length: in tokens, None for no limit.
+    """Yields a sentence for each caution.
+
+    dataset: the training rows, from `load_data`. validation: the validation rows, or None.
+    tokenizer: the policy's tokenizer. max_completion_length: in tokens; None for no limit.
     """
-    # half of the references do not fit into a completion
+    # do half of the references not fit into a completion?
     if max_completion_length is not None:
         length = reference_length(dataset, tokenizer)
         if length > max_completion_length:
@@ -35,6 +37,7 @@ def row_cautions(
                 f"{length:.0f}: much of what they say cannot be said, which costs recall. Set it "
                 f"above {length:.0f}."
             )
+    # are validation rows also training rows?
     if validation is not None:
         shared = shared_rows(dataset, validation)
         if shared:
@@ -45,8 +48,8 @@ def row_cautions(
 
 
 def reference_length(dataset: Dataset, tokenizer: Any) -> float:
-    """Returns the median length of a row's longest reference in tokens, over the first rows; 0
-    without references.
+    """Returns the median, over the first MAX_MEASURED_ROWS rows, of the length in tokens of a row's
+    longest reference; 0 if no row has a reference.
     """
     if "reference" not in dataset.column_names:
         return 0.0
@@ -62,8 +65,11 @@ def reference_length(dataset: Dataset, tokenizer: Any) -> float:
 
 
 def shared_rows(dataset: Dataset, validation: Dataset) -> int:
-    """Returns how many rows of `validation` have the content of a row of `dataset`. Rows without
-    references and answers are told apart by their pictures, which are not opened, and do not count.
+    """Returns the number of rows of `validation` with the same question, references and answers as
+    a row of `dataset`.
+
+    Rows without references and answers do not count: only their pictures could show whether two
+    such rows are equal, and no picture is opened here.
     """
     trained = set(_contents(dataset))
     shared = 0
@@ -74,8 +80,8 @@ def shared_rows(dataset: Dataset, validation: Dataset) -> int:
 
 
 def _contents(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
-    """Yields the content of each row that has references or answers."""
-    # without the pictures, which would be decoded
+    """Yields (question, references, answers) of each row that has references or answers."""
+    # select columns without the pictures, which would otherwise be decoded
     columns = [name for name in CONTENT_COLUMNS if name in dataset.column_names]
     for row in dataset.select_columns(columns):
         question, references, answers = row_content(row)
@@ -84,7 +90,7 @@ def _contents(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
 
 
 def _texts_of(references: str | Sequence[str] | None) -> Iterable[str]:
-    """Returns a row's references, which may be one text, several or none."""
+    """Returns the references of a row as texts. references: a text, a list of texts, or None."""
     if references is None:
         return []
     if isinstance(references, str):

@@ -1,4 +1,4 @@
-"""What a row asks for and is judged by, which tells it from others wherever it stands.
+"""The question, references and answers of a row, by which equal rows of two datasets are found.
 
 row_content({"question": "Which?", "answers": ["red"]})     # ("Which?", (), ("red",))
 """
@@ -8,8 +8,9 @@ from typing import Any
 
 
 def row_content(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Returns the question, the references and the answers, which can be entries of a set. row:
-    with the columns of `load_data`.
+    """Returns (question, references, answers) of a row, as values that can be entries of a set.
+
+    row: a row of the dataset that `load_data` returns.
     """
     references = tuple(map(str, row.get("reference") or ()))
     answers = tuple(map(str, row.get("answers") or ()))

@@ -1,15 +1,17 @@
-"""Reads rows of a file, a hub dataset or your own function into the rows that a trainer and the
-rewards take.
+"""Turns the records of a file, a hub dataset or a user's function into rows for a trainer and its
+rewards.
 
     rows = read_rows(records, data, picture)
     # [{"id": "1", "image": ..., "prompt": "Describe the picture.", ...
 
-A record holds a picture, or a prompt of its own, and any column of a Sample (docs/recipes.md),
-under their own names or those in `data.columns`. rewards/rows reads their values; this file makes
-what the policy is asked and sees. Either all rows have pictures or none has. A row has a value
-or None for each column for which some row has a value. A record that has keys for reference,
-answers or context, and nothing in any of them, is left out and counted. A record without these keys
-is for metrics without a reference.
+A record holds a picture, or a prompt of its own, and may hold any column of a Sample
+(docs/recipes.md). The record's keys have our names of the columns, or the names in `data.columns`.
+rewards/rows reads the values of the columns. This module makes the policy's prompt and picture.
+
+Either all rows have pictures, or no row has a picture. All rows have the same columns: None fills
+the gaps. A record is left out if it has some of the keys reference, answers and context, and all of
+these keys are empty. A warning gives the number of such records. A record without any of these keys
+stays, since some metrics need no reference.
 """
 
 import logging
@@ -40,8 +42,8 @@ log = logging.getLogger(__name__)
 DESCRIBE = "Describe the picture."
 QUESTION_FIELD = "{question}"
 ALL_OR_NONE = "give all rows of a run a picture, or none"
-ROW_COLUMNS = ("prompt", *READERS)  # of a row, beside its id and picture
-JUDGED_COLUMNS = ("reference", "answers", "context")  # what an answer can be compared with
+ROW_COLUMNS = ("prompt", *READERS)  # the columns of a row, except its id and picture
+JUDGED_COLUMNS = ("reference", "answers", "context")  # texts to compare a completion with
 
 
 def read_rows(
@@ -51,13 +53,15 @@ def read_rows(
     keep_other_keys: bool = False,
     extra_columns: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """Returns at most `data.count` rows. Raises RecipeError, naming the record, for one that cannot
-    be used.
+    """Returns a row for each record, at most `data.count` rows. The id of a row is the number of
+    its record, from 1, as a text.
 
-    records: (name for error messages, record). picture: turns the record's picture into the row's
-    image, or raises. A row's id is its record's number from 1, as text. keep_other_keys: a
-    row has its record's other keys too. extra_columns: those that it has anyway, since rewards
-    read them.
+    records: (name for messages, record) of each record. picture: a function from (the record's
+    picture, the record's name) to the row's image, which may raise. keep_other_keys: whether a row
+    also gets all other keys of its record. extra_columns: other keys of the record that a row gets
+    in any case, because a user's own metric reads these keys.
+
+    Raises RecipeError, with the record's name, for a record that cannot be used.
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
@@ -81,17 +85,17 @@ def read_rows(
             )
         image = picture(record[image_key], where) if pictured else None
         prompt = asked_in(values, data.prompt, pictured, where)
-        # the record's number, so that the id still leads to it where records are left out
+        # records that are left out count too, so that the id leads to the record in the data
         row: dict[str, Any] = {"id": str(number), "image": image, "prompt": prompt}
         row.update(values)
         if keep_other_keys:
             row.update(other_columns(record, data))
         row.update(columns_named(record, extra_columns))
         rows.append(row)
-        # records may have no end
+        # stop here, since a user's function may yield records without end
         if len(rows) == data.count:
             break
-    # said once, and not of each row
+    # one warning for all rows
     say_missing(missing, "the data")
     if left_out:
         log.warning(
@@ -101,13 +105,15 @@ def read_rows(
 
 
 def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict[str, Any] | None:
-    """Returns what `read_values` does; None for a record with nothing to judge by.
+    """Returns the values of a record's columns (`read_values`), with the recipe's task if the
+    record has no task. Returns None for a record that is left out (`is_empty`).
 
     Raises RecipeError for a record that cannot be used.
     """
     values = read_values(record, data.columns, where)
     image_key = picture_key(data.columns, record)
-    # text alone needs a prompt, and data that name a column for pictures have it in every row
+    # A record without a prompt needs a picture. If `data.columns` names a column for pictures,
+    # every record needs a picture.
     needs_picture = values["prompt"] is None or "image" in data.columns
     if needs_picture and image_key not in record:
         raise RecipeError(
@@ -117,19 +123,21 @@ def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict
         )
     if is_empty(record, values, data.columns, where):
         return None
-    # the corners are pixels of the picture as it is
+    # the box counts pixels of the original picture, and max_pixels would scale the picture down
     if values["bbox"] is not None and data.max_pixels is not None:
         raise RecipeError(
             f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels out."
         )
-    # the recipe's task is for the rows that have none
+    # the recipe's task is for rows without a task
     if values["task"] is None:
         values["task"] = data.task
     return values
 
 
 def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
-    """Returns what the record holds beside what rewards and policies read."""
+    """Returns the record's keys and values, except the columns of a Sample and the keys that
+    `data.columns` names.
+    """
     read = {*READ, *data.columns.values()}
     columns = {}
     for name, value in record.items():
@@ -139,7 +147,9 @@ def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
 
 
 def columns_named(record: Mapping[str, Any], extra_columns: Collection[str]) -> dict[str, Any]:
-    """Returns what the record holds under these names, whatever it stands for in `data.columns`."""
+    """Returns {name: value in the record} for the names in `extra_columns` that the record has,
+    even if `data.columns` also uses the name for another column.
+    """
     columns = {}
     # sorted, so that the columns of every run have one order
     for name in sorted(extra_columns):
@@ -149,8 +159,8 @@ def columns_named(record: Mapping[str, Any], extra_columns: Collection[str]) -> 
 
 
 def with_equal_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the rows with the columns in which some row has a value, and None where one lacks
-    it.
+    """Returns the rows with equal columns: the columns in which at least one row has a value. A row
+    without a value gets None.
     """
     present: dict[str, None] = {}  # in order of appearance
     for row in rows:
@@ -165,11 +175,15 @@ def with_equal_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def prompt_for(question: str | None, prompt: str | None) -> str:
-    """Returns what the policy is asked: `prompt` with the question in place of `{question}`, or
-    else after it. question, prompt: None where the row or the recipe has none.
+    """Returns the policy's prompt from the row's question and the recipe's prompt. Each of the two
+    may be None.
+
+    The question replaces `{question}` in the prompt, or follows the prompt in a new line. Without a
+    prompt, the question is the prompt. Without a question, a prompt that contains `{question}` is
+    replaced by "Describe the picture."
     """
     if question is None:
-        # a prompt with a place for a question says nothing without one
+        # a prompt such as "Answer: {question}" makes no sense without a question
         if prompt is None or QUESTION_FIELD in prompt:
             return DESCRIBE
         return prompt
@@ -185,8 +199,11 @@ def read_values(
     columns: Mapping[Any, str],
     where: str,
 ) -> dict[str, Any]:
-    """Returns the record's value or None for each of ROW_COLUMNS, as a dataset holds it: lists for
-    tuples. Raises RecipeError for a value of another kind.
+    """Returns {column: value or None} of a record for each of ROW_COLUMNS. Several texts are a
+    list, because a dataset holds no tuples.
+
+    columns: `data.columns`. where: the record's name, for messages. Raises RecipeError for a value
+    of a wrong type.
     """
     prompt_key = columns.get("prompt", "prompt")
     box_key = columns.get("bbox", "bbox")
@@ -200,7 +217,7 @@ def read_values(
         raise RecipeError(f"{where}: {error}.") from None
     for column, value in values.items():
         if isinstance(value, tuple):
-            values[column] = list(value) or None  # an empty list is as good as no key
+            values[column] = list(value) or None  # an empty list counts as a missing value
     return values
 
 
@@ -210,10 +227,12 @@ def is_empty(
     columns: Mapping[Any, str],
     where: str,
 ) -> bool:
-    """Returns whether the record has keys of JUDGED_COLUMNS, and they hold nothing.
+    """Returns whether the record has at least one key of JUDGED_COLUMNS, and all of these keys are
+    empty.
 
-    values: those of `read_values`. columns: those of the data block. Raises RecipeError where
-    `columns` names some of these keys and none is there.
+    values: the result of `read_values`. columns: `data.columns`. where: the record's name, for
+    messages. Raises RecipeError if `columns` names a key of JUDGED_COLUMNS and the record has no
+    such key.
     """
     named = []
     has_key = False
@@ -231,20 +250,22 @@ def is_empty(
 
 
 def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
-    """Takes the row's prompt out of its values, and returns what the policy is asked: the row's own
-    prompt, else the recipe's with the row's question.
+    """Returns the policy's prompt for a row: the row's own prompt, or `prompt_for` of the row's
+    question and the recipe's prompt. Removes the key "prompt" from `values`.
 
-    values: those of `read_values`; a question in them loses its placeholders too. prompt: the
-    recipe's. pictured: whether the row has a picture. where: the row's name, for messages. A
-    picture's placeholder goes, as the policy's processor puts it in, or becomes words. Raises
-    RecipeError for a placeholder without a picture.
+    Placeholders of pictures, such as "<image>", are removed from all of these texts or replaced by
+    words, also in `values["question"]`: the policy's processor adds its own placeholder.
+
+    values: the result of `read_values`, which is changed. prompt: the recipe's prompt, or None.
+    pictured: whether the row has a picture. where: the row's name, for messages. Raises RecipeError
+    for a placeholder in a row without a picture.
     """
     row_prompt = values.pop("prompt")
     question = values["question"]
     if question is not None:
         question = _without_placeholders(question, "the question", pictured, where)
         values["question"] = question
-    # a row's own prompt stands alone, whatever the recipe's says
+    # if a row has its own prompt, the recipe's prompt is not used
     if row_prompt:
         text = _without_placeholders(row_prompt, "the prompt", pictured, where)
     elif prompt is not None:
@@ -252,17 +273,19 @@ def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: 
         text = prompt_for(question or None, template)
     else:
         text = prompt_for(question or None, None)
-    # a prompt may have been a placeholder alone
+    # the text is empty if the prompt was only a placeholder
     return text or DESCRIBE
 
 
 def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> str:
-    """Returns the text without placeholders. Raises RecipeError for one without a picture."""
+    """Returns the text without placeholders of pictures. name: the text's name, for messages, such
+    as "the prompt". Raises RecipeError for a placeholder in a row without a picture.
+    """
     try:
         plain = without_placeholders(text, 1 if pictured else 0, name)
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
-    # a policy without the picture would be asked about nothing
+    # the text asks about a picture that the policy would not see
     if plain != text and not pictured:
         raise RecipeError(
             f"{where} has the placeholder of a picture and no picture, {text!r:.80}: name it in "
@@ -272,26 +295,30 @@ def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> s
 
 
 def usable_picture(folder: Path, value: Any, where: str) -> Any:
-    """Returns the picture as `datasets` takes it: its path, its {"bytes", "path"}, or a PIL image.
+    """Returns the picture in a form that `datasets` reads: its path, {"bytes": ..., "path": ...},
+    or a PIL image.
 
-    folder: see `located`. Raises as `open_picture`.
+    folder: paths start from this folder (see `located`). value: the record's picture. where: the
+    record's name, for messages. Raises RecipeError for a picture that cannot be read, and for
+    several pictures.
     """
     image = open_picture(folder, value, where)
     picture = located(only_picture(value, where), folder)
-    # a path stays one, so that the pixels of all rows are not in memory
+    # a path is not replaced by its picture, so that memory does not hold the pixels of all rows
     if isinstance(picture, str) and exists(picture):
         return picture
     if isinstance(picture, Mapping):
         content = picture.get("bytes")
         if isinstance(content, bytes):
             return picture
-    return image  # `datasets` reads no other form
+    return image  # `datasets` does not read other forms, so return the decoded picture
 
 
 def open_picture(folder: Path, value: Any, where: str) -> Image.Image:
-    """Returns the picture decoded to its end, as a damaged JPEG may begin well.
+    """Returns the picture, decoded to its end: a damaged JPEG may have an intact beginning.
 
-    Raises RecipeError for one that cannot be read, and for several.
+    folder, value, where: see `usable_picture`. Raises RecipeError for a picture that cannot be
+    read, and for several pictures.
     """
     try:
         return opened(only_picture(value, where), folder)
@@ -300,7 +327,9 @@ def open_picture(folder: Path, value: Any, where: str) -> Image.Image:
 
 
 def only_picture(value: Any, where: str) -> Any:
-    """Returns the picture, maybe out of a list of one."""
+    """Returns the only picture of a list, or `value` itself if it is no list. Raises RecipeError
+    for a list with another number of pictures.
+    """
     if not isinstance(value, list):
         return value
     if len(value) != 1:
@@ -309,8 +338,10 @@ def only_picture(value: Any, where: str) -> Any:
 
 
 def read_prompt(value: Any, column: str) -> str | None:
-    """Returns a prompt as it is, or the text of its one message, None without one. Raises
-    ValueError for another value.
+    """Returns the text of a prompt, or None for a missing prompt. A list with a single message
+    gives the text of the message.
+
+    column: the column's name, for messages. Raises ValueError for any other value.
     """
     if isinstance(value, list) and len(value) == 1:
         message = value[0]
@@ -320,8 +351,8 @@ def read_prompt(value: Any, column: str) -> str | None:
 
 
 def ordered_box(box: Sequence[float], value: Any, column: str) -> list[float]:
-    """Returns the corners. Raises ValueError, with the value as it is written, for those that no
-    picture has.
+    """Returns the box [x0, y0, x1, y1] as a list. value: the box as the record holds it, for the
+    message. Raises ValueError unless x0 < x1 and y0 < y1.
     """
     x0, y0, x1, y1 = box
     if not (x0 < x1 and y0 < y1):

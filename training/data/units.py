@@ -1,23 +1,23 @@
-"""In what the numbers of people's marks count: characters, or the units of another tool.
+"""Checks that the numbers of people's marks count characters, and not another unit.
 
     check_units([Mark("line 1: ", "🚢🚢 A green heron.", 7, 12)], "mistakes")
     # a ValueError: in UTF-16 units it would be [5, 10] = 'green'
 
-JavaScript and Java count UTF-16 units, and tools such as Label Studio do so too. An emoji has two.
-Others count bytes. Then every mark behind such a character is shifted, and begins or ends within a
-word.
+JavaScript, Java and tools such as Label Studio count UTF-16 units, of which an emoji has two. Some
+tools count bytes. If such numbers are read as characters, every mark after an emoji is shifted, and
+mostly begins or ends inside of a word. That is how a wrong unit is found.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Units other than characters: Python's encoding, and the bytes of one unit. Of several that fit,
-# the first is named.
+# Units other than characters: (Python's encoding, bytes per unit). If several units fit, a message
+# names the first.
 ENCODINGS = {"UTF-16 units": ("utf-16-le", 2), "UTF-8 bytes": ("utf-8", 1)}
-MAX_WORD_CHARACTERS = 40  # characters of a word that a message has on each side
-# Letters of languages that write no spaces, or glue particles to a word: Thai to Burmese, Khmer,
-# kana and Chinese, Hangul. There a place between two letters may end a word.
+MAX_WORD_CHARACTERS = 40  # a message quotes at most so many characters on each side of a place
+# Letters of languages without spaces between words, or with particles attached to words: Thai to
+# Burmese, Khmer, kana and Chinese, Hangul. In these languages, a word may end between two letters.
 UNSPACED = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
@@ -28,10 +28,10 @@ class Mark:
     """Numbers [start, end) that mark words of a text, in a unit that is not known yet.
 
     Attributes:
-        name: what a message about it begins with.
-        text: the text that is marked.
-        start, end: the numbers as they are written.
-        words: what the tool says they are, "" where it does not.
+        name: the beginning of messages about this mark, such as "line 1: ".
+        text: the marked text.
+        start, end: the numbers as the file holds them.
+        words: the marked words, if the tool has written the words too; otherwise "".
     """
 
     name: str
@@ -41,8 +41,10 @@ class Mark:
     words: str = ""
 
     def fits(self, place: tuple[int, int] | None) -> bool:
-        """Returns whether the characters [start, end) are the mark's words, or whole words where
-        the tool does not say which words they are. place: None does not fit.
+        """Returns whether the mark makes sense if it marks the characters `place`, [start, end).
+
+        The characters must be equal to `words`. If `words` is "", the characters must not begin or
+        end inside of a word. place: None, or a place outside of the text, gives False.
         """
         if place is None:
             return False
@@ -57,8 +59,8 @@ class Mark:
         return not begins_within and not ends_within
 
     def counted_in(self, unit: str) -> tuple[int, int] | None:
-        """Returns the characters that the numbers are in a unit of ENCODINGS; None where one of
-        them lies within a character or past the end.
+        """Returns the marked characters [start, end) if the mark's numbers count `unit`, a key of
+        ENCODINGS. Returns None if a number is inside of a character or past the text's end.
         """
         start = character_at(self.text, self.start, unit)
         end = character_at(self.text, self.end, unit)
@@ -68,25 +70,29 @@ class Mark:
 
     @property
     def place(self) -> tuple[int, int]:
+        """The numbers as a pair, (start, end)."""
         return self.start, self.end
 
 
 def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
-    """Returns the marks that are parts of words in every unit. Raises ValueError where some are
-    whole words in another unit only, and where they are not the words that they are said to be.
+    """Returns the marks that begin or end inside of a word in every unit.
+
+    marks: all marks of a file. column: the name of the marks' column, for messages. Raises
+    ValueError if a mark fits only in another unit than characters. Also raises ValueError for a
+    mark whose `words` differ from its characters in every unit.
     """
     wrong = [mark for mark in marks if not mark.fits(mark.place)]
-    # a mark that fits in another unit tells what the numbers are
+    # if a mark fits in another unit, the numbers of the file count this unit
     for mark in wrong:
         for unit in ENCODINGS:
             place = mark.counted_in(unit)
             if place is not None and mark.fits(place):
                 raise _other_unit(mark, place, unit, marks, column)
-    # the others are in characters, and somebody has marked a part of a word
+    # the other numbers count characters, and mark a part of a word
     parts = []
     for mark in wrong:
         if mark.end > len(mark.text):
-            continue  # whoever takes the places refuses it
+            continue  # the caller raises for a mark past the text's end
         if mark.words:
             marked = mark.text[mark.start : mark.end]
             raise ValueError(
@@ -104,10 +110,12 @@ def _other_unit(
     marks: Sequence[Mark],
     column: str,
 ) -> ValueError:
-    """Returns the error for a mark that fits in this unit alone. place: its characters [start, end)
-    then. marks: all of the file; that all of them fit then is told too.
+    """Returns the error for a mark that fits in `unit` and not in characters.
+
+    place: the marked characters [start, end), if the mark's numbers count `unit`. marks: all marks
+    of the file. If all of these marks fit in `unit`, the message adds so.
     """
-    # one mark may fit by chance, and all of them hardly
+    # a single mark may fit in `unit` by chance, but hardly all marks of a file
     everywhere = ""
     all_fit = all(other.fits(other.counted_in(unit)) for other in marks)
     if len(marks) > 1 and all_fit:
@@ -123,12 +131,12 @@ def _other_unit(
 
 
 def _fault(mark: Mark) -> str:
-    """Returns what is wrong with a mark that does not fit, for a sentence about it."""
+    """Returns the fault of a mark that does not fit, such as "begins inside the word 'heron'"."""
     if mark.end > len(mark.text):
         return f"ends past its text of {len(mark.text)} characters"
     for verb, place in (("begins", mark.start), ("ends", mark.end)):
         if within_word(mark.text, place):
-            # a text without spaces may be one long word, which a message does not quote whole
+            # a text without spaces may be a single long word, so only a part of a word is quoted
             first = max(0, place - MAX_WORD_CHARACTERS)
             before = re.search(r"(?<!\w)\w*+\Z", mark.text[first:place])
             behind = re.match(r"\w*", mark.text[place : place + MAX_WORD_CHARACTERS])
@@ -139,8 +147,10 @@ def _fault(mark: Mark) -> str:
 
 
 def character_at(text: str, place: int, unit: str) -> int | None:
-    """Returns how many characters the first `place` units of the text are; None where that is no
-    whole number of them.
+    """Returns the number of characters in the first `place` units of the text; None if these units
+    end inside of a character, or if the text has fewer units.
+
+    unit: a key of ENCODINGS. Example: 2 UTF-16 units of an emoji give 1.
     """
     encoding, size = ENCODINGS[unit]
     content = text.encode(encoding, "surrogatepass")  # a text may hold half an emoji
@@ -154,11 +164,13 @@ def character_at(text: str, place: int, unit: str) -> int | None:
 
 
 def within_word(text: str, place: int) -> bool:
-    """Returns whether a letter stands on both sides of a place in the text, or a digit."""
+    """Returns whether the place is inside of a word or number: the characters before and behind the
+    place are two letters, or two digits. In languages without spaces, the result is False.
+    """
     if not 0 < place < len(text):
         return False
     sides = text[place - 1 : place + 1]
     if UNSPACED.search(sides):
         return False
-    # "3cm" is two words: a letter beside a digit
+    # a letter next to a digit, as in "3cm", begins a new word
     return sides.isalpha() or sides.isdigit()
