@@ -38,19 +38,19 @@ def unknown(
         for key in keys:
             if key not in names:
                 homes[key] = place
-    near = alike(name, names)
-    close = difflib.get_close_matches(name, names, 1, CLOSE)
+    similar = alike(name, names)
+    close_here = difflib.get_close_matches(name, names, 1, CLOSE)
     close_elsewhere = difflib.get_close_matches(name, homes, 1, CLOSE)
     if name in homes:
         hint = f"it belongs {homes[name]}."
         # the user may have meant another key of this place, so the valid names are listed too
         if len(names) <= FEW:
             hint += f" Valid here are {', '.join(names)}."
-    elif close_elsewhere and not close:
+    elif close_elsewhere and not close_here:
         meant = close_elsewhere[0]
         hint = f"did you mean {meant!r}, {homes[meant]}?"
-    elif near:
-        hint = f"did you mean {near[0]!r}?"
+    elif similar:
+        hint = f"did you mean {similar[0]!r}?"
     else:
         listed = ", ".join(names[:LISTED])
         rest = ""

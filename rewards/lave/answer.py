@@ -247,24 +247,24 @@ def _answer_in_plain(
     """
     edges = rules.edges
     is_announced = place is not None
-    begin, finish = 0, len(text)
-    if place:
-        begin, finish = place
-    start, end = trimmed(text, begin, finish, edges)
+    start, end = 0, len(text)
+    if place is not None:
+        start, end = place
+    start, end = trimmed(text, start, end, edges)
     # a long text that announces nothing answers in its first sentence
     if not is_announced and end - start > SHORT_CHARACTERS:
         sentence = _SENTENCE_END.search(text, start, end)
         if sentence:
             end = sentence.end()
     kind = kind_of(answers, rules)
-    begin, finish = _predicate(text, start, end, is_announced)
-    predicate = trimmed(text, begin, finish, edges)
+    predicate_start, predicate_end = _predicate(text, start, end, is_announced)
+    predicate = trimmed(text, predicate_start, predicate_end, edges)
     # a letter, a number, yes or no: searched in the predicate first, and then in the whole answer
-    for begin, finish in (predicate, (start, end)):
-        span = _of_kind(text[begin:finish], kind, rules)
+    for searched_start, searched_end in (predicate, (start, end)):
+        span = _of_kind(text[searched_start:searched_end], kind, rules)
         if span:
             span_start, span_end = span
-            return begin + span_start, begin + span_end
+            return searched_start + span_start, searched_start + span_end
     # "There is a dog." means yes without the word, so the sentence stays whole
     if rules.weighs and kind == BINARY and answers:
         return trimmed(text, start, end, edges)
