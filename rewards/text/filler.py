@@ -1,4 +1,4 @@
-"""Finds filler: the words of a text that say nothing. Every metric penalises filler in mode
+"""Finds filler: the words of a text that have no content. Every metric penalises filler in mode
 "default".
 
     text = "A red circle. in in in in in in in in"
@@ -345,7 +345,7 @@ def _unstated(
 ) -> list[int]:
     """Returns the numbers of the words that follow UNSTATED_WORDS unstated words in a row.
 
-    A word is unstated if no character of the word is in a place of `stated`.
+    A word is unstated if no character of the word is in a range of `stated`.
     """
     inside = bytearray(len(text))  # 1 for each character that is stated
     for start, end in stated:
@@ -488,8 +488,8 @@ def penalise_filler(
 
     length: characters of filler / share of filler, usually the number of characters of the text.
     lowest: the parts that shrink with the score, with the lowest value of each part, such as 1 for
-    ratings from 1 to 5. If the verdict was penalised for filler before, the two penalties multiply:
-    shares of 0.5 and then of 0.2 leave 0.5 x 0.8 = 0.4 of the score.
+    ratings from 1 to 5. If the verdict was penalised for filler before, the two penalties multiply.
+    For example, shares of 0.5 and then of 0.2 leave 0.5 x 0.8 = 0.4 of the score.
     """
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict

@@ -3,9 +3,9 @@
     {"bbox_2d": [4, 8, 90, 200], "label": "a heron"}      # a heron
     {"dog colour": "red"}                                 # dog colour: red
 
-Keys. A key is kept, unless the key only names a field. A key that is an identifier names a field in
-two cases: several objects of a list have the key, or the key has the object's only text, beside
-numbers ("label" above). A key with a word that denies, such as "notVisible", is always kept.
+Keys. A key is kept, unless the key only names a field. An identifier names a field if several
+objects of a list have it as a key. An identifier also names a field if its value is the object's
+only text, beside numbers ("label" above). A key that denies, such as "notVisible", is always kept.
 
 Values. Texts are kept. Numbers and truth values are dropped if they describe the record instead of
 the picture. Beside a sentence or a box, all numbers and truth values are dropped. Beside a label,
@@ -163,7 +163,7 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
                 container = _Container(content, container, key)
         elif kind == "close":
             assert container
-            # go back to the container around the closed one, and to the key before the closed one
+            # go back to the outer container, and to the key before the closed container
             key = container.key
             container = container.within
             if container is None:

@@ -3,7 +3,7 @@
 - A sign at the start of a line is markup if the sign is a bullet. In "- A kite" the dash is a
   bullet. In the two lines "- 5" and "- 7" the dashes are bullets, too. But "- 5" alone is a number
   below zero, and "> 5" alone is a number above five.
-- A tick, a cross or an arrow is content if the lines of the text have different ones. If all lines
+- Ticks, crosses and arrows are content if the lines of a text have different signs. If all lines
   have the same sign, or if a whole sentence follows, the sign is markup.
 - A number is markup if the numbers of the lines count on: "1.", "2.", "3.".
 - Stars are markup in pairs: "*red*". The stars of "A*" and "2**3" are content.

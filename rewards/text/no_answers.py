@@ -137,7 +137,7 @@ def no_answers(
 
 
 class _Texts:
-    """Finds the rows that have the same text. It keeps 17 bytes for each row, and no text."""
+    """Finds the rows that have the same text. The object keeps 17 bytes per row, and no texts."""
 
     def __init__(self) -> None:
         self._numbers = array("Q")  # the number of each row

@@ -1,5 +1,5 @@
-"""Finds padding: useless markup without text in between, such as "<br><br><br><br>". Markup is
-not judged and costs nothing, so without this penalty a policy could write markup without end.
+"""Finds padding: useless markup without text in between, such as "<br><br><br><br>". Markup is not
+judged. Without a penalty for padding, a policy could write markup without end.
 
     text = "A red circle." + "<br>" * 60
     find_padding(text, read_text(text).unread).share        # 0.9

@@ -26,8 +26,8 @@ _PRINTABLE = re.compile(r"[ -~\s]*")  # no control characters, which could split
 _MARK_WORD = re.compile(r"\{number\}|[^\W_]+")
 _ANY_NUMBER = "{number}"  # a placeholder in a mark, "[Text {number} ends]", that matches any word
 _BETWEEN_WORDS = r"[\W_]*"  # allowed between two words of a mark
-# A mark of two words counts only between line edges or signs: "[Text begins]" is a mark, but "The
-# text begins with a name" is prose.
+# A mark of two words counts only between line edges or signs. So "[Text begins]" is a mark, and
+# "The text begins with a name" is prose.
 _OPENS = r"(?:^|[^\w\s]|_)[^\S\n]*"
 _CLOSES = r"[^\S\n]*(?:$|[^\w\s]|_)"
 SURE_WORDS = 3  # a line between signs, or in capitals, with so many words is masked anywhere
@@ -182,13 +182,14 @@ def quoted(template: str) -> frozenset[str]:
 
 
 def without_quotes(text: str) -> str:
-    """Returns the text, of the same length, with single quotes for double ones."""
+    """Returns the text, of the same length, with single quotes for double quotes."""
     return _QUOTES.sub("'", text)
 
 
 def one_line(text: str) -> str:
-    """Returns the text in one line, with single quotes for double ones and without invisible
-    characters.
+    """Returns the text in a single line, with single quotes for double quotes.
+
+    Invisible characters become spaces.
     """
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else " " for sign in text)

@@ -23,8 +23,8 @@ _TURN = (
     r"(?:<\|(?:im_start|start_header_id|start|turn)\|?>\s?|<start_of_turn>|<\|(?=\w+\|>)(?:im_)?"
     r"|\[UNUSED_TOKEN_\d+\])"
 )
-# the head of a message of gpt-oss: the receiver and the format. Its channel "commentary" is no
-# answer.
+# The head of a message of gpt-oss: the receiver and the format. The channel "commentary" of gpt-oss
+# is no answer.
 _HEAD = r"[^<>\n]{0,80}(?:<\|constrain\|>[\w.-]{0,20})?"
 
 
