@@ -13,8 +13,8 @@ A criteria file has, for each criterion, a question and a text for each of the l
 (docs/metrics.md). A criterion without `sees` gets the text alone: no picture, context or question
 (appendix C.4).
 
-A completion with `{noun}` in it is not filled: it stays plain text. Stars replace the layout's
-lines within a completion, so that a completion cannot end its own part of the prompt early.
+A `{noun}` within a completion is no placeholder and is not filled. Stars replace the layout's lines
+within a completion, so that a completion cannot end its own part of the prompt early.
 """
 
 from collections.abc import Sequence

@@ -105,9 +105,9 @@ def read_parts(parts: Mapping[str, float], names: Sequence[str]) -> Aggregate:
 def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ...]:
     """Returns the probabilities of 1 to 5, with sum 1.
 
-    `{"4": 0.25, "5": 0.75}` gives `(0, 0, 0, 0.25, 0.75)`. Raises ValueError, with the name of the
-    criterion, for levels outside 1 to 5, for another number of probabilities than five, for a
-    probability below 0, and for a sum that differs from 1 by 0.001 or more.
+    `{"4": 0.25, "5": 0.75}` gives `(0, 0, 0, 0.25, 0.75)`. Raises ValueError for levels outside 1
+    to 5, and for a list of more or fewer than five numbers. Raises ValueError for a probability
+    below 0, and for a sum that differs from 1 by 0.001 or more. Errors have the criterion's name.
     """
     strange: set[str] = set()  # keys that are no level from 1 to 5, or a wrong number of values
     if isinstance(probabilities, Mapping):

@@ -119,7 +119,8 @@ def named_spans(
     The kind is the criterion whose rating, times its weight, the sentence changes most.
 
     spans: one span per sentence. sentences: for each sentence, the aggregate of the text without
-    the sentence. It is empty for a text of one sentence: without the sentence, all ratings are 1.
+    the sentence. For a text of one sentence, `sentences` is empty, because the text without the
+    sentence is empty. All ratings of an empty text are 1.
     """
     named = []
     for number, span in enumerate(spans):
