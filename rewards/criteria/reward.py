@@ -189,8 +189,9 @@ class CriteriaReward(JudgedReward):
 
 
 def _votes() -> Any:
-    """Returns the module of form "pairwise". The module is experimental, so it is imported only if
-    it is needed.
+    """Returns the module of form "pairwise".
+
+    The module is experimental, so it is imported only for this form.
     """
     return import_module("spanreward.rewards.experimental.criteria_votes")
 
