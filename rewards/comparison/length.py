@@ -3,8 +3,8 @@
     control_length([1, 0, 0.5], [(40, 31), (12, 30), (25, 25)])
     # outcomes, and for each outcome the words of our text and of the other text
 
-The controlled win rate comes from a logistic regression of the outcome on the difference in length.
-It is the regression's win rate at a difference of 0. For a judge that looks at length alone, the
+A logistic regression predicts the outcome from the difference in length. The controlled win rate is
+the regression's prediction for a difference of 0. For a judge that looks at length alone, the
 controlled win rate is 50 %.
 
 Both intervals stay within 0 and 100 %. The interval of the raw win rate is Wilson's (1927), with
@@ -21,12 +21,12 @@ from scipy.stats import t as student
 
 from spanreward.rewards.comparison.resampling import Array, Interval
 
-# For a regression, our text must be the longer text on this share of the prompts at least, and the
-# shorter text on this share of the prompts at least.
+# The regression needs at least this share of prompts in which our text is the longer text, and at
+# least this share of prompts in which our text is the shorter text.
 MIN_PROMPT_SHARE = 0.05
 MIN_PROMPTS = 5  # the same condition as a number of prompts
-# Ridge penalties of the coefficients (intercept, difference, sign). They keep the coefficients
-# finite if length alone decides all outcomes.
+# Ridge penalties of the coefficients (intercept, difference, sign). The penalties keep the
+# coefficients finite if length alone decides all outcomes.
 RIDGE = (0.0, 0.05, 0.005)
 # The weight of an imaginary draw at equal length. The draw keeps the intercept finite if one side
 # always wins.
@@ -96,8 +96,8 @@ def control_length(
     wins = per_prompt(won, groups)
     counts = per_prompt(np.ones_like(won), groups)
     raw_interval = share_interval(wins, counts)
-    # The regression needs prompts in which our text is longer, and prompts in which it is shorter.
-    # Equal lengths count on both sides.
+    # The regression needs prompts with a longer text of ours, and prompts with a shorter text of
+    # ours. A pair of equal lengths counts as both.
     prompts_in_all = len(np.unique(groups))
     fewest = max(MIN_PROMPTS, MIN_PROMPT_SHARE * prompts_in_all)
     longer_prompts = len(np.unique(groups[difference >= 0]))
@@ -172,9 +172,9 @@ def regress(
 
     The features are an intercept, the difference in length and the sign of the difference. Pairs in
     which our text is longer have the same total weight as pairs in which our text is shorter. The
-    interval is symmetric in log odds. Its variance is the larger of two: the sandwich estimate from
-    the prompts, and the variance that the model implies. The interval is None for fewer than two
-    prompts.
+    interval is symmetric in log odds. The interval's variance is the larger of two estimates: the
+    sandwich estimate from the prompts, and the variance that the model implies. The interval is
+    None for fewer than two prompts.
 
     All arguments have the shape (pairs,). won: our outcome, 0 to 1. difference: our length minus
     the other length, as a share of the longer text, -1 to 1. longer: 1 if our text is longer, 0 if
