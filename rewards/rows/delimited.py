@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from spanreward.rewards.files.json_lines import BOM
 
-SEPARATORS = ",;\t|"  # separators of CSV; the most frequent sign of these in the first line counts
+SEPARATORS = ",;\t|"  # signs that may separate cells of CSV: the first line's most frequent sign
 PIECE_BYTES = 1 << 20  # bytes that are decoded at once
 TWICE = "write each mark within a cell twice, and the cell between marks"
 
@@ -113,9 +113,10 @@ def _separator(first: str, ending: str) -> str:
 def _rows_as_quoted(lines: io.TextIOWrapper, ending: str, quoted: bool) -> Iterator[TableRow]:
     """Yields the table's rows.
 
-    If the quotation marks of a TSV file are not marks around its cells, the marks are read as plain
-    characters. quoted: whether the file has any quotation mark. Raises ValueError for a table with
-    a fault in its quotation marks.
+    If the marks of a TSV file are not around its cells, the marks are read as plain characters.
+
+    quoted: whether the file has any quotation mark. Raises ValueError for a table with a fault in
+    its quotation marks.
     """
     lines.seek(0)
     separator = _separator(lines.readline(), ending)

@@ -83,7 +83,7 @@ def decoded(text: str, written: str) -> bytes:
 
 
 def name_of(picture: Any) -> str | None:
-    """Returns the path or the URL of a picture, or None for a picture that holds its own content."""
+    """Returns the path or the URL of a picture, or None for a picture without path and URL."""
     if isinstance(picture, Mapping):
         if picture.get("bytes"):
             return None

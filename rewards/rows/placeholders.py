@@ -5,10 +5,10 @@
     without_placeholders("Is <image 1> older than <image 2>?", 2)      # "Is picture 1 older ..."
     without_placeholders("Is <image 1> older than <image 2>?", 1)      # a ValueError
 
-A placeholder outside any sentence only marks the picture's place in the chat. It is dropped,
-because the judge's chat template adds a placeholder itself. A placeholder within a sentence is a
-part of the sentence, and words replace it. Punctuation and capitals decide whether a placeholder is
-within a sentence, because the text may be in any language.
+A placeholder outside any sentence only marks the picture's place in the chat. Such a placeholder is
+dropped, because the judge's chat template adds a placeholder itself. A placeholder within a
+sentence is replaced by words, because the sentence needs them. Punctuation and capitals decide
+whether a placeholder is within a sentence, because the text may be in any language.
 """
 
 import re
@@ -56,8 +56,8 @@ class Placeholder:
     Args:
         start: the first character's offset.
         end: the offset behind the last character.
-        number: the number of the picture as it is written, or None without a written number.
-            `give_numbers` changes it to the number from 1.
+        number: the written number of the picture, or None without a written number. After
+            `give_numbers`, the number of the picture, from 1.
         waits: whether the last token opens a frame, so that the next token belongs to the same
             placeholder.
     """

@@ -164,7 +164,7 @@ def _rows_of_source(source: Rows) -> Iterator[TableRow]:
 
 
 def _of_file(source: str) -> Iterator[TableRow]:
-    """Yields the rows of a file. The ending of its name is its format, and JSON is the default."""
+    """Yields the rows of a file, in the format of its ending. Files of other endings are JSON."""
     ending = Path(source.lower().removesuffix(".gz")).suffix
     with _opened(source) as file:
         if ending == ".parquet":
@@ -297,8 +297,8 @@ def _json(file: BinaryIO, source: str) -> Iterator[TableRow]:
             _check_rows(entries[0], source)
             _check_no_results(entries[0], source)
         return _objects("entry", entries)
-    # JSON Lines with a damaged first line: the other lines are rows. But a file whose first line is
-    # only a bracket is one value over several lines, and its lines are no rows.
+    # JSON Lines with a damaged first line: the further lines are rows. But if the first line is
+    # only a bracket, the file is one value over several lines, and its lines are no rows.
     printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))
     if not printed and _holds_objects(file):
         return _json_lines(file)
