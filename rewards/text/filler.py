@@ -418,6 +418,7 @@ def _unwordly(words: Sequence[str], beside_text: str) -> list[int]:
             strange.append(number)
         if _is_foreign(word, latin):
             foreign.add(word)
+    # spare two strange words, and add every occurrence of a foreign word
     unwordly = sorted(strange)[2:]  # the first two words may be names
     for number, word in enumerate(words):
         if word in foreign:

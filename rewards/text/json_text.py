@@ -149,6 +149,7 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
         )
         tokens.append(token)
         at = match.end()
+        # remember the last key, and the containers around the next token
         if kind == "key":
             key = token
             if container and _PLACE.match(content):
@@ -267,6 +268,7 @@ def _says_something(token: _JsonToken, is_place: bool) -> bool:
         return token.kind != "key" and not _NUMBERS_ALONE.fullmatch(token.content)
     if container is None or container.opened == "[":
         return True
+    # within an object, the kind of the value decides about the key and the value
     value = token.of if token.kind == "key" else token
     if value is None:
         return False

@@ -125,6 +125,7 @@ class _Latex:
             start = token.start()
             yield at, start
             at = token.end()
+            # one branch per kind of token
             if token["sign"] or start in self.ends:
                 at = yield from self._closed(token)
             elif token["opens"] or token["dollars"]:

@@ -53,6 +53,7 @@ def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
         length = 0  # characters of the marks so far
         opened = ""  # the last mark if it is an opening tag, else ""
         for mark in _MARK.finditer(text, start, end):
+            # count the mark
             name = _name_of(mark[0])
             counts[name] += 1
             length += len(mark[0])
