@@ -45,6 +45,7 @@ def sentence_spans(
     spans = []
     sentences = zip(places, ratings, credits, strict=True)
     for number, (place, means, credit) in enumerate(sentences):
+        # the span's score: the weighted mean of the sentence's ratings, mapped to 0 to 1
         rating = 1.0
         if weights:
             scoring = {criterion: means[criterion] for criterion in weights}
