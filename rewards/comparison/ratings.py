@@ -62,6 +62,7 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
     won = np.zeros((average + 1, average + 1))
     won[average, :average] = PRIOR / 2
     won[:average, average] = PRIOR / 2
+    # an outcome of 1 is a win of `one`, -1 a win of `other`, 0 half a win of each
     for pair in pairs:
         first = players[pair.one]
         second = players[pair.other]
@@ -80,6 +81,7 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
         shortened = LONGEST_STRENGTH_STEP / max(size, LONGEST_STRENGTH_STEP)
         strengths[:-1] += step * min(1.0, shortened)
         if size < SMALLEST_STRENGTH_STEP:
+            # the search has converged
             chances_by_name = {}
             for name, place in players.items():
                 chances_by_name[name] = float(expit(strengths[place]))

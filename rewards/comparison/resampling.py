@@ -67,6 +67,7 @@ def ratio_interval(
         )
     if len(above) < 2:
         return None
+    # the ratio of each draw
     ratios = []
     for places in drawn_places(len(above), draws, seed):
         over = above[places].sum(axis=1)
