@@ -84,6 +84,7 @@ def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
     Raises UnicodeDecodeError, with the fault's byte offset in the file.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
+    # skip a byte order mark
     file.seek(0)
     if file.read(len(BOM)) != BOM:
         file.seek(0)
@@ -151,6 +152,7 @@ def _csv_rows(lines: Iterable[str], separator: str, quoting: Any) -> Iterator[Ta
             f"two columns have one name in {names}: give each a name of its own, in a first line "
             "if this one is a row"
         )
+    # number the rows that are not blank
     number = 0
     last = reader.line_num  # the number of the last line that was read
     for cells in reader:
@@ -194,6 +196,7 @@ def _fault(lines: Iterable[str], separator: str) -> str:
         names = next(reader, [])
         count = len(names)
         while True:
+            # read one row, and keep its lines
             first = reader.line_num + 1
             lines_of_row.clear()
             cells = next(reader, None)

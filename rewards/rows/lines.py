@@ -126,6 +126,7 @@ def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = 
         return InputRow(number, where, {}, row)
     held = plain_row(row)
     completion = held.get("completion")
+    # the Sample, or a sentence about the fault
     sample: Sample | str
     if _is_completion(completion):
         try:

@@ -128,6 +128,7 @@ def _content_text(content: Any) -> str | None:
     """
     if isinstance(content, str):
         return content
+    # collect the texts of the blocks
     blocks = [content]  # a single block
     if isinstance(content, list | tuple):
         blocks = list(content)
@@ -141,6 +142,7 @@ def _content_text(content: Any) -> str | None:
             )
         elif block.get("type", "text") in TEXT_BLOCKS:
             texts.append(block.get("text"))
+    # join the texts; blocks without a text, such as pictures, give None
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"a block of type 'text' must hold a text, got {content!r}")
     if blocks and not texts:

@@ -31,6 +31,7 @@ def content_of_picture(picture: Any) -> bytes | None:
     """
     if isinstance(picture, bytes | bytearray | memoryview):
         return bytes(picture)
+    # a dict with bytes, or with a name
     if isinstance(picture, Mapping):
         stored = _stored(picture.get("bytes"))
         if stored is not None:

@@ -107,12 +107,14 @@ def _source(picture: Any) -> Image.Image | io.BytesIO | str:
     """
     if isinstance(picture, Image.Image):
         return picture
+    # bytes, in any form
     try:
         content = content_of_picture(picture)
     except ValueError as error:
         raise PictureError(str(error)) from None
     if content is not None:
         return io.BytesIO(content)
+    # a path or a URL
     name = name_of(picture)
     if name is None:
         kind = type(picture).__name__

@@ -120,8 +120,9 @@ def placeholders(text: str) -> list[Placeholder]:
                 last.end = match.end()
                 last.waits = False
                 continue
+        # a new placeholder, with its written number (digits in a file's name between tags are none)
         number = None
-        if not match["tag"]:  # digits in a file's name between tags are not the picture's number
+        if not match["tag"]:
             digits = LAST_NUMBER.search(token)
             if digits is not None:
                 number = int(digits[1])
@@ -180,6 +181,7 @@ def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool)
             rest = REST_OF_LINE.match(text, block_end)
             end = block_end if rest is None else rest.end()
             continue
+        # replace each placeholder within a sentence by words
         for placeholder in block:
             words = _words_of_placeholder(text, placeholder, has_numbers)
             before = text[end : placeholder.start]

@@ -216,6 +216,7 @@ def _opened(source: str) -> Iterator[BinaryIO]:
                 raise ValueError(
                     f"{source} cannot be unpacked ({error}): it is damaged or not whole."
                 ) from None
+        # refuse archives
         file.seek(0)
         if file.read(len(ZIPPED)) == ZIPPED:
             raise ValueError(
