@@ -192,10 +192,10 @@ def is_degenerate(sample: Sample) -> bool:
 def _repeated(words: Sequence[str]) -> list[int]:
     """Returns the numbers of the words that repeat earlier words over and over.
 
-    A run is a row of words of which each equals the word `distance` words earlier. A whole run is
-    filler from its n-th word on. For a single word, n is 3, which is the word's fourth time.
-    For a phrase, n is the first word of the fourth time, at least LOOP_WORDS. For any distance, n
-    is at most COPIED_WORDS. The first copy of the phrase is not part of the run.
+    A run is a row of words of which each equals the word `distance` words earlier. The first copy of
+    a repeated phrase is not part of the run. All words of a run are filler if the run is long
+    enough: a single word must occur four times, and a phrase must begin a fourth time. The run of a
+    phrase must have at least LOOP_WORDS words. A run of COPIED_WORDS words is always long enough.
     """
     repeated: list[int] = []
     last: dict[tuple[str, str, str], int] = {}  # number of the last word of each earlier triple

@@ -45,11 +45,15 @@ _SENTENCE_LIKE = re.compile(r"\s*(?:\S+\s+){3}\S|.*[.!?]\s*\Z", re.DOTALL)
 class _Container:
     """A JSON object or list.
 
-    opened: "{" or "[". within: the object or list around this container, if any. key: the last key
-    before this container, if any. texts: the keys of this object whose value is a text. records:
-    the number of keys whose value is a number, a truth value or a place (box). has_sentence:
-    whether a text of this object is a sentence. has_place: whether a key names a place, such as
-    "bbox_2d". fields: for each key, the number of objects of this list with a text under the key.
+    Attributes:
+        opened: "{" or "[".
+        within: the object or list around this container, if any.
+        key: the last key before this container, if any.
+        texts: the keys of this object whose value is a text.
+        records: the number of keys whose value is a number, a truth value or a place (box).
+        has_sentence: whether a text of this object is a sentence.
+        has_place: whether a key names a place, such as "bbox_2d".
+        fields: for each key, the number of objects of this list with a text under the key.
     """
 
     opened: str
@@ -90,10 +94,14 @@ class _Container:
 class _JsonToken:
     """A token of JSON at the characters [start, end), with its content at [begin, until).
 
-    kind: "open", "close", "key", "text", "value" (a number or truth value), or "" for another sign.
-    content: the text at [begin, until), without quotation marks. container: the object or list that
-    contains the token. key: the last key before the token. of: the value of a key; None for null
-    and for tokens that are no keys.
+    Attributes:
+        start, end, begin, until: the offsets of the token and of the content.
+        kind: "open", "close", "key", "text", "value" (a number or truth value), or "" for a comma
+            or null.
+        content: the text at [begin, until), without quotation marks.
+        container: the object or list that contains the token.
+        key: the last key before the token.
+        of: the value of a key; None for null and for tokens that are no keys.
     """
 
     start: int

@@ -28,10 +28,10 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.base.views import View
 from spanreward.rewards.text.bag_of_words import STOP_WORDS
 
-LEAST_ROWS = 3  # different rows that one text must answer
-SHARE_OF_ROWS = 0.1  # one text for this share of all rows is no chance
+LEAST_ROWS = 3  # a repeated text may be a failure from so many different rows on
+SHARE_OF_ROWS = 0.1  # one text for this share of all rows cannot be chance
 BLIND_SHARE = 0.2  # the same share, for rows without references, answers and context
-OUTSTANDING = 3  # a text with 3 times as many rows as any other text is no chance either
+OUTSTANDING = 3  # a text with 3 times as many rows as any other text cannot be chance
 ALWAYS = 0.9  # a short text for more than this share of the rows is a model's only answer
 SHORT_ANSWER_WORDS = 4  # short answers of at most so many words may repeat: yes, B, two boats
 NAMED_KINDS = 3  # kinds of failures that `in_a_sentence` names
