@@ -56,8 +56,8 @@ def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[TableRo
 def _check_text(file: BinaryIO) -> bool:
     """Returns whether the file has a quotation mark.
 
-    Raises UnicodeDecodeError, with the fault's byte offset in the file, for text that is not UTF-8.
-    Raises ValueError for a NUL byte.
+    Raises UnicodeDecodeError, with the byte offset of the fault, for text that is not UTF-8. The
+    offset does not count a byte order mark. Raises ValueError for a NUL byte.
     """
     # Read the file to its end, even after a NUL byte. A file that is not UTF-8 may have NUL bytes,
     # too, and the error about UTF-8 is clearer.
@@ -81,10 +81,11 @@ def _check_text(file: BinaryIO) -> bool:
 def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
     """Yields the text of the file in pieces.
 
-    Raises UnicodeDecodeError, with the fault's byte offset in the file.
+    Raises UnicodeDecodeError, with the byte offset of the fault. A byte order mark is skipped and
+    is not counted.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
-    # skip a byte order mark
+    # skip a byte order mark at the start of the file
     file.seek(0)
     if file.read(len(BOM)) != BOM:
         file.seek(0)

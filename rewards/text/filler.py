@@ -192,8 +192,8 @@ def is_degenerate(sample: Sample) -> bool:
 def _repeated(words: Sequence[str]) -> list[int]:
     """Returns the numbers of the words that repeat earlier words over and over.
 
-    A run is a row of words of which each equals the word `distance` words earlier. The first copy of
-    a repeated phrase is not part of the run. All words of a run are filler if the run is long
+    A run is a row of words of which each equals the word `distance` words earlier. The first time
+    of a repeated phrase is not part of the run. All words of a run are filler if the run is long
     enough: a single word must occur four times, and a phrase must begin a fourth time. The run of a
     phrase must have at least LOOP_WORDS words. A run of COPIED_WORDS words is always long enough.
     """
