@@ -1,3 +1,4 @@
-"""Which of two is better, and how sure that is: pure functions over outcomes, no judge and no
-model.
+"""Statistics of comparisons: which of two models is better, and how sure the result is.
+
+All functions take outcomes as numbers. None of the functions needs a judge or a model.
 """

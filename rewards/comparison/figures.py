@@ -1,4 +1,4 @@
-"""Numbers and intervals as text, for tables and pages. A value that is None or nan is NONE.
+"""Writes numbers and intervals as text, for tables and pages. None and nan are written as "-".
 
 number(0.0412)                              # "0.041"
 interval(0.02, 0.06)                        # "[0.020, 0.060]"
@@ -12,21 +12,27 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def typeset(text: str) -> str:
-    """Returns the text for pages and sentences: with a true minus sign, and an en dash for NONE."""
+    """Returns a number's text for pages and sentences, with a true minus sign.
+
+    An en dash replaces NONE, the text of a missing value.
+    """
     if text == NONE:
         return "\N{EN DASH}"
     return text.replace("-", MINUS)
 
 
 def number(value: float | None, digits: int = 3, sign: str = "") -> str:
-    """Returns the value with so many decimals. sign: "+" writes the sign of positive values too."""
+    """Returns the value with `digits` decimals, or NONE for None and nan.
+
+    sign: "+" writes a sign before positive values, too.
+    """
     if value is None or math.isnan(value):
         return NONE
     return f"{value:{sign}.{digits}f}"
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Returns both bounds in brackets; NONE where one of them is missing."""
+    """Returns both bounds in brackets, or NONE if a bound is missing."""
     lower = number(low, digits)
     upper = number(high, digits)
     if NONE in (lower, upper):
@@ -41,7 +47,7 @@ def estimate(
     digits: int = 3,
     sign: str = "",
 ) -> str:
-    """Returns the value and its interval; the value alone where there is no interval."""
+    """Returns the value and its interval, or the value alone if a bound is missing."""
     bounds = interval(low, high, digits)
     text = number(value, digits, sign)
     if NONE in (bounds, text):
@@ -50,7 +56,7 @@ def estimate(
 
 
 def label(metric: str) -> str:
-    """Returns a metric's name for people: `posh_f1` as `PoSh F1`."""
+    """Returns a metric's name for people: `"posh_f1"` gives `"PoSh F1"`."""
     words = {"posh": "PoSh", "f1": "F1", "sft": "SFT", "vqa": "VQA"}
     parts = metric.replace("/", " ").replace("_", " ").split()
     return " ".join(words.get(part, part) for part in parts)

@@ -1,12 +1,15 @@
-"""Does a model win because it writes more? The win rate at equal length.
+"""Win rate at equal length: does a model win only because it writes more?
 
     control_length([1, 0, 0.5], [(40, 31), (12, 30), (25, 25)])
-    # outcomes; (words of ours, of the other)
+    # outcomes, and for each outcome the words of our text and of the other text
 
-`controlled` is a logistic regression of the outcome on the length difference, read at a difference
-of 0. A judge that looks at length alone gives 50 %. Intervals hold near 0 and 100 % too: that of
-all pairs is Wilson's (1927) with as many pairs as their dependence leaves, that of the regression
-is on the scale of log odds.
+A logistic regression predicts the outcome from the difference in length. The controlled win rate is
+the regression's prediction for a difference of 0. For a judge that looks at length alone, the
+controlled win rate is 50 %.
+
+Both intervals stay within 0 and 100 %. The interval of the raw win rate is Wilson's (1927), with
+fewer effective pairs if the pairs of a prompt are dependent. The interval of the controlled win
+rate is computed on the scale of log odds.
 """
 
 from collections.abc import Hashable, Sequence
@@ -18,31 +21,35 @@ from scipy.stats import t as student
 
 from spanreward.rewards.comparison.resampling import Array, Interval
 
-# ours must be the longer on this share of the prompts, and the shorter on this share
+# The regression needs at least this share of prompts in which our text is the longer text, and at
+# least this share of prompts in which our text is the shorter text.
 MIN_PROMPT_SHARE = 0.05
-MIN_PROMPTS = 5  # and on at least so many prompts each
-# per coefficient (intercept, difference, sign): keeps them finite where length alone decides
+MIN_PROMPTS = 5  # the same condition as a number of prompts
+# Ridge penalties of the coefficients (intercept, difference, sign). The penalties keep the
+# coefficients finite if length alone decides all outcomes.
 RIDGE = (0.0, 0.05, 0.005)
-# weight of an imaginary draw at equal length, which keeps the intercept finite where one side
-# always wins
+# The weight of an imaginary draw at equal length. The draw keeps the intercept finite if one side
+# always wins.
 DRAW_WEIGHT = 1.0
-MAX_STEPS = 50  # of Newton's method
-LONGEST_STEP = 2.0  # of a coefficient
-TOLERANCE = 1e-8
+MAX_STEPS = 50  # steps of Newton's method
+LONGEST_STEP = 2.0  # largest change of a coefficient in a step
+TOLERANCE = 1e-8  # the search ends if no coefficient changes more
 
 
 @dataclass(frozen=True, slots=True)
 class LengthControl:
-    """Win rates in [0, 1], ties half, with 95 % intervals over prompts.
+    """Our win rates in [0, 1], with 95 % intervals over prompts. A tie counts as half a win.
 
     Attributes:
         raw: the win rate over all pairs.
-        raw_interval: its interval; None for fewer than two prompts.
-        controlled: the win rate at equal length by regression; None where one side is nearly always
-            the longer.
-        controlled_interval: its interval; None as above.
-        longer: the share of pairs in which ours is the longer, equal lengths half.
-        note: why `controlled` is None, else "".
+        raw_interval: the interval of `raw`, or None for fewer than two prompts.
+        controlled: the win rate at equal length by regression, or None if the texts of one side are
+            nearly always the longer texts.
+        controlled_interval: the interval of `controlled`, or None if `controlled` is None or there
+            are fewer than two prompts.
+        longer: the share of pairs in which our text is the longer text. A pair of equal lengths
+            counts half.
+        note: why `controlled` is None, or "".
     """
 
     raw: float
@@ -58,12 +65,13 @@ def control_length(
     lengths: Sequence[tuple[float, float]],
     prompts: Sequence[Hashable] | None = None,
 ) -> LengthControl:
-    """Returns the win rates of a comparison and what they are at equal length.
+    """Returns the raw win rate of a comparison and the win rate at equal length.
 
-    outcomes: 1 where ours won, 0 where it lost, a tie in between. lengths: of ours and of the
-    other's text, in words or tokens. prompts: which prompt each pair belongs to, by default its
-    own; pairs of one prompt are drawn together. Raises ValueError without pairs, for lengths below
-    0, and where the numbers of entries differ.
+    outcomes: for each pair, 1 for our win, 0 for our loss, 0.5 or so for a tie. lengths: for each
+    pair, the lengths of our text and of the other text, in words or tokens. prompts: for each pair,
+    the name of its prompt; by default each pair has a prompt of its own. Pairs of one prompt count
+    as dependent. Raises ValueError without pairs, for a length below 0, and for arguments of
+    different lengths.
     """
     won = np.asarray(outcomes, dtype=np.float64)
     pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
@@ -77,18 +85,19 @@ def control_length(
         )
     if (pairs < 0).any():
         raise ValueError(f"a length is 0 or more, got {pairs.min():g}")
-    # the difference as a share of the longer text, -1 to 1; two empty texts divide 0 by 1
+    # the difference in length as a share of the longer text, from -1 to 1 (0 for two empty texts)
     ours, other = pairs.T
     longest = np.maximum(ours, other)
     difference = (ours - other) / np.maximum(longest, 1)
-    # 1 where ours is the longer, 0 where it is the shorter, 0.5 for equal lengths
+    # 1 if our text is the longer text, 0 if our text is the shorter text, 0.5 for equal lengths
     longer = 0.5 * (1 + np.sign(difference))
     shorter = 1 - longer
     groups = _numbers_of_names(names)
     wins = per_prompt(won, groups)
     counts = per_prompt(np.ones_like(won), groups)
     raw_interval = share_interval(wins, counts)
-    # the regression needs prompts on either side of equal length, which is on both sides
+    # The regression needs prompts with a longer text of ours, and prompts with a shorter text of
+    # ours. A pair of equal lengths counts as both.
     prompts_in_all = len(np.unique(groups))
     fewest = max(MIN_PROMPTS, MIN_PROMPT_SHARE * prompts_in_all)
     longer_prompts = len(np.unique(groups[difference >= 0]))
@@ -115,7 +124,10 @@ def control_length(
 
 
 def _numbers_of_names(names: Sequence[Hashable]) -> np.ndarray:
-    """Returns each name's number from 0, in the order in which names come first."""
+    """Returns a number for each name, from 0 in the order of first occurrence.
+
+    `["b", "a", "b"]` gives `[0, 1, 0]`.
+    """
     numbers: dict[Hashable, int] = {}
     for name in names:
         numbers.setdefault(name, len(numbers))
@@ -123,11 +135,11 @@ def _numbers_of_names(names: Sequence[Hashable]) -> np.ndarray:
 
 
 def share_interval(won: Array, counts: Array) -> Interval | None:
-    """Returns Wilson's interval of sum(won) / sum(counts), of wins and pairs per prompt; None for
-    fewer than two.
+    """Returns Wilson's interval of sum(won) / sum(counts), or None for fewer than two prompts.
 
-    The number of pairs is the one that, if they were independent, would have the variance that
-    prompts show.
+    won: the wins of each prompt. counts: the pairs of each prompt. Wilson's formula needs a number
+    of independent pairs. This number is chosen so that so many independent pairs would have the
+    variance that the prompts have.
     """
     prompts = len(won)
     pairs = float(counts.sum())
@@ -137,12 +149,12 @@ def share_interval(won: Array, counts: Array) -> Interval | None:
     deviations = won - share * counts
     squares = float(np.square(deviations).sum())
     variance = prompts / (prompts - 1) * squares / pairs**2
-    # Where all prompts show the same share, they say nothing about dependence, and each counts
-    # once.
+    # If all prompts have the same share of wins, the variance is 0 and the dependence is unknown.
+    # Each prompt then counts as one independent pair.
     effective = float(prompts)
     if variance > 0:
         effective = min(share * (1 - share) / variance, pairs)
-    # Wilson's interval, with Student's t in place of the normal
+    # Wilson's interval, with Student's t distribution in place of the normal distribution
     z = float(student.ppf(0.975, prompts - 1))
     shrinkage = 1 + z**2 / effective
     middle = (share + z**2 / (2 * effective)) / shrinkage
@@ -156,35 +168,37 @@ def share_interval(won: Array, counts: Array) -> Interval | None:
 def regress(
     won: Array, difference: Array, longer: Array, groups: Array
 ) -> tuple[float, Interval | None]:
-    """Returns the win rate at equal length by logistic regression, and its interval.
+    """Returns the win rate at equal length by logistic regression, and the rate's interval.
 
-    The regression knows which text is longer and by which share of the longer one; at equal length
-    both sides weigh the same. The interval is symmetric in log odds, from the larger of the
-    variance that prompts show (a sandwich) and the one that the model implies. It is None for fewer
-    than two prompts.
+    The features are an intercept, the difference in length and the sign of the difference. Pairs in
+    which our text is longer have the same total weight as pairs in which our text is shorter. The
+    interval is symmetric in log odds. The interval's variance is the larger of two estimates: the
+    sandwich estimate from the prompts, and the variance that the model implies. The interval is
+    None for fewer than two prompts.
 
-    Shapes are (pairs,). won: 0 to 1. difference: -1 to 1. longer: 1, 0.5 or 0, see
-    `control_length`. groups: the number of each pair's prompt.
+    All arguments have the shape (pairs,). won: our outcome, 0 to 1. difference: our length minus
+    the other length, as a share of the longer text, -1 to 1. longer: 1 if our text is longer, 0 if
+    our text is shorter, 0.5 for equal lengths. groups: the number of each pair's prompt.
     """
     features = [np.ones_like(won), difference, np.sign(difference)]
     x = np.stack(features, axis=1)
     ridge = np.diag(RIDGE)
-    # the pairs in which ours is the longer weigh as much in all as those in which it is the shorter
+    # both kinds of pairs get the same total weight
     shorter = 1 - longer
     weights = len(won) / 2 * (longer / longer.sum() + shorter / shorter.sum())
-    draw_features = np.eye(1, x.shape[1])  # the intercept alone, as at equal length
+    draw_features = np.eye(1, x.shape[1])  # at equal length, all features but the intercept are 0
     draw_outcome = np.array([0.5])
     draw_weight = np.array([DRAW_WEIGHT])
     coefficients = np.zeros(x.shape[1])
     for _ in range(MAX_STEPS):
-        # derivatives of the likelihood of the pairs and the draw, less the ridge
+        # derivatives of the log-likelihood of the pairs and the draw, minus the ridge penalty
         pair_gradients, curvatures = derivatives(x, won, weights, coefficients)
         draw_gradients, draw_curvatures = derivatives(
             draw_features, draw_outcome, draw_weight, coefficients
         )
         curvature = curvatures.sum(0) + draw_curvatures.sum(0) + ridge
         gradient = pair_gradients.sum(0) + draw_gradients.sum(0) - ridge @ coefficients
-        # a Newton step, shortened because far from the solution it can be much too long
+        # a Newton step, which is shortened because it can be too long far from the solution
         step = np.linalg.solve(curvature, gradient)
         size = float(np.abs(step).max())
         shortened = min(1.0, LONGEST_STEP / max(size, 1e-12))
@@ -192,7 +206,7 @@ def regress(
         if size < TOLERANCE:
             break
     rate = float(expit(coefficients[0]))
-    # the gradients at the solution, summed by prompt, show how prompts vary
+    # the sandwich estimate: gradients at the solution, summed by prompt
     gradients = per_prompt(pair_gradients, groups)
     prompts = len(gradients)
     if prompts < 2:
@@ -208,10 +222,10 @@ def regress(
 
 
 def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tuple[Array, Array]:
-    """Returns, per pair, the gradient (pairs, k) and negative Hessian (pairs, k, k) of the weighted
-    log-likelihood.
+    """Returns the gradients and the negative Hessians of each pair's weighted log-likelihood.
 
-    x: features, (pairs, k). won: outcomes, 0 to 1, (pairs,). weights: (pairs,). coefficients: (k,).
+    The shapes are (pairs, k) and (pairs, k, k). x: the features, (pairs, k). won: the outcomes, 0
+    to 1, (pairs,). weights: the weight of each pair, (pairs,). coefficients: (k,).
     """
     rates = expit(x @ coefficients)
     certain = rates * (1 - rates)

@@ -1,12 +1,12 @@
-"""Players' strengths from pairs, by Bradley and Terry's model.
+"""Strengths of players (models) from the outcomes of pairs, by Bradley and Terry's model.
 
     pairs = [Pair("dapo", "sft", 1), Pair("sft", "base", 0)]
     bradley_terry(pairs)
     # {"dapo": .66, "sft": .42, "base": .46}: the chance to beat an average player
 
-Where a player always wins, the most likely strengths are infinite. So each player also has half a
-draw with an imaginary average player. It keeps strengths finite and connects players that never
-met.
+If a player wins all its pairs, the most likely strength of the player is infinite. So each player
+also has half a draw with an imaginary average player. This half draw keeps strengths finite, and
+makes players comparable that never met in a pair.
 """
 
 from collections.abc import Sequence
@@ -16,23 +16,24 @@ import numpy as np
 from scipy.special import expit
 
 MAX_STRENGTH_STEPS = 1000
-LONGEST_STRENGTH_STEP = 2.0  # in log odds
-SMALLEST_STRENGTH_STEP = 1e-9  # in log odds; a smaller one ends the search
-# weight of that draw: it pulls a player of few pairs to one half and hardly moves one of many
+LONGEST_STRENGTH_STEP = 2.0  # longest step of the search, in log odds
+SMALLEST_STRENGTH_STEP = 1e-9  # a smaller step, in log odds, ends the search
+# The weight of the draw with the average player. The draw pulls players of few pairs towards 0.5,
+# and hardly moves players of many pairs.
 PRIOR = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two players that met.
+    """The outcome of a comparison of two players.
 
     Args:
-        one: the name of a player.
-        other: the name of another player.
-        outcome: 1 where `one` won, -1 where `other` did, 0 for a draw.
+        one: the name of the first player.
+        other: the name of the second player.
+        outcome: 1 if `one` won, -1 if `other` won, 0 for a draw.
 
     Raises:
-        ValueError: another outcome, or a player that met itself.
+        ValueError: an outcome outside -1, 0 and 1, or twice the same player.
     """
 
     one: str
@@ -45,39 +46,42 @@ class Pair:
 
 
 def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
-    """Returns each player's chance, in (0, 1), to beat an average one (Bradley and Terry, 1952). A
-    draw is half a win.
+    """Returns each player's chance, in (0, 1), to beat an average player.
 
-    Strength is s = chance / (1 - chance): one player beats another with s / (s + t). Raises
-    RuntimeError where no solution was found.
+    The model is Bradley and Terry's (1952). A player with the chance c has the strength
+    s = c / (1 - c). A player of strength s beats a player of strength t with the chance
+    s / (s + t). A draw counts as half a win for each player. Raises RuntimeError if the search
+    finds no solution.
     """
-    players: dict[str, int] = {}  # each player's place in the arrays
+    players: dict[str, int] = {}  # each player's index in the arrays
     for pair in pairs:
         for name in (pair.one, pair.other):
             players.setdefault(name, len(players))
-    average = len(players)  # the place of the imaginary player, behind all others
-    # won[i, j]: how often player i won against j
+    average = len(players)  # the index of the imaginary average player, which is the last player
+    # won[i, j]: how often player i won against player j, with draws as half a win
     won = np.zeros((average + 1, average + 1))
     won[average, :average] = PRIOR / 2
     won[:average, average] = PRIOR / 2
+    # an outcome of 1 is a win of `one`, -1 a win of `other`, 0 half a win of each
     for pair in pairs:
         first = players[pair.one]
         second = players[pair.other]
         won[first, second] += (1 + pair.outcome) / 2
         won[second, first] += (1 - pair.outcome) / 2
     met = won + won.T
-    strengths = np.zeros(average + 1)  # as logarithms, the average player's is 0
-    for _ in range(MAX_STRENGTH_STEPS):  # Newton's method: the likelihood has one maximum
+    strengths = np.zeros(average + 1)  # logarithms of strengths; the average player has 0
+    for _ in range(MAX_STRENGTH_STEPS):  # Newton's method: the likelihood has a single maximum
         chances = expit(strengths[:, None] - strengths)
         curvature = met * chances * (1 - chances)
         hessian = np.diag(curvature.sum(axis=1)) - curvature
         gradient = (won - met * chances).sum(axis=1)
-        # without the average player: only differences matter, and its strength stays 0
+        # only differences of strengths matter, so the average player's strength stays 0
         step = np.linalg.solve(hessian[:-1, :-1], gradient[:-1])
         size = np.abs(step).max(initial=0.0)
         shortened = LONGEST_STRENGTH_STEP / max(size, LONGEST_STRENGTH_STEP)
         strengths[:-1] += step * min(1.0, shortened)
         if size < SMALLEST_STRENGTH_STEP:
+            # the search has converged
             chances_by_name = {}
             for name, place in players.items():
                 chances_by_name[name] = float(expit(strengths[place]))

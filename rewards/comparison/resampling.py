@@ -1,12 +1,11 @@
-"""Bootstrap intervals that draw whole prompts: all that belongs to one prompt (orders, seeds) is
-drawn together.
+"""Bootstrap intervals that draw whole prompts: all votes on a prompt are drawn together.
 
-    ratio_interval([1, 0, 1, 1])                  # of the mean over four prompts
-    ratio_interval(won, votes)  # of sum(won) / sum(votes), a pair of sums per prompt
-    bootstrap(groups, statistic)                  # of any statistic of a list of groups
+    ratio_interval([1, 0, 1, 1])    # the interval of the mean over four prompts
+    ratio_interval(won, votes)      # the interval of sum(won) / sum(votes); one entry per prompt
+    bootstrap(groups, statistic)    # the interval of any statistic of a list of groups
 
-Votes on one prompt depend on each other, so drawing single votes gives intervals that are too
-narrow.
+The votes on one prompt, such as the votes in both orders, are dependent. If single votes were
+drawn, the intervals would be too narrow.
 """
 
 import math
@@ -19,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t as student
 
 DRAWS = 9_999
-LEVEL = 0.95  # of the intervals
-CHUNK = 500  # draws that are in memory together
+LEVEL = 0.95  # the confidence level of the intervals
+CHUNK = 500  # draws that are in memory at the same time
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -35,8 +34,9 @@ class Interval:
 
 
 def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDArray[np.int64]]:
-    """Yields `draws` rows of bootstrap indices into `count` units, in arrays of shape (at most
-    CHUNK, count). The same seed gives the same rows.
+    """Yields bootstrap draws of `count` units: arrays of indices of shape (at most CHUNK, count).
+
+    All arrays together have `draws` rows, one row per draw. The same seed gives the same rows.
     """
     generator = np.random.default_rng(seed)
     for start in range(0, draws, CHUNK):
@@ -50,12 +50,12 @@ def ratio_interval(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Interval | None:
-    """Returns the bootstrap interval of sum(numerators) / sum(denominators), one of each per
-    prompt.
+    """Returns the bootstrap interval of sum(numerators) / sum(denominators).
 
-    denominators: 1 by default. Draws whose denominators sum to 0 are left out. None for fewer than
-    two prompts, and where every draw is left out. The same seed draws the same prompts, so two
-    statistics of the same prompts move together. Raises ValueError where the lengths differ.
+    numerators: one number per prompt. denominators: one number per prompt, by default 1. Draws
+    whose denominators sum to 0 are skipped. Returns None for fewer than two prompts, and if all
+    draws are skipped. The same seed draws the same prompts, so that intervals of two statistics of
+    the same prompts can be compared. Raises ValueError if the two lengths differ.
     """
     above = np.asarray(numerators, dtype=np.float64)
     below = np.ones_like(above)
@@ -67,27 +67,29 @@ def ratio_interval(
         )
     if len(above) < 2:
         return None
+    # the ratio of each draw
     ratios = []
     for places in drawn_places(len(above), draws, seed):
         over = above[places].sum(axis=1)
         under = below[places].sum(axis=1)
-        has_ratio = under > 0  # not a draw of prompts without any vote
+        has_ratio = under > 0  # False for a draw whose prompts have no vote
         ratios.append(over[has_ratio] / under[has_ratio])
     return quantiles(np.concatenate(ratios), len(above))
 
 
 def quantiles(values: Array, prompts: int) -> Interval | None:
-    """Returns the central interval of the statistic's draws over so many prompts; None without
-    draws.
+    """Returns the interval with the central 95 % of a statistic's bootstrap values, a little
+    widened. Returns None without values.
 
-    It is widened as Student's t widens the normal (Hesterberg, 2015, "expanded percentile").
-    Without this the interval of 20 prompts covers .92 in place of .95; with 500 prompts it changes
-    nothing. prompts: at least 2.
+    values: the statistic of each draw. prompts: the number of prompts, at least 2. The interval is
+    widened as Student's t distribution is wider than the normal distribution (Hesterberg, 2015,
+    "expanded percentile"). Without this step, the interval of 20 prompts covers .92 instead of .95.
+    With 500 prompts the step changes nothing.
     """
     if not len(values):
         return None
     quantile = student.ppf((1 - LEVEL) / 2, prompts - 1)
-    # a bootstrap's variance is too small by this factor
+    # the variance of a bootstrap is too small by this factor
     widening = prompts / (prompts - 1)
     tail = float(norm.cdf(widening**0.5 * quantile))
     low, high = np.quantile(values, [tail, 1 - tail])
@@ -99,11 +101,11 @@ def bootstrap(
     statistic: Callable[[Sequence[T]], float],
     draws: int = 500,
 ) -> Interval:
-    """Returns the 95 % percentile interval of a statistic over independent units, such as the
-    ratings of each picture.
+    """Returns the 95 % percentile interval of a statistic over independent units.
 
-    Draws whose statistic is nan are left out; both bounds are nan where all are. Raises ValueError
-    without units.
+    units: the data of each unit, such as all ratings of one picture. statistic: a function of a
+    list of units. Draws whose statistic is nan are skipped. If all draws are skipped, both bounds
+    are nan. Raises ValueError without units.
     """
     if not units:
         raise ValueError("a bootstrap needs at least one unit")

@@ -1,13 +1,14 @@
-"""MLLM-Bench as a reward: rates how far a completion meets the criteria of its row.
+"""MLLM-Bench as a reward: rates how well a completion fulfils the criteria of its row.
 
     reward = CriteriaReward(judge)  # needs a column criteria, and image, images or context
     criteria = ("Says 165 to 175 cm.",)
     sample = Sample("How tall is she?", "About 170 cm.", images=(picture,), criteria=criteria)
     reward.assess([sample])[0].parts                      # {"criterion_1": 4.6}
 
-Form "pointwise" rates every criterion from 1 to 5, and the score is their mean, mapped to 0 to 1.
-Form "pairwise" is experimental (experimental/criteria_votes.py). With spans="ablation" each
-sentence is a span, whose credit is the score less the score of the text without it.
+Form "pointwise" rates every criterion from 1 to 5. The score is the mean rating, mapped to the
+range 0 to 1. Form "pairwise" is experimental (experimental/criteria_votes.py). With
+spans="ablation" each sentence becomes a span. The span's credit is the score minus the score of the
+text without the sentence.
 """
 
 import re
@@ -37,9 +38,9 @@ from spanreward.rewards.reward.row_reward import JudgedRow, Raw, Spans
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 
-CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
-CRITERION_WORDS = 12  # of a criterion, as `cost` assumes
-MIDDLE_RATING = 3  # of 1 to 5; a text meets a criterion that is rated above it
+CRITERIA = 3  # criteria of a row that `cost` assumes; rows of MLLM-Bench have one to three
+CRITERION_WORDS = 12  # words of a criterion that `cost` assumes
+MIDDLE_RATING = 3  # a text fulfils a criterion if the rating is above 3 of 5
 CRITERIA_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^[^\S\n]*+\d++[.)]\s++", re.MULTILINE)
 
@@ -48,16 +49,16 @@ class CriteriaReward(JudgedReward):
     """Reward that scores a completion by the criteria of its row (MLLM-Bench, sections 3 and 5.1).
 
     Args:
-        judge: the judge. It must see pictures if rows have them.
+        judge: the judge. The judge must see pictures if the rows have pictures.
         form: "pointwise" rates every criterion, and the ratings become the verdict's parts.
-            "pairwise" votes against the dataset column `anchor`, in both orders. It is
-            experimental.
+            "pairwise" is experimental: the judge compares the completion with the text of the
+            dataset column `anchor`, in both orders.
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context"
             never shows a picture.
-        prompts: a file like prompts.yaml. None is ours.
+        prompts: a file like prompts.yaml. None gives the file of this package.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
-        spans: "ablation" also judges the text without each sentence, "none" only the text.
+        spans: "ablation" also judges the text without each sentence. "none" judges only the text.
         judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
 
     Raises:
@@ -90,7 +91,7 @@ class CriteriaReward(JudgedReward):
         check_choice("form", form, ("pointwise", "pairwise"))
         self.form = form
         self.prompts = read_texts(prompts, CRITERIA_PROMPTS_FILE)
-        # the pairwise metric's texts on the picture, the context and the request are used here too
+        # the texts about picture, context and request are those of the metric "pairwise"
         self.pair = load_pairwise_prompts()
         texts = repr((self.prompts, self.pair))
         self.wording = sha256(texts.encode()).hexdigest()[:16]
@@ -102,8 +103,11 @@ class CriteriaReward(JudgedReward):
             self.main_parts = ("met",)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
-        """Returns the cost of one completion of a row with CRITERIA criteria."""
-        # the prompt of such a row, with as many words in place of its texts
+        """Returns the cost of one completion of a row with CRITERIA criteria.
+
+        words: the number of words of the completion.
+        """
+        # build the prompt for a completion of so many words, and count its tokens
         text = " ".join(["word"] * round(words))
         criterion = " ".join(["word"] * CRITERION_WORDS)
         if self.form == "pairwise":
@@ -115,8 +119,8 @@ class CriteriaReward(JudgedReward):
         return Cost(CRITERIA, CRITERIA * read, CRITERIA, exact=False, how=how)
 
     def check(self, sample: Sample) -> None:
-        """Raises NotApplicable for a row without criteria, or without the anchor of form
-        "pairwise".
+        """Raises NotApplicable for a row without criteria. With form "pairwise", also raises
+        NotApplicable for a row without an anchor.
         """
         if not sample.criteria:
             raise NotApplicable("this row has no criteria")
@@ -124,13 +128,18 @@ class CriteriaReward(JudgedReward):
             opponents(sample, "anchor")
 
     def show(self, sample: Sample) -> Shown:
-        """Returns what the judge sees beside a row's text. Raises NotApplicable as `check`."""
+        """Returns the parts of a row that the judge sees beside the text.
+
+        Raises NotApplicable for a row that `check` refuses, and for a row without evidence.
+        """
         self.check(sample)
         return show(sample, self.evidence)
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
-        """Returns a raw verdict per row, in order. shown: what the judge sees, by the row's
-        number.
+        """Returns one raw verdict per row, in order: the verdict before penalties, and the number
+        of unread characters at the text's end.
+
+        shown: the parts of each row that the judge sees beside the text, by the row's number.
         """
         if self.form == "pairwise":
             votes = _votes()
@@ -139,7 +148,7 @@ class CriteriaReward(JudgedReward):
         return super().rate(rows, shown)
 
     def questions_on(self, row: JudgedRow, shown: Shown) -> list[Question]:
-        """Returns one question per criterion of the row, in their order."""
+        """Returns one question per criterion of the row, in the order of the criteria."""
         _, sample, _ = row
         text = judged(sample)
         questions = []
@@ -149,10 +158,13 @@ class CriteriaReward(JudgedReward):
         return questions
 
     def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> Raw:
-        """Returns the verdict of the criteria's mean rating, and how many characters at the end of
-        the text the judge did not read. One failure fails it.
+        """Returns the verdict for the judge's answers, and the number of unread characters.
 
-        `met` is the share of criteria rated above MIDDLE_RATING.
+        The score is the mean rating of the criteria, mapped to 0 to 1. The part `met` is the share
+        of the criteria that are rated above MIDDLE_RATING.
+
+        answers: one answer per criterion. A single failure makes the whole verdict fail. Unread
+        characters are at the end of the text: the judge cut them to shorten the prompt.
         """
         ratings: list[Rating] = []
         for number, answer in enumerate(answers, start=1):
@@ -160,38 +172,42 @@ class CriteriaReward(JudgedReward):
                 note = f"criterion {number}: {answer.message}"
                 return Verdict(None, answer.status, note=note), 0
             ratings.append(answer)
-        # the parts are in the judge's unit, 1 to 5, and the scores in that of a verdict, 0 to 1
+        # parts are ratings from 1 to 5, scores are from 0 to 1
         steps = len(RATING_SCALE) - 1
         parts: dict[str, float] = {}
         scores = []
         for number, rating in enumerate(ratings, start=1):
             parts[f"criterion_{number}"] = rating.mean
             score = (rating.mean - 1) / steps
-            scores.append(min(max(score, 0.0), 1.0))  # the mean of shares can round beyond 1 to 5
+            scores.append(min(max(score, 0.0), 1.0))  # by rounding, a mean can be above 5
         met = [rating for rating in ratings if rating.mean > MIDDLE_RATING]
         parts["met"] = len(met) / len(ratings)
         mean_score = sum(scores) / len(scores)
-        # only what was read for every criterion counts as read
+        # only characters that were read for every criterion count as read
         cut = max(rating.cut for rating in ratings)
         return Verdict(mean_score, parts=parts), cut
 
 
 def _votes() -> Any:
-    """Returns the module of form "pairwise", which is experimental and so imported by its name."""
+    """Returns the module of form "pairwise".
+
+    The module is experimental, so it is imported only for this form.
+    """
     return import_module("spanreward.rewards.experimental.criteria_votes")
 
 
 def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the criteria. A single text with one numbered criterion per line, as in MLLM-Bench,
-    is split.
+    """Returns the criteria of a row, one text per criterion.
 
-    read_criteria(("1. Names it.\\n2. Says how old it is.",))
-    # ("Names it.", "Says how old it is.")
+    In MLLM-Bench all criteria of a row are one text with numbered lines. Such a text is split:
+
+    read_criteria(("1. Names the bird.\\n2. Says how old the bird is.",))
+    # ("Names the bird.", "Says how old the bird is.")
     """
     if len(column) != 1:
         return column
     text = column[0]
-    # one number makes no list: a single criterion may begin with "3. "
+    # a text with a single number is no list: a criterion may begin with "3. "
     if len(NUMBERED.findall(text)) < 2:
         return column
     parts = [part.strip() for part in NUMBERED.split(text)]
@@ -201,12 +217,14 @@ def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
 def ask_criterion(
     prompts: Texts, pair: Texts, evidence: Shown, text: str, criterion: str
 ) -> Question:
-    """Returns the question how far a text meets one criterion, to be rated from 1 to 5.
+    """Returns the question to rate from 1 to 5 how well a text fulfils one criterion.
 
-    prompts: of prompts.yaml in this folder. pair: of the pairwise one, which has the texts on the
-    picture, the context and the request.
+    prompts: the texts of prompts.yaml in this folder. pair: the texts of pairwise/prompts.yaml
+    about the picture, the context and the request. evidence: the parts of the row that the judge
+    sees beside the text.
     """
-    # neither the text nor the criterion may spell a line of any part of the prompt
+    # Stars replace lines of the prompt within the text and the criterion. Otherwise a text could
+    # end its own part of the prompt.
     marks = marks_in(*pair.values(), *prompts.values())
     both = {**pair, **prompts}
     before = head(prompts["instructions"], both, evidence)

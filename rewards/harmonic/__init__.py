@@ -1,6 +1,6 @@
 """HarmonicEval rates a text by several criteria.
 
-The ratings that the judge is surest of weigh most.
+A criterion weighs the more, the surer the judge is of its rating.
 """
 
 from spanreward.rewards.harmonic.reward import HarmonicReward

@@ -1,18 +1,20 @@
-"""Loads HarmonicEval's prompts, in our own wording (prompts.yaml), and criteria of your own, and
-builds the questions.
+"""Loads HarmonicEval's prompts (prompts.yaml, in our own wording) and users' criteria, and builds
+the questions to the judge.
 
     prompts = load_harmonic_prompts()
+    # the picture or context, for criteria that see it
     evidence = show(sample, "ic", prompts.tasks["ic"], "picture")
-    # what correctness and completeness see
+    # a Question about the text; with sentence=(0, 14), a Question about one sentence
     ask_rating(prompts.layout, criterion, evidence, text)
-    # a Question, or with sentence=(0, 14) on one sentence
-    chosen_criteria(prompts, None)                              # the paper's five
-    chosen_criteria(prompts, ["correctness", "safety.yaml"])  # one of them, and those of your file
+    chosen_criteria(prompts, None)                            # the paper's five criteria
+    chosen_criteria(prompts, ["correctness", "safety.yaml"])  # one of ours, and those of a file
 
-A criteria file has a question and a text for each of the levels 1 to 5, per criterion
-(docs/metrics.md). A completion that itself contains `{noun}` stays plain text. Criteria without
-`sees` get the text alone: no picture, context or question (appendix C.4). Stars replace the
-layout's lines wherever the text spells them, so a text cannot end itself early.
+A criteria file has, for each criterion, a question and a text for each of the levels 1 to 5
+(docs/metrics.md). A criterion without `sees` gets the text alone: no picture, context or question
+(appendix C.4).
+
+A `{noun}` within a completion is no placeholder and is not filled. Stars replace the layout's lines
+within a completion, so that a completion cannot end its own part of the prompt early.
 """
 
 from collections.abc import Sequence
@@ -36,17 +38,17 @@ from spanreward.rewards.text.quoting import Mark, fill_masked, marks_in, mask
 HARMONIC_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
 # HarmonicEval, table 1
 PUBLISHED_CRITERIA = ("correctness", "completeness", "clarity", "fluency", "conciseness")
-TASK_WORDS = ("aim", "matters", "noun", "subject")  # placeholders that all texts may have
+TASK_WORDS = ("aim", "matters", "noun", "subject")  # placeholders that every prompt text may have
 LEVEL_NAMES = tuple(map(str, LEVELS))
 Words = Annotated[str, takes(set(), free={*TASK_WORDS})]
 PromptPart = Literal["instructions", "evidence", "text", "criterion", "ask"]
 
 
 def in_order(texts: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Returns the texts of a file, in the order of these names.
+    """Returns the texts of a file as a dict in the order of `names`.
 
-    texts: the file's mapping of names to texts. YAML reads the name `1` as a number, so all names
-    become strings. Raises ValueError unless the file has exactly these names.
+    texts: the file's mapping of names to texts. YAML reads a name such as `1` as a number, so all
+    names become strings. Raises ValueError unless the file has exactly these names.
     """
     entries = {}
     if isinstance(texts, dict):
@@ -62,10 +64,9 @@ def name_entries(criteria: Any) -> Any:
     """Returns a file's criteria with the key `name` added to each.
 
     `{"clarity": {"question": ...}}` gives `{"clarity": {"name": "clarity", "question": ...}}`.
-    Raises ValueError for a criterion that has a key `name` already, which could differ from the
-    name it stands under.
+    Raises ValueError for a criterion with a key `name` of its own: the two names could differ.
     """
-    # pydantic explains what is wrong with data of another type
+    # data of another type are returned unchanged: pydantic will explain the fault
     if not isinstance(criteria, dict) or not criteria:
         return criteria
     named = {}
@@ -80,8 +81,9 @@ def name_entries(criteria: Any) -> Any:
 
 
 def whole(order: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
-    """Returns the order as it is. Raises ValueError if it has a part twice, or lacks the text or
-    the criterion.
+    """Returns the order unchanged.
+
+    Raises ValueError for an order with a repeated part, without "text" or without "criterion".
     """
     distinct = set(order)
     repeats_a_part = len(distinct) < len(order)
@@ -94,11 +96,15 @@ def whole(order: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
 
 
 def _texts_of_levels(texts: Any) -> tuple[str, ...]:
-    """Returns the texts of the levels 1 to 5, in this order. Raises ValueError as `in_order`."""
+    """Returns the texts of the levels 1 to 5, in this order.
+
+    Raises ValueError unless each level, and nothing else, has a text.
+    """
     return tuple(in_order(texts, LEVEL_NAMES).values())
 
 
-# What the texts of a task are called, their aim, their subject, and what a complete one says.
+# The words of a task: what its texts are called (noun), their aim, their subject, and the content
+# of a complete text (matters). prompts.yaml has examples.
 Task = Annotated[dict[str, str], BeforeValidator(partial(in_order, names=TASK_WORDS))]
 
 
@@ -107,11 +113,11 @@ class Criterion(Wording):
 
     Args:
         name: the criterion's name in logs and prompts, such as "fluency".
-        question: what the judge is asked about the text.
+        question: the question to the judge about the text.
         levels: the meaning of the ratings 1 to 5, in this order.
         sees: whether the judge gets the picture (or the context) and the question with the text.
-        adds: whether the sentences of a text add up to its rating (see spans.py). Otherwise a text
-            is as good as the average of its sentences.
+        adds: whether the sentences of a text add up to the text's rating, as in completeness (see
+            spans.py). Otherwise a text is as good as the average of its sentences.
     """
 
     name: str
@@ -122,7 +128,7 @@ class Criterion(Wording):
 
 
 class Layout(Wording):
-    """The pieces of a prompt and their order, see prompts.yaml."""
+    """The pieces of a prompt and their order. prompts.yaml explains each piece."""
 
     order: Annotated[tuple[PromptPart, ...], AfterValidator(whole)]
     instructions: Words
@@ -139,7 +145,10 @@ class Layout(Wording):
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """The lines that no text in a prompt may spell (see rewards/text/quoting.py)."""
+        """The layout's lines, such as "END OF TEXT", that stars replace within a row's texts.
+
+        Otherwise a completion could end its own part of the prompt (see rewards/text/quoting.py).
+        """
         evidence = (self.picture, self.context, self.question, self.alone)
         around_the_text = (self.begin, self.end)
         asking = (self.whole, self.sentence)
@@ -166,12 +175,12 @@ class HarmonicPrompts:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the judge sees beside a text.
+    """The parts of a row that the judge sees beside a text.
 
     Args:
         task: the words of the text's task.
         images: the row's pictures, as PIL images. Empty if the judge reads a context.
-        context: a text that says what is in the picture. "" if the judge sees pictures.
+        context: a text that describes the picture. "" if the judge sees pictures.
         question: the row's question. "" without one.
     """
 
@@ -182,7 +191,7 @@ class Shown:
 
 
 def load_harmonic_prompts(path: str | Path | None = None) -> HarmonicPrompts:
-    """Returns the prompts of a YAML file like prompts.yaml. Without a path these are our own.
+    """Returns the prompts of a YAML file like prompts.yaml. Without a path, prompts.yaml is read.
 
     Raises OSError, or ValueError for an invalid file.
     """
@@ -195,10 +204,11 @@ def load_harmonic_prompts(path: str | Path | None = None) -> HarmonicPrompts:
 def chosen_criteria(
     prompts: HarmonicPrompts, chosen: str | Path | Sequence[str | Path] | None
 ) -> tuple[Criterion, ...]:
-    """Returns the criteria of these names and YAML files (.yaml or .yml). None is the paper's five.
+    """Returns the criteria of these names and YAML files.
 
-    Raises OSError, and ValueError for an unknown or repeated name, for no criterion, and for an
-    invalid file.
+    chosen: a name such as "fluency", the path of a file (.yaml or .yml), or a list of names and
+    paths. None gives the paper's five criteria. Raises OSError, and ValueError for an unknown or
+    repeated name, for an empty list, and for an invalid file.
     """
     entries: Sequence[str | Path]
     if chosen is None:
@@ -209,7 +219,8 @@ def chosen_criteria(
         entries = chosen
     criteria: list[Criterion] = []
     for entry in entries:
-        # Only the ending tells a file from a name: a file called `fluency` hides no criterion.
+        # A file is known by its ending alone. So a file that is called `fluency`, without an
+        # ending, does not replace the criterion "fluency".
         if Path(entry).suffix in (".yaml", ".yml"):
             data = read_yaml_file(Path(entry))
             of_file: dict[str, Criterion] = read_as(Criteria, data, entry)
@@ -220,23 +231,24 @@ def chosen_criteria(
             message = unknown("criterion", str(entry), prompts.criteria)
             raise ValueError(f"{message} A file of your own ends in .yaml.")
     names = [criterion.name for criterion in criteria]
-    # the parts of a verdict are keyed by these names
+    # names must differ, because the parts of a verdict have these names as keys
     if not names or len(set(names)) < len(names):
         raise ValueError(f"criteria must be at least one, and of different names, got {names}.")
     return tuple(criteria)
 
 
 def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
-    """Returns the criterion with its question and one line per level, in the task's words.
+    """Returns the text of a criterion: its name, its question, and one line for each level.
 
-    A level's line is "5 = right in everything, ..." in our prompts.
+    A level's line in our prompts is, for example, "5 = right in everything, ...". The words of the
+    task fill placeholders such as `{noun}`.
     """
     lines = []
     for level, text in zip(LEVEL_NAMES, criterion.levels, strict=True):
         meaning = fill(text, **task)
         line = fill(layout.level, level=level, text=meaning, **task)
         lines.append(line)
-    # `fill` does not look into values, so texts with {noun} are filled before they go into others
+    # `fill` does not fill placeholders within values, so the inner texts are filled first
     question = fill(criterion.question, **task)
     levels = "\n".join(lines)
     name = criterion.name.capitalize()
@@ -244,30 +256,34 @@ def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
 
 
 def check_row(sample: Sample, name: str, evidence: Evidence) -> None:
-    """Raises NotApplicable for a row that lacks what its task needs. name: the task's."""
+    """Raises NotApplicable for a row without the question, picture or box that its task needs.
+
+    name: the name of the task, such as "vqa".
+    """
     question = (sample.question or "").strip()
     if name in ("vqa", "vdu") and not question:
         raise NotApplicable(f"the task {name} needs a question, and this row has none")
-    # A row with a question is likely an answer, which would be rated as a caption by mistake. The
-    # column `task` shows that the caption is meant.
+    # The completion of a row with a question is likely an answer, and would be rated as a caption
+    # by mistake. A column `task` in the row confirms that the completion is a caption.
     if name in ("ic", "reg") and question and sample.task is None:
         raise NotApplicable(
             f"this row has a question, and the task {name} has none: its own column task may say "
             f"{name}"
         )
     if name == "reg":
-        # the object is shown by a red box on the picture, and a context cannot show it
+        # a red box on the picture shows the object; a context in words cannot show the object
         sees_object = evidence == "picture" and sample.images and sample.bbox is not None
         if not sees_object:
             raise NotApplicable("the task reg needs a picture and the bbox of the object in it")
 
 
 def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
-    """Returns what the criteria with `sees` get of a row that `check_row` lets pass (see `seen`).
+    """Returns the picture or context and the question of a row, for criteria with `sees`.
 
-    Raises NotApplicable for a row that lacks it.
+    name: the name of the task. task: the words of the task. evidence: "picture" or "context". The
+    row must have passed `check_row`. Raises NotApplicable for a row without picture and context.
     """
-    # in the other tasks a box would point at something that the text need not be about
+    # only for the task "reg", the box shows the object that the text is about
     box = sample.bbox if name == "reg" else None
     images, context = seen(sample, evidence, box)
     question = (sample.question or "").strip()
@@ -284,12 +300,13 @@ def ask_rating(
     """Returns the rating question about the text, or about the sentence at its characters [start,
     end).
 
-    evidence: what a criterion that sees gets beside the text; the others get its task's words. The
-    text may be cut at its end.
+    evidence: the picture or context and the question, which only a criterion with `sees` gets. Any
+    criterion gets the words of the task. If the prompt is too long for the judge, the judge may
+    cut the end of the text.
     """
     marks = layout.marks
     words = evidence.task
-    # what is asked: about the whole text, or about one sentence, which is repeated in one line
+    # ask about the whole text, or about one sentence, which the prompt repeats in one line
     sentence_text = ""
     asking = fill(layout.whole, **words)
     if sentence:
@@ -303,11 +320,12 @@ def ask_rating(
         "criterion": scale_of(criterion, layout, words),
         "ask": asking,
     }
+    # put the text between the other parts
     before, after = _around_the_text(layout, parts)
     images = evidence.images if criterion.sees else ()
     context = evidence.context if criterion.sees else ""
     content = before + mask(text, marks) + after
-    # the mask keeps the text's length, so the text ends where it would without stars
+    # stars do not change the length of the text
     text_end = len(before) + len(text)
     return Question(
         [{"role": "user", "content": content}],
@@ -318,16 +336,17 @@ def ask_rating(
 
 
 def _around_the_text(layout: Layout, parts: dict[str, str]) -> tuple[str, str]:
-    """Returns the prompt before the text and after it, with the lines that begin and end the text.
+    """Returns the prompt before the text and the prompt after the text.
 
-    parts: the filled part of each name in the layout's order but the text. Empty ones leave no gap.
+    Both include the lines that begin and end the text. parts: the filled parts of the prompt by
+    name, without "text". An empty part is skipped.
     """
     place = layout.order.index("text")
     names_above = layout.order[:place]
     names_below = layout.order[place + 1 :]
     above = [parts[name] for name in names_above if parts[name]]
     below = [parts[name] for name in names_below if parts[name]]
-    # Without such a line the empty string still sets the text off by a blank line.
+    # without a line that begins or ends the text, a blank line still separates the text
     begin = ""
     if layout.begin:
         begin = f"{layout.begin}\n"
@@ -340,15 +359,15 @@ def _around_the_text(layout: Layout, parts: dict[str, str]) -> tuple[str, str]:
 
 
 def _evidence_part(layout: Layout, criterion: Criterion, evidence: Shown) -> str:
-    """Returns the part of the prompt on the picture, or the context, and the task's question.
+    """Returns the part of the prompt about the picture or the context, and the row's question.
 
-    It may be "" with a prompts file of your own, in which `picture` is empty.
+    The part is "" if the prompts file of a user has an empty text for `picture`.
     """
     words = evidence.task
     marks = layout.marks
     if not criterion.sees:
         return fill(layout.alone, **words)
-    # rows write the context and the question, so these are masked
+    # the context and the question come from the row, so stars replace the layout's lines in both
     if evidence.context:
         part = fill_masked(layout.context, marks, context=evidence.context, **words)
     else:

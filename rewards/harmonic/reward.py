@@ -4,10 +4,11 @@
     verdict = reward.assess([Sample("Describe.", "A red circle.", images=(picture,))])[0]
     verdict.score, verdict.parts["correctness"], verdict.parts["weight_fluency"]
 
-Each criterion gets a rating from 1 to 5. Its mean and standard deviation come from the distribution
-over the five tokens. `overall` is the harmonically weighted mean of the criteria, and the score is
-(overall - 1) / 4. Correctness and completeness see the picture, or a context that describes it.
-Clarity, fluency and conciseness see only the text.
+Each criterion gets a rating from 1 to 5. The mean and the standard deviation of a rating come from
+the judge's distribution over the tokens "1" to "5". `overall` is the harmonically weighted mean of
+the criteria, and the score is (overall - 1) / 4. For correctness and completeness, the judge sees
+the picture or a context that describes the picture. For clarity, fluency and conciseness, the judge
+sees only the text.
 """
 
 from collections.abc import Sequence
@@ -44,7 +45,8 @@ from spanreward.rewards.reward.judged_reward import JudgedReward
 from spanreward.rewards.reward.row_reward import JudgedRow, Place, Raw
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
-# Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
+# For each value of `spans`, the share of the prompt tokens that a prefix cache does not hold, so
+# that the judge computes them (docs/evidence/cost.md).
 COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
 
 
@@ -53,20 +55,21 @@ class HarmonicReward(JudgedReward):
     reference.
 
     Args:
-        judge: the judge. It must see pictures if the criteria do.
+        judge: the judge. The judge must see pictures if a criterion has `sees`.
         text_judge: another judge, or its name, for the criteria that see only the text.
         task: "ic" (captions), "reg" (expressions for the object in `bbox`), "vqa" or "vdu" (answers
             to `question`). A row's column `task` overrides it.
-        criteria: names, or YAML files of your own (see harmonic/prompts.py). None is the paper's
-            five, and "overall" is a single question.
-        gamma: in (0, 1]. Near 0 only the surest criterion counts; 1 weighs all alike (equation 3).
+        criteria: names of criteria, or YAML files of your own (see harmonic/prompts.py). None gives
+            the paper's five criteria. "overall" asks a single question about the whole quality.
+        gamma: in (0, 1]. Near 0 only the surest criterion counts. With 1 all criteria weigh alike
+            (equation 3).
         spans: "sentences" rates every sentence, "ablation" rates the text without each sentence,
             and "none" asks only what the score needs.
         likeliest: whether the likeliest rating replaces the expectation of equation 1 (the paper's
             ablation).
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context"
             never shows a picture.
-        prompts: a file like prompts.yaml. None is ours.
+        prompts: a file like prompts.yaml. None gives the file of this package.
         pipeline: the spaCy pipeline that finds the sentences.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
@@ -107,14 +110,14 @@ class HarmonicReward(JudgedReward):
             name=name,
             judged_part=judged_part,
         )
-        # an invalid option is refused before the second judge is made
+        # check the options before the second judge is made, because a judge may load a model
         self.prompts = load_harmonic_prompts(prompts)
         check_known("task", [task], self.prompts.tasks)
         check_weighting(gamma)
         self.criteria = chosen_criteria(self.prompts, criteria)
         self.text_judge = as_judge(text_judge or self.judge)
-        # Each judge once, in the order of the criteria. Judges are told apart by identity, because
-        # they need not be hashable.
+        # List each judge once, in the order of the criteria. The dict has identities as keys,
+        # because a judge need not be hashable.
         judges_by_id: dict[int, Judge] = {}
         for criterion in self.criteria:
             judge_needed = self._judge_of(criterion)
@@ -125,11 +128,11 @@ class HarmonicReward(JudgedReward):
         self.likeliest = likeliest
         self.pipeline = pipeline
         names = [criterion.name for criterion in self.criteria]
-        # a criterion "overall" has the same part as the weighted mean
+        # a criterion "overall" shares the part "overall" with the weighted mean
         names_of_parts = [name for name in names if name != "overall"]
         self.main_parts = ("overall", *names_of_parts)
         self.lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
-        # criteria of a user's own file are no part of the prompts
+        # hash the criteria, too: criteria of a user's file are not part of the prompts
         texts = repr((self.prompts, self.criteria))
         self.wording = sha256(texts.encode()).hexdigest()[:16]
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
@@ -137,10 +140,10 @@ class HarmonicReward(JudgedReward):
         self._set_columns(task)
 
     def _set_columns(self, task: str) -> None:
-        """Sets which columns of a dataset the reward needs for its task."""
+        """Sets the dataset columns that the reward needs for its task, such as "question"."""
         needed_columns = {"reg": ("bbox",), "vqa": ("question",), "vdu": ("question",)}
         self.columns = needed_columns.get(task, ())
-        if task == "reg":  # no words tell which object is meant
+        if task == "reg":  # a context cannot show the object in the box, so only pictures will do
             self.one_of = ("image", "images")
             self.in_words = ""
         if not self.sees:  # every criterion gets the text alone
@@ -149,9 +152,12 @@ class HarmonicReward(JudgedReward):
             self.viewers = ()
 
     def cost_of_text(self, words: float, references: int) -> Cost:
-        """Returns the cost of one completion: a question and one written token per criterion."""
+        """Returns the cost of one completion: a question and one written token per criterion.
+
+        words: the number of words of the completion.
+        """
         layout = self.prompts.layout
-        # the prompts of such a row, with as many words in place of its text
+        # build the prompts for a completion of so many words, and count their tokens
         text = " ".join(["word"] * round(words))
         evidence = Shown(self.prompts.tasks[self.task])
         read = 0.0
@@ -164,7 +170,10 @@ class HarmonicReward(JudgedReward):
         return Cost(count, read, count, exact=True, how=how, computed_tokens=computed)
 
     def questions_on(self, row: JudgedRow, shown: Shown) -> list[Question]:
-        """Returns one question per criterion, in their order."""
+        """Returns one question per criterion, in the order of the criteria.
+
+        If the row names a sentence, the questions are about the sentence.
+        """
         _, sample, sentence = row
         text = judged(sample)
         layout = self.prompts.layout
@@ -174,14 +183,16 @@ class HarmonicReward(JudgedReward):
         return questions
 
     def judge_of(self, number: int) -> Judge:
-        """Returns the judge of a row's question of this number, which is its criterion's."""
+        """Returns the judge for the question of this number, counted from 0 within a row."""
         return self._judge_of(self.criteria[number])
 
     def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
-        """Returns a span per sentence. verdicts: on the text, then on each sentence or on the text
-        without it.
+        """Returns one span per sentence.
+
+        verdicts: first the verdict on the whole text. With spans="sentences", a verdict on each
+        sentence follows. With "ablation", a verdict on the text without each sentence follows.
         """
-        # a verdict's parts hold all that its aggregate held
+        # restore the aggregates from the parts of the verdicts
         names = [criterion.name for criterion in self.criteria]
         aggregates = [read_parts(verdict.parts, names) for verdict in verdicts]
         whole = aggregates[0]
@@ -189,7 +200,7 @@ class HarmonicReward(JudgedReward):
         if details and self.spans == "sentences":
             ratings = [detail.means for detail in details]
             return sentence_spans(places, whole, ratings, self.adds)
-        # an ablation, or a text of one sentence, about which no further question was asked
+        # an ablation, or a text of one sentence, which has no verdicts but the first
         return named_spans(super().spans_of(verdicts, places), whole, details)
 
     def _judge_of(self, criterion: Criterion) -> Judge:
@@ -197,8 +208,10 @@ class HarmonicReward(JudgedReward):
         return self.judge if criterion.sees else self.text_judge
 
     def check(self, sample: Sample) -> None:
-        """Raises NotApplicable for a row of an unknown task, and as `check_row` where a criterion
-        sees the picture.
+        """Raises NotApplicable for a row of an unknown task.
+
+        If a criterion has `sees`, also raises NotApplicable for a row without the question, picture
+        or box that its task needs.
         """
         name = sample.task or self.task
         if name not in self.prompts.tasks:
@@ -207,18 +220,23 @@ class HarmonicReward(JudgedReward):
             check_row(sample, name, self.evidence)
 
     def show(self, sample: Sample) -> Shown:
-        """Returns what the judge sees of a row. Raises NotApplicable as `check`."""
+        """Returns the parts of a row that the judge sees beside the text.
+
+        Raises NotApplicable for a row that `check` refuses, and for a row without evidence.
+        """
         self.check(sample)
         name = sample.task or self.task
         task = self.prompts.tasks[name]
-        # without a criterion that sees, no picture is decoded
+        # without a criterion with `sees`, do not decode the pictures
         if not self.sees:
             return Shown(task)
         return show(sample, name, task, self.evidence)
 
     def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> Raw:
-        """Returns the verdict of a text's answers, one per criterion, and how many characters at
-        the end of the text the judge did not read. One failure fails it.
+        """Returns the verdict for the judge's answers, and the number of unread characters.
+
+        answers: one answer per criterion. A single failure makes the whole verdict fail. Unread
+        characters are at the end of the text: the judge cut them to shorten the prompt.
         """
         ratings: dict[str, Rating] = {}
         for criterion, answer in zip(self.criteria, answers, strict=True):
@@ -228,8 +246,8 @@ class HarmonicReward(JudgedReward):
             ratings[criterion.name] = answer
         distributions = {name: rating.probabilities for name, rating in ratings.items()}
         aggregated = aggregate(distributions, self.gamma, smooth=not self.likeliest)
-        # Prompts differ in length, so one criterion's text may be cut more than another's. Only
-        # what was read for every criterion counts as read.
+        # Prompts differ in length, so the text may be cut at different places. Only characters that
+        # were read for every criterion count as read.
         cut = max(rating.cut for rating in ratings.values())
         score = unit(aggregated.overall)
         return Verdict(score, parts=parts_of_aggregate(aggregated)), cut

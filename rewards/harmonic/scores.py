@@ -1,12 +1,12 @@
-"""HarmonicEval's formulas, from distributions over ratings to one score (HarmonicEval, section 2).
+"""HarmonicEval's formulas: from distributions over ratings to one score (HarmonicEval, section 2).
 
     p = {"correctness": [0, 0, 0, 0.5, 0.5], "fluency": {"5": 1.0}}
     found = aggregate(p, gamma=0.75)
     found.overall, found.means["correctness"], found.stds["fluency"], found.weights
 
-Means and the overall score are in the paper's unit, 1 to 5. Weights follow the certainty of the
-ratings, so a criterion that becomes better and surer, and is still below the others, lowers the
-overall score.
+Means and the overall score are in the paper's unit, 1 to 5. A criterion weighs the more, the surer
+the judge is of its rating. So the overall score can fall although a rating rises: a low rating that
+the judge becomes surer of weighs more than before.
 """
 
 import math
@@ -14,23 +14,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 LEVELS = (1, 2, 3, 4, 5)
-# the std of a probability of 1e-6 on the neighbouring level; smaller ones are rounding errors
+# the standard deviation if a neighbouring level has the probability 1e-6; smaller deviations are
+# rounding errors
 SIGMA_FLOOR = 1e-3
-SUM_TOLERANCE = 1e-3  # by which the sum of a rating's probabilities may differ from 1
+SUM_TOLERANCE = 1e-3  # largest allowed distance of a rating's summed probabilities from 1
 
 Distribution = Mapping[str, float] | Mapping[int, float] | Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """What the ratings by several criteria come to.
+    """The overall score of ratings by several criteria, and the values behind the score.
 
     Args:
         overall: the weighted mean of the criteria, 1 to 5 (equation 2).
         weights: the weight of each criterion, 0 to 1, with sum 1 (equation 3).
         means: the mean rating by each criterion, 1 to 5 (equation 1).
-        stds: the standard deviation of each criterion's rating, 0 to 2, before the floor
-            (equation 4).
+        stds: the standard deviation of each criterion's rating, 0 to 2 (equation 4). `sigma_floor`
+            does not change these values.
     """
 
     overall: float
@@ -47,13 +48,16 @@ def aggregate(
 ) -> Aggregate:
     """Returns the overall score of the criteria's ratings (HarmonicEval, equations 1 to 4).
 
-    probabilities: per criterion the probability of each rating, as five numbers or {rating:
-    number}. gamma: in (0, 1]. 1 weighs all criteria alike, 0.5 by inverse variance, and near 0 only
-    the surest one counts. sigma_floor: the least standard deviation in the weights, above 0.
-    smooth: False takes the most probable rating, the lower of equals, in place of the mean, with
-    the same weights. This is our reading of "w/o score smoothing" (table 4), which the paper does
-    not explain. Raises ValueError for no criteria, and for numbers that are no distribution over 1
-    to 5.
+    probabilities: for each criterion, the probability of each rating, as five numbers or as a
+    mapping such as {"4": 0.25, "5": 0.75}. gamma: in (0, 1]. With 1, all criteria weigh alike. With
+    0.5, a criterion weighs by the inverse of its variance. Near 0, only the surest criterion
+    counts. sigma_floor: the smallest standard deviation that the weights use, above 0.
+
+    smooth: True takes the mean rating of each criterion. False takes the most probable rating, the
+    lower rating if two are equal. The weights stay the same. This is our reading of "w/o score
+    smoothing" (table 4), which the paper does not explain.
+
+    Raises ValueError without criteria, and for numbers that are no distribution over 1 to 5.
     """
     if not probabilities:
         raise ValueError("an aggregate needs at least one criterion")
@@ -62,7 +66,7 @@ def aggregate(
     for criterion, ratings in probabilities.items():
         p = distribution(ratings, criterion)
         centre = mean(p)
-        stds[criterion] = std(p, centre)  # about the mean, whichever rating counts
+        stds[criterion] = std(p, centre)  # always about the mean, even if `smooth` is False
         if smooth:
             means[criterion] = centre
         else:
@@ -73,8 +77,10 @@ def aggregate(
 
 
 def parts_of_aggregate(aggregate: Aggregate) -> dict[str, float]:
-    """Returns the parts of a verdict: `overall`, and per criterion its mean, its standard deviation
-    and its weight, as in `clarity`, `clarity_std` and `weight_clarity`.
+    """Returns the aggregate as the parts of a verdict.
+
+    The parts are `overall` and, for each criterion, the mean, the standard deviation and the
+    weight, under keys such as `clarity`, `clarity_std` and `weight_clarity`.
     """
     parts = {"overall": aggregate.overall}
     for name, mean in aggregate.means.items():
@@ -85,7 +91,7 @@ def parts_of_aggregate(aggregate: Aggregate) -> dict[str, float]:
 
 
 def read_parts(parts: Mapping[str, float], names: Sequence[str]) -> Aggregate:
-    """Returns the aggregate whose parts `parts_of_aggregate` gave. names: of the criteria."""
+    """Returns the aggregate for parts that `parts_of_aggregate` made. names: the criteria."""
     weights = {}
     means = {}
     stds = {}
@@ -99,11 +105,11 @@ def read_parts(parts: Mapping[str, float], names: Sequence[str]) -> Aggregate:
 def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ...]:
     """Returns the probabilities of 1 to 5, with sum 1.
 
-    `{"4": 0.25, "5": 0.75}` gives `(0, 0, 0, 0.25, 0.75)`. Raises ValueError naming the criterion
-    for other levels, another number of probabilities, one below 0, and a sum further from 1 than
-    0.001.
+    `{"4": 0.25, "5": 0.75}` gives `(0, 0, 0, 0.25, 0.75)`. Raises ValueError for levels outside 1
+    to 5, and for a list of more or fewer than five numbers. Raises ValueError for a probability
+    below 0, and for a sum that differs from 1 by 0.001 or more. Errors have the criterion's name.
     """
-    strange: set[str] = set()  # what is no level from 1 to 5
+    strange: set[str] = set()  # keys that are no level from 1 to 5, or a wrong number of values
     if isinstance(probabilities, Mapping):
         levels = [str(level) for level in LEVELS]
         table = {str(level): float(p) for level, p in probabilities.items()}
@@ -117,22 +123,25 @@ def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ..
         listed = ", ".join(sorted(strange))
         raise ValueError(f"{criterion}: a rating has the levels 1 to 5, got {listed}")
     total = math.fsum(values)
-    # written so that NaN, for which every comparison is false, is refused too
+    # every comparison with NaN is false, so that NaN is no distribution either
     is_distribution = min(values) >= 0 and abs(total - 1) < SUM_TOLERANCE
     if not is_distribution:
         raise ValueError(f"{criterion}: probabilities are at least 0 and sum to 1, got {values}")
-    # a judge's logprobs are rounded, and the formulas need a sum of 1
+    # a judge's log probabilities are rounded, but the formulas need a sum of exactly 1
     return tuple(p / total for p in values)
 
 
 def mean(p: Sequence[float]) -> float:
-    """Returns the smoothed score, 1 to 5 (equation 1)."""
+    """Returns the mean rating, 1 to 5, for the probabilities p of the ratings (equation 1)."""
     products = [level * share for level, share in zip(LEVELS, p, strict=True)]
     return math.fsum(products)
 
 
 def std(p: Sequence[float], centre: float) -> float:
-    """Returns the standard deviation about the smoothed score, 0 to 2 (equation 4)."""
+    """Returns the standard deviation of the rating, 0 to 2 (equation 4).
+
+    p: the probabilities of the ratings 1 to 5. centre: the mean rating.
+    """
     products = []
     for level, share in zip(LEVELS, p, strict=True):
         squared_distance = (level - centre) ** 2
@@ -143,19 +152,21 @@ def std(p: Sequence[float], centre: float) -> float:
 def harmonic_weights(
     stds: Mapping[str, float], gamma: float, sigma_floor: float = SIGMA_FLOOR
 ) -> dict[str, float]:
-    """Returns w = sigma^(-2 (1 - gamma) / gamma) / H with their sum H (equation 3).
+    """Returns the weight of each criterion, with sum 1 (equation 3).
 
-    stds: the standard deviation of each criterion's rating, 0 to 2. Raises ValueError as
-    `check_weighting`.
+    The weight is sigma^(-2 (1 - gamma) / gamma) / H, where H is the sum of the numerators of all
+    criteria. stds: the standard deviation sigma of each criterion's rating, 0 to 2. sigma_floor
+    replaces a smaller sigma. Raises ValueError for an invalid gamma or sigma_floor.
     """
     check_weighting(gamma, sigma_floor)
     exponent = -2 * (1 - gamma) / gamma
-    # in logarithms, because gamma = 0.01 means sigma^-198
+    # use logarithms, because sigma^-198 (gamma = 0.01) would overflow
     logs = {}
     for criterion, sigma in stds.items():
-        floored = max(sigma, sigma_floor)  # a rating without any doubt has no logarithm
+        floored = max(sigma, sigma_floor)  # without the floor, a sigma of 0 has no logarithm
         logs[criterion] = exponent * math.log(floored)
-    # The largest becomes exp(0) = 1, so that nothing overflows. The factor cancels in the division.
+    # Subtract the largest logarithm, so that `exp` does not overflow. The division by the total
+    # cancels the factor.
     largest = max(logs.values())
     raw = {criterion: math.exp(log - largest) for criterion, log in logs.items()}
     total = math.fsum(raw.values())
@@ -163,7 +174,7 @@ def harmonic_weights(
 
 
 def check_weighting(gamma: float, sigma_floor: float = SIGMA_FLOOR) -> None:
-    """Raises ValueError for a gamma outside (0, 1] and a floor that is not above 0."""
+    """Raises ValueError for a gamma outside (0, 1] and for a sigma_floor that is not above 0."""
     if not 0 < gamma <= 1:
         raise ValueError(
             f"gamma lies in (0, 1], from the surest criterion alone to all alike, got {gamma}"
@@ -175,11 +186,11 @@ def check_weighting(gamma: float, sigma_floor: float = SIGMA_FLOOR) -> None:
 def overall(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """Returns the weighted mean of the criteria, 1 to 5 (equation 2).
 
-    means, weights: by criterion. The weights have the sum 1.
+    means: the mean rating by criterion. weights: the weight by criterion, with sum 1.
     """
     products = [weights[criterion] * value for criterion, value in means.items()]
     total = math.fsum(products)
-    # rounding can put a mean of fives a little above 5
+    # by rounding, the mean of several fives can be a little above 5
     lowest = float(LEVELS[0])
     highest = float(LEVELS[-1])
     return min(max(total, lowest), highest)

@@ -1,20 +1,21 @@
 """Turns ratings of sentences into spans, one component per sentence.
 
-    sentence_spans(places, whole, ratings, adds)      # each sentence was rated within the text
-    # the text was rated without each sentence (reward/row_reward.py)
+    # spans="sentences": the judge rated each sentence within the text
+    sentence_spans(places, whole, ratings, adds)
+    # spans="ablation": the judge rated the text without each sentence (reward/row_reward.py)
     named_spans(spans, whole, others)
 
-The credit of a sentence is the score minus the score without it, in the score's unit, 0 to 1.
-"ablation" measures it. "sentences" estimates it from questions about the one text. With the text's
-weight w and rating M of a criterion, the sentence's rating m and n sentences, the credit is the sum
-over the criteria of
+The credit of a sentence is the score of the text minus the score without the sentence, in the
+score's unit, 0 to 1. spans="ablation" measures the credit. spans="sentences" estimates the credit
+from the sentence's ratings. Per criterion, let w be the weight and M the text's rating. Let m be
+the sentence's rating and n the number of sentences. The credit is the sum over the criteria of
 
     w (m - mean of m) / (n - 1) / 4         if the text is as good as the average of its sentences
     w (M - 1) (m - 1) / sum(m - 1) / 4      if the sentences add up (completeness)
 
-The first is what the average loses without the sentence. The second is the sentence's share of what
-the text achieves. The only sentence of a text has the whole score as its credit, because an empty
-text scores 0.
+The first term is the loss of the average without the sentence. The second term is the sentence's
+share of the text's rating above 1. If a text has only one sentence, the sentence's credit is the
+whole score, because an empty text scores 0.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -31,17 +32,20 @@ def sentence_spans(
     ratings: Sequence[Mapping[str, float]],
     adds: Set[str],
 ) -> tuple[Span, ...]:
-    """Returns a span per sentence.
+    """Returns one span per sentence, in order.
 
-    ratings: per sentence the mean rating of each criterion, 1 to 5. adds: the criteria in which
-    sentences add up, which a span's score leaves out if there are others. A span's kind is the
-    criterion with the largest part of its credit.
+    places: the characters [start, end) of each sentence. whole: the aggregate of the whole text.
+    ratings: for each sentence, the mean rating by each criterion, 1 to 5. adds: the names of the
+    criteria in which sentences add up, such as "completeness". A span's score ignores the criteria
+    of `adds`, unless all criteria are in `adds`. A span's kind is the criterion with the largest
+    part of the span's credit.
     """
     credits = sentence_credit(whole, ratings, adds)
     weights = _weights_in_score(whole.weights, adds)
     spans = []
     sentences = zip(places, ratings, credits, strict=True)
     for number, (place, means, credit) in enumerate(sentences):
+        # the span's score: the weighted mean of the sentence's ratings, mapped to 0 to 1
         rating = 1.0
         if weights:
             scoring = {criterion: means[criterion] for criterion in weights}
@@ -62,20 +66,20 @@ def sentence_spans(
 
 
 def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str, float]:
-    """Returns the weights of the criteria in a sentence's score, with sum 1, or {} if they are all
-    0.
+    """Returns the weight of each criterion in a sentence's score. The sum of the weights is 1.
 
-    weights: of the criteria in the text's score. adds: see `sentence_spans`.
+    weights: the weight of each criterion in the text's score. adds: the criteria in which sentences
+    add up. The result is {} if all weights are 0.
     """
-    # One sentence of a good list is far from complete, and is not bad for that: such criteria count
-    # only where there are no others.
+    # One sentence of a good list is far from complete, but is not a bad sentence. So completeness
+    # counts only if no other criterion is left.
     scoring: Mapping[str, float] = {
         name: weight for name, weight in weights.items() if name not in adds
     }
     if not scoring:
         scoring = weights
     total = sum(scoring.values())
-    # the weight of a criterion can round to 0 where another is far surer
+    # the weight of a criterion can round to 0 if the judge is far surer of another criterion
     if not total:
         return {}
     return {name: weight / total for name, weight in scoring.items()}
@@ -86,9 +90,9 @@ def sentence_credit(
     ratings: Sequence[Mapping[str, float]],
     adds: Set[str],
 ) -> list[dict[str, float]]:
-    """Returns each sentence's credit by criterion, see the top of this file.
+    """Returns, for each sentence, the credit by criterion (formulas at the top of this file).
 
-    ratings: per sentence the mean rating of each criterion, 1 to 5, for at least two sentences.
+    ratings: for each of at least two sentences, the mean rating by each criterion, 1 to 5.
     """
     count = len(ratings)
     credits: list[dict[str, float]] = [{} for _ in ratings]
@@ -101,9 +105,9 @@ def sentence_credit(
                 share = (rating - average) / (count - 1)
             elif achieved:
                 share = (whole.means[criterion] - 1) * (rating - 1) / achieved
-            else:  # every sentence is rated 1, so none of them achieves anything
+            else:  # every sentence is rated 1, so no sentence adds to the text's rating
                 share = 0.0
-            # a rating spans 4 levels, a score 1
+            # ratings from 1 to 5 have a range of 4, scores from 0 to 1 a range of 1
             credit[criterion] = weight * share / 4
     return credits
 
@@ -111,11 +115,13 @@ def sentence_credit(
 def named_spans(
     spans: Sequence[Span], whole: Aggregate, sentences: Sequence[Aggregate]
 ) -> tuple[Span, ...]:
-    """Returns the spans of an ablation, with the criterion that a sentence changes most by the
-    text's weights.
+    """Returns the spans of an ablation with a kind and a note.
 
-    sentences: per sentence the aggregate of the text without it; none for the only sentence,
-    without which all is 1.
+    The kind is the criterion whose rating, times its weight, the sentence changes most.
+
+    spans: one span per sentence. sentences: for each sentence, the aggregate of the text without
+    the sentence. For a text of one sentence, `sentences` is empty, because the text without the
+    sentence is empty. All ratings of an empty text are 1.
     """
     named = []
     for number, span in enumerate(spans):
@@ -134,14 +140,14 @@ def named_spans(
 
 
 def _largest(changes: Mapping[str, float]) -> str:
-    """Returns the criterion with the largest part, of equals the first.
+    """Returns the criterion with the largest change, the first criterion if several are equal.
 
-    changes: the credit by criterion. A loss counts like a gain of its size.
+    changes: the change of the score by criterion. A loss counts like a gain of the same size.
     """
     return max(changes, key=lambda criterion: abs(changes[criterion]))
 
 
 def _ratings_in_words(means: Mapping[str, float]) -> str:
-    """Returns ratings for a note, as in "correctness 4.5, fluency 3.0 of 5"."""
+    """Returns the ratings as a text for a note, such as "correctness 4.5, fluency 3.0 of 5"."""
     ratings = [f"{criterion} {rating:.1f}" for criterion, rating in means.items()]
     return f"{', '.join(ratings)} of 5"

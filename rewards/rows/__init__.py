@@ -1,1 +1,1 @@
-"""The one road from a line of a file or a data set, or a trainer's columns, to a Sample."""
+"""Turns a line of a file, a row of a dataset, or the columns of a trainer into a Sample."""

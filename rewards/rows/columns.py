@@ -1,10 +1,10 @@
-"""The columns of a row that become fields of a Sample, and how the value of each is read.
+"""The columns of a row that become fields of a Sample, and the reader of each column.
 
     read_columns({"reference": "A dog.", "answers": "['dog']", "place": "a park"})
     # {"reference": ("A dog.",), "question": None, "answers": ("dog",), ...}
     read_columns({"caption": "A dog."}, {"reference": "caption"})["reference"]      # ("A dog.",)
 
-Whatever reads a row asks here: files, trainers, recipes' data, comparisons.
+All code that reads rows uses this module: files, trainers, data of recipes, comparisons.
 """
 
 from collections import Counter
@@ -27,18 +27,19 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
 }
 READ = frozenset({*READERS, "id", "prompt", "image", "images"})
 OWN_NAMES: Mapping[Any, str] = MappingProxyType({})
-# Of MISSING, an answer may be "None". What a model is said to have written stays as it is:
-# text/no_answers.py names it.
+# Texts for a missing value (MISSING) that may also be people's answers. Completions are not
+# changed: text/no_answers.py reports missing values among completions.
 SAYABLE = frozenset({"None", "null"})
-# How R and spreadsheets write one. People may say these.
+# Texts for a missing value in R and in spreadsheets. Such a text may be an answer, too.
 MARKED = frozenset({"NA", "N/A", "NULL", "#N/A"})
 
 
 def read_columns(row: Mapping[str, Any], names: Mapping[Any, str] = OWN_NAMES) -> dict[str, Any]:
-    """Returns the value of each column in READERS; () or None where the row has none.
+    """Returns the value of each column in READERS, by our name of the column.
 
-    names: the row's keys, where they are not our names. Raises ValueError, which has the row's key,
-    for a value of another kind.
+    The value of a missing column is () or None. names: for each of our names, the row's key if the
+    key differs, such as {"reference": "caption"}. Raises ValueError, which names the row's key, for
+    a value of a wrong type.
     """
     values = {}
     for column, read in READERS.items():
@@ -48,14 +49,16 @@ def read_columns(row: Mapping[str, Any], names: Mapping[Any, str] = OWN_NAMES) -
 
 
 def read_pictures(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Returns the row's pictures, from `images`, or from `image` where that holds none."""
+    """Returns the row's pictures from `images`, or from `image` if `images` has no picture."""
     images = pictures(row.get("images"), "images")
     return images or pictures(row.get("image"), "image")
 
 
 def picture_key(names: Mapping[Any, str], present: Container[str]) -> str:
-    """Returns the key of the one picture that a policy sees: the one that `names` has, else
-    "image", or "images" where only that is present.
+    """Returns the key of the column with the picture that a policy sees.
+
+    names: the user's key for "image", if any, which is preferred. present: the keys of the row.
+    Without a user's key, the result is "images" if the row has only "images", else "image".
     """
     key = "image"
     if "images" in present and "image" not in present:
@@ -68,10 +71,11 @@ def without_missing(
     missing: Counter[str],
     names: Mapping[Any, str] = OWN_NAMES,
 ) -> dict[str, Any]:
-    """Returns the row with None for a text in MISSING or MARKED, in the columns that are read, and
-    counts them by key.
+    """Returns the row with None in place of texts for a missing value, such as "nan" and "N/A".
 
-    missing: the counts, which grow. names: see `read_columns`. The row itself is not changed.
+    Only the columns of READ change. The given row itself is not changed. missing: counts the
+    replaced texts by key; this function adds to the counts. names: for each of our names, the row's
+    key if the key differs.
     """
     filled = row
     for column in READ:
@@ -79,7 +83,7 @@ def without_missing(
         value = row.get(key)
         if not isinstance(value, str) or value not in MARKED.union(MISSING):
             continue
-        # people answer "None" to "How many are there?"
+        # "None" may be a person's answer to "How many birds are there?"
         if column == "answers" and value in SAYABLE.union(MARKED):
             continue
         filled = {**filled, key: None}

@@ -1,13 +1,14 @@
-"""Tables of texts, CSV and TSV: a row a line, and no row within a cell of another.
+"""Reads CSV and TSV files row by row, and refuses files whose quotation marks hide rows.
 
     file = io.BytesIO(b"id,text\\n1,A dog.\\n")
     for number, where, row in delimited_rows(file, "rows.csv", ".csv"):
     # 1, "row 1", {"id": "1", "text": "A dog."}
 
-A cell in quotation marks may hold line breaks and separators. So one mark too many makes a cell of
-all rows up to the next mark. Such a CSV file is refused. TSV has no quotation marks in its standard
-(IANA text/tab-separated-values): such a file is read without them. Which it is shows at the end
-only, so a file is read several times, and is never in memory as a whole.
+A cell between quotation marks may contain line breaks and separators. So a single superfluous mark
+turns all rows up to the next mark into one cell. A CSV file with such a cell is refused. The
+standard of TSV (IANA text/tab-separated-values) has no quotation marks. A TSV file with such a cell
+is read with its marks as plain characters. The fault may be in the last row, so a file is read
+several times. The whole file is never in memory.
 """
 
 import codecs
@@ -19,19 +20,20 @@ from typing import Any, BinaryIO
 
 from spanreward.rewards.files.json_lines import BOM
 
-SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
+SEPARATORS = ",;\t|"  # signs that may separate cells of CSV: the first line's most frequent sign
 PIECE_BYTES = 1 << 20  # bytes that are decoded at once
 TWICE = "write each mark within a cell twice, and the cell between marks"
 
-# its number, its place, and the row or why it cannot be read
+# the row's number from 1, its place such as "row 1", and the row or the reason why it is unreadable
 TableRow = tuple[int, str, dict[str, Any] | str]
 
 
 def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[TableRow]:
-    """Yields rows of texts, under the names of the first line.
+    """Yields the rows of a CSV or TSV file, whose first line has the names of the columns.
 
-    file: one that can be read again from its start. source: its name, for errors. ending: ".csv" or
-    ".tsv". Raises ValueError in one sentence for a file that cannot be read at all.
+    All values are texts. file: a file that can be read several times (seekable). source: the file's
+    name, for errors. ending: ".csv" or ".tsv". Raises ValueError, with a message of one sentence,
+    for a file that cannot be read at all.
     """
     csv.field_size_limit(2**31 - 1)  # a text may be long
     try:
@@ -40,7 +42,7 @@ def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[TableRo
         try:
             yield from _rows_as_quoted(lines, ending, quoted)
         finally:
-            lines.detach()  # the file stays open
+            lines.detach()  # otherwise `lines` would close the file
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{source} is not in UTF-8 ({error.reason} at byte {error.start}): save it as UTF-8, "
@@ -52,11 +54,13 @@ def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[TableRo
 
 
 def _check_text(file: BinaryIO) -> bool:
-    """Returns whether the text has a quotation mark. Raises UnicodeDecodeError, whose place is that
-    in the text, and ValueError for a NUL byte.
+    """Returns whether the file has a quotation mark.
+
+    Raises UnicodeDecodeError, with the byte offset of the fault, for text that is not UTF-8. The
+    offset does not count a byte order mark. Raises ValueError for a NUL byte.
     """
-    # All of the file is read, also behind a NUL byte: of text that is no UTF-8 the other error is
-    # the clearer one.
+    # Read the file to its end, even after a NUL byte. A file that is not UTF-8 may have NUL bytes,
+    # too, and the error about UTF-8 is clearer.
     quoted = False
     damaged = 0  # the line of the first NUL byte
     line = 1
@@ -75,21 +79,26 @@ def _check_text(file: BinaryIO) -> bool:
 
 
 def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
-    """Yields the text in pieces. Raises UnicodeDecodeError, whose place is that in the text."""
+    """Yields the text of the file in pieces.
+
+    Raises UnicodeDecodeError, with the byte offset of the fault. A byte order mark is skipped and
+    is not counted.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
+    # skip a byte order mark at the start of the file
     file.seek(0)
     if file.read(len(BOM)) != BOM:
         file.seek(0)
-    start = 0  # of the piece
+    start = 0  # the byte offset of the piece
     final = False
     while not final:
         piece = file.read(PIECE_BYTES)
         final = not piece
-        unfinished, _ = decoder.getstate()  # bytes of a character that the last piece cut
+        unfinished, _ = decoder.getstate()  # the first bytes of a character that is not complete
         try:
             text = decoder.decode(piece, final)
         except UnicodeDecodeError as error:
-            # the decoder counts from those bytes on
+            # the decoder counts offsets from the unfinished bytes on
             error.start += start - len(unfinished)
             raise
         yield text
@@ -97,41 +106,45 @@ def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
 
 
 def _separator(first: str, ending: str) -> str:
-    """Returns what separates the table's cells. first: its first line."""
+    """Returns the sign between the cells of a table, such as ",". first: the table's first line."""
     if ending == ".tsv" or not first:
         return "\t"
     return max(SEPARATORS, key=first.count)
 
 
 def _rows_as_quoted(lines: io.TextIOWrapper, ending: str, quoted: bool) -> Iterator[TableRow]:
-    """Yields the table's rows, read with quotation marks or, in TSV, without them where they are
-    not those of its cells.
+    """Yields the table's rows.
 
-    quoted: whether there is a quotation mark at all. Raises ValueError for a table that can be read
-    neither way.
+    If the marks of a TSV file are not around its cells, the marks are read as plain characters.
+
+    quoted: whether the file has any quotation mark. Raises ValueError for a table with a fault in
+    its quotation marks.
     """
     lines.seek(0)
     separator = _separator(lines.readline(), ending)
-    # first to see whether its marks are those of its cells
+    # first, read the file to find a fault in its quotation marks
     fault = ""
     if quoted:
         lines.seek(0)
         fault = _fault(lines, separator)
     quoting = csv.QUOTE_MINIMAL
     if fault:
-        # A TSV file with quoted cells was written as CSV is, so the fault is one.
+        # A TSV file with cells between marks was written like CSV, so the fault is a real fault.
         lines.seek(0)
         if ending != ".tsv" or _has_quoted_cells(lines, separator):
             raise ValueError(f"{fault}: {TWICE}")
         quoting = csv.QUOTE_NONE
-    # then for its rows
+    # second, read the rows
     lines.seek(0)
     yield from _csv_rows(lines, separator, quoting)
 
 
 def _csv_rows(lines: Iterable[str], separator: str, quoting: Any) -> Iterator[TableRow]:
-    """Yields the rows below the line of the names, or why one cannot be read. quoting: as csv has
-    it. Raises ValueError for two columns of one name, and csv.Error.
+    """Yields the rows below the line with the names of the columns.
+
+    A row with a wrong number of cells is yielded as a sentence about the fault. quoting: a constant
+    of the module csv, such as csv.QUOTE_MINIMAL. Raises ValueError for two columns with the same
+    name, and csv.Error.
     """
     reader = csv.reader(lines, delimiter=separator, quoting=quoting, strict=True)
     names = next(reader, [])
@@ -140,8 +153,9 @@ def _csv_rows(lines: Iterable[str], separator: str, quoting: Any) -> Iterator[Ta
             f"two columns have one name in {names}: give each a name of its own, in a first line "
             "if this one is a row"
         )
+    # number the rows that are not blank
     number = 0
-    last = reader.line_num  # the last line of the row that was read last
+    last = reader.line_num  # the number of the last line that was read
     for cells in reader:
         first = last + 1
         last = reader.line_num
@@ -149,7 +163,7 @@ def _csv_rows(lines: Iterable[str], separator: str, quoting: Any) -> Iterator[Ta
             continue
         number += 1
         where = f"row {number}"
-        if cells == names:  # as in files that were put together
+        if cells == names:  # a second line of names, where several files were joined
             yield number, where, f"{where} has the columns' names again (line {first})."
         elif len(cells) == len(names):
             yield number, where, dict(zip(names, cells, strict=True))
@@ -167,28 +181,29 @@ def _lines_in_words(first: int, last: int) -> str:
 
 
 def _copying_lines(lines: Iterable[str], lines_of_row: list[str]) -> Iterator[str]:
-    """Yields the lines, and appends each to the list when it is taken."""
+    """Yields the lines, and appends each line to `lines_of_row` when the line is read."""
     for line in lines:
         lines_of_row.append(line)
         yield line
 
 
 def _fault(lines: Iterable[str], separator: str) -> str:
-    """Returns why the table's quotation marks are not those of its cells, "" where they are."""
-    lines_of_row: list[str] = []  # that the reader took for a row
+    """Returns the fault of the table's quotation marks, in words, or "" without a fault."""
+    lines_of_row: list[str] = []  # the lines that the reader has read for the current row
     copied = _copying_lines(lines, lines_of_row)
     reader = csv.reader(copied, delimiter=separator, strict=True)
-    first = 1  # line of the row
+    first = 1  # the number of the row's first line
     try:
         names = next(reader, [])
         count = len(names)
         while True:
+            # read one row, and keep its lines
             first = reader.line_num + 1
             lines_of_row.clear()
             cells = next(reader, None)
             if cells is None:
                 return ""
-            # without a separator there is no telling a row from a line of a cell
+            # in a table of one column, a line within a cell looks like any row
             if cells and count > 1 and _holds_others(cells, lines_of_row, separator, count):
                 place = _lines_in_words(first, reader.line_num)
                 return f"a cell in quotation marks holds cells of its own row or others ({place})"
@@ -197,23 +212,25 @@ def _fault(lines: Iterable[str], separator: str) -> str:
 
 
 def _holds_others(cells: list[str], lines: list[str], separator: str, count: int) -> bool:
-    """Returns whether the cells of a row, on these lines of a table of so many columns, are others
-    without quotation marks.
+    """Returns whether quotation marks have hidden rows or cells within a cell of this row.
+
+    cells: the cells of the row. lines: the lines of the file that the row was read from. count: the
+    number of the table's columns.
     """
     is_odd = len(cells) != count
     if len(lines) > 1:
         return is_odd or _are_rows(lines, separator, count)
-    # on one line a pair of marks can swallow the separators between them
+    # on one line, a pair of marks can hide the separators between the marks
     if not is_odd or separator != "\t" or '"' not in lines[0]:
         return False
     return _are_rows(lines, separator, count)
 
 
 def _are_rows(lines: list[str], separator: str, count: int) -> bool:
-    """Returns whether each of the lines would be a row of so many cells without quotation marks."""
+    """Returns whether each line, without its quotation marks, would be a row of `count` cells."""
     pattern = re.escape(separator)
     if separator in ",;":
-        # a comma of a sentence stands before a space, and one of a number before three digits
+        # do not count the comma of a sentence (before a space) and of a number (before 3 digits)
         pattern += r"(?! )(?!(?<=\d.)\d{3}(?!\d))"
     separators = re.compile(pattern)
     for line in lines:
@@ -224,7 +241,7 @@ def _are_rows(lines: list[str], separator: str, count: int) -> bool:
 
 
 def _has_quoted_cells(lines: Iterable[str], separator: str) -> bool:
-    """Returns whether some cell begins and ends with a quotation mark on one line."""
+    """Returns whether any cell begins and ends with a quotation mark on the same line."""
     for line in lines:
         for cell in line.rstrip("\r\n").split(separator):
             if len(cell) > 1 and cell.startswith('"') and cell.endswith('"'):

@@ -1,8 +1,10 @@
-"""What a row is known by: its content, and not its id or its place in a file.
+"""Fingerprints of rows: two rows have the same fingerprint if they have the same content.
 
 fingerprint(Sample("Describe.", "A red circle.", references=("A circle.",)))
 # 16 hexadecimal digits
-row_fingerprint({"prompt": "Describe.", "reference": "A circle."})      # of a row without an answer
+row_fingerprint({"prompt": "Describe.", "reference": "A circle."})      # a row without a completion
+
+The row's id and the row's place in a file do not count.
 """
 
 import hashlib
@@ -23,9 +25,9 @@ from spanreward.rewards.rows.sample import row_sample
 def fingerprint(sample: Sample, columns: bool = False) -> str:
     """Returns 16 hexadecimal digits that change with every field of the sample but its id.
 
-    columns: whether its other columns count, which only metrics of your own read. A picture counts
-    by its content: a copied or moved file is the same picture, and another one under the same name
-    is not.
+    A picture counts by its content. So a copied file is the same picture, and a changed file under
+    the same name is a different picture. columns: whether `sample.columns` counts, which only
+    metrics of users read.
     """
     content = {field.name: getattr(sample, field.name) for field in fields(sample)}
     content["id"] = None
@@ -39,17 +41,23 @@ def fingerprint(sample: Sample, columns: bool = False) -> str:
 
 
 def row_fingerprint(row: Mapping[str, Any]) -> str:
-    """Returns the fingerprint of a row, whatever its answer: what a file of answers keeps beside
-    each. Raises ValueError for a value of the wrong type.
+    """Returns the fingerprint of a row without its completion.
+
+    A file of answers keeps this fingerprint beside each answer, to find the answer's row again.
+    Raises ValueError for a value of the wrong type.
     """
     return fingerprint(row_sample(row))
 
 
 def _picture(picture: Any) -> str:
-    """Returns a mark of what `opened` takes (rows/pictures.py); the name of what is not there."""
+    """Returns a text that identifies a picture: a hash of its content.
+
+    picture: any form of a picture that `opened` accepts (rows/pictures.py). If the picture's file
+    does not exist, the result is the picture's `repr`.
+    """
     with suppress(OSError, ValueError):
         if isinstance(picture, Image.Image):
-            # equal bytes are other pictures in another mode or shape
+            # the same bytes in another mode or shape are a different picture
             shape = repr((picture.mode, picture.size))
             return digest(shape, picture.tobytes())
         content = content_of_picture(picture)

@@ -1,9 +1,9 @@
-"""The lines of a file or a data set, or rows in memory, each as a Sample, or as why it is none.
+"""Reads the rows of a file, of a dataset or in memory. Each row becomes a Sample or an error text.
 
     for row in read_rows("rows.jsonl", {"reference": "caption"}, limit=100):
-        row.id, row.sample      # "1", Sample(...) or a sentence
+        row.id, row.sample      # "1", and Sample(...) or a sentence about the row's fault
 
-tables.py reads the lines, columns.py their values, pictures.py finds the files that they name.
+tables.py reads the lines, columns.py reads their values, and pictures.py finds the pictures' files.
 """
 
 import logging
@@ -24,18 +24,18 @@ from spanreward.rewards.rows.values import plain_value
 
 log = logging.getLogger(__name__)
 
-TextLine = list[Any]  # the arguments of `read_row` but the folder, as JSON has them
+TextLine = list[Any]  # the arguments of `read_row` without the folder, as values of JSON
 
 
 @dataclass(frozen=True, slots=True)
 class InputRow:
-    """One line of the input.
+    """One row of the input.
 
     Args:
-        number: its number, from 1.
-        id: its `id` in the output.
-        held: what it holds, with plain values; {} where it cannot be read.
-        sample: its Sample, or a sentence on why it has none.
+        number: the row's number, from 1.
+        id: the row's `id` in the output.
+        held: the row's keys and plain values, or {} for an unreadable row.
+        sample: the row's Sample, or a sentence about the row's fault.
     """
 
     number: int
@@ -49,15 +49,17 @@ def read_rows(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> Sequence[InputRow]:
-    """Returns the rows of all that `table_rows` reads. Those of a file or a data set lie on the
-    disk (files/on_disk.py): the file may change meanwhile.
+    """Returns the rows of a file, of a dataset of the hub, or in memory.
 
-    Raises what it does, and ValueError where there is no row.
+    Rows of a file or a dataset are first copied to the disk (files/on_disk.py), so that the file
+    may change while the rows are used. columns: for each of our names, the source's key, such as
+    {"reference": "caption"}. limit: the largest number of rows. Raises OSError, and ValueError for
+    a source that cannot be read or has no rows.
     """
     folder = folder_of(source)
     joined = _Joined()
     rows: Sequence[InputRow]
-    # a generator: one line at a time is in memory
+    # a generator, so that only one line at a time is in memory
     lines = (joined.plain_line(*row) for row in table_rows(source, columns, limit))
     if isinstance(source, str | Path):
         on_disk = OnDisk(lines)
@@ -72,11 +74,11 @@ def read_rows(
 
 
 class _Joined:
-    """Counts the rows that have several of people's answers in one text, as far as it is certain.
+    """Counts the rows whose column `answers` is one text that joins several people's answers.
 
     Attributes:
-        count: how many there are so far.
-        first: the answers of the first one.
+        count: the number of such rows so far.
+        first: the answers of the first such row, such as "red, red, blue".
     """
 
     def __init__(self) -> None:
@@ -84,8 +86,11 @@ class _Joined:
         self.first: Any = None
 
     def plain_line(self, number: int, where: str, row: dict[str, Any] | str) -> TextLine:
-        """Returns the line with plain values, and counts it if its answers are joined."""
-        if isinstance(row, str):  # why the line cannot be read
+        """Returns the line with plain values, and counts the line if its answers are joined.
+
+        row: the line's row, or a sentence about the fault of the line.
+        """
+        if isinstance(row, str):
             return [number, where, row]
         held = plain_row(row)
         answers = held.get("answers")
@@ -96,7 +101,7 @@ class _Joined:
         return [number, where, held]
 
     def say(self, rows: int, source: object) -> None:
-        """Warns of such rows, if there are any. rows: how many there are in all."""
+        """Logs a warning if any row has joined answers. rows: the number of all rows."""
         if not self.count:
             return
         name = source if isinstance(source, str | Path) else "the table"
@@ -111,14 +116,17 @@ class _Joined:
 
 
 def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:
-    """Returns the row, with the reason in place of the sample when it cannot be judged.
+    """Returns the row with its Sample, or with a sentence about the fault of a row without Sample.
 
-    where: the row's place, as in "line 3", with which a reason begins. folder: see `located`.
+    number: the row's number, from 1. where: the row's place, such as "line 3", for the sentence.
+    row: the row, or the sentence if the row is unreadable. folder: the folder in which paths of
+    pictures begin.
     """
     if isinstance(row, str):
         return InputRow(number, where, {}, row)
     held = plain_row(row)
     completion = held.get("completion")
+    # the Sample, or a sentence about the fault
     sample: Sample | str
     if _is_completion(completion):
         try:
@@ -136,19 +144,21 @@ def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = 
 
 
 def _row_of_line(line: TextLine, folder: Path) -> InputRow:
-    """Returns the row of a line that lay on the disk."""
+    """Returns the row of a line that was stored on the disk."""
     number, where, row = line
     return read_row(number, where, row, folder)
 
 
 def plain_row(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Returns the row of a table, or of pandas, with the keys and the values that JSON has."""
+    """Returns a row of a table or of pandas with keys and values that JSON has (`plain_value`)."""
     return {str(key): plain_value(value) for key, value in row.items()}
 
 
 def line_sample(row: Mapping[str, Any], folder: Path) -> Sample:
-    """Returns the Sample of a plain row; its completion is "" without that key. folder: see
-    `located`. Raises ValueError for a value of the wrong type.
+    """Returns the Sample of a plain row. Without the key "completion", the completion is "".
+
+    folder: the folder in which paths of pictures begin. Raises ValueError for a value of the wrong
+    type.
     """
     completion = messages_in(row.get("completion", ""))
     sample = row_sample(row, completion)
@@ -157,7 +167,7 @@ def line_sample(row: Mapping[str, Any], folder: Path) -> Sample:
 
 
 def _is_completion(value: Any) -> bool:
-    """Whether this is a text or a list of messages."""
+    """Whether the value is a text or a list of messages."""
     if isinstance(value, list):
         return all(isinstance(message, dict) for message in value)
     return isinstance(value, str)

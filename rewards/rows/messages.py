@@ -1,10 +1,10 @@
-"""Prompts and completions, as texts or as chat messages, and what they say.
+"""Reads the text of prompts and completions, which are texts or chat messages.
 
     completion_text([{"from": "gpt", "value": "A dog."}])   # "A dog."
     prompt_text([{"role": "user", "content": "<image>\nDescribe it."}])     # "Describe it."
 
-OpenAI's messages are read, LLaVA's, and those that TRL makes. A message without a text is a
-ValueError in one sentence.
+Messages may have the form of OpenAI, of LLaVA or of TRL. A message without a text raises ValueError
+with a message of one sentence.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,22 +14,24 @@ from spanreward.rewards.base.texts import list_in
 from spanreward.rewards.rows.placeholders import plain_texts
 
 _ASSISTANT = ("assistant", "gpt", "model")
-# a message's keys for what it says: OpenAI's, LLaVA's, others'
+# keys under which a message has its text: OpenAI's ("content"), LLaVA's ("value"), and others
 TEXT_KEYS = {"content", "value", "text", "parts"}
 TEXT_BLOCKS = ("text", "input_text", "output_text")
 
 
 def completion_text(completion: Any) -> str:
-    """Returns the completion's text, unstripped; of several messages, as with tools, that of the
-    assistant's last one. Raises ValueError for anything else, and for a message without a text.
+    """Returns the completion's text, unstripped.
+
+    For several messages, as with calls of tools, the text is that of the assistant's last message.
+    Raises ValueError for a value of another type, and for a message without a text.
     """
     return next(assistants_texts(completion))
 
 
 def assistants_texts(completion: Any) -> Iterator[str]:
-    """Yields the text of each of the assistant's messages, the last one first.
+    """Yields the text of each of the assistant's messages, the last message first.
 
-    Raises as `completion_text` does.
+    Raises ValueError for a value that is no text and no messages, and for a message without a text.
     """
     if isinstance(completion, str):
         completion = [{"content": completion}]
@@ -48,7 +50,10 @@ def assistants_texts(completion: Any) -> Iterator[str]:
 
 
 def _assistants_messages(completion: Any) -> list[Any]:
-    """Returns the assistant's messages; a single message is the assistant's, whoever it names."""
+    """Returns the assistant's messages of a completion.
+
+    A single message counts as the assistant's, even if the message names another speaker.
+    """
     if not isinstance(completion, list | tuple):
         return []
     if len(completion) == 1:
@@ -61,21 +66,25 @@ def _assistants_messages(completion: Any) -> list[Any]:
 
 
 def _role_of_message(message: Mapping[str, Any]) -> Any:
-    """Returns who speaks: OpenAI's key is "role", LLaVA's is "from"."""
+    """Returns the speaker of a message. OpenAI's key is "role", LLaVA's key is "from"."""
     return message.get("role", message.get("from"))
 
 
 def prompt_text(prompt: Any, pictures: int = 0) -> str:
-    """Returns the prompt's text without placeholders of pictures, with messages joined by line
-    breaks.
+    """Returns the prompt's text without placeholders of pictures, such as "<image>".
 
-    pictures: see `plain_texts`. Raises as it does, and ValueError for a message without a text.
+    Line breaks join the texts of several messages. pictures: the number of the row's pictures, or 0
+    to skip the check of their number. Raises ValueError for placeholders of more pictures, and for
+    a message without a text.
     """
     return "\n".join(plain_texts(_prompt_texts(prompt), pictures, "the prompt"))
 
 
 def _prompt_texts(prompt: Any) -> list[str]:
-    """Returns the text of each of the prompt's messages, which a table may hold as a text."""
+    """Returns the text of each message of a prompt.
+
+    In a table, the prompt may be a text that writes out a list of messages.
+    """
     prompt = messages_in(prompt)
     if isinstance(prompt, str):
         return [prompt]
@@ -84,7 +93,7 @@ def _prompt_texts(prompt: Any) -> list[str]:
     texts = []
     for message in prompt:
         text = message_text(message)
-        # a message of pictures alone has such a key, and says nothing
+        # a message with nothing but pictures has one of these keys, and its text is ""
         if text is None and TEXT_KEYS.isdisjoint(message):
             keys = _keys_in_words(message)
             raise ValueError(f"no text was found in a prompt's message with the keys {keys}")
@@ -93,16 +102,18 @@ def _prompt_texts(prompt: Any) -> list[str]:
 
 
 def message_text(message: Any) -> str | None:
-    """Returns a message's text, or those of its text blocks, "" where it says nothing; None where
-    no text is found: in pictures alone, or under keys that are not known. Raises ValueError for a
-    value of another kind.
+    """Returns the text of a message, with all its text blocks joined.
+
+    Returns "" for a message that has no text by its kind, such as a call of a tool. Returns None if
+    no text is found: the message has only pictures, or only unknown keys. Raises ValueError for a
+    value of a wrong type.
     """
     if not isinstance(message, Mapping):
         raise ValueError(f"a message must hold a role and content, got {message!r}")
     for key, value in message.items():
         if key in TEXT_KEYS and value is not None:
             return _content_text(value)
-    # it calls tools, has None for its text, or has nothing but a speaker
+    # the message calls tools, has None as its text, or has no key but the speaker's
     says_nothing = "tool_calls" in message or not TEXT_KEYS.isdisjoint(message)
     if says_nothing or message.keys() <= {"role", "from", "name"}:
         return ""
@@ -110,11 +121,14 @@ def message_text(message: Any) -> str | None:
 
 
 def _content_text(content: Any) -> str | None:
-    """Returns the text of a message's content; None for blocks without any. Raises ValueError for a
-    value of another kind.
+    """Returns the text of a message's content, or None for blocks without text.
+
+    content: a text, a block such as {"type": "text", "text": "A dog."}, or a list of blocks. Raises
+    ValueError for a value of another type.
     """
     if isinstance(content, str):
         return content
+    # collect the texts of the blocks
     blocks = [content]  # a single block
     if isinstance(content, list | tuple):
         blocks = list(content)
@@ -128,6 +142,7 @@ def _content_text(content: Any) -> str | None:
             )
         elif block.get("type", "text") in TEXT_BLOCKS:
             texts.append(block.get("text"))
+    # join the texts; blocks without a text, such as pictures, give None
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"a block of type 'text' must hold a text, got {content!r}")
     if blocks and not texts:
@@ -136,15 +151,16 @@ def _content_text(content: Any) -> str | None:
 
 
 def messages_in(completion: Any) -> Any:
-    """Returns the messages that a table without lists holds as a text; any other completion as it
-    is.
+    """Returns the messages that a text writes out, such as a cell of a CSV file.
+
+    Any other completion is returned unchanged.
     """
     if not isinstance(completion, str) or not completion.lstrip().startswith("["):
         return completion
     messages = list_in(completion.strip())
     if not messages or not isinstance(messages, list):
         return completion
-    # a model may answer with a list of JSON objects, which have no speaker
+    # objects without a speaker are no messages: a model may answer with a list of JSON objects
     for message in messages:
         if not isinstance(message, dict):
             return completion
@@ -154,8 +170,9 @@ def messages_in(completion: Any) -> Any:
 
 
 def tools_pictures(completion: Any) -> tuple[Any, ...]:
-    """Returns the pictures in a completion's messages, where TRL keeps what tools return as blocks
-    of type "image".
+    """Returns the pictures of a completion's messages.
+
+    TRL stores a picture that a tool returns as a block of type "image".
     """
     if not isinstance(completion, list | tuple):  # a text
         return ()
@@ -171,6 +188,6 @@ def tools_pictures(completion: Any) -> tuple[Any, ...]:
 
 
 def _keys_in_words(message: Mapping[str, Any]) -> str:
-    """Returns the end of an error on a message without a text: its keys, and the cure."""
+    """Returns the end of an error about a message without a text: the keys and the remedy."""
     keys = ", ".join(map(str, message))
     return f"{keys}, got {message!r:.200}: it belongs under content"

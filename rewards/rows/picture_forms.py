@@ -1,11 +1,11 @@
-"""The forms in which a row holds a picture: its bytes, or the name of its file.
+"""Reads the forms in which a row holds a picture: the bytes, or the name of a file.
 
     content_of_picture({"bytes": [137, 80, 78, 71]})        # b"\\x89PNG"
     content_of_picture("data:image/png;base64,iVBORw==")    # b"\\x89PNG"
     name_of("file:///photos/a%20b.png")                     # "/photos/a b.png"
 
-Tables of text and JSON hold no bytes. So they come as base64, as numbers, or as Python shows them,
-which is no picture any more.
+JSON and tables of text cannot hold bytes. So the bytes are written as base64 or as a list of
+numbers. If the bytes were written as Python prints them (`b'...'`), the picture is lost.
 """
 
 import base64
@@ -19,18 +19,19 @@ from urllib.parse import unquote, urlsplit
 DATA_URL = re.compile(r"data:[^,]{0,200},", re.IGNORECASE)
 ENCODED = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 BASE64 = re.compile(r"[A-Za-z0-9+/_\s-]+={0,2}\s*")
-SHORTEST = 64  # characters of base64; a PNG has more, and shorter texts are names
-# what a picture, bytes or an array look like where a table wrote them as text
+SHORTEST = 64  # a shorter text is a name, not base64: a PNG has more characters
+# the beginning of a picture, bytes or an array that a table wrote as Python prints them
 WRITTEN_OBJECT = re.compile(r"\s*(?:[{<\[(]|b['\"]|\w+\()")
 
 
 def content_of_picture(picture: Any) -> bytes | None:
-    """Returns the bytes of a picture that is not a file's name; None for other pictures.
+    """Returns the bytes of a picture, or None for a file's name and for a PIL image.
 
-    Raises ValueError for what was one, or says that it is one, and holds no bytes.
+    Raises ValueError for a value in the form of bytes, such as a data URL, without valid bytes.
     """
     if isinstance(picture, bytes | bytearray | memoryview):
         return bytes(picture)
+    # a dict with bytes, or with a name
     if isinstance(picture, Mapping):
         stored = _stored(picture.get("bytes"))
         if stored is not None:
@@ -43,14 +44,16 @@ def content_of_picture(picture: Any) -> bytes | None:
         if content == picture:
             raise ValueError(f"the picture {picture[:40]!r} is a data URL without base64")
         return decoded(content, picture)
-    # a long name without a dot looks like base64, so a file of that name comes first
+    # a long name without a dot looks like base64, so check first that no such file exists
     if len(picture) >= SHORTEST and BASE64.fullmatch(picture) and not os.path.exists(picture):
         return decoded(picture, picture)
     return None
 
 
 def _stored(content: Any) -> bytes | None:
-    """Returns the bytes that `datasets` and JSON store under "bytes"; None for none of them."""
+    """Returns the bytes that `datasets` or JSON stores under the key "bytes", or None without
+    bytes.
+    """
     if isinstance(content, bytes | bytearray | memoryview):
         return bytes(content) or None
     if isinstance(content, str) and content:
@@ -64,13 +67,15 @@ def _stored(content: Any) -> bytes | None:
 
 
 def decoded(text: str, written: str) -> bytes:
-    """Returns what base64 holds, of either alphabet, maybe in lines and without its end.
+    """Returns the bytes of a text in base64.
 
-    written: what the row has, for the error. Raises ValueError for a text that is no base64.
+    Both alphabets are read (with "+/" and with "-_"), with line breaks, and with or without "=" at
+    the end. written: the row's value, for the error. Raises ValueError for a text that is no
+    base64.
     """
     in_one_line = "".join(text.split())
     letters = in_one_line.translate(str.maketrans("-_", "+/")).rstrip("=")
-    # four letters are three bytes, and a shorter last group is filled up with "="
+    # four letters are three bytes; add "=" until the last group has four letters
     padding = "=" * (-len(letters) % 4)
     try:
         return base64.b64decode(letters + padding, validate=True)
@@ -79,7 +84,7 @@ def decoded(text: str, written: str) -> bytes:
 
 
 def name_of(picture: Any) -> str | None:
-    """Returns the path or the URL of a picture; None for one that is there itself."""
+    """Returns the path or the URL of a picture, or None for a picture without path and URL."""
     if isinstance(picture, Mapping):
         if picture.get("bytes"):
             return None
@@ -93,12 +98,12 @@ def name_of(picture: Any) -> str | None:
     name = os.fsdecode(picture)
     if name.lower().startswith("file:"):
         parts = urlsplit(name)
-        # a file URL of another machine stays a URL, which is refused
+        # the file URL of another machine stays a URL, and `opened` refuses URLs
         if parts.netloc in ("", "localhost"):
             return unquote(parts.path)
     return name
 
 
 def is_shown(name: str) -> bool:
-    """Returns whether a text is a value as Python shows it, and not a file's name."""
+    """Returns whether a text is a value as Python prints it (`b'...'`), and not a file's name."""
     return WRITTEN_OBJECT.match(name) is not None

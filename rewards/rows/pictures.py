@@ -1,15 +1,16 @@
-"""Opens the pictures of a row and prepares them for a judge, with the red box of a referring
-expression.
+"""Opens the pictures of a row and prepares them for a judge.
 
     picture = opened(row["image"])                 # a decoded PIL image, or a PictureError
     shown_picture(picture).mode                    # RGB
     as_text(picture)                               # data:image/png;base64,iVBOR..., for HTTP
-    with_box(picture, (10, 20, 60, 80))
+    with_box(picture, (10, 20, 60, 80))            # with a red box, for a referring expression
 
-A URL is refused, so nothing is downloaded. Only plain files are read, only the FORMATS (PIL runs
-Ghostscript on a PostScript file), and only pictures of at most DECODED_PIXELS. The name's ending
-does not matter. Pictures for a judge are decoded one at a time and kept at the size in which it
-sees them: a body of 50 kB may hold fifteen that take 256 MB each.
+URLs are refused, so nothing is downloaded. Only regular files of the FORMATS are read, because PIL
+would run Ghostscript on a PostScript file. Larger pictures than DECODED_PIXELS are refused. The
+ending of a file's name does not matter.
+
+Pictures for a judge are decoded one at a time, and scaled to the size that the judge sees.
+Otherwise a request of 50 kB could hold fifteen pictures that need 256 MB of memory each.
 """
 
 import base64
@@ -35,27 +36,30 @@ MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is 
 LOSSLESS_PIXELS = 1024 * 1024  # a larger photo takes a second or more as PNG, and several MB
 LOSSLESS_BYTES = 1_000_000
 DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB
-MOST_PICTURES = 64  # of a row; at MAX_PIXELS they take 800 MB
+MOST_PICTURES = 64  # pictures of a row; 64 pictures of MAX_PIXELS need 800 MB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
 RED = (255, 0, 0)
-# PIL reads an image's pixels and its EXIF when they are first used, and rewards that are judged in
-# several threads share a row's image
+# PIL reads the pixels and the EXIF data of an image at their first use. Rewards in several threads
+# share the image of a row, so this lock lets only one thread read at a time.
 PICTURE_LOCK = Lock()
 
 
 class PictureError(NotApplicable):
-    """The picture or its box cannot be used. The message says why."""
+    """A picture or its box cannot be used. The message has the reason."""
 
 
 def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) -> Image.Image:
-    """Returns the picture decoded.
+    """Returns the decoded picture.
 
-    picture: a PIL image, a path, a file or data URL, base64, bytes, or a dict with "bytes" or
-    "path" (as `datasets` stores them). folder: see `located`. pixels: a picture with more is
-    returned as `shown_picture` has it, unless it is a PIL image, which its owner holds anyway.
-    Raises PictureError for anything else, for another URL, and for a file that is missing or cannot
-    be decoded.
+    picture: a PIL image, a path, a file URL, a data URL, base64, bytes, or a dict with "bytes" or
+    "path" (the form of `datasets`). folder: the folder in which the path begins. pixels: a larger
+    picture is scaled to so many pixels (`shown_picture`). A PIL image is never scaled, because its
+    memory is already in use.
+
+    Raises PictureError for other values, for other URLs, and for a file that does not exist or
+    cannot be decoded.
     """
+    # the source of the pixels, and a label of the picture for errors
     source = _source(located(picture, folder))
     label = "the picture of this row"
     name = ""
@@ -84,8 +88,8 @@ def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) ->
 def located(picture: Any, folder: Path) -> Any:
     """Returns the path of the file that a picture names.
 
-    The path goes from `folder`, where the file of rows is, or from the working folder where no such
-    file is there. A picture that names no file which is there stays as it is.
+    The path begins in `folder`, the folder of the file of rows. If no such file exists, the path
+    begins in the working folder. A picture that names no existing file is returned unchanged.
     """
     name = name_of(picture)
     if name is None or "://" in name or ENCODED.match(name):
@@ -97,19 +101,24 @@ def located(picture: Any, folder: Path) -> Any:
 
 
 def _source(picture: Any) -> Image.Image | io.BytesIO | str:
-    """Returns the image, its bytes, or its path or URL. Raises PictureError for anything else."""
+    """Returns the PIL image, the bytes, or the path or URL of a picture.
+
+    Raises PictureError for a value of another form.
+    """
     if isinstance(picture, Image.Image):
         return picture
+    # bytes, in any form
     try:
         content = content_of_picture(picture)
     except ValueError as error:
         raise PictureError(str(error)) from None
     if content is not None:
         return io.BytesIO(content)
+    # a path or a URL
     name = name_of(picture)
     if name is None:
         kind = type(picture).__name__
-        if isinstance(picture, Mapping):  # it has neither bytes nor a path
+        if isinstance(picture, Mapping):  # a dict with neither bytes nor a path
             kind = "NoneType"
         raise PictureError(f"a picture is a PIL image or the path of a file, got {kind}")
     if is_shown(name) and not exists(name):
@@ -121,9 +130,11 @@ def _source(picture: Any) -> Image.Image | io.BytesIO | str:
 
 
 def as_text(picture: Any, scale: bool = True) -> str:
-    """Returns what `opened` takes as a text for HTTP, a data URL of a PNG.
+    """Returns the picture as a text for HTTP: a data URL of a PNG.
 
-    scale: to MAX_PIXELS, not where a box counts pixels. Raises PictureError as `opened`.
+    picture: any form of a picture that `opened` accepts. scale: whether to scale the picture to
+    MAX_PIXELS. Pass False if the row has a box in pixels of the original picture. Raises
+    PictureError for a picture that cannot be used.
     """
     pixels = MAX_PIXELS if scale else DECODED_PIXELS
     image = opened(picture, pixels=pixels)
@@ -132,15 +143,16 @@ def as_text(picture: Any, scale: bool = True) -> str:
         image = _rgb(upright(image))
         if scale:
             image = scaled(image, MAX_PIXELS)
-        # little compression: this is on the way of every request
+        # compress little, because every request waits for this step
         image.save(content, "PNG", compress_level=1)
     encoded = base64.b64encode(content.getvalue()).decode()
     return f"data:image/png;base64,{encoded}"
 
 
 def as_data_url(picture: Image.Image) -> str:
-    """Returns a picture of `shown_picture` as a data URL: every pixel as it is (PNG), or nearly so
-    (JPEG) where that would be large.
+    """Returns a picture that `shown_picture` has made as a data URL.
+
+    The URL holds a PNG, without loss, or a JPEG of high quality if the PNG would be large.
     """
     if picture.width * picture.height <= LOSSLESS_PIXELS:
         content = io.BytesIO()
@@ -155,7 +167,7 @@ def as_data_url(picture: Image.Image) -> str:
 
 
 def open_file(source: str | Path | io.BytesIO) -> Image.Image:
-    """Returns the picture, not decoded yet.
+    """Returns the picture of a file or of bytes, not decoded yet.
 
     Raises FileNotFoundError, and PictureError for an unusable file.
     """
@@ -168,17 +180,20 @@ def open_file(source: str | Path | io.BytesIO) -> Image.Image:
 
 
 def loaded(image: Image.Image) -> Image.Image:
-    """Returns the image decoded. Raises PictureError where it cannot be decoded or is refused."""
+    """Returns the image after decoding its pixels.
+
+    Raises PictureError for an image that cannot be decoded, or of a refused format or size.
+    """
     with _one_reason(), PICTURE_LOCK:
         sound(image).load()
     return image
 
 
 def _decoded_file(image: Image.Image, pixels: int) -> Image.Image:
-    """Returns the image of a file decoded, or where it has more pixels, as `shown_picture` has it.
+    """Returns the decoded image of a file, scaled down to at most `pixels` pixels.
 
-    A JPEG is scaled while it is decoded, to a half, a quarter or an eighth, as long as that has
-    more than `pixels`.
+    A JPEG is scaled during decoding, to a half, a quarter or an eighth of its size, but never below
+    `pixels`. This saves memory.
     """
     if image.width * image.height <= pixels:
         return loaded(image)
@@ -188,14 +203,14 @@ def _decoded_file(image: Image.Image, pixels: int) -> Image.Image:
 
 
 def upright(image: Image.Image) -> Image.Image:
-    """Returns a copy of the image, turned as its EXIF says."""
+    """Returns a copy of the image, rotated by the orientation in its EXIF data."""
     with PICTURE_LOCK:
         return ImageOps.exif_transpose(image)
 
 
 def sound(image: Image.Image) -> Image.Image:
-    """Returns the image. Raises PictureError for a format or size that is refused."""
-    if image.format is None:  # it does not come from a file
+    """Returns the image unchanged. Raises PictureError for a refused format or size."""
+    if image.format is None:  # the image does not come from a file
         return image
     if image.format not in (*FORMATS, "MPO"):  # PIL's name for the JPEGs of some phones
         raise PictureError(f"its format is {image.format}, none of {', '.join(FORMATS)}")
@@ -227,8 +242,9 @@ def _one_reason() -> Iterator[None]:
 
 
 def shown_picture(image: Image.Image, pixels: int = MAX_PIXELS) -> Image.Image:
-    """Returns the image in RGB, upright, on white where it is transparent, with at most so many
-    pixels; the image itself where it is all that.
+    """Returns the image as a judge sees it: RGB, upright, with at most `pixels` pixels.
+
+    Transparent parts become white. An image that needs no change is returned itself, not a copy.
     """
     with PICTURE_LOCK:
         is_upright = image.getexif().get(Base.Orientation, 1) == 1
@@ -238,26 +254,29 @@ def shown_picture(image: Image.Image, pixels: int = MAX_PIXELS) -> Image.Image:
 
 
 def judges_picture(image: Image.Image) -> Image.Image:
-    """Returns the image as every judge sees it. Raises PictureError where it cannot be decoded."""
+    """Returns the image as every judge sees it (`shown_picture`).
+
+    Raises PictureError for an image that cannot be decoded.
+    """
     try:
         return shown_picture(loaded(image))
-    except Exception as error:  # each format raises its own kind for a damaged file
+    except Exception as error:  # each format raises its own kind of error for a damaged file
         size = f"{image.width} x {image.height}"
         raise PictureError(f"a picture of {size} pixels is of no use: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """A dataset's transform: pictures as judges see them (`shown_picture`).
+    """A transform for a dataset, which turns pictures into the form that judges see.
 
     Args:
-        pixels: those of a picture, at most.
+        pixels: the largest number of pixels of a picture.
     """
 
     pixels: int
 
     def __call__(self, batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        """Returns the batch with the pictures of its column `image` so."""
+        """Returns the batch with `shown_picture` of each picture in the column `image`."""
         if "image" not in batch:
             return dict(batch)
         images = [shown_picture(image, self.pixels) for image in batch["image"]]
@@ -265,35 +284,38 @@ class Pictures:
 
 
 def _rgb(image: Image.Image) -> Image.Image:
-    """Returns the image in mode RGB. Whole numbers of 16 bits keep their upper 8 bits."""
+    """Returns the image in mode RGB. Of integers with 16 bits, the upper 8 bits are kept."""
     if image.mode == "F" or image.mode.startswith("I"):
-        # I;16 and the like: PIL would clip them at 255
+        # modes such as I;16: PIL's own conversion would clip all values above 255
         if image.mode != "F":
             image = image.convert("I")
         grey = eight_bits(np.asarray(image))
         return Image.fromarray(grey).convert("RGB")
     if not image.has_transparency_data:
         return image.convert("RGB")
-    # on white: `convert` alone would show the colours that lie under what is transparent
+    # Put the image on white. `convert` alone would show the hidden colours of transparent pixels.
     white = Image.new("RGBA", image.size, "white")
     composite = Image.alpha_composite(white, image.convert("RGBA"))
     return composite.convert("RGB")
 
 
 def eight_bits(values: np.ndarray) -> np.ndarray:
-    """Returns brightness from 0 to 255, by the narrowest usual range that holds the values: 0 .. 1,
-    8, 12 or 16 bits; else by their own range. What is no finite number is black.
+    """Returns the brightness of each pixel, from 0 to 255.
+
+    The values are scaled from the narrowest usual range that contains all values: 0 to 1, 8 bits,
+    12 bits or 16 bits. Other values are scaled from their smallest and largest value. NaN and
+    infinite values become 0 before the scaling.
     """
     values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
     low = float(values.min())
     high = float(values.max())
     if low < 0 or high > 65535:
         above_lowest = values.astype(np.float64) - low
-        width = high - low or 1  # 1 where all values are equal
+        width = high - low or 1  # 1 if all values are equal
         return (above_lowest * (255 / width)).astype(np.uint8)
     if high <= 1:
         return (values * 255).round().astype(np.uint8)
-    # 1 for 8 bits, 16 for 12 bits, 256 for 16 bits
+    # the divisor is 1 for 8 bits, 16 for 12 bits, 256 for 16 bits
     step = 1
     while high >= 256 * step:
         step *= 16
@@ -301,7 +323,7 @@ def eight_bits(values: np.ndarray) -> np.ndarray:
 
 
 def scaled(image: Image.Image, pixels: int) -> Image.Image:
-    """Returns the image with at most that many pixels and the same proportions, up to rounding."""
+    """Returns the image with at most `pixels` pixels, and the same proportions up to rounding."""
     if image.width * image.height <= pixels:
         return image
     # reducing_gap shrinks with a box filter first, which saves time and memory on large pictures
@@ -309,23 +331,23 @@ def scaled(image: Image.Image, pixels: int) -> Image.Image:
 
 
 def _size(image: Image.Image, pixels: int) -> tuple[int, int]:
-    """Returns the width and height at which a larger image has at most so many pixels."""
+    """Returns the width and height to which a larger image is scaled to have `pixels` pixels."""
     ratio = (pixels / (image.width * image.height)) ** 0.5
-    # a very long one would have less than one pixel in its height, and too many in its width
+    # a very long picture would have a height below 1 pixel: keep 1 pixel, and limit the width
     width = min(max(1, int(image.width * ratio)), pixels)
     height = min(max(1, int(image.height * ratio)), pixels)
     return width, height
 
 
 def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Image.Image:
-    """Returns the picture as `shown_picture`, with a red box. Raises PictureError for a box outside
-    the image.
+    """Returns the picture as a judge sees it, with a red box.
 
-    box: (x0, y0, x1, y1) in pixels of the upright image before scaling.
+    box: (x0, y0, x1, y1) in pixels of the upright image before scaling. Raises PictureError for a
+    box outside the image.
     """
     width, height = upright(image).size
     x0, y0, x1, y1 = box
-    # shares of the width and the height, as some data sets have them
+    # some datasets have boxes as shares of the width and the height, which are refused
     if 0 <= x0 < x1 <= 1 < width and 0 <= y0 < y1 <= 1 < height:
         raise PictureError(
             f"the bbox {tuple(box)} would be of one pixel: it counts pixels, so multiply shares by "
@@ -336,14 +358,14 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
             f"the bbox {tuple(box)} must be x0 < x1 and y0 < y1 within the picture of {width} x "
             f"{height} pixels"
         )
-    # drawn after scaling, which would make its line thinner, and on a copy, as the picture may be
-    # the row's own
+    # Draw after scaling, because scaling would make the box's line thinner. Draw on a copy, because
+    # `shown_picture` may return the row's own picture.
     marked = shown_picture(image).copy()
     across = marked.width / width
     down = marked.height / height
     left = x0 * across
     top = y0 * down
-    # PIL draws the last pixel too; a box of less than a pixel is one pixel
+    # PIL includes the last pixel, so subtract 1; a box of less than a pixel becomes one pixel
     right = max(left, x1 * across - 1)
     bottom = max(top, y1 * down - 1)
     line_width = max(1, round(min(marked.size) / 150))

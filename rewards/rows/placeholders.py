@@ -1,21 +1,23 @@
-"""Placeholders of pictures in a text: `<image>`, `<|image_2|>`, `[IMG]` and the like.
+"""Replaces placeholders of pictures in a text, such as `<image>`, `<|image_2|>` and `[IMG]`.
 
     without_placeholders("<image>\\nWhat is it?")                       # "What is it?"
     without_placeholders("What stands behind <image>?", 1)             # "... behind the picture?"
     without_placeholders("Is <image 1> older than <image 2>?", 2)      # "Is picture 1 older ..."
     without_placeholders("Is <image 1> older than <image 2>?", 1)      # a ValueError
 
-A placeholder that stands apart is where the picture goes, and goes itself, as a chat template puts
-its own in. One within a sentence is a word of it, and becomes words. Marks and capitals tell what a
-sentence is, as the text may be in any language.
+A placeholder outside any sentence only marks the picture's place in the chat. Such a placeholder is
+dropped, because the judge's chat template adds a placeholder itself. A placeholder within a
+sentence is replaced by words, because the sentence needs them. Punctuation and capitals decide
+whether a placeholder is within a sentence, because the text may be in any language.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-# Names as LLaVA, Phi, Qwen, Gemma, InternVL, Pixtral and DeepSeek write them. A frame belongs to
-# the placeholder before it, as those of Qwen: <|vision_start|><|image_pad|><|vision_end|>.
+# The names in the placeholders of LLaVA, Phi, Qwen, Gemma, InternVL, Pixtral and DeepSeek. A frame
+# is a token that joins its neighbours to one placeholder: the three tokens
+# <|vision_start|><|image_pad|><|vision_end|> of Qwen are one placeholder.
 FRAME = (
     r"(?:vision_(?:start|end)|(?:start|end)_of_(?:image|img)"
     r"|(?:image|img)[ _-]?(?:start|end|pad|context|content|soft_token|break|patch))"
@@ -25,7 +27,7 @@ NAME = rf"(?:{FRAME}|{NOUN})(?:[ _:#-]{{0,2}}\d{{1,4}})?"
 FORMS = (
     r"<(?P<tag>img|image)>[^<>\n]{0,300}</(?P=tag)>",  # around a file's name, as in Qwen-VL
     rf"< ?\|?/?{NAME} ?/?\|?>",
-    r"<im_(?:start|end|patch)>",  # LLaVA's; <|im_start|> begins a turn
+    r"<im_(?:start|end|patch)>",  # a frame of LLaVA; <|im_start|>, with bars, begins a turn
     rf"\[/?{NAME}\]",
     r"\{\{? ?" + NAME + r" ?\}\}?",
 )
@@ -35,26 +37,29 @@ OPENS = re.compile("start", re.IGNORECASE)
 LAST_NUMBER = re.compile(r"(?<!\d)(\d++)\W*+\Z")
 NEAR_CHARACTERS = 80  # characters around a placeholder that are looked at
 REST_OF_LINE = re.compile(r"[ \t]*\n?")
-# before a placeholder: the end of a sentence or of a control token, and an option's label
+# text before a placeholder: the end of a sentence or of a control token, or the label of an option
 SENTENCE_ENDED = re.compile(r"""[.?!\u2026\u3002\uff1f\uff01\]>}]['"\u201d\u2019»)]?\Z""")
 LABEL = re.compile(r"(?:\A[(\[]?\w{1,3}|\s[(\[]?(?:\d{1,2}|[A-Za-z]))[.):\]]\Z")
 COLONS = (":", "\uff1a")
 DETERMINED = re.compile(r"\b(?:the|this|that|your|my|given)[ \t]+\Z", re.IGNORECASE)
 AFTER_A_NOUN = re.compile(r"\b(?:image|picture|photo|figure)[ \t]+\Z", re.IGNORECASE)
-# behind it: a sentence goes on with a mark or in small letters, which do not ask
+# Text behind a placeholder: the sentence continues with a punctuation mark or in small letters. A
+# small question word such as "what" begins a new sentence.
 SENTENCE_MARKS = tuple("-,;:.?!'\u2019)»\u201d\u3001\uff0c\u3002\uff1f\uff01\uff1a\uff1b")
 ASKS = re.compile(r"(?:what|which|who|whom|whose|where|when|why|how)\b")
 
 
 @dataclass(slots=True)
 class Placeholder:
-    """Characters [start, end) of a text that stand for one picture.
+    """The placeholder of one picture: the characters [start, end) of a text.
 
     Args:
         start: the first character's offset.
         end: the offset behind the last character.
-        number: the picture's, from 1, or as it is written; None where none is.
-        waits: whether the next token is of the same picture.
+        number: the written number of the picture, or None without a written number. After
+            `give_numbers`, the number of the picture, from 1.
+        waits: whether the last token opens a frame, so that the next token belongs to the same
+            placeholder.
     """
 
     start: int
@@ -64,18 +69,20 @@ class Placeholder:
 
 
 def without_placeholders(text: str, pictures: int = 0, name: str = "the text") -> str:
-    """Returns what `plain_texts` does of one text."""
+    """Returns one text without placeholders. `plain_texts` explains the arguments and errors."""
     (plain,) = plain_texts([text], pictures, name)
     return plain
 
 
 def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
-    """Returns texts about the same pictures without placeholders, in order.
+    """Returns the texts of one row without placeholders, in order.
 
-    pictures: how many the row has; 0 where it holds none, and then they are not counted. name: what
-    the message calls the texts. Raises ValueError for placeholders of more pictures than there are.
+    texts: the row's messages, for example. pictures: the number of the row's pictures. With 0 the
+    number is not checked. name: the name of the texts in an error, such as "the prompt". Raises
+    ValueError for placeholders of more pictures than the row has.
     """
-    # The texts' pictures are counted through: the second message's first may be the row's third.
+    # Count the placeholders of all texts together: the first placeholder of the second message may
+    # be the row's third picture.
     placeholder_lists = [placeholders(text) for text in texts]
     all_placeholders: list[Placeholder] = []
     for of_text in placeholder_lists:
@@ -88,6 +95,7 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
             f"{name} has placeholders of {needed_pictures} pictures, such as {last!r}, and the row "
             f"has {counted}: give a picture for each, or write in words what they stand for"
         )
+    # replace the placeholders, with numbers if there are several pictures
     has_numbers = max(needed_pictures, pictures) > 1
     plain = []
     for text, of_text in zip(texts, placeholder_lists, strict=True):
@@ -104,7 +112,7 @@ def placeholders(text: str) -> list[Placeholder]:
         token = match.group()
         is_frame = IS_FRAME.match(token) is not None
         opens = is_frame and OPENS.search(token) is not None
-        # a further token of the same picture: the pad and the end of <|vision_start|><|image_pad|>
+        # join further tokens of the same placeholder: <|image_pad|> after <|vision_start|>
         last = matches[-1] if matches else None
         if last is not None and not opens and (last.waits or is_frame):
             between = text[last.end : match.start()]
@@ -112,8 +120,9 @@ def placeholders(text: str) -> list[Placeholder]:
                 last.end = match.end()
                 last.waits = False
                 continue
+        # a new placeholder, with its written number (digits in a file's name between tags are none)
         number = None
-        if not match["tag"]:  # digits of a file's name between tags are no number
+        if not match["tag"]:
             digits = LAST_NUMBER.search(token)
             if digits is not None:
                 number = int(digits[1])
@@ -122,8 +131,10 @@ def placeholders(text: str) -> list[Placeholder]:
 
 
 def give_numbers(marks: Sequence[Placeholder]) -> int:
-    """Gives each placeholder its picture's number, and returns the highest. Those without one are
-    of the first picture, the second, and so on; numbers that are written may begin with 0.
+    """Sets the number, from 1, of each placeholder, and returns the highest number.
+
+    Placeholders without a written number get 1, 2 and so on. If a placeholder has the written
+    number 0, all written numbers are increased by 1.
     """
     begins_with_zero = any(placeholder.number == 0 for placeholder in marks)
     unnumbered = 0
@@ -141,7 +152,7 @@ def give_numbers(marks: Sequence[Placeholder]) -> int:
 def _highest_as_written(
     texts: Sequence[str], placeholder_lists: Sequence[Sequence[Placeholder]]
 ) -> str:
-    """Returns how the placeholder of the highest number is written."""
+    """Returns the text of the placeholder with the highest number, such as "<image 2>"."""
     highest = 0
     token = ""
     for text, of_text in zip(texts, placeholder_lists, strict=True):
@@ -154,25 +165,27 @@ def _highest_as_written(
 
 
 def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool) -> Iterator[str]:
-    """Yields the text's pieces, with words, or nothing, in place of placeholders.
+    """Yields the pieces of the text, with words or nothing in place of each placeholder.
 
-    marks: the text's placeholders, at least one. has_numbers: whether words tell pictures apart.
+    marks: the text's placeholders, at least one. has_numbers: whether the words contain the number
+    of the picture.
     """
     is_alone = len(marks) == 1
-    end = 0  # of what was yielded
+    end = 0  # the offset up to which the text was yielded
     for block in _adjacent(text, marks):
         block_start = block[0].start
         block_end = block[-1].end
         if _stands_apart(text, block_start, block_end, is_alone):
-            # the picture's own place in the chat: it goes, with the line that it stood on
+            # drop the placeholders and the rest of their line
             yield text[end:block_start]
             rest = REST_OF_LINE.match(text, block_end)
             end = block_end if rest is None else rest.end()
             continue
+        # replace each placeholder within a sentence by words
         for placeholder in block:
             words = _words_of_placeholder(text, placeholder, has_numbers)
             before = text[end : placeholder.start]
-            if not words:  # and no two spaces where it stood
+            if not words:  # without words, keep only one of the spaces around the placeholder
                 before = before.rstrip(" \t")
             yield before
             yield words
@@ -181,7 +194,7 @@ def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool)
 
 
 def _adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[list[Placeholder]]:
-    """Yields placeholders between which there is nothing but space."""
+    """Yields blocks of placeholders with nothing but white space between them."""
     block: list[Placeholder] = []
     for placeholder in marks:
         if block and text[block[-1].end : placeholder.start].strip():
@@ -192,8 +205,10 @@ def _adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[list[Placehol
 
 
 def _stands_apart(text: str, start: int, end: int, alone: bool) -> bool:
-    """Returns whether no sentence reaches from before characters [start, end) to behind them, or
-    begins with them. alone: whether these are the only placeholder.
+    """Returns whether the placeholders at the characters [start, end) are outside any sentence.
+
+    False if a sentence before the placeholders continues, or if a sentence begins with the
+    placeholders. alone: whether the text has only one placeholder.
     """
     line = _line_before(text, start)
     if LABEL.search(line):
@@ -204,19 +219,26 @@ def _stands_apart(text: str, start: int, end: int, alone: bool) -> bool:
     rest = behind.lstrip(" \t")
     if rest.startswith(SENTENCE_MARKS):
         return False
-    goes_on = rest != behind and rest[:1].islower()  # a glued word begins a text of its own
+    # without a space behind the placeholder, the next word begins a new text: "<image>describe"
+    goes_on = rest != behind and rest[:1].islower()
     return not goes_on or ASKS.match(rest) is not None
 
 
 def _line_before(text: str, place: int) -> str:
-    """Returns what stands before a place on its line, of NEAR_CHARACTERS at most."""
+    """Returns the text between the start of the line and the offset `place`, stripped.
+
+    At most NEAR_CHARACTERS characters before the offset are looked at.
+    """
     near = text[max(0, place - NEAR_CHARACTERS) : place]
     _, _, line = near.rpartition("\n")
     return line.strip(" \t")
 
 
 def _words_of_placeholder(text: str, placeholder: Placeholder, has_numbers: bool) -> str:
-    """Returns what a placeholder within a sentence says, "" where its words are there already."""
+    """Returns the words that replace a placeholder within a sentence, such as "the picture".
+
+    Returns "" if the text before the placeholder already names the picture: "in the image <image>".
+    """
     before = text[max(0, placeholder.start - NEAR_CHARACTERS) : placeholder.start]
     named = AFTER_A_NOUN.search(before) is not None  # "in the image <image>"
     if named and has_numbers:
@@ -229,12 +251,12 @@ def _words_of_placeholder(text: str, placeholder: Placeholder, has_numbers: bool
         words = "picture"
     else:
         words = "the picture"
-    # a capital where it begins a sentence, and no label such as "A." ended one
+    # begin with a capital at the start of a sentence; a label such as "A." ends no sentence
     stripped = before.rstrip()
     is_label = LABEL.search(_line_before(text, placeholder.start)) is not None
     if not stripped or (SENTENCE_ENDED.search(stripped) and not is_label):
         words = words[:1].upper() + words[1:]
-    # spaces where it was glued to a word
+    # add spaces if a word follows or precedes the placeholder without a space
     if before[-1:].isalnum():
         words = f" {words}"
     if text[placeholder.end : placeholder.end + 1].isalnum():

@@ -1,10 +1,11 @@
-"""A row as a Sample, and a Sample as a row.
+"""Turns a row into a Sample, and a Sample into a row.
 
     read_sample({"reference": "A blue kite."}, completion="A red kite.", prompt="Describe it.")
     row_sample({"prompt": "Describe it.", "reference": "A blue kite."}, "A red kite.")
     row_of(sample)["reference"]     # ("A blue kite.",)
 
-columns.py says which columns are read. The others are the Sample's `columns`.
+columns.py lists the columns that become fields of the Sample. All other columns of the row become
+the Sample's `columns`.
 """
 
 from collections.abc import Mapping
@@ -19,8 +20,8 @@ from spanreward.rewards.rows.placeholders import without_placeholders
 def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sample:
     """Returns the Sample for a dataset row (docs/recipes.md).
 
-    Raises ValueError for a value of the wrong type, and for placeholders of more pictures than the
-    row has.
+    completion, prompt: a text or chat messages. Raises ValueError for a value of the wrong type,
+    and for placeholders of more pictures than the row has.
     """
     values = read_columns(row)
     images = read_pictures(row)
@@ -32,7 +33,7 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
         name = str(name)
     other_columns = {key: value for key, value in row.items() if key not in READ}
     references = values.pop("reference")
-    # the values that are left have the names of the Sample's fields
+    # the remaining values have the same names as fields of the Sample
     return Sample(
         prompt=prompt_text(prompt, len(images)),
         completion=completion_text(completion),
@@ -46,7 +47,11 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
 
 
 def row_sample(row: Mapping[str, Any], completion: Any = "") -> Sample:
-    """Returns the Sample for a row that holds its own prompt, if any. Raises as `read_sample`."""
+    """Returns the Sample for a row whose prompt, if any, is the row's column `prompt`.
+
+    Raises ValueError for a value of the wrong type, and for placeholders of more pictures than the
+    row has.
+    """
     prompt = row.get("prompt")
     if prompt is None:
         prompt = ""
@@ -54,9 +59,10 @@ def row_sample(row: Mapping[str, Any], completion: Any = "") -> Sample:
 
 
 def row_of(sample: Sample) -> dict[str, Any]:
-    """Returns the row that `read_sample` reads as this sample, with its prompt and completion."""
+    """Returns a row from which `read_sample` makes this sample, with prompt and completion."""
     row = dict(sample.columns)
-    # all but these two have the names of the Sample's fields, and `images` holds an `image`
+    # The Sample's fields have the names of the columns, except two: a picture of the column `image`
+    # is in `images`, and the column `reference` is in `references`.
     for name in sorted(READ - {"image", "reference"}):
         row[name] = getattr(sample, name)
     row["completion"] = sample.completion

@@ -1,18 +1,18 @@
-"""Rows from any file, one by one: JSONL, JSON, CSV, TSV, parquet, each maybe gzipped, or a Hugging
-Face dataset.
+"""Reads rows one by one from JSONL, JSON, CSV, TSV and parquet files, which may be gzipped, or from
+a Hugging Face dataset.
 
     for where, row in read_table("a.csv", {"reference": "caption"}, limit=100):
     # "a.csv row 1", {...}
     for number, where, row in table_rows("a.jsonl"):
-    # 3, "line 3", {...} or a sentence on why there is none
+    # 3, "line 3", and {...} or a sentence about the line's fault
 
-`hub:NAME` or `hub:NAME:SPLIT` is a dataset of the hub, or a folder that `datasets` reads or has
-saved; its split is `train` by default. Pictures stay undecoded, {"bytes", "path"}. Blank lines are
-no rows.
+`hub:NAME` or `hub:NAME:SPLIT` is a dataset of the hub, or a folder that `datasets` can read or has
+saved. The default split is `train`. Pictures are not decoded: a picture is a dict with "bytes" and
+"path". Blank lines are skipped.
 
-One row is in memory at a time, of parquet one batch. Only JSON that is no JSON Lines, a list or
-objects over several lines, is read as a whole. What is gzipped, or comes through a pipe, lies in a
-file without a name meanwhile, in the folder for temporary files.
+Only one row is in memory at a time, or one batch of a parquet file. A JSON file with one list, or
+with objects over several lines, is read as a whole. Gzipped files and pipes are first copied into a
+temporary file without a name.
 """
 
 import gzip
@@ -38,20 +38,20 @@ from spanreward.rewards.rows.delimited import TableRow, delimited_rows
 log = logging.getLogger(__name__)
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
-# keys of what `spanreward compare` writes as results.json
+# keys of the file results.json that `spanreward compare` writes
 RESULTS = {"schema", "models", "difference"}
-VERDICT = {"score", "status", "spans"}  # keys of what `spanreward score` writes
+VERDICT = {"score", "status", "spans"}  # keys of the verdicts that `spanreward score` writes
 _ANY_SPACE = re.compile(r"\s*")
 
-BATCH_ROWS = 64  # rows of parquet at a time: pictures may be in them
-GZIPPED = b"\x1f\x8b"  # begins a file of gzip
-ZIPPED = b"PK"  # begins an archive of zip, which a workbook is too
+BATCH_ROWS = 64  # rows of a parquet batch: few, because rows may hold pictures
+GZIPPED = b"\x1f\x8b"  # the first bytes of a gzip file
+ZIPPED = b"PK"  # the first bytes of a zip archive; a workbook (.xlsx) is a zip archive, too
 
 Rows = Path | str | Iterable[Mapping[str, Any]]  # a file, a data set of the hub, or rows
 
 
 def is_table(source: str | Path) -> bool:
-    """Whether this is the name of a file of rows, wherever it may be."""
+    """Whether this is the name of a file of rows, by its ending. The file need not exist."""
     return str(source).lower().removesuffix(".gz").endswith(ENDINGS)
 
 
@@ -60,9 +60,10 @@ def read_table(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields each row with the name of its place.
+    """Yields each row with its place, such as "a.csv row 1".
 
-    Raises as `table_rows`, and ValueError for an unreadable row.
+    columns: for each of our names, the source's name of the column. limit: the largest number of
+    rows. Raises OSError, and ValueError for an unreadable file or row.
     """
     for _, where, row in table_rows(source, columns, limit):
         if isinstance(row, str):
@@ -76,10 +77,12 @@ def table_rows(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> Iterator[TableRow]:
-    """Yields the first `limit` rows. columns: our names, and the source's names for them.
+    """Yields the number, the place and the content of each row, at most `limit` rows.
 
-    What pandas writes for a missing value is None, and is said once. Raises OSError, and ValueError
-    in one sentence for a file that cannot be read at all.
+    The content is a dict, or a sentence about the fault of the row. Texts for a missing value, such
+    as "nan", become None, and a warning is logged once. columns: for each of our names, the
+    source's name of the column. Raises OSError, and ValueError, with a message of one sentence, for
+    a file that cannot be read at all.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"a limit of rows is 1 or more, got {limit}.")
@@ -91,12 +94,12 @@ def table_rows(
             if isinstance(row, dict):
                 row = without_missing(row, missing)
             yield number, where, row
-    finally:  # a reader may take fewer rows
+    finally:  # log the warning even if the caller stops early
         say_missing(missing, source if isinstance(source, str | Path) else "the table")
 
 
 def say_missing(missing: Mapping[str, int], source: object) -> None:
-    """Logs how many values `without_missing` took out, by column."""
+    """Logs how many texts `without_missing` replaced by None, by column."""
     if not missing:
         return
     counts = ", ".join(f"{count} of {column!r}" for column, count in missing.items())
@@ -108,7 +111,7 @@ def say_missing(missing: Mapping[str, int], source: object) -> None:
 
 
 def folder_of(source: Rows) -> Path:
-    """Returns the folder where the paths of a file's pictures begin."""
+    """Returns the folder in which relative paths of the source's pictures begin."""
     if isinstance(source, str | Path):
         return Path(source).parent
     return Path()
@@ -123,7 +126,7 @@ def no_rows(source: Rows) -> ValueError:
 
 
 def check_texts(row: Mapping[str, Any], source: object) -> None:
-    """Raises ValueError for a line that `spanreward score` has written, which has no texts."""
+    """Raises ValueError if the row is a verdict that `spanreward score` wrote, without texts."""
     if row.keys() >= VERDICT and "completion" not in row:
         raise ValueError(
             f"{source} holds verdicts of `spanreward score` and no texts: give the rows that were "
@@ -132,7 +135,7 @@ def check_texts(row: Mapping[str, Any], source: object) -> None:
 
 
 def row_id(row: Mapping[str, Any], number: int) -> str:
-    """Returns the row's id, or its number where it has none."""
+    """Returns the row's id, or the row's number for a row without an id."""
     name = row.get("id")
     if name is None:
         return str(number)
@@ -140,7 +143,7 @@ def row_id(row: Mapping[str, Any], number: int) -> str:
 
 
 def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any] | str:
-    """Returns the row with our names too, or why it has none of them."""
+    """Returns the row with our names of the columns added, or a sentence about a missing column."""
     ours = {}
     for name, key in columns.items():
         if key not in row:
@@ -150,7 +153,7 @@ def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dic
 
 
 def _rows_of_source(source: Rows) -> Iterator[TableRow]:
-    """Returns the rows as the source has them, with its own names of columns."""
+    """Returns the rows of the source, with the source's own names of the columns."""
     if not isinstance(source, str | Path):
         return _objects("row", source)
     source = str(source)
@@ -161,7 +164,7 @@ def _rows_of_source(source: Rows) -> Iterator[TableRow]:
 
 
 def _of_file(source: str) -> Iterator[TableRow]:
-    """Yields the rows of a file, by its ending; one of no known ending is read as JSON."""
+    """Yields the rows of a file, in the format of its ending. Files of other endings are JSON."""
     ending = Path(source.lower().removesuffix(".gz")).suffix
     with _opened(source) as file:
         if ending == ".parquet":
@@ -173,8 +176,9 @@ def _of_file(source: str) -> Iterator[TableRow]:
 
 
 def check_there(source: str) -> None:
-    """Raises FileNotFoundError and IsADirectoryError for the name of no file and no pipe. A data
-    set of the hub is not looked for.
+    """Raises FileNotFoundError if the source does not exist, and IsADirectoryError for a folder.
+
+    Datasets of the hub are not checked.
     """
     if source.startswith(HUB):
         return
@@ -192,15 +196,17 @@ def check_there(source: str) -> None:
 
 @contextmanager
 def _opened(source: str) -> Iterator[BinaryIO]:
-    """Yields a file or a pipe, unpacked, to be read from its start any number of times. Raises as
-    `check_there`, and ValueError for an archive that holds no table.
+    """Yields the unpacked content of a file or a pipe, as a file that can be read several times.
+
+    Raises FileNotFoundError, IsADirectoryError for a folder, and ValueError for a zip archive or a
+    damaged gzip file.
     """
     check_there(source)
     with ExitStack() as stack:
         file: BinaryIO = stack.enter_context(Path(source).open("rb"))
         if not file.seekable():  # a pipe
             file = _copied(file, stack)
-        # by its first bytes: a name may lack ".gz", and a pipe has none
+        # detect gzip by the first bytes: a name may lack ".gz", and a pipe has no name
         if file.read(len(GZIPPED)) == GZIPPED:
             file.seek(0)
             unpacked = stack.enter_context(gzip.GzipFile(fileobj=file))
@@ -210,6 +216,7 @@ def _opened(source: str) -> Iterator[BinaryIO]:
                 raise ValueError(
                     f"{source} cannot be unpacked ({error}): it is damaged or not whole."
                 ) from None
+        # refuse archives
         file.seek(0)
         if file.read(len(ZIPPED)) == ZIPPED:
             raise ValueError(
@@ -220,7 +227,7 @@ def _opened(source: str) -> Iterator[BinaryIO]:
 
 
 def _copied(file: Any, stack: ExitStack) -> BinaryIO:
-    """Returns the rest of a file as one without a name, which the stack closes."""
+    """Returns a temporary copy of the rest of a file, without a name. `stack` closes the copy."""
     copy: Any = stack.enter_context(without_name())
     shutil.copyfileobj(file, copy)
     copy.seek(0)
@@ -229,21 +236,28 @@ def _copied(file: Any, stack: ExitStack) -> BinaryIO:
 
 
 def _numbered(place: str, rows: Iterable[Any]) -> Iterator[TableRow]:
-    """Yields rows that are objects, with their numbers from 1 and their places, as in "row 1"."""
+    """Yields each row with its number, from 1, and its place, such as "row 1".
+
+    place: the word for a row, such as "row" or "entry".
+    """
     for number, row in enumerate(rows, start=1):
         yield number, f"{place} {number}", row
 
 
 def _objects(place: str, values: Iterable[Any]) -> Iterator[TableRow]:
-    """Yields what may be no object, as `_numbered`, with a sentence in place of such a value."""
+    """Yields each value with its number, from 1, and its place, such as "entry 1".
+
+    A value that is no object is replaced by a sentence about the fault.
+    """
     for number, value in enumerate(values, start=1):
         where = f"{place} {number}"
         yield number, where, _object(value, where)
 
 
 def _parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
-    """Yields the rows of a parquet file. Raises ValueError for a damaged one, and where pyarrow is
-    missing.
+    """Yields the rows of a parquet file.
+
+    Raises ValueError for a damaged file, and if pyarrow is not installed.
     """
     try:
         parquet = import_module("pyarrow.parquet")
@@ -254,19 +268,18 @@ def _parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
     try:
         for batch in parquet.ParquetFile(file).iter_batches(batch_size=BATCH_ROWS):
             yield from batch.to_pylist()
-    except (ValueError, OSError) as error:  # pyarrow's own derive from them
+    except (ValueError, OSError) as error:  # pyarrow's errors are subclasses of these two
         reason = " ".join(str(error).split())
         raise ValueError(f"{source} is no parquet file, or damaged: {reason}") from None
 
 
 def _json(file: BinaryIO, source: str) -> Iterator[TableRow]:
-    """Returns the objects of JSON Lines, of a list, or of objects one after another, however they
-    are printed.
+    """Returns the rows of a JSON file: JSON Lines, a list of objects, or one object after another.
 
-    Raises ValueError for a file without objects, and for one object that holds a whole table or
-    `spanreward compare`'s numbers.
+    Raises ValueError for a file without objects, for a single object that holds a whole table by
+    columns, and for the file results.json of `spanreward compare`.
     """
-    # JSON Lines, whose first line is an object: these are read line by line
+    # JSON Lines, if the first line is an object: read line by line
     lines = _json_lines(file)
     first_lines = list(islice(lines, 2))
     if not first_lines:
@@ -276,7 +289,7 @@ def _json(file: BinaryIO, source: str) -> Iterator[TableRow]:
         _check_rows(first_row, source)
     if isinstance(first_row, dict):
         return chain(first_lines, lines)
-    # a list, or objects over several lines: these are read as a whole
+    # a list, or objects over several lines: read the whole file
     file.seek(0)
     content = file.read()
     entries = _entries(content)
@@ -285,8 +298,8 @@ def _json(file: BinaryIO, source: str) -> Iterator[TableRow]:
             _check_rows(entries[0], source)
             _check_no_results(entries[0], source)
         return _objects("entry", entries)
-    # JSON Lines whose first line is damaged: the others are rows. A file that begins with a bracket
-    # alone was printed over lines, and one of these may be an object within another.
+    # JSON Lines with a damaged first line: the further lines are rows. But if the first line is
+    # only a bracket, the file is one value over several lines, and its lines are no rows.
     printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))
     if not printed and _holds_objects(file):
         return _json_lines(file)
@@ -299,7 +312,7 @@ def _json(file: BinaryIO, source: str) -> Iterator[TableRow]:
 
 
 def _check_no_results(value: dict[str, Any], source: str) -> None:
-    """Raises ValueError for what `spanreward compare` writes as results.json."""
+    """Raises ValueError for the content of results.json, a file of `spanreward compare`."""
     if value.keys() >= RESULTS:
         raise ValueError(
             f"{source} holds a comparison's numbers and no rows: its answers are in "
@@ -308,7 +321,7 @@ def _check_no_results(value: dict[str, Any], source: str) -> None:
 
 
 def _json_lines(file: BinaryIO) -> Iterator[TableRow]:
-    """Yields each line that is not blank, from the first on."""
+    """Yields the row of each line that is not blank, from the start of the file."""
     file.seek(0)
     for number, line in lines_of(file):
         where = f"line {number}"
@@ -316,13 +329,15 @@ def _json_lines(file: BinaryIO) -> Iterator[TableRow]:
 
 
 def _holds_objects(file: BinaryIO) -> bool:
-    """Whether some line is an object."""
+    """Whether any line of the file is a JSON object."""
     return any(isinstance(row, dict) for _, _, row in _json_lines(file))
 
 
 def _check_rows(value: Any, source: str) -> None:
-    """Raises ValueError for one object that holds the columns of a table, as pandas writes it by
-    default: a list of texts each, or an object with the same keys each.
+    """Raises ValueError for a single object that holds a whole table by columns.
+
+    pandas writes such an object by default: each value is a column. A column is a list of texts, or
+    an object with the numbers of the rows as keys.
     """
     if not isinstance(value, dict) or len(value) < 2:
         return
@@ -337,7 +352,7 @@ def _check_rows(value: Any, source: str) -> None:
 
 
 def _are_lists_of_texts(columns: list[Any]) -> bool:
-    """Whether all columns are lists of texts, of which there is at least one."""
+    """Whether all columns are lists of texts, with at least one text in all."""
     count = 0
     for column in columns:
         if not isinstance(column, list):
@@ -349,7 +364,7 @@ def _are_lists_of_texts(columns: list[Any]) -> bool:
 
 
 def _have_the_same_keys(columns: list[Any]) -> bool:
-    """Whether all columns are objects with the same keys in the same order, the rows' numbers."""
+    """Whether all columns are objects with the same keys in the same order."""
     if not all(isinstance(column, dict) for column in columns):
         return False
     keys = list(columns[0])
@@ -357,7 +372,11 @@ def _have_the_same_keys(columns: list[Any]) -> bool:
 
 
 def _object(value: Any, where: str) -> dict[str, Any] | str:
-    """Returns an object of a line or of a file's value, or a sentence on why there is none."""
+    """Returns the JSON object of a line or a value, or a sentence about the fault.
+
+    value: the bytes of a line, or a value that was read from JSON. where: the place of the value,
+    such as "line 3", for the sentence.
+    """
     try:
         return read_object(value, where)
     except ValueError as error:
@@ -365,8 +384,9 @@ def _object(value: Any, where: str) -> dict[str, Any] | str:
 
 
 def _entries(content: bytes) -> list[Any] | None:
-    """Returns the entries of a list of objects, or objects one after another; None where the file
-    is neither.
+    """Returns the entries of a file that is a list, or the objects of a file of several objects.
+
+    Returns None for a file of another form, and for a list without any object.
     """
     try:
         text = content.removeprefix(BOM).decode().strip()
@@ -375,7 +395,8 @@ def _entries(content: bytes) -> list[Any] | None:
         return None
     if len(values) == 1 and isinstance(values[0], list):
         entries: list[Any] = values[0]
-        # an empty list holds no rows, and one with other entries beside objects says which they are
+        # An empty list has no rows. In a list with objects and other entries, each other entry
+        # becomes a row with a sentence about the fault.
         if entries and not any(isinstance(entry, dict) for entry in entries):
             return None
         return entries
@@ -385,7 +406,10 @@ def _entries(content: bytes) -> list[Any] | None:
 
 
 def _values(text: str) -> list[Any]:
-    """Returns JSON values that stand one after another. Raises ValueError, RecursionError."""
+    """Returns the JSON values of a text with one value after another.
+
+    Raises ValueError for a fault, and RecursionError for deep nesting.
+    """
     decoder = json.JSONDecoder()
     values: list[Any] = []
     place = 0
@@ -393,6 +417,6 @@ def _values(text: str) -> list[Any]:
         value, place = decoder.raw_decode(text, place)
         values.append(value)
         space = _ANY_SPACE.match(text, place)
-        if space is not None:  # it matches nothing too
+        if space is not None:  # always true, because the pattern also matches no space
             place = space.end()
     return values

@@ -1,10 +1,10 @@
-"""Reads one value of a row, wherever it comes from: a file, a dataset, or a trainer's column.
+"""Reads one value of a row of a file, of a dataset, or of a trainer's column.
 
     one_text("A red circle.", "context")        # "A red circle."
     box("[1, 2, 3, 4]", "bbox")                 # (1, 2, 3, 4)
 
-A reader returns nothing where the row has none (None, NaN, blank), and raises ValueError, naming
-the column, for another kind. base/texts.py reads texts.
+For a missing value (None, NaN, blank), a reader returns None or (). For a value of a wrong type, a
+reader raises ValueError with the name of the column. base/texts.py has the readers for texts.
 """
 
 import sys
@@ -17,12 +17,14 @@ from spanreward.rewards.base.texts import entries, is_nan, texts_of
 
 
 def one_text(value: Any, column: str) -> str | None:
-    """Returns the text; None for a blank one and for a missing value. Raises ValueError for another
-    kind.
+    """Returns the text, or None for a blank text and for a missing value.
+
+    A text such as "['a', 'b']" is one text, not a list. Raises ValueError for a value of another
+    type.
     """
-    listed = [value]  # a list is no text, and a text that is written as a list stays one
+    listed = [value]
     if not isinstance(value, str | list | tuple):
-        listed = entries(value, column)  # of NaN and None there are none
+        listed = entries(value, column)  # [] for NaN and None
     texts = texts_of(listed, column, "a text", value)
     if not texts:
         return None
@@ -30,8 +32,9 @@ def one_text(value: Any, column: str) -> str | None:
 
 
 def box(value: Any, column: str) -> tuple[float, float, float, float] | None:
-    """Returns four finite numbers, x0, y0, x1, y1; None for a missing value. Raises ValueError for
-    others.
+    """Returns the four finite numbers x0, y0, x1, y1 of a box, or None for a missing value.
+
+    Raises ValueError for another number of entries, and for entries that are no finite numbers.
     """
     numbers = entries(value, column, (int, float))
     if not numbers or numbers == [""]:
@@ -45,15 +48,15 @@ def box(value: Any, column: str) -> tuple[float, float, float, float] | None:
 
 
 def _is_finite(number: Any) -> bool:
-    """Whether this is an int or a float that a float can hold. True and NaN are none."""
+    """Whether this is a finite int or float. False for booleans, NaN and ints above float range."""
     return type(number) in (int, float) and abs(number) <= sys.float_info.max
 
 
 def pictures(value: Any, column: str) -> tuple[Any, ...]:
-    """Returns a picture, or several, as other columns hold texts.
+    """Returns the pictures of a column, which holds one picture or a list of pictures.
 
-    An array of numbers is one value, and no picture. Whether an entry can be opened shows later.
-    Raises ValueError for a list with numbers or missing entries.
+    The pictures are not opened here, so an entry may turn out to be no picture. An array of numbers
+    is one entry. Raises ValueError for a list with numbers or missing entries.
     """
     value = plain_value(value)
     listed = [value]
@@ -73,18 +76,18 @@ def pictures(value: Any, column: str) -> tuple[Any, ...]:
 
 
 def plain_value(value: Any) -> Any:
-    """Returns a value of pandas or numpy as JSON has it: arrays as lists, NaN as None.
+    """Returns a value of pandas or numpy as a value of JSON: arrays become lists, NaN becomes None.
 
-    Arrays of numbers stay.
+    Arrays of numbers are returned unchanged.
     """
-    # arrays of objects and texts, as pandas reads lists from parquet
+    # pandas reads a list in a parquet file as an array of objects or texts
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUS":
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [plain_value(entry) for entry in value]
     if isinstance(value, Mapping):
         return {key: plain_value(entry) for key, entry in value.items()}
-    # pandas' own missing values, by their names: pandas may not be installed
+    # pandas' missing values are found by the names of their types, as pandas may not be installed
     if is_nan(value) or type(value).__name__ in ("NAType", "NaTType"):
         return None
     return value

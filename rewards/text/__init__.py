@@ -1,1 +1,1 @@
-"""What a model wrote, read the same way by every metric: plain text, length, filler and quoting."""
+"""Reads a model's text in the same way for all metrics: plain text, length, filler and quoting."""

@@ -1,5 +1,8 @@
-"""An answer in tags beside a description in tags is no part of the description, as policies write
-them that are asked for both: "<caption>A heron stands.</caption><answer>heron</answer>".
+"""Drops an answer in tags from a text that also has a description in tags.
+
+A policy that is asked for a description and an answer writes, for example,
+"<caption>A heron stands.</caption><answer>heron</answer>". The answer is no part of the
+description, so a metric of descriptions must not read "heron".
 """
 
 import re
@@ -15,7 +18,11 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def without_answer(text: str) -> Iterator[Piece]:
-    """Yields the text without the answers that stand beside a description, not within it."""
+    """Yields the pieces of the text, with the tagged answers beside a tagged description dropped.
+
+    An answer within a description is kept. A text without a description is kept whole.
+    """
+    # find the outermost tags
     answers: list[tuple[int, int]] = []
     is_described = False
     for start, within, end, stop, name in _tagged_parts(text):
@@ -23,10 +30,11 @@ def without_answer(text: str) -> Iterator[Piece]:
             answers.append((start, stop))
         elif _LETTER_OR_DIGIT.search(text, within, end):
             is_described = True
-    # an answer without a description is what was asked for
+    # without a description, the prompt asked for the answer alone: keep the answer
     if not is_described:
         yield 0, len(text)
         return
+    # keep the text between the answers, and drop each answer with its tags
     at = 0
     for start, stop in answers:
         yield at, start
@@ -36,8 +44,10 @@ def without_answer(text: str) -> Iterator[Piece]:
 
 
 def _tagged_parts(text: str) -> Iterator[tuple[int, int, int, int, str]]:
-    """Yields start, start and end of the content, end, and name of the outermost tags. A tag
-    without an end goes to the end of the text.
+    """Yields (start, content start, content end, end, name) of each outermost pair of tags.
+
+    `"<answer>heron</answer>"` gives `(0, 8, 13, 22, "answer")`. The content of a tag that is never
+    closed ends at the end of the text.
     """
     opened: re.Match[str] | None = None
     for tag in _TAG.finditer(text):

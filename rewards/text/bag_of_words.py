@@ -1,7 +1,8 @@
-"""The floor: what a bag of words scores on the same records. A judge that reads must do clearly
-better.
+"""The F1 of two bags of words, a baseline for judges.
 
-token_f1("a red circle", ["A circle."])      # 0.67: best single reference, stop words left out
+bag_f1("a red circle", ["A circle."])      # 0.67: best single reference, stop words left out
+
+A judge that reads the text must do clearly better than this baseline on the same records.
 """
 
 import re
@@ -19,22 +20,25 @@ def content_words(text: str) -> list[str]:
 
 
 def bag_f1(text: str, references: Sequence[str]) -> float:
-    """Returns the F1 of the content words as multisets against the best single reference, in [0,
-    1].
+    """Returns the F1, in [0, 1], of the text's content words against the best single reference.
+
+    A word that occurs twice counts twice.
     """
     words_of_references = [content_words(reference) for reference in references]
     return best_f1(content_words(text), words_of_references)
 
 
 def best_f1(words: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Returns the highest F1 of the words with any of the references, all as multisets; 0 of no
-    words or no references.
+    """Returns the highest F1 of the words with any single reference, in [0, 1].
+
+    words: the words of the text. references: the words of each reference. A word that occurs twice
+    counts twice. The F1 is 0 if the text has no words or the row has no references.
     """
     counts = Counter(words)
     scores = []
     for reference in references:
         shared = (counts & Counter(reference)).total()
         total = len(words) + len(reference)
-        # two empty texts share nothing
+        # two empty texts have F1 0: `max` avoids a division by 0
         scores.append(2 * shared / max(total, 1))
     return max(scores, default=0)

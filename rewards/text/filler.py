@@ -1,4 +1,5 @@
-"""Finds filler, the words of a text that say nothing. Every metric penalises it in mode "default".
+"""Finds filler: the words of a text that have no content. Every metric penalises filler in mode
+"default".
 
     text = "A red circle. in in in in in in in in"
     found = find_filler(text, beside_text="A red circle at the top.")
@@ -6,8 +7,8 @@
     found.pieces                        # ((14, 37, "a phrase over and over"),)
 
 In mode "default" the score is metric x (1 - share of characters that are filler). docs/filler.md
-has the kinds; the limits were set on texts by people (docs/evidence/filler.md). The function words
-are English.
+lists the kinds of filler. The limits below were set on texts by people (docs/evidence/filler.md).
+The function words are English.
 """
 
 import re
@@ -24,26 +25,26 @@ from spanreward.rewards.text.written import read_text
 
 FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
 DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate
-LOOP_WORDS = 6  # words in a row that stood before, at least, for a phrase over and over
-COPIED_WORDS = 17  # words in a row that stood before, whatever their distance
-WINDOW_WORDS = 16  # words in a row of which
-FEW_WORDS = 5  # so few are different ones: a phrase over and over
-FUNCTION_WORD_RUN = 6  # function words in a row; more are filler
-UNSTATED_WORDS = 9  # words in a row outside what the metric asks about; more are filler
-QUOTED_WORDS = 6  # words of a quotation, as on a sign, which may repeat
-SLIP_DISTANCE = 20  # words from one slip of grammar to the next, at most, for disorder between them
-MOST_SIGNS = 8  # characters in a row without a letter or digit; more are filler
-MOST_LETTERS = 30  # letters of a word; more are filler
-PHRASE_WORDS = 16  # words of a phrase that is said again; a longer one counts by COPIED_WORDS
+LOOP_WORDS = 6  # a repeated phrase is filler from this many repeated words in a row on
+COPIED_WORDS = 17  # so many words in a row that are a copy of earlier words are filler
+WINDOW_WORDS = 16  # a window of 16 words with at most FEW_WORDS different words ends in filler
+FEW_WORDS = 5
+FUNCTION_WORD_RUN = 6  # function words in a row; further function words are filler
+UNSTATED_WORDS = 9  # words in a row outside what the metric asks about; further words are filler
+QUOTED_WORDS = 6  # a quotation of at most so many words, such as a street sign, may repeat words
+SLIP_DISTANCE = 20  # two slips of grammar at most so many words apart: all words between are filler
+MOST_SIGNS = 8  # characters in a row without a letter or digit; further characters are filler
+MOST_LETTERS = 30  # a word of more letters is filler
+PHRASE_WORDS = 16  # longest phrase for "words just said"; COPIED_WORDS finds longer copies
 
-# spaCy's stop words that name parts of a picture, and numbers
+# spaCy's stop words that are no function words here: parts of a picture, and numbers
 CONTENT_STOP_WORDS = """
 top bottom front back side part amount name move full empty call first third last next
 one two three four
 five six eight nine ten eleven twelve fifteen twenty forty fifty sixty hundred"""
 FUNCTION_WORDS = frozenset(STOP_WORDS) - frozenset(CONTENT_STOP_WORDS.split())
 _DANGLING_WORDS = "a an the and or of its their my your every"
-DANGLING = frozenset(_DANGLING_WORDS.split())  # words that no text ends with
+DANGLING = frozenset(_DANGLING_WORDS.split())  # a finished text never ends with such a word
 FILLER_ARTICLES = ("a", "an", "the")
 CONJUNCTIONS = ("and", "or")
 OPENING = frozenset((*FILLER_ARTICLES, *CONJUNCTIONS))
@@ -51,7 +52,7 @@ _SMALL_WORDS = "a an the and or of in at on to by for with from is are was were 
 NO_NOUN = frozenset(_SMALL_WORDS.split())
 IS = frozenset(("is", "are", "was", "were"))
 _PREPOSITIONS = ("in", "of", "at", "on", "to", "by", "for", "with")
-# by a small word, the words that cannot follow it: "the is", "and or", "of is"
+# for each small word, the words that cannot follow the small word: "the is", "and or", "of is"
 NOT_AFTER = {
     **dict.fromkeys(FILLER_ARTICLES, NO_NOUN),
     **dict.fromkeys(CONJUNCTIONS, frozenset(CONJUNCTIONS)),
@@ -60,16 +61,16 @@ NOT_AFTER = {
 SIGNS_THAT_STOP = frozenset((*".!?,;:", ""))  # "" follows the text's last word
 FILLER_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
-# A phrase with one of these may name a further thing: "a red circle, a red circle".
+# A repeated phrase with one of these words may name a second thing: "a red circle, a red circle".
 _FURTHER_WORDS = (
     "a an another other some several many more few both each one two three four five six seven "
     "eight nine ten"
 )
 FURTHER = frozenset(_FURTHER_WORDS.split())
-# between words: all signs but those that a phrase may have within, such as a comma
+# a sign that ends a phrase; a phrase may contain the signs in the brackets, such as a comma
 DIVIDING = re.compile(r"[^ \t,\"'()\u2018\u2019\u201c\u201d-]")
 TABLE = re.compile(r"[ |]*\n[ |:-]{1,80}\n[ |]*")  # the line below the head of a Markdown table
-# the first one alone
+# a short quotation; `find_filler` uses the first match only
 QUOTATION = re.compile(
     rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED_WORDS}}}?(?<=[\"\u201d])"
 )
@@ -77,7 +78,7 @@ SENTENCE_END = re.compile(r"[.!?](?=\s)")
 ENDED_TEXT = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
 ABBREVIATED = re.compile(r"a\.|\w+\.\w", re.IGNORECASE)  # "7 a.m.", "George A. Robertson"
 NOT_LATIN = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff\u2070-\u209f]")
-NO_ENGLISH = re.compile(  # pairs and runs of letters that English words do not have
+NO_ENGLISH = re.compile(  # letter pairs, and runs of consonants, that English words do not have
     r"q[bcdefghjklmnoprstvwxyz]|j[bcdfghjklmnpqrstvwxz]|v[bcdfghjmnpqtwxz]|z[bcdfgjkmnpqrsvx]|x[bdgjkmnrvxz]"
     r"|[bcdfghjkmpqstvwz]x|[fgjkmpqvxz]q|[cfghjkmpqstvwxz]j|[bcdfghjklmnpqrstvwxz]{6}"
 )
@@ -85,8 +86,10 @@ NO_ENGLISH = re.compile(  # pairs and runs of letters that English words do not 
 
 @dataclass(frozen=True, slots=True)
 class Filler:
-    """share: filler as a share of the text's characters, in [0, 1]. pieces: sorted, disjoint
-    (start, end, kind).
+    """The filler of a text.
+
+    share: characters of filler / characters of the text, in [0, 1]. pieces: the places of the
+    filler as (start, end, kind), sorted and disjoint, such as (14, 37, "a phrase over and over").
     """
 
     share: float = 0.0
@@ -102,12 +105,16 @@ def find_filler(
 ) -> Filler:
     """Returns the text's filler, in time linear in the text's length.
 
-    beside_text: the prompt, references and question. Their words and scripts are never filler.
-    stated: the characters [start, end) that the metric asks about; None if it does not say.
-    misplaced: the words that cannot stand where they do. ends: whether an unfinished end counts.
+    beside_text: the prompt, references and question as one text. A word or a script of this text
+    is not filler for being foreign.
+    stated: the characters [start, end) that the metric asks about, or None if the metric has no
+    such places.
+    misplaced: the characters [start, end) of words in a place where grammar forbids the words.
+    ends: whether an unfinished end counts as filler.
     """
     if not text:
         return Filler()
+    # split the text into words
     matches = list(FILLER_WORD.finditer(text))
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
@@ -115,7 +122,8 @@ def find_filler(
     stating_nothing = _beyond(are_function_words, FUNCTION_WORD_RUN)
     if stated is not None:
         stating_nothing += _unstated(text, places, stated)
-    # in the order of the reasons: a word that is filler by several has the first one
+    # The words of each kind, by their numbers in the text. A word of several kinds gets the first
+    # kind of this dict.
     numbers_by_kind = {
         "a phrase over and over": [*_repeated(words), *_of_few_words(words)],
         "words just said": _said_again(text, places, words, beside_text),
@@ -129,10 +137,11 @@ def find_filler(
     for reason, numbers in numbers_by_kind.items():
         for number in numbers:
             start, _ = places[number]
-            # a sign may say "stop stop stop"
+            # a street sign may read "stop stop stop"
             is_quoted = quote is not None and quote.start() < start < quote.end()
             if not is_quoted:
                 why.setdefault(number, reason)
+    # the places of the words that are filler, and of long runs of signs
     pieces = []
     for number, reason in why.items():
         start, end = places[number]
@@ -148,7 +157,10 @@ def find_filler(
 
 
 def _of_few_words(words: Sequence[str]) -> list[int]:
-    """Returns the words that end a window of WINDOW_WORDS with at most FEW_WORDS different ones."""
+    """Returns the numbers of the words that end a window of few different words.
+
+    Such a window has WINDOW_WORDS words, of which at most FEW_WORDS are different.
+    """
     numbers = []
     for last in range(WINDOW_WORDS - 1, len(words)):
         window = words[last - WINDOW_WORDS + 1 : last + 1]
@@ -172,25 +184,28 @@ def beside(sample: Sample) -> str:
 def is_degenerate(sample: Sample) -> bool:
     """Returns whether more than DEGENERATE of the completion is filler."""
     text = read_text(sample.completion).plain
-    # an answer need not be a sentence with an end
+    # an answer to a question need not be a finished sentence
     filler = find_filler(text, beside(sample), ends=not sample.answers)
     return filler.share > DEGENERATE
 
 
 def _repeated(words: Sequence[str]) -> list[int]:
-    """Returns the words of repetitions, which are words that all stood the same distance before.
+    """Returns the numbers of the words that repeat earlier words over and over.
 
-    A phrase counts from its fourth time (and at least LOOP_WORDS in a row), a single word too, and
-    COPIED_WORDS in a row whatever their distance.
+    A run is a row of words of which each equals the word `distance` words earlier. The first time
+    of a repeated phrase is not part of the run. All words of a run are filler if the run is long
+    enough: a single word must occur four times, and a phrase must begin a fourth time. The run of a
+    phrase must have at least LOOP_WORDS words. A run of COPIED_WORDS words is always long enough.
     """
     repeated: list[int] = []
-    last: dict[tuple[str, str, str], int] = {}  # where three words in a row ended last
-    distance = 0  # how far before the words of the run stood
-    run = 0  # words up to here that all stood this distance before
+    last: dict[tuple[str, str, str], int] = {}  # number of the last word of each earlier triple
+    distance = 0  # words from a word of the run back to the equal earlier word
+    run = 0  # length of the run that ends at the current word, 0 without a run
     triples = zip(words, words[1:], words[2:], strict=False)
     for number, three in enumerate(triples, start=2):
         before = last.get(three)
         last[three] = number
+        # go on with the run, or begin a run of three words, or end the run
         if run and words[number - distance] == words[number]:
             run += 1
         elif before is not None:
@@ -199,10 +214,12 @@ def _repeated(words: Sequence[str]) -> list[int]:
         else:
             run = 0
             continue
-        # 2 x distance + 1: the phrase stands for the fourth time
+        # the run holds the second and the third copy (2 x distance words) and one word of the
+        # fourth copy
         enough = min(max(2 * distance + 1, LOOP_WORDS), COPIED_WORDS)
         if distance == 1:
             enough = 3
+        # the earlier words of the run are filler, too
         if run == enough:
             repeated += range(number - run + 1, number)
         if run >= enough:
@@ -216,12 +233,13 @@ def _said_again(
     words: Sequence[str],
     beside_text: str,
 ) -> list[int]:
-    """Returns the words that only say again what the sentence has said right before them.
+    """Returns the numbers of the words that only repeat the words right before them.
 
-    "a large large square", "in the corner in the corner", "in the corner. In the corner." A phrase
-    that may name a further thing ("a circle, a circle") says something, and so does one that a new
-    sentence begins with and goes on from ("The bus is red. The bus stands still."). People hardly
-    write such copies: docs/evidence/filler.md.
+    Examples of filler: "a large large square", "in the corner in the corner", "in the corner. In
+    the corner." A phrase is no filler if the phrase may name a second thing ("a circle, a circle").
+    A phrase is no filler either if a new sentence begins with the phrase and continues ("The bus is
+    red. The bus stands still."). People hardly write copies that are filler:
+    docs/evidence/filler.md.
     """
     joints = _joints(text, places)
     doubled = _doubled(beside_text)
@@ -229,13 +247,14 @@ def _said_again(
     for start in range(1, len(words)):
         longest = min(PHRASE_WORDS, start, len(words) - start)
         for length in range(1, longest + 1):
-            # the last words first: nearly always they differ
+            # compare the last words first: nearly always the last words differ, which is fast
             if words[start - 1] != words[start + length - 1]:
                 continue
             copy = words[start : start + length]
             if words[start - length : start] != copy or FUNCTION_WORDS.issuperset(copy):
                 continue
             before = joints[start]
+            # a repeated word is filler unless the word is a name, a number or a known double
             if length == 1:
                 (word,) = copy
                 first_letter = text[places[start][0]]
@@ -244,7 +263,8 @@ def _said_again(
                 adds_nothing = before in (" ", ",") and not may_double
             else:
                 behind = joints[start + length]
-                # "on the table. On the table, there is a cat." goes on
+                # a repeated phrase is filler if the copy ends its clause; in "on the table. On the
+                # table, there is a cat." the second sentence continues
                 is_whole = behind == "." or (behind == "," and before == ",")
                 names_further = not FURTHER.isdisjoint(copy)
                 adds_nothing = (before == " " or is_whole) and not names_further
@@ -255,7 +275,10 @@ def _said_again(
 
 
 def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
-    """Whether a phrase and its copy at `start` are of a chain: "row after row after row"."""
+    """Whether two words and their copy at `start` are part of a chain: "row after row after row".
+
+    length: the number of words of the phrase. Only a phrase of two words can be part of a chain.
+    """
     if length != 2:
         return False
     before = words[start - 3] if start >= 3 else ""
@@ -264,8 +287,10 @@ def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
 
 
 def _joints(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
-    """Returns what stands before each word, and behind the last one: "." for the end of a clause,
-    of the text, or a sign as in "2+2"; "," for a sign within a clause, and " ".
+    """Returns the kind of joint before each word, and the kind of joint after the last word.
+
+    "." is the start or the end of the text, the end of a clause, or a sign as in "2+2". "," is a
+    sign within a clause. " " is white space alone. `"A cat, red."` gives `[".", " ", ",", "."]`.
     """
     joints = ["."]
     for (_, end), (start, _) in pairwise(places):
@@ -281,7 +306,7 @@ def _joints(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def _doubled(beside_text: str) -> set[str]:
-    """Returns the words that stand twice in a row beside the text, such as "tuk" of "a tuk tuk"."""
+    """Returns the words that occur twice in a row in `beside_text`: "tuk" of "a tuk tuk"."""
     words = FILLER_WORD.findall(beside_text.casefold())
     return {word for word, following in pairwise(words) if word == following}
 
@@ -291,7 +316,10 @@ def _small_words_misused(
     places: Sequence[tuple[int, int]],
     words: Sequence[str],
 ) -> list[int]:
-    """Returns small words before a word that cannot follow them."""
+    """Returns the numbers of the small words before a word or sign that cannot follow them.
+
+    Examples: "the" in "the is", and "and" in "a cat and."
+    """
     misused = []
     following_words = [*words[1:], ""]
     for number, word in enumerate(words):
@@ -300,10 +328,10 @@ def _small_words_misused(
         start, end = places[number]
         following = following_words[number]
         if text[end : end + 1] in SIGNS_THAT_STOP:
-            # "the." and "and,", and not "a.m."
+            # "the." and "and," are wrong, "a.m." is not
             is_wrong = word in OPENING and not ABBREVIATED.match(text, start)
         else:
-            # the same word twice is said again, and not misused
+            # the same word twice ("and and") counts as "words just said" instead
             is_wrong = following != word and following in NOT_AFTER[word]
         if is_wrong:
             misused.append(number)
@@ -315,8 +343,9 @@ def _unstated(
     places: Sequence[tuple[int, int]],
     stated: Collection[tuple[int, int]],
 ) -> list[int]:
-    """Returns the words beyond the first UNSTATED_WORDS of every run of words outside the stated
-    places.
+    """Returns the numbers of the words that follow UNSTATED_WORDS unstated words in a row.
+
+    A word is unstated if no character of the word is in a range of `stated`.
     """
     inside = bytearray(len(text))  # 1 for each character that is stated
     for start, end in stated:
@@ -326,7 +355,9 @@ def _unstated(
 
 
 def _beyond(marked: Iterable[bool], most: int) -> list[int]:
-    """Returns the numbers of the entries beyond the first `most` of every run of marked ones."""
+    """Returns the numbers of the marked entries after the first `most` entries of every run of
+    marked entries. `[True, True, True, False]` with most 2 gives `[2]`.
+    """
     beyond = []
     run = 0
     for number, mark in enumerate(marked):
@@ -342,17 +373,20 @@ def _disordered(
     words: Sequence[str],
     misplaced: Sequence[tuple[int, int]],
 ) -> list[int]:
-    """Returns small words misused, from the second on, and all words from one slip of grammar to
-    the next nearby.
+    """Returns the numbers of the words that are in no order.
+
+    These words are the misused small words, except the first misused word of the text. All words
+    between two slips of grammar count too, if the slips are at most SLIP_DISTANCE words apart.
+    A slip is a misused small word or a misplaced word.
     """
     misused = _small_words_misused(text, places, words)
     slips = [(number, number + 1) for number in misused]  # words [first, end)
     for start, end in misplaced:
-        # from characters to the words that begin there
+        # the numbers of the words that begin within these characters
         first = bisect_right(places, (start, 0))
         slips.append((first, bisect_left(places, (end, 0))))
     slips.sort()
-    # one small word may be a slip of the pen
+    # the first misused word is spared: people make such a mistake once
     disordered = set(misused[1:])
     for (first, behind), (following, end) in pairwise(slips):
         if behind <= following <= first + SLIP_DISTANCE:
@@ -361,26 +395,31 @@ def _disordered(
 
 
 def _unwordly(words: Sequence[str], beside_text: str) -> list[int]:
-    """Returns words that neither are English nor stand in `beside_text`.
+    """Returns the numbers of the words that are neither English nor in `beside_text`.
 
-    They are words in another script than Latin, unless `beside_text` has one too or they are a
-    Greek letter, as in formulas; words of more than MOST_LETTERS; and from the third different one
-    on those with letters that English does not join.
+    Words of more than MOST_LETTERS letters count. Words of another script than Latin count, unless
+    `beside_text` has letters of such a script. A single Greek letter, as in a formula, is spared.
+
+    Words with a letter combination that English does not have, such as "qx", count too. The first
+    two different words of this kind are spared. From the third on, the first occurrence of each
+    word counts.
     """
     named = set(FILLER_WORD.findall(beside_text.casefold()))
     latin = not NOT_LATIN.search(beside_text)
-    first_numbers: dict[str, int] = {}  # of each word that the row does not have
+    # the number of the first occurrence of each word that `beside_text` does not have
+    first_numbers: dict[str, int] = {}
     for number, word in enumerate(words):
         if word not in named:
             first_numbers.setdefault(word, number)
-    strange: list[int] = []  # first numbers of words that are not English by their letters
-    foreign: set[str] = set()
+    strange: list[int] = []  # first occurrences of words with letters that English does not join
+    foreign: set[str] = set()  # words that are too long or of another script
     for word, number in first_numbers.items():
         if NO_ENGLISH.search(word):
             strange.append(number)
         if _is_foreign(word, latin):
             foreign.add(word)
-    unwordly = sorted(strange)[2:]  # two may be names
+    # spare two strange words, and add every occurrence of a foreign word
+    unwordly = sorted(strange)[2:]  # the first two words may be names
     for number, word in enumerate(words):
         if word in foreign:
             unwordly.append(number)
@@ -388,25 +427,30 @@ def _unwordly(words: Sequence[str], beside_text: str) -> list[int]:
 
 
 def _is_foreign(word: str, latin: bool) -> bool:
-    """Whether a word is too long, or in another script. latin: whether what is known of the row has
-    Latin letters alone.
+    """Whether a word is too long, or of another script than Latin where only Latin is expected.
+
+    latin: whether prompt, references and question of the row have Latin letters alone.
     """
     if not NOT_LATIN.search(word):
         return len(word) > MOST_LETTERS
-    # a Greek letter alone is a sign of a formula
+    # a single Greek letter is a sign of a formula
     is_sign = len(word) == 1 and "\u0370" <= word <= "\u03ff"
     return latin and not is_sign
 
 
 def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
-    """Returns the last word if its sentence breaks off."""
+    """Returns the number of the last word in a list if the last sentence breaks off, else [].
+
+    "A dog and the" breaks off at "the". "A dog runs. A cat" breaks off because the first sentence
+    has a full stop and the last sentence has none.
+    """
     if not words:
         return []
     last = len(words) - 1
     start, end = places[last]
     if words[last] in DANGLING:
         return [last]
-    # a text of one piece, as a caption, may do without a full stop
+    # a text of one sentence, such as a caption, may have no full stop
     has_sentence = SENTENCE_END.search(text, 0, start)
     if has_sentence and not ENDED_TEXT.search(text, end):
         return [last]
@@ -414,7 +458,10 @@ def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[st
 
 
 def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Returns the pieces, with neighbours of one kind joined."""
+    """Returns the pieces without overlaps, with neighbours of the same kind joined.
+
+    pieces: sorted (start, end, kind). Neighbours have no word between them.
+    """
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:
         if not joined:
@@ -424,7 +471,7 @@ def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, 
         if last_reason == reason and not FILLER_WORD.search(text, last_end, start):
             joined[-1] = (last_start, end, reason)
         else:
-            # so that no character counts twice
+            # start after the last piece, so that no character counts twice
             joined.append((max(start, last_end), end, reason))
     return [(start, end, reason) for start, end, reason in joined if start < end]
 
@@ -435,11 +482,15 @@ def penalise_filler(
     filler: Filler,
     lowest: Mapping[str, float],
 ) -> Verdict:
-    """Returns the verdict with score, credits and parts reduced by the share of filler, and a span
-    on every piece.
+    """Returns the verdict with score, credits and parts reduced by the share of filler.
 
-    length: the pieces have this share of so many characters. lowest: the parts that shrink with the
-    score, and their lowest values. The share is taken of what an earlier filler has left.
+    Each piece of filler becomes a span of score 0, whose credit is the cost of the piece. A verdict
+    without a score is returned unchanged.
+
+    length: characters of filler / share of filler, usually the number of characters of the text.
+    lowest: the parts that shrink with the score, with the lowest value of each part, such as 1 for
+    ratings from 1 to 5. If the verdict was penalised for filler before, the two penalties multiply.
+    For example, shares of 0.5 and then of 0.2 leave 0.5 x 0.8 = 0.4 of the score.
     """
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
@@ -447,14 +498,14 @@ def penalise_filler(
     spans = list(verdict.spans)
     if filler.pieces:
         spans = [replace(span, credit=span.credit * share_left) for span in verdict.spans]
-    # components of their own, behind those of the metric
+    # each piece is a new component, numbered after the components of the metric
     components = [span.component for span in verdict.spans]
     first = max(components, default=-1) + 1
     for component, (start, end, reason) in enumerate(filler.pieces, start=first):
         cost = -verdict.score * (end - start) / length
         spans.append(Span(start, end, 0.0, cost, FILLER, reason, component))
     share = filler.share
-    # an earlier filler took its share first, this one takes of what it has left
+    # with an earlier penalty, the part "filler" is the share that both penalties remove together
     if FILLER in verdict.parts:
         share = 1 - (1 - verdict.parts[FILLER]) * share_left
     parts = shrink(verdict.parts, share_left, lowest)

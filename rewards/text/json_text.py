@@ -1,13 +1,15 @@
-"""JSON in a text, read as a person reads it: what it says, without its syntax.
+"""Reads JSON in a text as a person reads JSON: the content, without the syntax.
 
     {"bbox_2d": [4, 8, 90, 200], "label": "a heron"}      # a heron
     {"dog colour": "red"}                                 # dog colour: red
 
-A key says something, unless it only names the field: an identifier that several objects of a list
-have, or the only one with a text beside numbers. A key that denies something always stays. Numbers
-and truth values beside a sentence are about the record, and not about what it describes. So are a
-fraction ("score": 0.9) and a plain `true` beside a label, but "count": 3 and "present": false are
-not.
+Keys. A key is kept, unless the key only names a field. An identifier names a field if several
+objects of a list have it as a key. An identifier also names a field if its value is the object's
+only text, beside numbers ("label" above). A key that denies, such as "notVisible", is always kept.
+
+Values. Texts are kept. Numbers and truth values are dropped if they describe the record instead of
+the picture. Beside a sentence or a box, all numbers and truth values are dropped. Beside a label,
+only fractions ("score": 0.9) and `true` are dropped: "count": 3 and "present": false are kept.
 """
 
 import re
@@ -41,10 +43,17 @@ _SENTENCE_LIKE = re.compile(r"\s*(?:\S+\s+){3}\S|.*[.!?]\s*\Z", re.DOTALL)
 
 @dataclass(slots=True)
 class _Container:
-    """An object or a list, and the key that it stands under.
+    """A JSON object or list.
 
-    texts: the keys with a text. records: how many keys have a number, a truth value or a place.
-    fields: in how many objects of this list each key has a text.
+    Attributes:
+        opened: "{" or "[".
+        within: the object or list around this container, if any.
+        key: the last key before this container, if any.
+        texts: the keys of this object whose value is a text.
+        records: the number of keys whose value is a number, a truth value or a place (box).
+        has_sentence: whether a text of this object is a sentence.
+        has_place: whether a key names a place, such as "bbox_2d".
+        fields: for each key, the number of objects of this list with a text under the key.
     """
 
     opened: str
@@ -57,19 +66,25 @@ class _Container:
     fields: Counter[str] = field(default_factory=Counter)
 
     def names_a_field(self, key: str) -> bool:
-        """Returns whether the key of a text says nothing of its own."""
-        # "notVisible" denies by a word within
+        """Returns whether the key of a text only names a field, such as "label".
+
+        Such a key is dropped from the plain text, and its text is kept.
+        """
+        # split "notVisible" into words to find a word that denies
         words = _WORDS_OF_KEY.sub(" ", key).lower()
         if not _IDENTIFIER.fullmatch(key) or DENYING_WORD.search(words):
             return False
-        # several objects of a list have it
+        # several objects of the same list have the key
         if self.within and self.within.fields[key] > 1:
             return True
-        # the only text beside numbers: "label" of a box
+        # the key has the object's only text, beside numbers: "label" of a box
         return len(self.texts) == 1 and self.records > 0
 
     def is_about_the_record(self, value: str) -> bool:
-        """Returns whether a number or truth value says nothing of what is described."""
+        """Returns whether a number or truth value describes the record, not the picture.
+
+        `0.9` of `{"label": "a heron", "score": 0.9}` is about the record.
+        """
         if self.has_sentence or self.has_place:
             return True
         return bool(self.texts and _OF_RECORD.fullmatch(value))
@@ -77,11 +92,16 @@ class _Container:
 
 @dataclass(slots=True)
 class _JsonToken:
-    """A token [start, end) of JSON, with what it says at [begin, until).
+    """A token of JSON at the characters [start, end), with its content at [begin, until).
 
-    kind: open, close, key, text, value, or "" for a sign. content: what it says. container: the
-        object or list that it stands in. key: the last one before it. of: for a key its value, None
-        for null.
+    Attributes:
+        start, end, begin, until: the offsets of the token and of the content.
+        kind: "open", "close", "key", "text", "value" (a number or truth value), or "" for a comma
+            or null.
+        content: the text at [begin, until), without quotation marks.
+        container: the object or list that contains the token.
+        key: the last key before the token.
+        of: the value of a key; None for null and for tokens that are no keys.
     """
 
     start: int
@@ -96,23 +116,29 @@ class _JsonToken:
 
 
 def without_json(text: str) -> Iterator[Piece]:
-    """Yields the values of JSON after their keys: those of an object each on a line, short ones of
-    a list in a row. Signs keep values apart: "a heron" and "two boats" are no one name.
+    """Yields the pieces of the text, in which only the content of JSON is kept.
+
+    Each value of an object is put on a line of its own, after its key. The values of a list are put
+    in a row, with commas between. Without these signs, "a heron" and "two boats" would be read as a
+    single name.
     """
     at = 0
     while start := _JSON_START.search(text, at):
         yield at, start.start()
-        # all of it before any is yielded: what a key says depends on what else its object has
+        # read the whole JSON first: whether a key is kept depends on the rest of its object
         tokens = _json_tokens(text, start.start())
         yield from _without_syntax(text, tokens)
         at = tokens[-1].end
-        # so that the text behind it begins a line
+        # a line break, so that the text behind the JSON begins a line
         yield "\n" if at < len(text) else "", at - 1
     yield at, len(text)
 
 
 def _json_tokens(text: str, at: int) -> list[_JsonToken]:
-    """Returns the tokens of the JSON that starts here, up to its end or to what is no JSON."""
+    """Returns the tokens of the JSON that starts at the character `at`.
+
+    The tokens end where the JSON ends, or before the first sign that JSON does not allow.
+    """
     tokens: list[_JsonToken] = []
     container: _Container | None = None
     key: _JsonToken | None = None
@@ -131,13 +157,14 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
         )
         tokens.append(token)
         at = match.end()
+        # remember the last key, and the containers around the next token
         if kind == "key":
             key = token
             if container and _PLACE.match(content):
                 container.has_place = True
                 container.records += 1
         elif kind in ("text", "value", "open"):
-            # the first value behind a key of this object is its value
+            # the first value behind a key of the same object is the value of the key
             if key and container and key.container is container and not key.of:
                 key.of = token
                 _note_value(container, key.content, token)
@@ -145,7 +172,7 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
                 container = _Container(content, container, key)
         elif kind == "close":
             assert container
-            # back to the key under which the object or list stands
+            # go back to the outer container, and to the key before the closed container
             key = container.key
             container = container.within
             if container is None:
@@ -154,7 +181,7 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
 
 
 def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
-    """Returns a token's kind, and where what it says stands."""
+    """Returns the kind of a token, and the start and end of the token's content."""
     if match["value"]:
         return ("value", *match.span("value"))
     if match["text"] is not None:
@@ -167,7 +194,7 @@ def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
 
 
 def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
-    """Keeps what an object has under a key."""
+    """Adds a key and its value to the counts of the object `container`."""
     if value.kind == "text":
         container.texts.append(key)
         if _SENTENCE_LIKE.match(value.content):
@@ -179,28 +206,31 @@ def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
 
 
 def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
-    """Yields what the tokens say, with signs and line breaks between, and drops the rest."""
-    joint = "\n" if tokens[0].start else ""  # what stands before the next that says something
+    """Yields the content of the tokens, with signs and line breaks between, and drops the rest."""
+    joint = "\n" if tokens[0].start else ""  # the sign to put before the next content
     at = tokens[0].start
     for token in tokens:
+        # is the token part of a box or another place?
         key = token if token.kind == "key" else token.key
         is_place = key is not None and _PLACE.match(key.content) is not None
-        # what closes the object of a box is no part of the box
+        # the sign that closes the object around a box is no part of the box
         if key and token.kind == "close" and token.container is key.container:
             is_place = False
         kind = BOXES if is_place else JSON
         is_said = _says_something(token, is_place)
+        # put the joint, and keep the content
         if is_said:
             yield at, token.begin, kind
             yield joint, token.begin
             yield from _with_breaks(text, token.begin, token.until)
             joint = ""
             at = token.until
+        # choose the joint before the next content
         if token.kind == "key" and is_said:
             yield ": ", token.until
         elif is_said:
             in_object = token.container is not None and token.container.opened == "{"
-            # a text that ends with a sign needs no other
+            # a text that ends with a sign of punctuation needs no further sign
             if text[token.until - 1] in ".!?;:,":
                 joint = "\n"
             elif in_object:
@@ -214,8 +244,10 @@ def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
 
 
 def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
-    r"""Yields a text's characters, with line breaks and blanks for "\n", "\r" and "\t". Models also
-    write "\nabla" and "\times" here, which are no breaks.
+    r"""Yields the characters [start, end) of the text, with the escapes of breaks replaced.
+
+    A line break replaces "\n" and "\r", and a space replaces "\t". Models also write LaTeX such as
+    "\nabla" and "\times" in JSON. A command of LaTeX is kept.
     """
     at = start
     for escape in _BREAK.finditer(text, start, end):
@@ -230,17 +262,21 @@ def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
 
 
 def _says_something(token: _JsonToken, is_place: bool) -> bool:
-    """Returns whether a key, a text or a value says something of what is described."""
+    """Returns whether the token is content that is kept: a key, text or value about the picture.
+
+    is_place: whether the token belongs to a box or another place.
+    """
     container = token.container
     if token.kind not in ("key", "text", "value"):
         return False
     if token.begin == token.until:
         return False
-    # "box": "the left one" says something
+    # the numbers of a box are dropped, but "the left one" of "box": "the left one" is kept
     if is_place:
         return token.kind != "key" and not _NUMBERS_ALONE.fullmatch(token.content)
     if container is None or container.opened == "[":
         return True
+    # within an object, the kind of the value decides about the key and the value
     value = token.of if token.kind == "key" else token
     if value is None:
         return False
@@ -252,8 +288,10 @@ def _says_something(token: _JsonToken, is_place: bool) -> bool:
 
 
 def value_end(text: str, at: int) -> tuple[int, int]:
-    """Returns the characters [start, end) of the value that starts here: a text without its
-    quotation marks, an object or a list with its signs.
+    """Returns the characters [start, end) of the JSON value that starts at the character `at`.
+
+    The range of a text excludes the quotation marks. The range of an object or a list includes the
+    brackets. Without a value at `at`, the range is empty.
     """
     token = _JSON_TOKEN.match(text, at)
     if token is None:

@@ -1,14 +1,18 @@
-"""Which part of a completion a metric judges, where it judges one part only.
+"""Finds the part of a completion that a metric judges, if the metric judges one part only.
 
     judged_range("<caption>A dog.</caption><answer>dog</answer>", "caption")        # (9, 15)
     judged_range('{"caption": "A dog.", "answer": "dog"}', "caption")               # (13, 19)
     judged_range("Caption: A dog.\\nAnswer: dog", "/Caption: (.*)/")                 # (9, 15)
 
-A part is the name of a tag or of a JSON key, or a regular expression between slashes, whose first
-group counts. Where it occurs several times, the range goes from the start of the first one to the
-end of the last one, with all that stands between. So whichever of them a reader takes, it is
-judged, and a policy cannot hide a bad caption before or behind a good one, nor within it. Reasoning
-and turns of others have no part. A tag without an end goes to the end of the text.
+A part is the name of a tag, the name of a JSON key, or a regular expression between slashes. If the
+expression has a group, the text of the first group is the part.
+
+If the part occurs several times, the range reaches from the start of the first occurrence to the
+end of the last occurrence. All text between is judged, too. Otherwise a policy could hide a bad
+caption before or behind a good caption.
+
+Parts within reasoning or within turns of other speakers are ignored. A tag that is never closed
+reaches to the end of the text.
 """
 
 import re
@@ -17,15 +21,15 @@ from functools import lru_cache
 from spanreward.rewards.text.json_text import value_end
 from spanreward.rewards.text.shown import blanked
 
-# characters that a regular expression of a user's own is tried on: it may be slow
+# A user's regular expression searches only so many characters, because the expression may be slow.
 MOST_SEARCHED_CHARACTERS = 20_000
 _NAME = re.compile(r"[^\s<>\"'/\\](?:[^<>\"'/\\\n]*[^\s<>\"'/\\])?")
 
 
 def check_part(part: str | None) -> str | None:
-    """Returns the part.
+    """Returns the part unchanged. None means the whole completion.
 
-    Raises ValueError for what is no name and no regular expression.
+    Raises ValueError if the part is neither a name nor a valid regular expression between slashes.
     """
     if part is None:
         return None
@@ -44,10 +48,12 @@ def check_part(part: str | None) -> str | None:
 
 
 def judged_range(text: str, part: str) -> tuple[int, int] | None:
-    """Returns the characters [start, end) of the part, without white space around them, None where
-    the text has no such part. part: as `check_part` returns it.
+    """Returns the characters [start, end) of the part, without white space at its ends.
+
+    Returns None if the text has no such part. part: a name such as "caption", or a regular
+    expression between slashes such as "/Caption: (.*)/".
     """
-    # of the same length, so that places in it are those of the text
+    # spaces replace reasoning; the length stays the same, so that offsets are valid in both texts
     visible = blanked(text)
     if _is_expression(part):
         part_range = _by_expression(visible, part)
@@ -55,6 +61,7 @@ def judged_range(text: str, part: str) -> tuple[int, int] | None:
         part_range = _between_tags(visible, part) or _of_key(visible, part)
     if part_range is None:
         return None
+    # exclude white space at both ends
     start, end = part_range
     within = text[start:end]
     start += len(within) - len(within.lstrip())
@@ -68,7 +75,7 @@ def _is_expression(part: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _compiled(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Returns what finds the tags of this name and its key in JSON."""
+    """Returns two patterns: for the tags of this name, and for the JSON key of this name."""
     name = re.escape(part)
     tag = rf"<(?P<slash>/)?{name}(?:\s[^<>]*)?>"
     key = rf"(?<!\\)([\"']){name}\1\s*:\s*"
@@ -76,14 +83,18 @@ def _compiled(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _by_expression(visible: str, part: str) -> tuple[int, int] | None:
-    """Returns the range of a regular expression's matches, or of their first groups."""
+    """Returns the range from the first match of the expression to the last match, or None.
+
+    If the expression has groups, the range of the first group counts for each match. visible: the
+    text with spaces in place of the characters that a reader is not shown.
+    """
     pattern = _expression(part)
     group = 1 if pattern.groups else 0
     starts = []
     ends = []
     for match in pattern.finditer(visible, 0, MOST_SEARCHED_CHARACTERS):
         start, end = match.span(group)
-        # below 0: this match has not taken the group
+        # a start below 0 means that the group has no text in this match
         if start >= 0:
             starts.append(start)
             ends.append(end)
@@ -94,11 +105,15 @@ def _by_expression(visible: str, part: str) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=64)
 def _expression(part: str) -> re.Pattern[str]:
+    """Returns the compiled expression of a part such as "/Caption: (.*)/"."""
     return re.compile(part[1:-1])
 
 
 def _between_tags(visible: str, part: str) -> tuple[int, int] | None:
-    """Returns the range from the first tag that opens to the last one that closes."""
+    """Returns the range from the first opening tag to the last closing tag, or None.
+
+    If the last tag is an opening tag, the range reaches to the end of the text.
+    """
     tags, _ = _compiled(part)
     start = end = -1
     is_open = False
@@ -118,11 +133,11 @@ def _between_tags(visible: str, part: str) -> tuple[int, int] | None:
 
 
 def _of_key(visible: str, part: str) -> tuple[int, int] | None:
-    """Returns the range from the first value under this key to the last one."""
+    """Returns the range from the first value of this JSON key to the last value, or None."""
     _, keys = _compiled(part)
     start = end = -1
     for key in keys.finditer(visible):
-        if key.start() < end:  # within a value
+        if key.start() < end:  # this key is within the value of the last key
             continue
         begin, end = value_end(visible, key.end())
         if start < 0:

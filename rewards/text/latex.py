@@ -1,8 +1,8 @@
-r"""LaTeX in a text as a person reads it: "\boxed{\frac{3}{8}}" is "3/8", and "2\sqrt{3}" is "2√3".
+r"""Reads LaTeX in a text as a person does: "\boxed{\frac{3}{8}}" is "3/8", "2\sqrt{3}" is "2√3".
 
-What only wraps or styles goes ("\text{}", "$..$"). A command that names a sign becomes this sign.
-Any other command is content, and stays as it was written. A part of several signs gets parentheses:
-"\frac{x + 1}{2}" is "(x + 1)/2".
+Commands and signs that only wrap or style a text are dropped ("\text{}", "$..$"). A command that
+names a sign becomes the sign. Any other command is kept as it was written. An argument of several
+signs gets parentheses: "\frac{x + 1}{2}" is "(x + 1)/2".
 """
 
 import re
@@ -16,18 +16,19 @@ _WRAPPER = re.compile(
     r"|framebox|emph|underline|operatorname|pmb|boldsymbol|bm|title|caption"
     r"|(?:sub)*(?:section|paragraph)|ensuremath"
 )
-_IDLE = re.compile(  # commands without a sign, beside a delimiter or alone
+_IDLE = re.compile(  # commands that show nothing: for the size of delimiters, and for the layout
     r"left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle|limits|nolimits|centering|noindent"
 )
 _SPACING_COMMANDS = frozenset(
     ("quad", "qquad", "space", "item", "newline", "par", "hfill", "enspace")
 )
-_FUNCTION = re.compile(  # written as it is called
+_FUNCTION = re.compile(  # functions that are printed by their name: "\sin" is "sin"
     r"(?:arc)?(?:cos|sin|tan)|(?:cos|sin|tan|cot)h?|csc|sec|exp|l[gn]|log|lim|max|min|inf|sup|gcd"
     r"|arg|dim|ker|b?mod"
 )
 _ACCENTS = frozenset(("dot", "tilde", "acute", "grave", "breve", "check", "ring"))
-# beside those that HTML calls by the same name, as it does most signs of mathematics
+# The names of signs that HTML does not have or calls otherwise. Most signs of mathematics have the
+# same name in LaTeX and in HTML, so `html5` is asked for any other name.
 _SIGN_OF_COMMAND = {
     "cdot": "·",
     "circ": "∘",
@@ -48,7 +49,7 @@ _SIGN_OF_COMMAND = {
     "euro": "€",
     "pounds": "£",
 }
-Steps = Generator[Piece, None, int]  # pieces, and then where the text goes on
+Steps = Generator[Piece, None, int]  # yields pieces, and returns the offset to read on from
 _ROOT_SIGNS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
 _LATEX_TOKEN = re.compile(
     r"""(?=[\\^_{}$])(?:
@@ -76,7 +77,7 @@ _MAYBE_LATEX = re.compile(r"\\[a-zA-Z(\[,;:]|[\^_]\{|\$")
 
 
 def is_command(name: str) -> bool:
-    """Whether LaTeX has a command of this name, as far as it is read here."""
+    r"""Whether this is the name of a LaTeX command that this module knows: "frac" of "\frac"."""
     if name in _SIGN_OF_COMMAND or f"{name};" in html5:
         return True
     if name in _SPACING_COMMANDS or name in _ACCENTS:
@@ -89,7 +90,7 @@ def is_command(name: str) -> bool:
 
 
 def without_latex(text: str) -> Iterator[Piece]:
-    """Yields the text with signs in place of LaTeX, and without what only wraps."""
+    """Yields the pieces of the text, with signs in place of LaTeX commands and without wrappers."""
     if _MAYBE_LATEX.search(text):
         yield from _Latex(text).pieces()
     else:
@@ -97,22 +98,26 @@ def without_latex(text: str) -> Iterator[Piece]:
 
 
 class _Latex:
-    """A text, and what is open at a place of it."""
+    """Reads a text from its start to its end, and keeps track of open braces and formulas."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.braces: list[tuple[str, str] | None] = []  # None: of a brace that stays
-        self.ends: set[int] = set()  # the signs that end a formula
+        # For each open brace of an argument: the sign that replaces its closing brace, and the sign
+        # to put behind. None for a brace that is kept.
+        self.braces: list[tuple[str, str] | None] = []
+        self.ends: set[int] = set()  # offsets of the signs that end an open formula
 
     def pieces(self) -> Iterator[Piece]:
-        """Yields the pieces of the whole text, in order. A step may read on, and says from where
-        the next one goes on.
+        """Yields the pieces of the whole text, in order.
+
+        Some helpers read more than their token. Such a helper returns the offset to read on from.
         """
         at = 0
         while token := _LATEX_TOKEN.search(self.text, at):
             start = token.start()
             yield at, start
             at = token.end()
+            # one branch per kind of token
             if token["sign"] or start in self.ends:
                 at = yield from self._closed(token)
             elif token["opens"] or token["dollars"]:
@@ -123,7 +128,7 @@ class _Latex:
                 yield start, start + 1
                 at = yield from self._group(at - 1, "", " ")
             elif token["above"]:
-                # "\frac12"
+                # "\frac12" has digits in place of arguments
                 yield start, at, LATEX
                 yield self._gap(start) + token["above"], token.start("above")
                 yield "/" + token["below"], token.start("below")
@@ -133,7 +138,7 @@ class _Latex:
         yield at, len(self.text)
 
     def _sign_of_token(self, token: re.Match[str]) -> Iterator[Piece]:
-        """Yields what stands in place of a token that always becomes the same."""
+        """Yields the sign that replaces a degree, an environment, a comma or a thin space."""
         if token["grouping"]:
             return  # "3\,000" is one number
         sign = " "
@@ -146,13 +151,13 @@ class _Latex:
         yield sign, token.start()
 
     def _command(self, token: re.Match[str]) -> Steps:
-        """Yields what a command becomes, and returns where the text goes on."""
+        """Yields the pieces that replace a command, and returns the offset to read on from."""
         text = self.text
         name = token["command"]
         start, end = token.span()
         group = _GROUP.match(text, end)
         sign = _SIGN_OF_COMMAND.get(name) or html5.get(f"{name};", "")
-        # "\dfrac", "\tfrac" and "\cfrac" are set in another size
+        # "\dfrac", "\tfrac" and "\cfrac" are "\frac" in another size
         plain_name = name.removeprefix("d").removeprefix("t").removeprefix("c")
         if plain_name == "frac" and group:
             yield start, end, LATEX
@@ -162,17 +167,17 @@ class _Latex:
             return (yield from self._root(start, end))
         if _WRAPPER.fullmatch(name) and group:
             yield start, group.end(), LATEX
-            self.braces.append(("", ""))  # its closing brace goes, and nothing takes its place
+            self.braces.append(("", ""))  # the closing brace will be dropped, too
             return group.end()
         if _FUNCTION.fullmatch(name):
-            # "\sin{x}" is "sin x"
+            # "\sin{x}" becomes "sin x"
             yield start, token.start("command"), LATEX
             yield token.span("command")
             if group:
                 end = yield from self._group(end, " ", "")
             return end
         if _IDLE.fullmatch(name):
-            # "\left." is a delimiter that is not shown
+            # "\left." is an invisible delimiter, so the dot is dropped, too
             if name in ("left", "right") and text.startswith(".", end):
                 end += 1
             yield start, end, LATEX
@@ -182,24 +187,25 @@ class _Latex:
             yield " ", start
             return end
         names_sign = len(sign) == 1 and not sign.isspace()
-        is_accent = group is not None and name in _ACCENTS  # "\tilde{n}", and not "\tilde"
+        is_accent = group is not None and name in _ACCENTS  # "\tilde{n}" is, "\tilde" alone is not
         if names_sign and not is_accent:
             yield start, end, LATEX
             yield sign, start
             if group:
                 end = yield from self._group(end, "", " ")
             return end
-        # content
+        # any other command is kept
         yield start, end
         return end
 
     def _root(self, start: int, end: int) -> Steps:
-        """Yields what a root becomes, with its argument's start, and returns where the text goes
-        on. start, end: of the command.
+        """Yields the root sign and the start of the argument, and returns the offset to read on.
+
+        start, end: the characters of the command. The pieces of "\\sqrt[3]{x}" begin with "∛".
         """
         index = _INDEX.match(self.text, end)
         root = _ROOT_SIGNS.get(index[1] if index else "")
-        # the fifth root has no sign
+        # a fifth root has no sign in Unicode: keep the command
         if root is None:
             yield start, end
             return end
@@ -214,16 +220,18 @@ class _Latex:
         return end
 
     def _group(self, at: int, before: str, after: str, between: str = "") -> Steps:
-        """Yields the start of a command's argument, and returns where the text goes on.
+        """Yields the start of a command's argument, and returns the offset to read on from.
 
-        before: stands before a single sign, and after it where a letter follows. between: stands
-        between this argument and the next.
+        at: the offset of the argument's brace. before: put before an argument of a single sign; an
+        argument of several signs gets "(" instead. after: put behind the argument if a letter, a
+        digit or a brace follows. between: put between this argument and the next argument, such as
+        "/" of a fraction.
         """
         group = _GROUP.match(self.text, at)
         assert group
         is_single = _SINGLE.match(self.text, group.end()) is not None
         yield at, group.end(), LATEX
-        # the brace says, when it is closed, what takes its place and what stands behind it
+        # the signs for the closing brace are kept until the brace is closed
         if is_single:
             yield before, group.end() - 1
             self.braces.append(("", between or after))
@@ -233,7 +241,10 @@ class _Latex:
         return group.end()
 
     def _closed(self, token: re.Match[str]) -> Steps:
-        """Yields what a brace becomes, or a sign that may end a formula."""
+        """Yields the replacement of a brace, or of a sign that may end a formula.
+
+        Returns the offset to read on from.
+        """
         start, end = token.span()
         if token["sign"] == "{":
             self.braces.append(None)
@@ -243,7 +254,7 @@ class _Latex:
             opened = self.braces.pop() if self.braces else None
             if opened is not None:
                 return (yield from self._closed_argument(start, end, *opened))
-        # no brace ends a formula
+        # not a brace: drop the sign that ends a formula
         elif start in self.ends:
             yield start, end, LATEX
             return end
@@ -251,14 +262,16 @@ class _Latex:
         return end
 
     def _closed_argument(self, start: int, end: int, close: str, then: str) -> Steps:
-        """Yields what the closing brace of an argument becomes. start, end: of the brace. close,
-        then: what takes its place, and what stands behind it where an argument or a letter follows.
+        """Yields the replacement of an argument's closing brace, and returns the offset to read on.
+
+        start, end: the characters of the brace. close: the sign that replaces the brace, ")" or "".
+        then: the sign to put behind if another argument, a letter or a digit follows.
         """
         yield start, end, LATEX
         yield close, start
         following = self.text[end : end + 1]
         if then == "/":
-            # between what is above a fraction's line and what is below
+            # the slash between numerator and denominator
             yield then, start
             if _GROUP.match(self.text, end):
                 return (yield from self._group(end, "", " "))
@@ -270,11 +283,14 @@ class _Latex:
         return end
 
     def _opened(self, token: re.Match[str]) -> Iterator[Piece]:
-        """Yields nothing for a sign that opens a formula, and otherwise the sign."""
+        """Drops a sign such as "$" if the sign begins a formula, and keeps the sign otherwise.
+
+        Prices have such signs, too: "from $5 to $7".
+        """
         group = "math" if token["opens"] else "formula"
         content = token[group]
         is_formula = _FORMULA.search(content) or not _TWO_LETTERS.search(content)
-        # "from $5 to $7" is no formula: prices have a space before the second sign
+        # prices have white space before the second "$", and a formula has none at its ends
         if token["dollars"] == "$":
             is_tight = content == content.strip() and "\n" not in content
             is_formula = is_formula and is_tight
@@ -285,14 +301,18 @@ class _Latex:
             yield token.span()
 
     def _is_whole(self, token: re.Match[str], end: int) -> bool:
-        """Whether the formula that ends at an offset is the whole text: "$II$" is no price."""
-        end += len(token["dollars"] or "\\]")  # with the sign that closes it
+        """Whether the formula is the whole text, maybe with a full stop. Then "$II$" is no price.
+
+        token: the sign that opens the formula. end: the offset behind the formula's last character.
+        """
+        end += len(token["dollars"] or "\\]")  # behind the sign that closes the formula
         before = self.text[: token.start()].strip()
         behind = self.text[end:].strip()
         return not before and behind in ("", ".")
 
     def _gap(self, start: int) -> str:
-        """Returns a space between a number and a fraction that starts here: "2 1/3", and not
-        "21/3".
+        """Returns a space if a letter or digit is right before the fraction at `start`, else "".
+
+        Without the space, "2\\frac13" would be read as "21/3".
         """
         return " " if self.text[start - 1 : start].isalnum() else ""

@@ -1,9 +1,9 @@
-"""How much of a completion is judged. The bound keeps the cost of any text finite.
+"""Bounds the part of a completion that is judged, so that no text costs too much time.
 
-    text[: judged_length(text)]                         # what is judged of a text
+    text[: judged_length(text)]                         # the part of a text that is judged
 
-Text past JUDGED_CHARACTERS, or past JUDGED_TOKENS words and signs, is not parsed. In default modes
-it counts as wrong.
+Text past JUDGED_CHARACTERS, or past JUDGED_TOKENS words and signs, is not parsed. In mode "default"
+such text counts as wrong.
 """
 
 import re
@@ -25,7 +25,7 @@ def judged_length(text: str) -> int:
     begun = text[:JUDGED_CHARACTERS]
     words = WORD_OR_SIGN.finditer(begun)
     last = next(islice(words, JUDGED_TOKENS - 1, None), None)
-    # white space behind the last word is judged too, for which there is nothing to pay
+    # include white space behind the last word: otherwise trailing white space would count as wrong
     if last is None or not WORD_OR_SIGN.search(begun, last.end()):
         return len(begun)
     return last.end()
@@ -36,8 +36,10 @@ def shrink(
     share_left: float,
     lowest: Mapping[str, float],
 ) -> dict[str, float]:
-    """Returns the parts, those with a `lowest` value with the share `share_left` of their distance
-    from it.
+    """Returns the parts, with each part that `lowest` names moved towards its lowest value.
+
+    `shrink({"clarity": 5.0}, 0.5, {"clarity": 1.0})` gives `{"clarity": 3.0}`: half of the distance
+    from 1 is left. Other parts stay unchanged.
     """
     shrunk = dict(parts)
     for part in lowest.keys() & parts.keys():
@@ -55,9 +57,9 @@ def penalise_unread(
     """Returns the verdict on a text of `total` characters, from the verdict on its first `read`
     characters.
 
-    Score and credits are multiplied by the share that was read. The rest becomes one span of score
-    0, whose credit is what it costs. lowest: the parts that shrink with the score, and their lowest
-    values.
+    Score and credits are multiplied by the share of characters that was read. The unread characters
+    become one span of score 0, whose credit is the loss of score. lowest: the parts that shrink
+    with the score, with the lowest value of each part.
     """
     if read >= total or verdict.score is None:
         return verdict
@@ -67,11 +69,11 @@ def penalise_unread(
     for span in verdict.spans:
         if span.start >= read:
             continue
-        # a span that reaches into the rest ends where the rest begins
+        # a span that reaches into the unread text is cut where the unread text begins
         end = min(span.end, read)
         credit = span.credit * share
         spans.append(replace(span, end=end, credit=credit))
-    # a component of its own, so that its credit is shared with no other words
+    # the unread span is a new component, so that no other words share its credit
     components = [span.component for span in spans]
     unread = Span(
         start=read,

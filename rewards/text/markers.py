@@ -1,17 +1,19 @@
-"""Which signs at the starts of lines are markup, and which stars mark words.
+"""Decides which signs at the starts of lines are markup, and which stars mark words.
 
-A sign before a line is a bullet where it says nothing: "- A kite" is an item, and so is each of
-"- 5" and "- 7", but "- 5" alone is a number below zero and "> 5" one above five. A tick, a cross or
-an arrow tells items apart, unless all of them have the same or it stands before a sentence. A
-number counts items where the lines count on. Stars mark words in pairs: "A*" and "2**3" keep
-theirs.
+- A sign at the start of a line is markup if the sign is a bullet. In "- A kite" the dash is a
+  bullet. In the two lines "- 5" and "- 7" the dashes are bullets, too. But "- 5" alone is a number
+  below zero, and "> 5" alone is a number above five.
+- Ticks, crosses and arrows are content if the lines of a text have different signs. If all lines
+  have the same sign, or if a whole sentence follows, the sign is markup.
+- A number is markup if the numbers of the lines count on: "1.", "2.", "3.".
+- Stars are markup in pairs: "*red*". The stars of "A*" and "2**3" are content.
 """
 
 import re
 import unicodedata
 from collections import Counter
 
-# a bullet or a picture, no quotation mark
+# one to three signs outside ASCII, such as a bullet or an emoji, but no quotation marks
 SIGN = r"[^\w\s\x00-\x7f\u201c\u201d\u201e\u00ab\u300c\u2018\u2019]{1,3}"
 MARKER = (
     rf"(?:>|(?:[-*+]|{SIGN})(?=[^\S\n])|\(?\d{{1,2}}[.)](?=[^\S\n])|[\u2460-\u2473]"
@@ -26,14 +28,15 @@ _STARS = re.compile(r"(?P<blank>\n[^\S\n]*\n)|\*+")
 
 
 class Markers:
-    """The signs before the lines of a text."""
+    """The markers of a text: signs and numbers at the starts of its lines, such as "-" and "1."."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.counts: Counter[str] = Counter()
-        self.telling: set[str] = set()
-        self.counted: dict[int, bool] = {}  # numbers before lines, and whether they count items
-        last, last_start = 0, -1  # the number before a line above, and its place
+        self.counts: Counter[str] = Counter()  # how many lines have each marker
+        self.telling: set[str] = set()  # the different ticks, crosses and arrows
+        # for the offset of each number: whether the number counts the items of a list
+        self.counted: dict[int, bool] = {}
+        last, last_start = 0, -1  # the last number and its offset, -1 before the first number
         for line in _MARKED_LINE.finditer(text):
             marker = line[1]
             self.counts[marker] += 1
@@ -43,24 +46,24 @@ class Markers:
                     self.telling.add(marker)
                 continue
             number = int(listed[1])
-            # Markdown counts "1. 1. 1." too
+            # Markdown also numbers the items of a list "1. 1. 1."
             counts_on = last_start >= 0 and number in (last, last + 1)
             if counts_on:
                 self.counted[last_start] = True
-            # "1. A kite", and not "1. 5 m"
+            # "1. A kite" begins a list, "1. 5 m" does not
             begins_list = number == 1 and not _CONTENT.match(text, line.end())
             last, last_start = number, line.start(1)
             self.counted[last_start] = counts_on or begins_list
 
     def is_markup(self, marker: str, start: int) -> bool:
-        """Returns whether the marker at this place says nothing."""
+        """Returns whether the marker at the offset `start` is markup, not content."""
         if start in self.counted:
             return self.counted[start]
         is_repeated = self.counts[marker] > 1
         if marker == "|":
             return is_repeated
         if _tells(marker):
-            # with others it tells items apart
+            # different ticks and crosses are content
             if len(self.telling) != 1:
                 return False
             return is_repeated or _WHOLE_SENTENCE.match(self.text, start) is not None
@@ -69,25 +72,27 @@ class Markers:
 
 
 def _tells(marker: str) -> bool:
-    """Returns whether the sign says something of its item, as a tick does."""
+    """Returns whether the marker may be content about its item, as a tick or a cross may be."""
     if marker.isascii():
         return marker.startswith("[")  # "[x]"
     first = marker[0]
     if unicodedata.category(first) == "Sm":
-        return True  # a sign of mathematics: "\u2192" is one to Unicode
+        return True  # Unicode's category of mathematical signs, which includes the arrow "\u2192"
     name = unicodedata.name(first, "")
     return _TELLS.search(name) is not None
 
 
 def lone_stars(text: str) -> set[int]:
-    """Returns the starts of the runs of stars that mark nothing: one star without its partner, and
-    stars beside a number within a word.
+    """Returns the offsets of the runs of stars that are content, not markup.
+
+    These runs are single stars without a partner ("A*"), and stars beside a digit within a word
+    ("2**3").
     """
     lone: set[int] = set()
-    # the starts of runs that wait for their partner, by the number of stars
+    # the offsets of the runs that have no partner yet, by the number of stars
     opened: dict[int, list[int]] = {1: [], 2: [], 3: []}
     for run in _STARS.finditer(text):
-        # no pair goes over a blank line
+        # a blank line ends all open pairs
         if run["blank"]:
             opened = {1: [], 2: [], 3: []}
             continue
@@ -103,7 +108,7 @@ def lone_stars(text: str) -> set[int]:
         else:
             if after and not after.isspace():
                 opened[size].append(start)
-            # lone until its partner comes
+            # the run counts as content until its partner is found
             if size == 1 or (size == 2 and is_within_word):
                 lone.add(start)
     return lone

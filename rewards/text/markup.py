@@ -1,4 +1,4 @@
-"""Markdown, HTML, grounding, special tokens, escapes and idle labels in a text."""
+"""Removes markup: Markdown, HTML, boxes, special tokens, escapes and labels without content."""
 
 import html
 import re
@@ -18,7 +18,7 @@ from spanreward.rewards.text.pieces import (
 )
 
 _LABEL_WORD = re.compile(r"[^\W_]+")
-_PARTS = frozenset(  # words of labels and titles that only say which part of a description follows
+_PARTS = frozenset(  # words of labels and titles that only name a part of a description
     _LABEL_WORD.findall(
         """
         caption description answer response output result text assistant image picture photo scene
@@ -45,7 +45,7 @@ BLOCK = (
     "p|div|br|hr|li|[uod]l|d[dt]|h[1-6]|table|t[rdh]|section|article|header|footer|main|blockquote|pre|figure|figcaption"
     "|details|summary|body|html|answer|final_answer|output|response|result|caption|description|conclusion"
 )
-# of a tag: "x <y and z> w" has none
+# the beginning of a tag's attributes; without it, "<y and z>" of "x <y and z> w" would be a tag
 _ATTRIBUTES = r"(?=\s*/?>|\s+[\w:@.-]++\s*+=|\s+(?:hidden|open|checked|disabled)\b)"
 _LINE_START = re.compile(  # at the start of a line
     rf"""{_BLANK}(?:
@@ -99,34 +99,35 @@ _MARKUP_TOKEN = re.compile(
 
 
 def _unicode_escapes(codes: str) -> str:
-    r"""Returns the characters that codes such as "\u00e9" stand for; two may be one character."""
+    r"""Returns the characters of codes such as "\u00e9". Two codes can be one character."""
     digits = codes.replace("\\u", "")
     return bytes.fromhex(digits).decode("utf-16-be", "surrogatepass")
 
 
 def _line_break(letter: str) -> str:
-    r"""Returns what "\n", "\r" or "\t" stands for."""
+    r"""Returns the white space for the escape of this letter: "\n" for "n" and "r", " " for "t"."""
     return " " if letter == "t" else "\n"
 
 
 def _entity(name: str) -> str:
-    """Returns the sign of an HTML entity, without its first sign: "amp;"."""
+    """Returns the sign of an HTML entity: `"amp;"` gives `"&"`."""
     return html.unescape(f"&{name}")
 
 
 def _comma(_: str) -> str:
-    """Returns what stands between the cells of a row in place of a bar."""
+    """Returns a comma, which replaces the bar between two cells of a table."""
     return ","
 
 
-_REPLACEMENTS: dict[str, Callable[[str], str]] = {  # nothing replaces a token that is not here
+# the replacement of a token, by the token's name; other tokens are dropped without a replacement
+_REPLACEMENTS: dict[str, Callable[[str], str]] = {
     "code": _unicode_escapes,
     "break": _line_break,
     "escaped": str,
     "entity": _entity,
     "bar": _comma,
 }
-_KINDS = {  # of what a token was, Markdown if it is not here
+_KINDS = {  # the kind of each token, by the token's name; other tokens are Markdown
     "code": ESCAPES,
     "break": ESCAPES,
     "escaped": ESCAPES,
@@ -151,20 +152,21 @@ _FOLLOWING = re.compile(r"\s*([^\n]{1,200})")
 
 
 def without_markup(text: str) -> Iterator[Piece]:
-    """Yields the text without markup, without white space that it would leave twice, and without
-    idle labels.
+    """Yields the pieces of the text, without markup and without labels that have no content.
+
+    White space on both sides of dropped markup is kept once.
     """
     at = 0
-    last = "\n"  # the last character that was yielded
-    dropped = False  # whether something was dropped since then
+    last = "\n"  # the last character that was kept or put
+    dropped = False  # whether characters were dropped since `last`
     markers = Markers(text)
     stars = lone_stars(text)
     while at < len(text):
-        # a marker, a label or a title, at the start of a line of what is left
+        # at the start of a line, drop a bullet, a label or a title
         line = _LINE_START.match(text, at) if last == "\n" else None
         if line and _is_markup(line, markers):
             end = line.end()
-            # a title that says something stays, without the signs before it
+            # keep a title with content, but drop the signs before the title
             if line["title"] is not None and not _is_idle(line, "title"):
                 end = line.start("title")
             if end > at:
@@ -172,7 +174,7 @@ def without_markup(text: str) -> Iterator[Piece]:
                 at = end
                 dropped = True
                 continue
-        # the next markup, with the text before it; a sign that is none goes with that text
+        # find the next token of markup; a token that turns out to be content is kept
         token = _MARKUP_TOKEN.search(text, at)
         kind = (token and token.lastgroup) or ""
         stays = kind in ("line", "blank")
@@ -186,9 +188,10 @@ def without_markup(text: str) -> Iterator[Piece]:
             end = token.end()
         else:
             end = token.start()
-        # white space on both sides of what was dropped would be there twice
+        # skip white space that was already before the dropped characters
         while dropped and at < end and text[at].isspace() and last in ("\n", text[at]):
             at += 1
+        # keep the text up to the token
         if at < end:
             yield at, end
             last = text[end - 1]
@@ -198,6 +201,7 @@ def without_markup(text: str) -> Iterator[Piece]:
         at = token.end()
         if stays:
             continue
+        # drop the token, and put its replacement
         yield token.start(), at, _KINDS.get(kind, MARKDOWN)
         dropped = True
         replacement = ""
@@ -209,47 +213,59 @@ def without_markup(text: str) -> Iterator[Piece]:
             replacement = _REPLACEMENTS[kind](token[kind])
         elif kind == "tag" and token["block"]:
             replacement = "\n"
-        # a line that has just ended does not end again
+        # do not put a second line break in a row
         if replacement and replacement + last != "\n\n":
             yield replacement, token.start()
             last = replacement[-1]
 
 
 def _script_in_signs(token: re.Match[str]) -> str:
-    """Returns "picture 2" for a placeholder of a picture, and the signs of an index or a power."""
+    """Returns the text for a placeholder of a picture, or for a raised or lowered sign.
+
+    "<image2>" gives "picture 2", and "<sup>2</sup>" gives "\u00b2".
+    """
     if token["picture"]:
         return f"picture {int(token['number'])}"
     index = token["index"]
     is_power = token["side"].lower() == "sup"
-    # Unicode has raised and lowered digits, and not all letters
+    # Unicode has raised and lowered digits, but not all letters: write "^n" and "_n"
     if index.isalpha():
         return ("^" if is_power else "_") + index
     return index.translate(_TO_SUPERSCRIPT if is_power else _TO_SUBSCRIPT)
 
 
 def _is_markup(line: re.Match[str], markers: Markers) -> bool:
-    """Whether the start of a line says nothing: its marker, its label or its signs."""
+    """Whether the start of a line is markup: a bullet, a label without content, or other signs.
+
+    line: a match of `_LINE_START`. True for a title, too: the caller decides about the title.
+    """
     if line["marker"]:
         after = _FOLLOWING.match(line.string, line.end())
         if after is None or not _TAGS.sub("", after[1]).strip(" }|"):
-            return line["marker"].strip().isascii()  # a sign alone is what the text says
+            return line["marker"].strip().isascii()  # an emoji alone on a line is content
         return markers.is_markup(line["marker"], line.start("marker"))
     return line["label"] is None or _is_idle(line, "label")
 
 
 def _is_idle(line: re.Match[str], group: str) -> bool:
-    """Whether a label or title only says which part follows, or what the line after it says
-    anyway.
+    """Whether a label or title has no content beyond the line that follows.
+
+    "Background:" only names a part of a description. "Colours:" before "red and blue colours"
+    repeats the line. A name with a word that denies ("Not in the picture:") has content.
+
+    line: a match of `_LINE_START`. group: "label" or "title".
     """
     name = line[group].lower()
     after = _FOLLOWING.match(line.string, line.end())
     if after is None or DENYING_WORD.search(name) or not _TAGS.sub("", after[1]).strip():
         return False
     words = _LABEL_WORD.findall(name)
-    if all(map(_COUNTED.fullmatch, words)):  # "5 - 3" and "1: 4" are no items
+    # numbers alone are idle before a colon and words; "5 - 3" and "1: 4" are content
+    if all(map(_COUNTED.fullmatch, words)):
         sign = line[0].rstrip("*_")[-1]
         return sign in ":\uff1a" and not after[1][0].isdigit()
-    # "Colours: red and blue colours"; one "s" is as good as none
+    # other words must name a part of a description or occur in the line, with or without a plural
+    # "s": "Colours: red and blue colours"
     following_words = _LABEL_WORD.findall(after[1].lower())
     expected = _PARTS.union(word.rstrip("s") for word in following_words)
     for word in words:

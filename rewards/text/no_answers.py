@@ -1,13 +1,16 @@
-"""What stands in an answer's place and is none: the failure of whoever was asked.
+"""Finds completions that are no answers, such as the error message of a failed request.
 
     samples = [Sample("", "litellm.RateLimitError: Error code: 429", references=("A heron.",))]
     no_answers(samples, ["7"])[0].why   # "named like an exception, litellm.RateLimitError"
     failure_in("A heron.")  # "", an answer
 
-Scripts that ask an API write its exception, or one fixed text, where an answer is missing. A metric
-reads that as a bad answer. Two marks tell it: the form of an exception, of an HTTP status or of an
-error object, and one text for many different rows. Neither counts for a text that says what its row
-expects: the picture may show an error message.
+If a request to an API fails, many scripts write the exception, or one fixed text, in place of the
+answer. A metric would read such a text as a bad answer. A text counts as a failure in two cases:
+
+- The text has the form of an exception, of an HTTP status or of an error object.
+- The text is the completion of many different rows.
+
+A text that a row expects is never a failure: the picture may show an error message.
 """
 
 import json
@@ -25,15 +28,15 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.base.views import View
 from spanreward.rewards.text.bag_of_words import STOP_WORDS
 
-LEAST_ROWS = 3  # different rows that one text must answer
-SHARE_OF_ROWS = 0.1  # of all rows, which is too many for chance
-BLIND_SHARE = 0.2  # likewise, where no row says what is expected
-OUTSTANDING = 3  # times as often as any other text is too many too
-ALWAYS = 0.9  # a short text for more of the rows is all that a model has learnt to say
-SHORT_ANSWER_WORDS = 4  # words of an answer that may come back: yes, B, two boats
-NAMED_KINDS = 3  # kinds that a sentence names
-SHOWN_CHARACTERS = 100  # characters of each
-HEAD_CHARACTERS = 2000  # characters in which a failure names itself
+LEAST_ROWS = 3  # a repeated text may be a failure from so many different rows on
+SHARE_OF_ROWS = 0.1  # one text for this share of all rows cannot be chance
+BLIND_SHARE = 0.2  # the same share, for rows without references, answers and context
+OUTSTANDING = 3  # a text with 3 times as many rows as any other text cannot be chance
+ALWAYS = 0.9  # a short text for more than this share of the rows is a model's only answer
+SHORT_ANSWER_WORDS = 4  # short answers of at most so many words may repeat: yes, B, two boats
+NAMED_KINDS = 3  # kinds of failures that `in_a_sentence` names
+SHOWN_CHARACTERS = 100  # characters of each failure that `in_a_sentence` shows
+HEAD_CHARACTERS = 2000  # the first characters of a text, in which a failure is searched
 # how Python, pandas, JavaScript, JSON and SQL write that there is no value
 NO_VALUE = frozenset((*MISSING, "NULL", "undefined"))
 ERROR_KEYS = frozenset(["error", "errors", "exception", "error_message", "error_code"])
@@ -82,10 +85,10 @@ _CUT_OBJECT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """A text that looks like a failure.
+    """The rows whose completions look like the same kind of failure.
 
-    text: as the first of its rows has it. why: what it looks like. rows: the ids of all of them,
-    in order.
+    text: the completion of the first row. why: the kind of failure, such as "an HTTP status, 429".
+    rows: the ids of all rows, in order.
     """
 
     text: str
@@ -96,28 +99,32 @@ class NoAnswer:
 def no_answers(
     samples: Sequence[Sample], ids: Sequence[str], repeated: bool = True
 ) -> list[NoAnswer]:
-    """Returns the texts that look like failures, those of most rows first; a row has one.
+    """Returns the kinds of failures among the completions, kinds with the most rows first.
 
-    ids: the samples' names. Both are read several times, and 17 bytes a row are kept.
-    repeated: whether one text for many different rows counts. It does not where a model wrote here:
-    what it repeats is its own.
+    Each row belongs to one kind at most. The samples are read several times, and 17 bytes of memory
+    are kept for each row.
+
+    ids: the name of each sample. repeated: whether one text for many different rows counts as a
+    failure. Pass False for completions of the user's own model: a policy may repeat itself without
+    any failure.
     """
-    rows_of: dict[str, array[int]] = {}  # by what they look like
+    rows_of: dict[str, array[int]] = {}  # for each kind of failure, the numbers of its rows
     texts = _Texts()
-    # first by the form of a text, and for those that have none by how often it comes
+    # first, failures by the form of the text; other texts are counted
     for number, sample in enumerate(samples):
         why = failure_in(sample.completion)
         if not why and is_missing(sample):
             why = "what a table holds in place of no value"
         if why and not is_expected(sample):
-            # one exception has many texts: a request's number, a time
+            # the kind joins texts that differ only in a time or in the number of a request
             rows_of.setdefault(why, array("Q")).append(number)
         elif sample.completion.strip():
             texts.add(number, sample.completion)
     groups = list(rows_of.items())
+    # second, failures by repetition
     if repeated:
         for numbers, rows in texts.repeated():
-            # the rows are read from where they are, and not kept
+            # a View reads a sample when it is needed, so that no copies of samples are kept
             of_text = View(samples, numbers, lambda sample: sample)
             if is_repeated(of_text, samples, rows):
                 groups.append((f"one text for {len(numbers)} rows that differ", numbers))
@@ -130,25 +137,28 @@ def no_answers(
 
 
 class _Texts:
-    """Which rows have one text: 17 bytes a row, and no text."""
+    """Finds the rows that have the same text. The object keeps 17 bytes per row, and no texts."""
 
     def __init__(self) -> None:
-        self._numbers = array("Q")  # of the rows
-        self._marks = array("Q")  # of their texts: equal for equal texts
-        self._long = bytearray()  # whether the text is long
+        self._numbers = array("Q")  # the number of each row
+        self._marks = array("Q")  # a hash of each row's text
+        self._long = bytearray()  # for each row, whether its text is long
 
     def add(self, number: int, text: str) -> None:
-        """Adds a row. White space does not tell its text from another one."""
+        """Adds the row of this number. Texts that differ only in white space count as equal."""
         words = " ".join(text.split())
         self._numbers.append(number)
         self._marks.append(mark_number(words))
         self._long.append(is_long(text))
 
     def repeated(self) -> Iterator[tuple["array[int]", int]]:
-        """Yields the rows of each text that LEAST_ROWS of them have, in the order of their first
-        ones, and how many have the most frequent long text beside it.
+        """Yields (numbers of the rows, rows of another text) for each text of LEAST_ROWS rows or
+        more, in the order of the texts' first rows.
+
+        "Rows of another text" is the number of rows of the most frequent other text that is long,
+        at least 1.
         """
-        # sorted by their marks, rows of one text stand together, from `starts` on
+        # sort the rows by their hashes: rows of one text are neighbours, from `starts` on
         marks = as_numbers(self._marks)
         order = np.argsort(marks, kind="stable")
         _, starts, counts = np.unique(
@@ -164,7 +174,7 @@ class _Texts:
             count = int(counts[group])
             if count < LEAST_ROWS:
                 continue
-            # the most frequent one compares with the second
+            # for the most frequent long text, the most frequent other text is the second
             other_counts = list(most)
             if is_of_long[group] and count == other_counts[-1]:
                 other_counts.pop()
@@ -175,8 +185,11 @@ class _Texts:
 
 
 def in_a_sentence(no_answer_texts: Sequence[NoAnswer], count: int, what: str) -> str:
-    """Returns how many of `count` answers look like failures, and which. what: the answers, in a
-    word or two.
+    """Returns a sentence on the failures: their number, and the most frequent kinds.
+
+    "2 of 9 completions look like failures, not answers: 'Error code: 429' (2, such as row '7': an
+    HTTP status, 429)". count: the number of all answers. what: a plural noun for the answers, such
+    as "completions".
     """
     failures = sum(len(no_answer.rows) for no_answer in no_answer_texts)
     kinds = []
@@ -193,12 +206,15 @@ def in_a_sentence(no_answer_texts: Sequence[NoAnswer], count: int, what: str) ->
 
 
 def failure_in(text: str) -> str:
-    """Returns what failure the text looks like, "" for an answer."""
+    """Returns the kind of failure that the text looks like, or "" for an answer.
+
+    `"Error code: 429"` gives `"an HTTP status, 429"`.
+    """
     head = text[:HEAD_CHARACTERS].strip()
     if _TRACEBACK.search(head):
         return "what a program prints as it stops"
     if _PAGE.match(head):
-        # the page may be an answer: its titles say what it is
+        # a page may be an answer, so its titles must name a failure
         titles = " ".join(_TITLE.findall(head))
         forms = (_STATUS, _NAMED_EXCEPTION, _SPOKEN, _PHRASE)
         failed = any(form.search(titles) for form in forms)
@@ -207,22 +223,22 @@ def failure_in(text: str) -> str:
         return "an object with the key error"
     named = _NAMED_EXCEPTION.match(head) or _SPOKEN.match(head)
     status = _STATUS.search(head[:200])
-    # a name says more than a status, and a status more than the bare word "error"
+    # prefer the name of an exception to a status, and a status to the bare word "error"
     has_name = named is not None and named["name"].lower() not in ("error", "exception")
     if status and not has_name:
         return f"an HTTP status, {status['code'] or status['other']}"
     if named:
         return f"named like an exception, {named['name']}"
     phrase = _PHRASE.match(head)
-    # "Conflict", of one word, is a caption too
+    # a phrase of one word, such as "Conflict", may be a caption
     if phrase and " " in phrase["phrase"]:
         return f"an HTTP status, {phrase['phrase']}"
     return ""
 
 
 def is_error_object(text: str) -> bool:
-    """Whether the text is a JSON object, maybe cut, that holds an error."""
-    # a fence around it; what begins with a brace is not copied
+    """Whether the text is a JSON object that reports an error. The object may be cut off."""
+    # remove a code fence around the object; a text that begins with a brace needs no copy
     if text[:1].isspace() or text[:1] not in "{[":
         text = text.strip()
         text = text.removeprefix("```json").strip("`").strip()
@@ -232,7 +248,7 @@ def is_error_object(text: str) -> bool:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return bool(_CUT_OBJECT.match(text))
-    # some interfaces put it into a list
+    # some APIs put the object into a list
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, dict):
@@ -247,8 +263,9 @@ def is_error_object(text: str) -> bool:
 
 
 def is_missing(sample: Sample) -> bool:
-    """Whether the completion is how a program writes no value; "None" is a word too, and answers a
-    question.
+    """Whether the completion is a program's word for a missing value, such as "NaN" or "None".
+
+    "None" as the answer to a question is an answer: "Which of these birds can swim?"
     """
     text = sample.completion.strip()
     if text == "None" and sample.question:
@@ -257,8 +274,11 @@ def is_missing(sample: Sample) -> bool:
 
 
 def is_expected(sample: Sample) -> bool:
-    """Whether the row's own texts say at least half of what the completion says, or offer it as an
-    option in the question.
+    """Whether the row itself expects the completion, so that the completion is no failure.
+
+    An expected completion shares at least half of its content words with one reference, answer or
+    context of the row. A completion that occurs word for word in the question, as an option does,
+    is expected, too.
     """
     words = content_of_text(sample.completion)
     for text in expected_texts(sample):
@@ -268,17 +288,19 @@ def is_expected(sample: Sample) -> bool:
     question = sample.question or ""
     answer = spaced_words(sample.completion)
     question_words = spaced_words(question)
-    # two spaces: no words
+    # an answer without words is two spaces, and must not count as part of the question
     if not 2 < len(answer) < len(question_words):
         return False
     return answer in question_words
 
 
 def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_other: int) -> bool:
-    """Whether one text answers too many different rows for chance, and is no answer that may come
-    back. of_text: the samples that have it. rows_of_other: how many have the most frequent long
-    text beside it.
+    """Whether one text is the completion of too many different rows to be a real answer.
+
+    of_text: the samples with this text. samples: all samples. rows_of_other: the number of rows of
+    the most frequent other text that is long.
     """
+    # too few different rows
     text = of_text[0].completion
     contents = mark_numbers(
         repr(identifying_content(number, sample)) for number, sample in enumerate(of_text)
@@ -287,18 +309,18 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_ot
     if different < LEAST_ROWS:
         return False
     has_references = any(any(expected_texts(sample)) for sample in of_text)
-    # too many rows for chance, or far more than any other text has
+    # the text must have a large share of the rows, or far more rows than any other text
     share = SHARE_OF_ROWS if has_references else BLIND_SHARE
     is_frequent = len(of_text) >= OUTSTANDING * rows_of_other
     is_outstanding = has_references and is_long(text) and is_frequent
     if different < share * len(samples) and not is_outstanding:
         return False
-    # half of its rows or more expect it
+    # a text that half of its rows expect is an answer
     if 2 * sum(map(is_expected, of_text)) >= len(of_text):
         return False
     if is_long(text):
         return True
-    # a short text may be an answer that comes back, such as "yes"
+    # a short text may be a real answer of many rows, such as "yes"
     if len(of_text) > ALWAYS * len(samples):
         return False
     may_be_value = text.strip() not in NO_VALUE
@@ -308,13 +330,15 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_ot
 
 
 def is_long(text: str) -> bool:
-    """Whether a text has more words than an answer that may come back."""
+    """Whether a text has more words than a short answer: more than SHORT_ANSWER_WORDS."""
     return len(_WORD_OR_SIGN.findall(text)) > SHORT_ANSWER_WORDS
 
 
 def is_short_answer(sample: Sample) -> bool:
-    """Whether a text of one word may be an answer to this row: it asks a question, or expects a
-    short text, or nothing that is known.
+    """Whether the completion is one word and may be the answer to this row.
+
+    The word may be the answer if the row has a question, expects a short text, or has no expected
+    text at all.
     """
     if not _ONE_WORD.fullmatch(sample.completion.strip()):
         return False
@@ -325,7 +349,9 @@ def is_short_answer(sample: Sample) -> bool:
 
 
 def is_said(text: str, samples: Iterable[Sample]) -> bool:
-    """Whether these words stand in a row of what any row expects or asks."""
+    """Whether the words of the text occur, in this order, in a question or an expected text of any
+    sample.
+    """
     words = spaced_words(text)
     if not words.strip():
         return False
@@ -337,19 +363,22 @@ def is_said(text: str, samples: Iterable[Sample]) -> bool:
 
 
 def spaced_words(text: str) -> str:
-    """Returns the lower-case words but for articles, with a space around each."""
+    """Returns the lower-case words without articles, between spaces: `"A dog."` gives `" dog "`.
+
+    The spaces let `in` find whole words only.
+    """
     words = _WORD_OR_SIGN.findall(text.lower())
     without_articles = [word for word in words if word not in ("a", "an", "the")]
     return f" {' '.join(without_articles)} "
 
 
 def content_of_text(text: str) -> set[str]:
-    """Returns the lower-case words without stop words."""
+    """Returns the set of lower-case words without stop words."""
     return set(_WORD_OR_SIGN.findall(text.lower())) - STOP_WORDS
 
 
 def expected_texts(sample: Sample) -> list[str]:
-    """Returns the texts that say what is right for a row."""
+    """Returns the texts of a row that hold right content: references, answers and context."""
     texts = [*sample.references, *sample.answers]
     if sample.context:
         texts.append(sample.context)
@@ -357,7 +386,10 @@ def expected_texts(sample: Sample) -> list[str]:
 
 
 def identifying_content(number: int, sample: Sample) -> tuple[object, ...]:
-    """Returns what tells a row from others; its number, where nothing says what is expected."""
+    """Returns the content by which a row is compared with other rows: question and expected texts.
+
+    A row without expected texts gives its number, so that the row differs from all other rows.
+    """
     texts = expected_texts(sample)
     if not texts:
         return (number,)

@@ -1,13 +1,18 @@
-"""Finds padding: markup that no text stands between. Markup costs nothing, so a policy could
-write it without end.
+"""Finds padding: useless markup without text in between, such as "<br><br><br><br>". Markup is not
+judged. Without a penalty for padding, a policy could write markup without end.
 
     text = "A red circle." + "<br>" * 60
     find_padding(text, read_text(text).unread).share        # 0.9
 
-A text needs few marks in one place: a closing tag, a line break, a bullet. The same mark again in
-the same place adds nothing, as do a tag that is closed at once ("<b></b>") and a long run of one
-sign inside a line. Reasoning, other turns and what stands after the end are no markup, and cost
-nothing.
+A "place" of markup is a row of marks that only white space divides. An honest text has few marks in
+one place: a closing tag, a line break, a bullet. Padding is one of these:
+
+- the same mark more than SAME_MARKS times in one place,
+- a tag that is closed at once ("<b></b>"), more than EMPTY_TAGS times in a text,
+- one sign more than IN_A_ROW times in a row inside a line,
+- marks past MOST_MARKUP_CHARACTERS in one place.
+
+Reasoning, turns of other speakers and text after the end are no markup, so they cost nothing.
 """
 
 import re
@@ -17,14 +22,15 @@ from collections.abc import Iterator, Sequence
 from spanreward.rewards.text.filler import Filler
 from spanreward.rewards.text.pieces import AFTER_END, ANSWER, OTHERS, OUTSIDE, REASONING
 
-PADDING = "markup around nothing"  # the note of the spans
-# kinds of what is not read
+PADDING = "markup around nothing"  # the note of the verdict's spans
+# kinds of unread characters that are no markup
 NO_MARKUP = frozenset((AFTER_END, ANSWER, OTHERS, OUTSIDE, REASONING))
-SAME_MARKS = 3  # times that a mark may stand in one place: "</div></div></div>"
-EMPTY_TAGS = 3  # that a text may have
-IN_A_ROW = 8  # times that a sign, or a few signs such as "[]()", may stand in a row
-MOST_MARKUP_CHARACTERS = 240  # characters of markup in one place
-# A line that divides a text, or the head of a table from its rows, is one mark.
+SAME_MARKS = 3  # allowed repeats of a mark in one place: "</div></div></div>"
+EMPTY_TAGS = 3  # allowed empty tags ("<b></b>") of a text
+IN_A_ROW = 8  # allowed repeats in a row of a sign, or of up to four signs such as "[]()"
+MOST_MARKUP_CHARACTERS = 240  # allowed characters of markup in one place
+# One mark: a line of signs (a divider, or the line below the head of a table), a tag, an entity, or
+# a run of other signs.
 _MARK = re.compile(
     r"(?P<line>^[ \t]*+[|:=*_~+\u2500-\u257f-][ \t|:=*_~+\u2500-\u257f-]{2,80}+(?=\n|\Z))"
     r"|<[^<>]*>|&\#?\w{1,31};|[^\s<>&]+|[<>&]",
@@ -35,27 +41,30 @@ _RUN = re.compile(rf"([^\w\s]{{1,4}}?)\1{{{IN_A_ROW},}}+")
 
 
 def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
-    """Returns the padding of a text as it was written, as a share of its characters.
+    """Returns the padding of a text, in time linear in the text's length.
 
-    unread: what of it is not read (`Reading.unread`). Time is linear in the text's length.
+    text: the completion as written. unread: the (start, end, kind) of the characters that are not
+    read (`Reading.unread`).
     """
     pieces: list[tuple[int, int, str]] = []
     empty_tags = 0
     for start, end in _places_of_markup(text, unread):
-        counts: Counter[str] = Counter()  # of each mark in this place
-        length = 0  # of the marks up to here
-        opened = ""  # the mark before, if it opens a tag
+        counts: Counter[str] = Counter()  # how often each mark occurs in this place
+        length = 0  # characters of the marks so far
+        opened = ""  # the last mark if it is an opening tag, else ""
         for mark in _MARK.finditer(text, start, end):
+            # count the mark
             name = _name_of(mark[0])
             counts[name] += 1
             length += len(mark[0])
-            # "<b></b>": from the fourth on it counts as too many of one mark
+            # from the fourth empty tag ("<b></b>") on, the closing tag counts as too many marks
             if opened and name == f"</{opened[1:]}":
                 empty_tags += 1
                 if empty_tags > EMPTY_TAGS:
                     counts[name] += SAME_MARKS
             is_opening = name.startswith("<") and not name.startswith("</")
             opened = name if is_opening else ""
+            # too many marks are padding whole; otherwise a long run of one sign is padding
             following = text[mark.end() : mark.end() + 1]
             is_line = mark["line"] is not None and following in ("", "\n")
             if counts[name] > SAME_MARKS or length > MOST_MARKUP_CHARACTERS:
@@ -72,8 +81,8 @@ def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
 def _places_of_markup(
     text: str, unread: Sequence[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int]]:
-    """Yields the characters [start, end) of markup that nothing but white space divides."""
-    at = reached = -1  # the place that is not finished, -1 where there is none
+    """Yields the characters [start, end) of each place: markup that only white space divides."""
+    at = reached = -1  # start and end of the current place, -1 without a current place
     for start, end, kind in unread:
         if kind in NO_MARKUP:
             continue
@@ -89,14 +98,17 @@ def _places_of_markup(
 
 
 def _name_of(mark: str) -> str:
-    """Returns what makes a mark the same as another: a tag's name, or the mark itself."""
+    """Returns the name by which marks are compared: `'<b class="x">'` gives `"<b"`.
+
+    The name of a mark that is no tag is the mark in lower case.
+    """
     if mark.startswith("<") and len(mark) > 1:
         return _TAG_NAME.match(mark)[0].casefold()  # type: ignore[index]  # it matches "<"
     return mark.casefold()
 
 
 def _joined_pieces(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Returns the pieces, with those joined that only white space divides."""
+    """Returns the pieces, in which pieces with only white space between are joined to one."""
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:
         if not joined:

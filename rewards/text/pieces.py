@@ -1,5 +1,7 @@
-"""What a stage of reading yields of a text, in order (written.py): characters [start, end) that
-stay, a text that is put at a place, and characters [start, end) that go, with their kind.
+"""The pieces that a stage of reading (written.py) yields of a text, in order.
+
+Kept: characters [start, end) that stay in the text. Put: a new text, and the offset that the new
+text comes from. Dropped: characters [start, end) that are removed, and their kind.
 """
 
 Kept = tuple[int, int]
@@ -7,7 +9,7 @@ Put = tuple[str, int]
 Dropped = tuple[int, int, str]
 Piece = Kept | Put | Dropped
 
-# kinds of what goes, in words for people
+# the kinds of dropped characters, in words for people
 ANSWER = "an answer beside the description"
 AFTER_END = "after the end"
 BOXES = "boxes"

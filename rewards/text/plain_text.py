@@ -1,12 +1,13 @@
-"""Text without what hides words: "n\\u00ado", "\\uff4e\\uff4f", "n\\u043e" and "n\\u00f3" are all
+"""Undoes tricks that hide words: "n\\u00ado", "\\uff4e\\uff4f", "n\\u043e" and "n\\u00f3" are all
 read as "no".
 
-    plain, origin = plain_text("n\\u00ado")      # "no", and [0, 2]: where each character stood
+    plain, origin = plain_text("n\\u00ado")      # "no", and [0, 2]: the offset of each character
 
-Compatibility forms become their usual letters (Unicode's NFKC), accents, format characters and
-control characters go, and Cyrillic and Greek letters that look Latin become Latin. Markup goes
-(written.py). Otherwise a text could name a thing as the parser reads it, and deny it as people read
-it. "What appears to be" goes: a hedge is a claim.
+Compatibility forms become their usual letters (Unicode's NFKC). Accents, format characters and
+control characters are dropped. Cyrillic and Greek letters that look Latin become Latin. Markup is
+dropped (written.py). Otherwise a policy could hide the "no" of "no dog" from the parser: people
+would read a denial, and the metric would read a claim. Hedges such as "what appears to be" are
+dropped: "what appears to be a dog" counts as a claim of a dog.
 """
 
 import re
@@ -21,8 +22,8 @@ _LOOK_ALIKE = str.maketrans("\u2010\u2011\u2019", "--'") | str.maketrans(
     "аеорсухіјѕԁһӏԛԝАВЕКМНОРСТУХІЈЅҮαοινρυκΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡ",
     "aeopcyxijsdhlqwABEKMHOPCTYXIJSYaoivpukABEZHIKMNOPTYXiag",
 )
-_FILLERS = "\u115f\u1160\u3164\uffa0"  # letters without a glyph
-MOST_PLAIN_CHARACTERS = 4  # letters that one character may become
+_FILLERS = "\u115f\u1160\u3164\uffa0"  # Unicode's Hangul fillers, letters that show nothing
+MOST_PLAIN_CHARACTERS = 4  # a character that would become more letters is kept unchanged
 _REMOVED = ("Cf", "Mn", "Me")  # Unicode's categories of format characters and combining marks
 _HEDGE = re.compile(
     r"\bwhat (?:appears?|seems?) to be |\bwhat looks? like "
@@ -31,15 +32,13 @@ _HEDGE = re.compile(
 
 
 def plain_text(text: str) -> tuple[str, Sequence[int]]:
-    """Returns the text as it is read, and for each of its characters its place in the text as
-    given.
-    """
+    """Returns the plain text, and for each character of the plain text its offset in `text`."""
     reading = read_text(text)
     text = reading.plain
-    hedges: set[int] = set()  # the places of their characters
+    hedges: set[int] = set()  # the offsets of the characters of hedges
     for hedge in _HEDGE.finditer(text):
         hedges.update(range(*hedge.span()))
-    # nearly always, and without a look at each character
+    # nearly all texts need no further change, which is fast to see
     if not hedges and text.isascii() and text.isprintable():
         return text, reading.origin
     pieces = []
@@ -47,7 +46,7 @@ def plain_text(text: str) -> tuple[str, Sequence[int]]:
     for number, (character, place) in enumerate(zip(text, reading.origin, strict=True)):
         if number in hedges:
             continue
-        # one character may become none or several letters, all of which come from its place
+        # a character may become no letter or several letters, all with the character's offset
         letters = unhidden(character)
         pieces.append(letters)
         origin += [place] * len(letters)
@@ -56,17 +55,20 @@ def plain_text(text: str) -> tuple[str, Sequence[int]]:
 
 @lru_cache(maxsize=8192)
 def unhidden(character: str) -> str:
-    """Returns the letters that a character is read as, "" for one that is not seen."""
+    """Returns the letters that a character is read as, "" for an invisible character.
+
+    `"\uff4e"`, a wide n, gives `"n"`.
+    """
     if character.isascii():
         return character if character.isprintable() or character.isspace() else ""
     if unicodedata.category(character) in _REMOVED or character in _FILLERS:
         return ""
     letters = unicodedata.normalize("NFKD", character).translate(_LOOK_ALIKE)
-    # a Latin letter, perhaps with accents behind it, which go
+    # a Latin letter: drop its accents
     if letters[0].isascii():
         return "".join(letter for letter in letters if not unicodedata.combining(letter))
     # in other scripts an accent is part of the letter
     composed = unicodedata.normalize("NFKC", character)
     if len(composed) > MOST_PLAIN_CHARACTERS:
-        return character  # U+FDFA would have 18 letters
+        return character  # U+FDFA, for example, would become 18 letters
     return composed

@@ -1,12 +1,11 @@
-"""Which part of what a model wrote is its answer: no reasoning, no other speaker's turn, and
-nothing after its end.
+"""Finds the answer in a model's text: without reasoning, turns of other speakers, and text after
+the answer's end.
 
-    [text[start:end] for start, end in shown(text := "<think>A cat?</think>A dog.</s>Human: Why?")]
-    # ["A dog."]
+    blanked("<think>A cat?</think>A dog.</s>Human: Why?").strip()        # "A dog."
 
-Chat templates write turns as control tokens. A text that was decoded without these still has their
-words, and a base model writes others. Such plain words ("User:") count where a plain answer follows
-("Assistant:").
+Chat templates mark turns by control tokens such as "<|im_start|>user". Texts that were decoded
+without control tokens, and texts of base models, mark turns by plain words such as "User:". A plain
+word counts as a turn only if a plain answer ("Assistant:") follows.
 """
 
 import re
@@ -23,15 +22,18 @@ _TURN = (
     r"(?:<\|(?:im_start|start_header_id|start|turn)\|?>\s?|<start_of_turn>|<\|(?=\w+\|>)(?:im_)?"
     r"|\[UNUSED_TOKEN_\d+\])"
 )
-# of gpt-oss's messages: whom it is for, and its format. Its commentary is no answer.
+# The head of a message of gpt-oss: the receiver and the format. The channel "commentary" of gpt-oss
+# is no answer.
 _HEAD = r"[^<>\n]{0,80}(?:<\|constrain\|>[\w.-]{0,20})?"
 
 
 class TurnMark(NamedTuple):
-    """A form of what divides a text into turns, reasoning and answer.
+    """A form of marks that divide a text into turns, reasoning and answer.
 
-    name: what the mark does, by which `_turns` reads it; "" for a form that only looks like one.
-    reader: what a reader sees of the text behind it. example: a text in which the form stands.
+    name: the role of the mark, such as "open" (reasoning begins) or "other" (another speaker's
+    turn). "" is the role of texts that only look like marks. pattern: a regular expression for the
+    mark. reader: the text behind the mark that a reader is shown, in words. example: a text with
+    such a mark.
     """
 
     name: str
@@ -40,7 +42,7 @@ class TurnMark(NamedTuple):
     example: str
 
 
-# The first form that fits counts. Rows of one name stand together.
+# The first form that matches counts. Forms of one name must be neighbours (`joined_forms`).
 FORMS: tuple[TurnMark, ...] = (
     TurnMark(
         "",
@@ -175,9 +177,12 @@ FORMS: tuple[TurnMark, ...] = (
 
 
 def joined_forms(forms: Sequence[TurnMark]) -> str:
-    """Returns one pattern of all forms, with a group for each name."""
+    """Returns one pattern that matches any form, with a named group for each name.
+
+    Forms of one name must be neighbours in `forms`.
+    """
     alternatives = []
-    # a pattern has a name once, so that rows of one name must stand together
+    # a group's name may occur only once in a pattern, so neighbours of one name share a group
     for name, rows in groupby(forms, key=attrgetter("name")):
         patterns = "|".join(row.pattern for row in rows)
         alternatives.append(f"(?P<{name}>{patterns})" if name else patterns)
@@ -186,7 +191,7 @@ def joined_forms(forms: Sequence[TurnMark]) -> str:
 
 TURN_MARKS = re.compile(joined_forms(FORMS), re.IGNORECASE | re.MULTILINE)
 _LETTER_OUTSIDE_TAGS = re.compile(r"<[^<>]*>|([^\W_])")
-_KIND_OF_MARK = {  # the kind of a mark itself
+_KIND_OF_MARK = {  # the kind of the mark's own characters, by the mark's name
     "open": REASONING,
     "other": OTHERS,
     "asks": OTHERS,
@@ -197,8 +202,9 @@ _KIND_OF_MARK = {  # the kind of a mark itself
 
 
 def blanked(text: str, calls: bool = True) -> str:
-    """Returns the text with spaces in place of what is not shown. calls: whether calls of tools are
-    not.
+    """Returns the text, of the same length, with spaces for all text that a reader is not shown.
+
+    calls: whether spaces replace calls of tools, too.
     """
     characters = [" "] * len(text)
     parts = parts_of(text) if calls else _turns(text)
@@ -214,8 +220,10 @@ def visible_ranges(text: str) -> list[tuple[int, int]]:
 
 
 def parts_of(text: str) -> list[tuple[int, int, str]]:
-    """Returns the text in parts (start, end, kind), in order. The kind is "" for what is shown, and
-    says what the others are.
+    """Returns the parts (start, end, kind) of the text, in order.
+
+    The kind is "" for text that a reader is shown. Otherwise the kind is one of pieces.py, such as
+    "reasoning".
     """
     parts = []
     for start, end, kind in _turns(text):
@@ -231,40 +239,41 @@ def parts_of(text: str) -> list[tuple[int, int, str]]:
 
 
 def _turns(text: str) -> list[tuple[int, int, str]]:
-    """Returns the parts with the calls of tools in them.
+    """Returns the parts (start, end, kind) of the text, in which calls of tools are not yet found.
 
-    What stands before a first end of reasoning without a start is reasoning. Turns of others hide
-    nothing where none of the writer's own follows.
+    If the first mark of reasoning is an end ("</think>"), all text before the end is reasoning. A
+    last turn of another speaker is shown if the model has not answered before and does not answer
+    after.
     """
     parts: list[tuple[int, int, str]] = []
     at = 0
-    answered = False  # whether the writer has written a letter outside tags
-    from_model = True  # whether the writer of this turn is the model
-    thinking = ""  # the mark that opened the reasoning
-    ended = False  # whether reasoning has ended
+    answered = False  # whether the model has written a letter or digit outside tags
+    from_model = True  # whether the current turn is the model's
+    thinking = ""  # the mark that opened the current reasoning, "" outside reasoning
+    ended = False  # whether some reasoning has ended
     marks = list(TURN_MARKS.finditer(text))
-    last_answer = 0  # where the last plain answer begins
+    last_answer = 0  # the offset of the last plain answer ("Answer:")
     for mark in marks:
         if mark.lastgroup == "answers":
             last_answer = mark.start()
     for mark in marks:
         name = mark.lastgroup
         start, end = mark.span()
-        # a form that only looks like a mark, and any mark within reasoning
+        # skip a form that only looks like a mark, and any mark within reasoning
         if name is None or (thinking and name not in ("close", "unused")):
             continue
-        # a plain question counts only where a plain answer follows
+        # skip a plain question ("User:") unless a plain answer follows
         if name == "asks" and start > last_answer:
             continue
-        if name == "unused":  # it ends what such a token began
+        if name == "unused":  # an unused token ends reasoning that an unused token began
             if not thinking.startswith("<unused"):
                 continue
             name = "close"
         if name == "close":
-            # a second end of reasoning that nothing began is a word of the answer
+            # a second end without a start is a word of the answer
             if ended and not thinking:
                 continue
-            # all before an end without a start was reasoning
+            # all text before the first end without a start was reasoning
             if not thinking:
                 parts = [_as_reasoning(part) for part in parts]
             parts.append((at, end, REASONING))
@@ -274,14 +283,15 @@ def _turns(text: str) -> list[tuple[int, int, str]]:
             continue
         if from_model and not answered:
             answered = _has_letters(text, at, start)
-        # the writer goes on: "Answer:" within its own turn is a label
+        # the model's turn continues: "Answer:" within the model's turn is a label
         if from_model and (name == "answers" or (name == "own" and answered)):
             continue
+        # add the text before the mark, and the mark
         parts.append((at, start, "" if from_model else OTHERS))
         parts.append((start, end, _KIND_OF_MARK[name]))
         at = end
         thinking = mark[0].lower() if name == "open" else ""
-        # nothing of the writer's follows its answer
+        # after the model's answer, all further text is dropped
         if answered and name in ("other", "asks", "end"):
             kind = AFTER_END if name == "end" else OTHERS
             parts.append((at, len(text), kind))
@@ -293,12 +303,12 @@ def _turns(text: str) -> list[tuple[int, int, str]]:
 
 
 def _has_letters(text: str, start: int, end: int) -> bool:
-    """Whether a letter or digit stands outside tags."""
+    """Whether the characters [start, end) have a letter or digit outside tags."""
     pieces = _LETTER_OUTSIDE_TAGS.finditer(text, start, end)
     return any(piece[1] for piece in pieces)
 
 
 def _as_reasoning(part: tuple[int, int, str]) -> tuple[int, int, str]:
-    """Returns what was shown as reasoning, and any other part as it is."""
+    """Returns a part that was shown with the kind "reasoning", and any other part unchanged."""
     start, end, kind = part
     return start, end, kind or REASONING

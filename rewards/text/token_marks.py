@@ -1,9 +1,9 @@
-r"""The signs that tokenizers write for white space, where a text was put together of its tokens and
-never decoded: "AĠgreyĠheron." and "▁A▁grey▁heron." are "A grey heron."
+r"""Decodes texts that were joined from a tokenizer's tokens: "AĠgreyĠheron." is "A grey heron."
 
-These signs also have uses of their own: "Ġ" is a letter of Maltese, and "▁▂▅" draws a chart. They
-stand for white space where the text has (almost) none beside them. The letters of such a byte-level
-text stand for bytes: "cafÃ©" is "café".
+Tokenizers write white space as signs such as "Ġ" and "▁". These signs have other uses, too: "Ġ" is
+a letter of Maltese, and "▁▂▅" draws a chart. So the signs are decoded only in texts with (almost)
+no white space. Byte-level tokenizers, which write "Ġ", also write each byte of UTF-8 as a letter:
+"cafÃ©" is "café".
 """
 
 import re
@@ -16,7 +16,7 @@ _SPACES = {
     "\u2581": " ",
     "\u010a": "\n",
     "\u0109": "\t",
-    "\u010d": "",  # a carriage return, beside the line break that follows
+    "\u010d": "",  # a carriage return, which a line break follows
 }
 _TOKEN_SIGNS = "".join(_SPACES)
 _MARKED_TOKEN = re.compile(
@@ -25,12 +25,14 @@ _MARKED_TOKEN = re.compile(
 )
 _DRAWN = re.compile(r"\u2581[\u2582-\u259f]|[\u2582-\u259f]\u2581")
 _WITHIN = re.compile(r"[^\W\d_A-Z][\u0120\u010a]|[.,;:!?][\u0120\u010a]|\u010a|\u2581")
-RARE = 4  # signs for white space to each white space, at least
+RARE = 4  # signs are decoded if the text has at least 4 signs for each white space character
 
 
 def _bytes_of_letters() -> dict[str, int]:
-    """Returns the byte of each letter by which byte-level tokenizers write it: printable ones stand
-    for themselves, the others follow from U+0100 on.
+    """Returns the byte that each letter of a byte-level tokenizer stands for: "\u0120" gives 0x20.
+
+    The letter of a printable byte is the character of the same number. The other bytes have the
+    letters from U+0100 on, in order.
     """
     printable = [
         *range(0x21, 0x7F),  # ASCII
@@ -38,7 +40,7 @@ def _bytes_of_letters() -> dict[str, int]:
         *range(0xAE, 0x100),
     ]
     letters = {chr(byte): byte for byte in printable}
-    # the others in their order: the space, byte 0x20, is the 33rd of them and becomes U+0120
+    # the other bytes, in order: the space, byte 0x20, is the 33rd and has the letter U+0120
     following = 0x100
     for byte in range(256):
         if byte not in printable:
@@ -51,11 +53,11 @@ _BYTES = _bytes_of_letters()
 
 
 def without_token_marks(text: str) -> Iterator[Piece]:
-    """Yields the text with white space in place of a tokenizer's signs for it."""
+    """Yields the pieces of the text, with white space in place of a tokenizer's signs."""
     if not _stand_for_spaces(text):
         yield 0, len(text)
         return
-    # only where these stand letters may be bytes: "▁" is of tokenizers that write letters
+    # byte-level tokenizers write "Ġ"; tokenizers that write "▁" do not write bytes as letters
     byte_level = "\u0120" in text or "\u010a" in text
     at = 0
     for token in _MARKED_TOKEN.finditer(text):
@@ -66,7 +68,7 @@ def without_token_marks(text: str) -> Iterator[Piece]:
         at = end
         if token["sign"]:
             yield start, end, TOKENS
-            # the sign before the first word stands for no space
+            # the sign before the first word is no space
             if start > 0:
                 yield _SPACES[token["sign"]], start
         else:
@@ -75,11 +77,11 @@ def without_token_marks(text: str) -> Iterator[Piece]:
 
 
 def _stand_for_spaces(text: str) -> bool:
-    """Whether the signs stand for white space here, and not for themselves."""
+    """Whether the tokenizer's signs of the text stand for white space."""
     count = sum(1 for token in _MARKED_TOKEN.finditer(text) if token["sign"])
     if not count or _DRAWN.search(text):
         return False
-    # one alone may be a letter, unless it stands where none does
+    # a single sign may be a Maltese letter, unless no such letter can be at its place ("a,Ġ")
     if count == 1 and not _WITHIN.search(text):
         return False
     spaces = sum(map(str.isspace, text))
@@ -87,8 +89,9 @@ def _stand_for_spaces(text: str) -> bool:
 
 
 def _decoded_bytes(token: re.Match[str]) -> Iterator[Piece]:
-    """Yields the characters whose bytes these letters stand for, or the letters if they are no
-    UTF-8.
+    """Yields the characters for letters that stand for bytes: "Ã©" gives "é".
+
+    Letters whose bytes are no valid UTF-8 are kept.
     """
     start, end = token.span()
     try:
@@ -98,7 +101,7 @@ def _decoded_bytes(token: re.Match[str]) -> Iterator[Piece]:
         yield start, end
         return
     yield start, end, TOKENS
-    # each character comes from as many letters as it has bytes
+    # a character of n bytes comes from n letters
     for character in decoded:
         yield character, start
         start += len(character.encode())

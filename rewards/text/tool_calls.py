@@ -1,5 +1,6 @@
-"""The calls of tools in a text, and what the tools gave back: known by their marks, whatever is
-between these. A call that does not end goes to the end of the text.
+"""Finds the calls of tools in a text, and the results of the tools, by the marks around them.
+
+A call without an end mark reaches to the end of the text.
 """
 
 import json
@@ -24,14 +25,15 @@ _ENDS = {
     ),
     "python": re.compile(r"<\|eom_id\|>"),
 }
-# before the JSON of a call, with the tool's name: "[TOOL_CALLS]search[ARGS] {"
+# between the mark and the JSON of a call, the tool's name: "[TOOL_CALLS]search[ARGS] {"
 _WHITE_SPACE = re.compile(r"\s*+(?:[\w.-]{1,80}+(?:\[ARGS\])?\s*+)?(?=[\[{])")
 _DECODER = json.JSONDecoder()
 
 
 def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yields the characters [start, end) of each call, or of what a tool gave back, in order and by
-    linear time.
+    """Yields the characters [start, end) of each call and each result of a tool, in order.
+
+    start, end: the characters of the text that are searched. The time is linear in their number.
     """
     while True:
         opened = _OPEN.search(text, start, end)
@@ -42,16 +44,16 @@ def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _end_of(text: str, opened: re.Match[str], end: int) -> int:
-    """Returns the end of the call that this mark opens, at most `end`."""
+    """Returns the end of the call that the mark `opened` begins, at most `end`."""
     kind = opened.lastgroup or ""
-    # Mistral's list has no mark at its end
+    # Mistral's "[TOOL_CALLS]" has no end mark: the call ends where its JSON ends
     if kind == "list":
         return _end_of_json(text, opened.end(), end)
     name = re.escape(opened[kind])
     closed = rf"</{name}\s*>"
     if kind == "upper":
         closed = rf"\[/{name}\]"
-    # the others end by their own name
+    # a call in tags or brackets ends with its own name: "</tool_call>"
     sign = _ENDS.get(kind) or re.compile(closed, re.IGNORECASE)
     match = sign.search(text, opened.end(), end)
     if match is None:
@@ -60,7 +62,10 @@ def _end_of(text: str, opened: re.Match[str], end: int) -> int:
 
 
 def _end_of_json(text: str, start: int, end: int) -> int:
-    """Returns the end of the JSON value behind a name, or of the text where there is none."""
+    """Returns the end of the JSON value at `start`, or `end` if no JSON value is there.
+
+    The name of a tool may be before the value: `search {"q": "heron"}`.
+    """
     space = _WHITE_SPACE.match(text, start, end)
     if space is None:
         return end

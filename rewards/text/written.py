@@ -1,18 +1,18 @@
-r"""The plain text that every metric and every judge reads of what was written: content stays, and
-markup goes.
+r"""Turns a written text into the plain text that metrics and judges read: content is kept, and
+markup is dropped.
 
     reading = read_text("A **red** kite<box>[[12, 30, 45, 60]]</box> flies.</s>")
     reading.plain                       # "A red kite flies."
-    reading.written(2, 5)               # (4, 7): where "red" was written
-
-Markup earns and costs nothing: Markdown, HTML tags, grounding, special tokens, reasoning, the
-syntax of JSON, labels such as "Caption:". What a reader is not shown reaches no judge: comments,
-struck-out text, attributes, targets of links. What a reader is shown stays, also a title or a JSON
-key that says more than which part of a description follows ("Not in the picture:"). Texts are read
-in one pass, in linear time. Where removed markup leaves new markup behind ("<<b>b>"), spaces
-replace its signs. So a second reading changes nothing. What was not read is known:
-
+    reading.written(2, 5)               # (4, 7): the offsets of "red" in the written text
     reading.unread    # ((2, 4, "Markdown"), (7, 9, "Markdown"), (14, 45, "boxes"), ...)
+
+Dropped: Markdown, HTML tags, boxes, special tokens, reasoning, the syntax of JSON, and labels such
+as "Caption:". Text that a reader is not shown is dropped, too: comments, struck-out text,
+attributes, and targets of links. Kept: all text that a reader is shown. A title or a JSON key is
+kept if it has content ("Not in the picture:").
+
+Reading takes linear time. Removed markup may join the signs around it to new markup ("<<b>b>").
+Spaces then replace the signs of the new markup, so that a second reading changes nothing.
 """
 
 import re
@@ -30,8 +30,8 @@ from spanreward.rewards.text.shown import parts_of
 from spanreward.rewards.text.token_marks import without_token_marks
 
 _QUOTED_WHOLE = re.compile(r"""\s*["“”„«»「『]([^"“”„«»「」『』]*)["”“»«」』]([.!]?)\s*""")
-# Characters without a width that join nothing: marks of the byte order and of the direction, soft
-# hyphens, breaks of lines. Joiners belong to emoji and to letters of some scripts.
+# Characters that show nothing and can be dropped: marks of byte order and direction, soft hyphens,
+# places for a line break. Zero-width joiners are kept: emoji and some scripts need them.
 _UNSEEN = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 _INVISIBLE = re.compile(f"[{_UNSEEN}]+")
 _MAYBE_MARKED = re.compile(
@@ -41,23 +41,23 @@ _MAYBE_MARKED = re.compile(
     rf"|{SIGN}[^\S\n]|(?:user|system|assistant)$)|assistantfinal",
     re.MULTILINE,
 )
+# a sign that could be part of new markup
 _SIGN_LEFT_BEHIND = re.compile(r"[<>*_`\[\](){}|~\\#&◁$!]")
 
 
 Stage = Callable[[str], Iterator[Piece]]
-TRIALS = 2  # readings of what a reading left, before all signs of markup go
+TRIALS = 2  # attempts to settle a text, before spaces replace all signs of markup
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A plain text, and where it was written.
+    """A plain text, and the offsets of its characters in the written text.
 
     Attributes:
         plain: the plain text.
-        origin: for each of its characters the place of the written one that it comes from, in
-            order.
-        unread: the written characters [start, end) that are not in it, and their kind, sorted and
-            disjoint. Each begins and ends with a visible character.
+        origin: for each plain character, the offset of the written character that it comes from.
+        unread: the written characters that were dropped, as (start, end, kind), sorted and
+            disjoint. Each range begins and ends with a visible character.
     """
 
     plain: str
@@ -65,25 +65,29 @@ class Reading:
     unread: tuple[tuple[int, int, str], ...] = ()
 
     def written(self, start: int, end: int) -> tuple[int, int]:
-        """Returns where the plain characters [start, end), at least one, were written."""
+        """Returns the written characters [start, end) of the plain characters [start, end).
+
+        The plain range must have at least one character.
+        """
         return self.origin[start], self.origin[end - 1] + 1
 
 
 def read_text(text: str, answers: bool = False) -> Reading:
-    """Returns the plain text of any text, with the origin of its characters.
+    """Returns the plain text of a written text, with the origin of each character.
 
-    A plain text is returned itself. answers: whether an answer beside a description is read too.
+    answers: whether an answer in tags beside a description in tags is kept (answer_beside.py).
     """
+    # a text without signs of markup is plain
     whole = Reading(text, range(len(text)))
     if not _MAYBE_MARKED.search(text):
         return whole
-    kinds = [""] * len(text)  # of the written characters, "" for those that are read
+    kinds = [""] * len(text)  # the kind of each dropped character, "" for a kept character
     stages = WITH_ANSWERS if answers else STAGES
     once = _read_in_stages(whole, kinds, stages)
     if once.plain == text:
         return whole
     once = _settled(once, kinds, stages)
-    # what is put for a dropped character has its place, which counts as read
+    # a dropped character with a visible replacement counts as read
     for character, place in zip(once.plain, once.origin, strict=True):
         if not character.isspace():
             kinds[place] = ""
@@ -91,8 +95,10 @@ def read_text(text: str, answers: bool = False) -> Reading:
 
 
 def _settled(once: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
-    """Returns the reading that a further reading does not change. Signs that would now be markup
-    become spaces.
+    """Returns a reading that a further reading would not change.
+
+    once: the text after a first reading. Spaces replace the signs in `once` that form new markup.
+    kinds: the kind of each dropped character, which this function completes.
     """
     for _ in range(TRIALS):
         trial = [""] * len(kinds)
@@ -103,14 +109,18 @@ def _settled(once: Reading, kinds: list[str], stages: Sequence[Stage]) -> Readin
     trial = [""] * len(kinds)
     if _read_in_stages(once, trial, stages).plain == once.plain:
         return once
-    # a text that goes on making new markup loses all signs that could
+    # the text still has new markup: replace all signs that could be markup
     all_signs = [MARKDOWN] * len(kinds)
     blanked = _blanked(once, all_signs, kinds)
     return _read_in_stages(blanked, kinds, stages)
 
 
 def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Reading:
-    """Returns the reading with spaces for the signs of markup that have a kind in this trial."""
+    """Returns the reading with spaces in place of the signs that a trial dropped as markup.
+
+    trial: the kind of each written character that the trial dropped, "" for kept characters. Each
+    replaced sign gets its kind in `kinds`, too.
+    """
     characters = list(reading.plain)
     for sign in _SIGN_LEFT_BEHIND.finditer(reading.plain):
         place = reading.origin[sign.start()]
@@ -121,44 +131,47 @@ def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Readin
 
 
 def _read_in_stages(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
-    """Returns the reading of a plain text, without white space before what is dropped at its end.
+    """Returns the reading after all stages.
 
-    What is dropped gets its kind, where it has none.
+    White space before markup at the end of the text is dropped with the markup. Each dropped
+    character without a kind gets its kind in `kinds`.
     """
     last = list(reading.origin[-1:])
     for stage in stages:
         reading = _after_stage(reading, stage, kinds)
     keeps_end = list(reading.origin[-1:]) == last
     end = len(reading.plain)
-    # white space at the end that the text itself had stays
+    # if the last character was dropped, drop the white space before the last character, too
     if not keeps_end:
         end = len(reading.plain.rstrip())
     return Reading(reading.plain[:end], reading.origin[:end])
 
 
 def _after_stage(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
-    """Returns what a stage keeps and puts. Gives what it drops its kind in `kinds`."""
+    """Returns the reading after one stage, and writes the kind of each dropped character into
+    `kinds`.
+    """
     text = reading.plain
     origin = reading.origin
     pieces = list(stage(text))
-    # most stages leave most texts as they are
+    # most stages change nothing in most texts
     if pieces == [(0, len(text))]:
         return reading
     parts: list[str] = []
     places: list[int] = []
     for piece in pieces:
         if len(piece) == 3:
-            # what goes: the first stage that drops a character says why
+            # dropped characters: the kind of the first stage counts
             start, end, kind = piece
             for place in origin[start:end]:
                 kinds[place] = kinds[place] or kind
         elif isinstance(piece[0], str):
-            # what is put: all of it comes from one place
+            # a new text: all its characters have the same origin
             put, place = piece
             parts.append(put)
             places += [origin[place]] * len(put)
         else:
-            # what stays
+            # kept characters
             start, end = piece
             parts.append(text[start:end])
             places += origin[start:end]
@@ -166,7 +179,10 @@ def _after_stage(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
 
 
 def _ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yields each run of characters of a kind, without white space at its ends."""
+    """Yields (start, end, kind) for each run of dropped characters of one kind.
+
+    The ranges have no white space at their ends.
+    """
     start = 0
     for kind, run in groupby(kinds):
         end = start + sum(1 for _ in run)
@@ -178,7 +194,9 @@ def _ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _without_other_parts(text: str) -> Iterator[Piece]:
-    """Yields the text without reasoning, turns of others and what stands after its end."""
+    """Yields the pieces of the text, without reasoning, turns of other speakers and text after the
+    answer's end.
+    """
     for start, end, kind in parts_of(text):
         if kind:
             yield start, end, kind
@@ -187,7 +205,7 @@ def _without_other_parts(text: str) -> Iterator[Piece]:
 
 
 def _without_invisible(text: str) -> Iterator[Piece]:
-    """Yields the text without characters that no reader sees."""
+    """Yields the pieces of the text, without invisible characters."""
     at = 0
     for run in _INVISIBLE.finditer(text):
         yield at, run.start()
@@ -197,7 +215,7 @@ def _without_invisible(text: str) -> Iterator[Piece]:
 
 
 def _without_quotes(text: str) -> Iterator[Piece]:
-    """Yields the text without the quotation marks around all of it."""
+    """Yields the pieces of the text, without quotation marks around the whole text."""
     whole = _QUOTED_WHOLE.fullmatch(text)
     if whole is None:
         yield 0, len(text)
@@ -217,5 +235,5 @@ WITH_ANSWERS: tuple[Stage, ...] = (
     without_markup,
     _without_quotes,
 )
-# answers go before JSON and LaTeX are read, and after the parts that no reader is shown
+# answers are dropped before JSON and LaTeX are read, and after the parts that no reader is shown
 STAGES = (*WITH_ANSWERS[:3], without_answer, *WITH_ANSWERS[3:])
