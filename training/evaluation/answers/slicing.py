@@ -27,13 +27,12 @@ def parted(
     cluster: str,
     where: str,
 ) -> tuple[dict[str, list[Values]], list[int]]:
-    """Returns the slices, as the values of each row by the slice's name, and the cluster of each
-    row as a number.
+    """Returns the slices and the clusters of the rows.
 
-    records: the original row of each row, with all columns of the data. columns: the columns to
-    slice by. cluster: the column whose equal values put rows into one cluster; "" takes equal
-    pictures. where: the name of the data, for messages. Raises RecipeError for a column that no row
-    has.
+    The slices map a slice's name to the values of each row. The clusters are one number per row.
+    records: for each row, its record in the data with all columns. columns: the columns to slice
+    by. cluster: the column whose equal values put rows into one cluster; "" takes equal pictures.
+    where: the name of the data, for messages. Raises RecipeError for a column that no row has.
     """
     names = list(columns)
     if cluster:
