@@ -92,8 +92,8 @@ def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
 
 
 def alike(answers: Answers) -> Iterator[str]:
-    """Yields a warning for two sides with the same answers, and for a side that gives one answer to
-    all prompts.
+    """Yields a warning for two sides with nearly all answers equal, and for a side that gives one
+    answer to nearly all prompts.
     """
     texts: dict[str, list[list[str]]] = {}  # the answers of each run, by side
     for side, runs in answers.items():

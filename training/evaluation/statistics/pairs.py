@@ -160,7 +160,8 @@ def lone_run(setup: Setup, later: str, earlier: str) -> str:
     """Returns the name of the side that is a single training run while the other side has several
     runs.
 
-    Returns "" for no such side. The policy that the other side's runs began from is no such side.
+    Returns "" for no such side. A policy that the other side's runs began from does not count: all
+    of these runs share this policy.
     """
     for name, other in ((later, earlier), (earlier, later)):
         runs = set(setup.sides[name])

@@ -184,8 +184,8 @@ def worst_case(
     """Returns the lowest and the highest mean of a - b that failed verdicts allow.
 
     For the lowest mean, every failed `a` gets the scale's lowest score and every failed `b` its
-    highest score. For the highest mean it is the reverse. None if no verdict failed. scale: the
-    lowest and the highest possible score.
+    highest score. For the highest mean it is the reverse. None if no verdict failed, or if the
+    metric applies to no prompt on both sides. scale: the lowest and the highest possible score.
     """
     if not (failed_a.any() or failed_b.any()):
         return None
