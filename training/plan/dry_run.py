@@ -100,10 +100,11 @@ def dry_run(
 def _findings_here(
     recipe: Recipe, launch: needs.Launch, plan: Plan | None
 ) -> tuple[list[Finding], str]:
-    """Returns the findings on this machine, and for SFT the first row as text, as the policy is
-    trained on it.
+    """Returns the findings on this machine, and for SFT the first row as text, as SFT trains on the
+    row.
 
-    The text is "" for other algorithms. plan: the memory of the run; None if it is not computed.
+    The text is "" for other algorithms. plan: the memory of the run; None if the memory is not
+    computed.
     """
     settings = needs.settings_of(recipe)
     policy = policy_here(recipe.policy.model)
@@ -173,9 +174,9 @@ def steps_of(recipe: Recipe, launch: needs.Launch) -> int | None:
 def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
     """Returns a finding on whether the rows fit the rewards and the policy's processor.
 
-    The checks are those of a trainer before its first step. They need the rows and the policy's
-    processor as files on this machine; without these files nothing is checked. policy_is_here:
-    whether the policy's files are on this machine.
+    The checks are those of a trainer before its first step. Nothing is checked unless the rows and
+    the policy's processor are files on this machine. policy_is_here: whether the policy's files are
+    on this machine.
     """
     model = recipe.policy.model
     files = all(isinstance(part, JsonlPart) for part in recipe.data.parts)
@@ -259,7 +260,7 @@ def facts_of(
 ) -> Iterator[tuple[str, str, Any]]:
     """Yields the facts about the run, each as (name, text for people, plain data).
 
-    plan: the memory of the run; None if it is not computed.
+    plan: the memory of the run; None if the memory is not computed.
     """
     rows = row_count(recipe.data)
     sharding = (

@@ -130,8 +130,8 @@ def vllm_here(what: str) -> Finding:
 def files_here(what: str, model: str) -> Finding:
     """Returns a finding on whether a model's files are on this machine.
 
-    Missing files are no fault if the run can download them from the hub. what: the model's use,
-    such as "policy". model: a folder, or an id on the hub.
+    Missing files are no fault if the run can download the files from the hub. what: the model's
+    use, such as "policy". model: a folder, or an id on the hub.
     """
     try:
         return Finding(what, True, f"found in {model_folder(model, download=False)}")

@@ -169,9 +169,9 @@ class Service:
     def check_key(self, request: Request) -> None:
         """Raises HTTPException for a request that may not ask.
 
-        If the service has a key, such a request lacks the key. If the service has no key, such a
-        request may come from a page in a browser: it has an Origin header, or its Host is not this
-        machine.
+        If the service has a key, every request must send the key. If the service has no key, the
+        request must not come from a page in a browser. A page's request has an Origin header, or
+        its Host does not name this machine.
         """
         if not self.key:
             # a page may point its own host name at 127.0.0.1, and its requests then need no Origin

@@ -57,7 +57,7 @@ def judged_answer(
 
     sample: the completion with its row. length: the tokens of the completion; None if the number is
     unknown. verdicts: one verdict per reward, in the order of `rewards`. max_tokens: the most
-    tokens that the model could write. The answer shows the verdict of the first reward that asks a
+    tokens that the model could write. The page shows the verdict of the first reward that asks a
     judge.
     """
     judged = list(zip(rewards, verdicts, strict=True))

@@ -61,10 +61,11 @@ def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
     """Returns the answers of every run of every side to all prompts, with the scores by all
     metrics.
 
-    A run is the folder of a policy, a model's id on the hub, or a file of answers. The metrics are
-    `<reward>_<part>`, such as posh_f1, and vqa_accuracy, and those of `looks_of`. vqa_accuracy
-    needs a question that four people or more have answered. A score is NaN if the metric does not
-    apply to the prompt. `length` and `truncated` are NaN for answers from a file, which holds no
+    A side is a compared model, such as "dapo", and has one run per training seed. A run is the
+    folder of a policy, a model's id on the hub, or a file of answers. The metrics are those of the
+    rewards, such as posh_f1, then vqa_accuracy and the metrics of `looks_of`. vqa_accuracy needs a
+    question that four people or more have answered. A score is NaN if the metric does not apply to
+    the prompt. `length` and `truncated` are NaN for answers from a file, because a file holds no
     tokens.
 
     answers_folder: keeps the answers of policies. A second comparison of the same policies on the

@@ -6,7 +6,7 @@
 
 A merged answer has the mean score of its samples. Samples of one prompt are not independent, so the
 intervals of a comparison are over prompts, not over samples. A merged answer may also have the best
-score of its samples. The best of eight samples is higher than the best of four by chance, so a best
+score of its samples. The best of eight samples is higher than the best of four by chance. So a best
 is given only if all sides have equally many samples.
 """
 

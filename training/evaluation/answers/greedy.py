@@ -103,9 +103,9 @@ def version_of(path: str) -> list[Any]:
     """Returns values that change when another model takes this path or id, such as after a second
     training.
 
-    For a folder these values are the names, sizes and times of its files, and of the files of an
-    adapter's base model. For a model of the hub it is the commit in the local cache, and for a file
-    of answers a hash of the file.
+    A folder gives the names, sizes and times of its files, and of the files of an adapter's base
+    model. A model of the hub gives its commit in the local cache. A file of answers gives a hash of
+    its bytes.
     """
     if Path(path).is_file():
         return [path, digest("", Path(path).read_bytes())]

@@ -49,7 +49,7 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
 
 
 def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
-    """Returns texts that name the rows of a data block, whatever their number.
+    """Returns texts that name the rows of a data block. The number of rows does not count.
 
     A hub dataset gives its id, subset and split, such as ("amitha/docent", "", "train"). A JSONL
     file gives its path. A function of a Python file gives its name and options.

@@ -128,7 +128,8 @@ def filter_classes(
 def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
     """Returns the lowest and the highest difference to draw, by metric. Every range includes 0.
 
-    Metrics with means in [-1, 1] share one range, so that a reader can compare them by eye.
+    All metrics with means in [-1, 1] share one range, so that a reader can compare these metrics by
+    eye.
     """
     # by metric, 0 and all values that the page draws of all pairs
     values: dict[str, list[float]] = {}

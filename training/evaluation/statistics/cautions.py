@@ -35,7 +35,7 @@ from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPT
 from spanreward.training.recipe import DataPart, JsonlPart, RewardPart
 
 MAX_IDENTICAL_SHARE = 0.9  # a larger share of identical answers gets a warning
-MIN_REFERENCE_WORDS = 15  # PoSh is made for references with this median of words or more
+MIN_REFERENCE_WORDS = 15  # for PoSh, references with a lower median of words are too short
 MAX_FAULTY_SHARE = 0.05  # a larger share of cut or padded answers, or failed judgments, is reported
 
 
@@ -139,7 +139,7 @@ def notes_on_samples(answers: Answers) -> Iterator[str]:
         f"each prompt has several sampled answers ({samples}): its scores are their means, and "
         "the page shows the first"
     )
-    # a reader may look for the best sample, which the tables leave out here
+    # explains why the tables do not have the best of the samples
     if len(set(counts.values())) > 1:
         yield "no best of the samples is told, because it grows with their number"
 
@@ -168,9 +168,9 @@ def much_unread(unread_of: Mapping[str, NotRead]) -> Iterator[str]:
 def leaks(setup: Setup) -> Iterator[str]:
     """Yields a warning for every run that was trained on some of the compared rows.
 
-    If the training data are a JSONL file on this machine, its rows are compared with these rows by
-    their question, references and answers. Other training data are compared by the name of their
-    block, such as the dataset and split.
+    If the training data are a JSONL file on this machine, the file's rows are compared by content:
+    question, references and answers. Other training data are compared by name, such as dataset,
+    subset and split.
     """
     rows = setup.prompts.rows
     source = setup.prompts.source
@@ -292,8 +292,8 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
 def looks_up_references(part: RewardPart) -> bool:
     """Returns whether a reward is PoSh with the references as its only evidence.
 
-    Only then do short references matter. With a picture as evidence, PoSh can confirm a true detail
-    that a short reference lacks.
+    Short references are a problem only with this evidence. With a picture as evidence, PoSh can
+    confirm a true detail that a short reference lacks.
     """
     evidence = part.options.get("evidence", "reference")
     return part.metric == "posh" and evidence == "reference"

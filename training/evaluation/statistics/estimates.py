@@ -87,9 +87,10 @@ def estimate_of(
 
     Each prompt counts once, by its mean over the rows. A prompt with nothing but NaN is left out.
     values: scores of shape (rows, prompts). seeds: the training seed of each row; by default each
-    row has a seed of its own. Rows of the same seed are averaged first: they start from the same
-    policy in several numerical environments, so they are not independent. resamples: the draws of
-    the bootstrap. clusters: one number per prompt; prompts with equal numbers are drawn together.
+    row has a seed of its own. Rows of the same seed are averaged first. Such rows start from the
+    same policy in several numerical environments, and so are not independent. resamples: the draws
+    of the bootstrap. clusters: one number per prompt; prompts with equal numbers are drawn
+    together.
 
     The interval over prompts (a bootstrap) holds the trained models fixed. This interval shows how
     far other prompts could move the mean, NOT how far another training seed could.
@@ -199,7 +200,8 @@ def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[N
 
 
 def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
-    """Returns a seed for each row, which is equal for rows of the same run: the first row's seed.
+    """Returns a seed for each row. Rows of the same run get the same seed, that of the run's first
+    row.
 
     A fixed model that is repeated for three seeds is one run: seeds [0, 1, 2] become [0, 0, 0].
     """

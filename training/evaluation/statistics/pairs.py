@@ -135,10 +135,10 @@ def win_rate(
     """Returns how often the later model wins, as measured and at equal length
     (comparison/length.py).
 
-    None if no answers are left: answers without both scores are left out. All seeds of a prompt,
-    and all prompts of a cluster, are drawn together. later, earlier: scores, (seeds, prompts).
-    words_later, words_earlier: the numbers of words of the answers, of the same shape. clusters:
-    one number per prompt.
+    Returns None if no prompt has a score of both models. Answers without both scores are left out.
+    All seeds of a prompt, and all prompts of a cluster, are drawn together. later, earlier: scores,
+    (seeds, prompts). words_later, words_earlier: the numbers of words of the answers, of the same
+    shape. clusters: one number per prompt.
     """
     gaps = differences(later, earlier)
     judged = ~np.isnan(gaps)

@@ -34,8 +34,8 @@ def sentence(
     worse or undecided, and the difference in length.
 
     entries: the results by metric. metrics: the metrics by name. fixed, lone: see `judge_pair`.
-    waits: the reason why the pair gets no verdict yet; the sentence then has this reason and the
-    figures. "" if the pair gets a verdict.
+    waits: the reason why the pair gets no verdict yet, or "". With a reason, the sentence has this
+    reason and the figures, without a verdict.
     """
     if waits:
         figures = as_they_stand(entries, metrics)

@@ -4,9 +4,9 @@ or worse.
     compare_slices(later, earlier, prompts.slices, ["truth_f1", "posh_f1"], seeds)[0]
     # Slice("objects", "3", "truth_f1", Difference(-0.1, ...), holm=0.02, outcome=...)
 
-Among twenty slices, one is "significant" by chance. So verdicts over prompts use p-values that are
-adjusted over the whole table (Holm). The p-values come from a test that flips the signs of the
-prompts' differences. The intervals are not adjusted.
+Among twenty slices, about one is "significant" (p < 0.05) by chance alone. So verdicts over prompts
+use p-values that are adjusted over the whole table (Holm). The p-values come from a test that flips
+the signs of the prompts' differences. The intervals are not adjusted.
 """
 
 from collections.abc import Mapping, Sequence

@@ -57,7 +57,8 @@ class Labelled:
 def pearson(scores: Array, labels: Array) -> float:
     """Returns Pearson's correlation in [-1, 1]; nan if all scores or all labels are equal.
 
-    A bootstrap may draw equal labels by chance, and must not end with an error.
+    A draw of the bootstrap may have equal labels by chance, and an error would end the whole
+    bootstrap.
     """
     different_scores = set(scores.tolist())
     different_labels = set(labels.tolist())

@@ -63,12 +63,12 @@ def summarise_models(
     one.
 
     A model's mean is over the answers for which all models have a score. A model without any score
-    does not count here. seeds: the name of each row's training seed (default 0, 1, ...). Rows of
-    one name are one training seed in several numerical environments. failed: where a judge failed
-    (default: every NaN). runs: the run of each row, by model; rows that compare the same two runs
-    count once. scales: the lowest and highest score of each metric that is not in [0, 1]. clusters:
-    one number per prompt, equal for prompts that are drawn together. resamples: the draws of the
-    bootstrap.
+    is no part of this condition. seeds: the name of each row's training seed (default 0, 1, ...).
+    Rows of one name are one training seed in several numerical environments. failed: where a judge
+    failed (default: every NaN). runs: the run of each row, by model; rows that compare the same two
+    runs count once. scales: the lowest and highest score of each metric that is not in [0, 1].
+    clusters: one number per prompt, equal for prompts that are drawn together. resamples: the draws
+    of the bootstrap.
     """
     metrics = list(next(iter(scores.values())))
     arrays: dict[str, dict[str, Array]] = {}
@@ -81,6 +81,7 @@ def summarise_models(
     scale_of = scales or {}
 
     def lost(model: str, metric: str) -> Flags:
+        """Returns where a judge failed, as bools of shape (seeds, prompts)."""
         if failed is None:
             return np.isnan(arrays[model][metric])
         return np.asarray(failed[model][metric], dtype=bool)
@@ -125,9 +126,10 @@ def summarise_models(
 
 
 def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
-    """Returns means and differences of the parts that split a main part by kind of phrase.
+    """Returns means and differences of the parts of shown verdicts that split a main part by kind
+    of phrase.
 
-    Such a part is posh_precision_entity. The parts are those of the shown verdicts.
+    One such part is "posh_precision_entity", PoSh's precision over entities alone.
     """
     prefixes = {}  # {"posh": ("f1_", "precision_", "recall_")}
     for reward in setup.rewards:
@@ -184,8 +186,9 @@ def worst_case(
     """Returns the lowest and the highest mean of a - b that failed verdicts allow.
 
     For the lowest mean, every failed `a` gets the scale's lowest score and every failed `b` its
-    highest score. For the highest mean it is the reverse. None if no verdict failed, or if the
-    metric applies to no prompt on both sides. scale: the lowest and the highest possible score.
+    highest score. For the highest mean, `a` gets the highest score and `b` the lowest. None if no
+    verdict failed, or if the metric applies to no prompt on both sides. scale: the lowest and the
+    highest possible score.
     """
     if not (failed_a.any() or failed_b.any()):
         return None
