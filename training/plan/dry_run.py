@@ -322,10 +322,11 @@ def asking_facts(
 
 
 def win_rate_fact(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
-    """Returns what WinRateCallback writes and asks each time, as text and as plain data.
+    """Returns the prompts, tokens and questions of each measurement of the win rate, as text and as
+    plain data.
 
-    part: the recipe's `win_rate`. longest: the trainer's longest completion in tokens; None without
-    a limit.
+    part: the recipe's `win_rate`, the settings of WinRateCallback. longest: the trainer's longest
+    completion in tokens; None without a limit.
     """
     reward = build_rewards([part])[0]
     tokens = part.max_tokens or longest or DEFAULT_ANSWER_TOKENS

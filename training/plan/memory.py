@@ -1,9 +1,9 @@
 """Computes how much memory a run takes on each GPU, before anything is loaded.
 
-With AdamW, a trained parameter takes 16 bytes (ZeRO, arXiv 1910.02054, section 3.1): weights,
-gradients and optimizer state. DeepSpeed takes 2, 2 and 12 bytes. PyTorch and FSDP take 4, 4 and 8
-bytes, and autocast adds a bfloat16 copy of the weights. A bfloat16 policy without sharding takes 2,
-2 and 4 bytes, 8 in all.
+AdamW keeps 16 bytes per trained parameter (ZeRO, arXiv 1910.02054, section 3.1): weights, gradients
+and optimizer state. DeepSpeed keeps 2, 2 and 12 bytes. PyTorch and FSDP keep 4, 4 and 8 bytes, and
+autocast adds a bfloat16 copy of the weights. Only a bfloat16 policy without sharding keeps less: 2,
+2 and 4 bytes.
 
 In a pass, ZeRO-3 gathers up to LIVE_PARAMETERS whole weights, and FSDP those of two layers.
 transformers gathers all weights to write. Gradient checkpointing keeps the input of every layer,
@@ -222,7 +222,8 @@ class Plan:
     def judging(self) -> dict[str, int]:
         """The bytes on each GPU while the largest judge is awake, by part.
 
-        Judges are awake one after another. Gradients and activations of training are not held then.
+        Judges are awake one after another. While a judge is awake, no gradients and activations of
+        training are held.
         """
         largest: dict[str, int] = {}
         most = 0  # bytes

@@ -115,6 +115,7 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
     policy = size_by_name(base_of(recipe.policy.model))
     if settings["use_cpu"] or policy is None:
         return None
+    # the judges that share the training GPUs
     judges = []
     for judge, _ in asked_judges(recipe):
         kind, _, model = judge.name.partition(":")
@@ -138,6 +139,7 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
         prompt = max(pixels) // PIXELS_PER_TOKEN + 128
     longest = settings.get("max_completion_length") or settings.get("max_length") or 1024
     tokens = settings["per_device_train_batch_size"] * (prompt + longest)
+    # the bytes of TRL's engine, if TRL writes through vLLM
     share = 0.0  # of each GPU's memory, for TRL's engine
     if settings.get("vllm_mode") == "colocate":
         share = settings["vllm_gpu_memory_utilization"]

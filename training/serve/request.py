@@ -121,7 +121,7 @@ def check_size(rows: Sequence[Any]) -> None:
     """Raises ValueError for a row with too many keys, a text that is too long, or too many pictures
     in all.
 
-    Other faults of rows are found later, by pydantic.
+    Other faults of rows are found later. rows: the rows as JSON values, before pydantic reads them.
     """
     pictures = 0
     for number, row in enumerate(rows):

@@ -38,6 +38,9 @@ class Connection(H11Protocol):
     _since = 0.0  # when the connection began to wait, by the loop's clock
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Starts the timer of a new connection, and closes an idle connection if all places are
+        taken.
+        """
         super().connection_made(transport)
         self._wait()
         # with so many connections uvicorn would refuse the next request
@@ -68,12 +71,14 @@ class Connection(H11Protocol):
         return self._since
 
     def on_response_complete(self) -> None:
+        """Starts the timer for the next request of a connection that is kept alive."""
         super().on_response_complete()
-        # a connection that is kept alive now waits for its next request
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # the timer would keep the connection in memory
+        """Stops the timer of a closed connection, because the timer would keep the connection in
+        memory.
+        """
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
@@ -97,6 +102,11 @@ class RewardServer(uvicorn.Server):
     """A server that a second signal ends at once, even while rows are judged."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Handles SIGTERM or Ctrl-C (SIGINT): the first signal asks uvicorn to stop, and a second
+        signal forces the end.
+
+        After Ctrl-C, the end is also forced when CTRL_C_SECONDS have passed.
+        """
         again = self.should_exit  # which uvicorn sets at the first signal
         super().handle_exit(sig, frame)
         if again:

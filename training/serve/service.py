@@ -170,8 +170,8 @@ class Service:
         """Raises HTTPException for a request that may not ask.
 
         If the service has a key, every request must send the key. If the service has no key, the
-        request must not come from a page in a browser. A page's request has an Origin header, or
-        its Host does not name this machine.
+        request must not come from a page in a browser. The request of a page has an Origin header,
+        or a Host that is not this machine.
         """
         if not self.key:
             # a page may point its own host name at 127.0.0.1, and its requests then need no Origin

@@ -73,7 +73,7 @@ def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
     rewards that do not fit the rows (`check_rewards`), and for a file of answers that cannot be
     used.
     """
-    # checked before the sampling, because sampling may take hours
+    # the rewards are checked before the sampling, because sampling may take hours
     check_rewards(setup.rewards, setup.prompts.rows)
     written_by = write_all(setup, answers_folder)
     best_of = metrics_with_a_best(setup.rewards, written_by.values())
@@ -81,6 +81,7 @@ def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
     judged = {}
     for run, written in written_by.items():
         judged[run] = judge_run(written, setup, best_of)
+    # the judged answers by side
     answers = {}
     for side, runs in setup.sides.items():
         answers[side] = [judged[run] for run in runs]
@@ -88,10 +89,10 @@ def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
 
 
 def decided_by(setup: Setup) -> dict[str, Any]:
-    """Returns the settings that decide the scores of a comparison: models, rows, metrics and
-    limits.
+    """Returns everything that decides the scores of a comparison, as plain data.
 
-    Two comparisons with equal settings have equal scores.
+    The scores depend on the models as they are now, the rows, the metrics and the limit of tokens.
+    Equal data mean equal scores.
     """
     rows = []
     for row in setup.prompts.rows:

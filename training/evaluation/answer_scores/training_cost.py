@@ -81,6 +81,7 @@ def training_of(run: str) -> dict[str, Any]:
     rate. "processes" and "machine" are those of versions.json. Raises ValueError for a log with
     impossible numbers.
     """
+    # read the files that the folder has
     recipe = recipe_of(run)
     log = Path(run) / "metrics.jsonl"
     versions_file = Path(run) / "versions.json"
@@ -92,6 +93,7 @@ def training_of(run: str) -> dict[str, Any]:
     versions = {}
     if versions_file.is_file():
         versions = json.loads(versions_file.read_text("utf-8"))
+    # collect the last counts, the seconds of phases and the win rates from the log
     last: dict[str, float] = {}  # by key of COUNT_KEYS
     logged_seconds: dict[str, list[float]] = defaultdict(list)  # by phase
     curve = []
@@ -106,6 +108,7 @@ def training_of(run: str) -> dict[str, Any]:
         # most lines have no win rate
         if all(key in line for key in CURVE_KEYS):
             curve.append([line[key] for key in CURVE_KEYS])
+    # compute the figures
     seconds = {}
     for phase in sorted(logged_seconds):
         seconds[phase] = fmean(logged_seconds[phase])
@@ -128,6 +131,7 @@ def training_of(run: str) -> dict[str, Any]:
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),
     }
+    # leave out unknown figures
     present = {}
     for key, value in facts.items():
         if value is not None:

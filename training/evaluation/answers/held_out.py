@@ -30,7 +30,7 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     chosen: list[JsonlPart | HubPart | FilePart] = []
     warnings = []
     for part in data.parts:
-        # a block that the command line changed, such as by data.split=val, stays as it is
+        # only a block with training rows is changed: data.split=val on the command line stays
         if rows_of(part) in trained:
             part = with_held_out_split(part)
         chosen.append(part)

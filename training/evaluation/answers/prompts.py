@@ -98,10 +98,11 @@ def prompts_of_file(
 ) -> Prompts:
     """Returns the first `count` rows of a file or dataset that `table_rows` reads.
 
-    A row may have an `id`; without an `id` its number is used. A row also has the columns that the
-    metrics need, such as `image`, `prompt`, `question`, `reference`, `answers` or `context`.
-    columns, cluster: see `prompts_of`. renamed: see `table_rows`. extra_columns: see `load_data`.
-    Raises RecipeError, naming the line, for a row that cannot be used or repeats an id.
+    A row may have an `id`; without an `id`, the row's number is used. A row also has the columns
+    that the metrics need, such as `image`, `prompt`, `question`, `reference`, `answers` or
+    `context`. columns, cluster: see `prompts_of`. renamed: see `table_rows`. extra_columns: see
+    `load_data`. Raises RecipeError, naming the line, for a row that cannot be used or repeats an
+    id.
     """
     rows: dict[str, dict[str, Any]] = {}
     records = []

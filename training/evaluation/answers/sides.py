@@ -38,6 +38,7 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
     """
     sides: dict[str, list[str]] = {}
     for spec in specs:
+        # "sft=outputs/sft0,outputs/sft1" is a name and two runs
         name, _, listed = spec.partition("=")
         # "outputs/sft" has no name, and "sft=" no folder
         if not (name and listed):
@@ -157,6 +158,7 @@ def read_samples(
     samples = {}
     for row in rows:
         samples[str(row["id"])] = row_sample(row)
+    # collect the answers of each row
     texts: dict[str, list[str]] = {}  # by id, also ids that the data lack
     for where, record in read_table(path):
         name = str(record.get("id"))
@@ -183,6 +185,7 @@ def read_samples(
         raise RecipeError(
             f"{path} counts the rows from 0, and their ids count from 1: write these as its ids."
         )
+    # every row needs an answer
     missing = [name for name in samples if name not in texts]
     if missing:
         first_id = next(iter(texts), "")

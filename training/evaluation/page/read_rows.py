@@ -49,6 +49,9 @@ class Listener(Judge):
         return self._keep(questions)
 
     def _keep(self, questions: Sequence[Question]) -> list[Failure]:
+        """Records the first question if none is recorded yet, and returns a failure for each
+        question.
+        """
         if self.first is None:
             self.first = questions[0]
         return [Failure(Status.ERROR, "only listened to") for _ in questions]

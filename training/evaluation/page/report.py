@@ -146,6 +146,7 @@ def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
     share_values = []
     for metric in shares:
         share_values += values[metric]
+    # the lowest and the highest value of each metric, or of all metrics with a shared range
     ranges = {}
     for metric, metric_values in values.items():
         drawn = share_values if metric in shares else metric_values

@@ -163,7 +163,7 @@ def pieces(
 
     A piece that no span covers is (text,). A judged piece is (text, level, score, notes), where
     `level` is the step of its colour. A piece that the metric did not read has a fifth entry, such
-    as "markup". The level and the score of an unread piece are None if no span covers the piece.
+    as "reasoning". The level and the score of an unread piece are None if no span covers the piece.
     """
     cut: list[tuple[Any, ...]] = []
     for segment in segments(text, spans, unread):

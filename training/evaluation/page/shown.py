@@ -66,11 +66,13 @@ def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) ->
     """
     examples = []
     for number, row in enumerate(prompts.rows):
+        # the answer of each model's first run to this prompt
         row_answers = {}
         for model, runs in answers.items():
             first_run = runs[0]
             row_answers[model] = first_run[number]
         earlier, later = list(row_answers.values())[-2:]
+        # by metric, the last model's score minus the score of the model before it
         gaps = {}  # in the order of `lost_by`
         for metric in lost_by:
             gap = score_gap(later, earlier, metric)
@@ -83,6 +85,7 @@ def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) ->
         outcome = "not judged"
         if margin is not None:
             outcome = OUTCOMES[gap_sign(margin)]
+        # whether the last model's answer has more words
         length = LENGTHS[0]
         more_words = score_gap(later, earlier, "words")
         if more_words is not None:

@@ -217,9 +217,9 @@ def looks(
     """Returns warnings and notes on runs with more than MAX_FAULTY_SHARE of their answers cut or
     padded.
 
-    A run gets a warning if the whole 95 % interval of its share (Wilson, over prompts) is above
-    MAX_FAULTY_SHARE. Any other such run gets a note, because its share may be chance. models:
-    {side: {metric: mean}}.
+    A run gets a warning if the whole 95 % interval of this share (Wilson, over prompts) is above
+    MAX_FAULTY_SHARE. Any other such run gets a note, because its share may be above by chance.
+    models: {side: {metric: mean}}.
     """
     warnings = []
     notes = []

@@ -95,6 +95,7 @@ def compare_pairs(
         earlier_runs = setup.sides[earlier]
         runs = list(zip(later_runs, earlier_runs, strict=True))
         seeds = independent(setup.drawn, runs)
+        # the verdict by each metric, and the win rate by each main metric
         entries = {}
         for metric, difference in table.items():
             adjusted_p = holm.get(((later, earlier), metric))

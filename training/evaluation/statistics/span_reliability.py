@@ -118,6 +118,7 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
     kinds = [phrase.kind for phrase in phrases]
 
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:
+        """Returns r over some completions. completions: for each, the numbers of its phrases."""
         drawn = np.concatenate(completions)
         return pearson(residual_credits[drawn], residual_labels[drawn])
 

@@ -39,6 +39,7 @@ class Failures:
 
     @property
     def sentence(self) -> str:
+        """A sentence such as "8 of 24 answers look like failures, not answers: ..."."""
         return in_a_sentence(self.found, self.answers, "answers")
 
 
