@@ -58,7 +58,7 @@ def judged_answer(
     sample: the completion with its row. length: the tokens of the completion; None if the number is
     unknown. verdicts: one verdict per reward, in the order of `rewards`. max_tokens: the most
     tokens that the model could write. The page shows the verdict of the first reward that asks a
-    judge.
+    judge, or of the first reward if no reward asks a judge.
     """
     judged = list(zip(rewards, verdicts, strict=True))
     by_judge = []
@@ -111,11 +111,11 @@ def looks_of(sample: Sample, length: int | None, max_tokens: float) -> Scores:
 
     {"overlap": 0.4, "words": 9.0, "length": 12.0, "truncated": 0.0, "degenerate": 0.0}
 
-    overlap: the F1 of the completion's words with the row's references, or with people's answers if
-    the row has no references. words, length: the size of the completion in words and in tokens.
-    truncated: 1 if the completion has max_tokens tokens, so that its end may be cut. degenerate: 1
-    if the completion is padded with filler, such as repeated phrases. length: the number of tokens;
-    None leaves out "length" and "truncated".
+    "overlap" is the F1 of the completion's words with the row's references, or with people's
+    answers if the row has no references. "truncated" is 1 if the completion has `max_tokens`
+    tokens, so that its end may be cut. "degenerate" is 1 if the completion is padded with filler,
+    such as repeated phrases. length: the tokens of the completion. If this number is unknown
+    (None), "length" and "truncated" are left out.
     """
     # without markup, because its signs would count as words
     text = read_text(sample.completion).plain

@@ -73,8 +73,8 @@ def prompts_of(
     """Returns all rows of a data block, with their slices and clusters.
 
     columns: columns of the data by which the rows are also sliced. warnings: those of
-    `held_out_data`. cluster: the column whose equal values put rows into one cluster. Without the
-    name of a column, equal pictures do. extra_columns: see `load_data`.
+    `held_out_data`. cluster: the column whose equal values put rows into one cluster; "" takes
+    equal pictures. extra_columns: see `load_data`.
     """
     from spanreward.training.data.load import load_data, records_of  # needs the extra train
 

@@ -151,8 +151,8 @@ def turns_in(text: str) -> list[str]:
     """Returns the texts of the turns in a text that may hold a chat template.
 
     Special tokens such as "<|im_start|>user" begin a turn. Words such as "User:" begin a turn only
-    if no special token does, and only if the text ends with words such as "Assistant:". In any
-    other text, such words may be part of a question.
+    if no special token begins a user's turn, and if the text ends with a word such as "Assistant:".
+    In any other text, such words may be part of a question.
     """
     marks = list(_ROLE_TOKEN.finditer(text))
     if "user" not in map(role_of, marks):

@@ -106,8 +106,9 @@ class Tally:
 
 
 def first_and_last(order: Sequence[int], most: int) -> Sequence[int]:
-    """Returns the entries of `order`; of more than `most` entries, the first half and the last half
-    of `most`.
+    """Returns `order`; if it has more than `most` entries, only its first and its last entries.
+
+    `most` is the number of entries that are returned: [1, 2, 3, 4, 5] and 4 give [1, 2, 4, 5].
     """
     if len(order) <= most:
         return order
