@@ -161,8 +161,9 @@ def lone_run(setup: Setup, later: str, earlier: str) -> str:
     """Returns the name of the side that is a single training run while the other side has several
     runs.
 
-    Returns "" for no such side. A policy that the other side's runs began from does not count: all
-    of these runs share this policy.
+    Returns "" for no such side. A policy from which runs of the other side began does not count.
+    The comparison then is about the training that began from this very policy, so the policy needs
+    no other seeds.
     """
     for name, other in ((later, earlier), (earlier, later)):
         runs = set(setup.sides[name])
