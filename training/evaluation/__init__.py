@@ -1,4 +1,4 @@
-"""Compares checkpoints: answers -> judged answers -> statistics -> page.
+"""Compares checkpoints in four steps, one folder each: answers, answer_scores, statistics, page.
 
-Each folder uses only those before it.
+A folder uses only the folders of earlier steps.
 """

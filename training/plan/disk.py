@@ -1,10 +1,10 @@
-"""How much disk a run's checkpoints take, beside what is free where it writes.
+"""Computes how much disk a run's checkpoints take, and compares it with the free space.
 
-    finding = disk_here(recipe, plan, steps.total)     # None where no checkpoint is written
+    finding = disk_here(recipe, plan, steps.total)  # None if no checkpoint is written
 
-A checkpoint holds the trained weights and the optimizer's state, of LoRA the adapter's alone.
-Trainer deletes an old one only after the next is written. The policy's weights are written once
-more, at the end.
+A checkpoint holds the trained weights and the optimizer's state; with LoRA, those of the adapter
+alone. Trainer deletes an old checkpoint only after the next checkpoint is written. The policy's
+weights are written once more at the end of the run.
 """
 
 import math
@@ -20,15 +20,17 @@ from spanreward.training.recipe import Recipe
 
 
 def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
-    """Returns whether the run's checkpoints and its policy fit on the disk; None where the run
-    writes no checkpoint. plan: its memory. steps: its optimizer steps, if they are known.
+    """Returns a finding on whether the run's checkpoints and its policy fit on the disk.
+
+    None if the run writes no checkpoint. plan: the memory of the run. steps: the optimizer steps of
+    the run; None if unknown.
     """
     settings = settings_of(recipe)
     if settings["save_strategy"] == "no":
         return None
     weights, _, optimizer = plan.bytes_each
     policy = weights * plan.trained
-    # of one checkpoint, in bytes
+    # the contents of one checkpoint, and its size in bytes
     holds = "weights"
     size = policy
     advice = "give output=FOLDER on a larger disk, or a smaller trainer.save_total_limit"
@@ -41,7 +43,7 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
         )
     checkpoints = kept_at_once(settings, steps)
     needed = checkpoints * size + policy
-    # the output folder is made when the run begins
+    # the output folder may not exist before the run
     folder = nearest_existing(Path(recipe.output))
     free = shutil.disk_usage(folder).free
     text = (
@@ -55,28 +57,31 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
 
 
 def kept_at_once(settings: Mapping[str, Any], steps: int | None) -> int:
-    """Returns the checkpoints on the disk while one more is written, with that one.
+    """Returns the largest number of checkpoints on the disk at a time, including the checkpoint
+    that is being written.
 
-    Without a limit these are all that the run writes, as far as its steps are known.
+    Without save_total_limit these are all checkpoints of the run. If the steps are unknown, their
+    number is a guess. settings: the trainer's arguments. steps: the optimizer steps of the run;
+    None if unknown.
     """
     limit = settings["save_total_limit"]
     if limit is not None:
         checkpoints = int(limit) + 1
-        # the best one stays beside the last one, which a limit of 1 would not say
+        # the best checkpoint is kept beside the last checkpoint, even with a limit of 1
         if limit == 1 and settings["load_best_model_at_end"]:
             checkpoints += 1
         return checkpoints
     if settings["save_strategy"] == "steps" and steps is not None:
         interval = settings["save_steps"]
-        # below 1 it is a share of all steps
+        # save_steps below 1 is a share of all steps
         writes = steps / interval if interval >= 1 else 1 / interval
         return max(1, math.ceil(writes))
-    # one an epoch; of steps that are not known this is a guess
+    # one checkpoint an epoch; a guess if checkpoints are saved by steps, but the steps are unknown
     return max(1, math.ceil(settings["num_train_epochs"]))
 
 
 def nearest_existing(folder: Path) -> Path:
-    """Returns the folder, or the nearest one above it that is there."""
+    """Returns the folder, or the nearest folder above it that exists."""
     for path in (folder, *folder.absolute().parents):
         if path.exists():
             return path

@@ -1,11 +1,11 @@
-"""What a recipe would run: whether it fits, what it asks, and what is missing here. No model is
-loaded.
+"""Prints what a recipe would run: whether the run fits, what it asks, and what is missing on this
+machine. No model is loaded.
 
     recipe = load_recipe("recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml")
     dry_run(recipe, "accelerate_configs/zero3.yaml")
 
-Counts come from the recipe and TRL's defaults. A number that depends on completions or absent data
-is an estimate.
+Numbers come from the recipe and TRL's defaults. A number that depends on completions, or on data
+that are not on this machine, is an estimate.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -47,19 +47,20 @@ from spanreward.training.recipe_rewards import (
     unseeing_rewards,
 )
 
-# of which there are plain data
+# the facts with plain data for the JSON file
 DATA_FACTS = ("launch", "data", "steps", "questions", "win rate", "memory")
-REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
+REQUESTS_A_SECOND = 1000  # of one vLLM engine, on one CPU core (docs/evidence/cost.md)
 
 
 def dry_run(
     recipe: Recipe, accelerate_config: str | None = None, json_path: Path | None = None
 ) -> None:
-    """Prints what this machine has and the plan, and writes the same numbers to `json_path` if that
-    is given.
+    """Prints the findings on this machine and the plan of the run.
 
-    accelerate_config: the configuration of the launch; one process without. Raises RecipeError, at
-    the end where only this machine stops the run.
+    accelerate_config: accelerate's configuration file of the launch; without a file the launch has
+    one process. json_path: a file that gets the same numbers; None writes no file. Raises
+    RecipeError for a faulty recipe. If only this machine stops the run, the error is raised after
+    everything is printed.
     """
     with refusals():
         check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
@@ -99,8 +100,11 @@ def dry_run(
 def _findings_here(
     recipe: Recipe, launch: needs.Launch, plan: Plan | None
 ) -> tuple[list[Finding], str]:
-    """Returns what this machine has and lacks, and for SFT a row as it is trained, else "". plan:
-    None if the memory is not computed.
+    """Returns the findings on this machine, and for SFT the first row as text, as SFT trains on the
+    row.
+
+    The text is "" for other algorithms. plan: the memory of the run; None if the memory is not
+    computed.
     """
     settings = needs.settings_of(recipe)
     policy = policy_here(recipe.policy.model)
@@ -113,14 +117,14 @@ def _findings_here(
         findings.append(vllm_here("trainer.use_vllm"))
     # the GPUs
     if not settings["use_cpu"]:
-        needed = 0  # bytes of a GPU, in the phase that takes most
+        needed = 0  # bytes of a GPU in the largest phase
         if plan is not None:
             parts_of = phases(recipe, plan)
             sizes = [sum(parts.values()) for parts in parts_of.values()]
             needed = max(sizes)
         findings.append(gpus_here(launch.processes // launch.machines, needed))
     # other parts that the recipe names
-    covered = ["trainer.use_vllm"]  # what has a finding of its own
+    covered = ["trainer.use_vllm"]  # parts that already have a finding
     if policy.ok is False:
         covered.append("policy")
     findings += named_here(recipe, launch.processes, covered)
@@ -133,20 +137,22 @@ def _findings_here(
     example = ""
     if recipe.algorithm == "sft":
         rows, example = example_of(recipe, policy_is_here)
-        rows_fit = True  # of SFT only a win rate's pictures are looked at
+        rows_fit = True  # for SFT, only a win rate looks at pictures
     else:
         rows = rows_here(recipe, policy_is_here)
         rows_fit = rows.ok is not False
     findings.append(rows)
-    # rows that cannot be read would only be refused a second time
+    # unreadable rows already have a finding
     if rows_fit:
         findings += pictures_here(recipe)
     return findings, example
 
 
 def named_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iterator[Finding]:
-    """Yields a finding for each part that the recipe names and a run would refuse, but for what is
-    covered by another.
+    """Yields a finding for each part of the recipe that a run would refuse, such as a missing file.
+
+    processes: the number of training processes. covered: the names of parts that already have a
+    finding, such as "policy". These parts are left out.
     """
     for what, sentence in faults_of(recipe, processes):
         if what not in covered:
@@ -154,7 +160,9 @@ def named_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iter
 
 
 def steps_of(recipe: Recipe, launch: needs.Launch) -> int | None:
-    """Returns the optimizer steps of a run that samples, if they are known."""
+    """Returns the optimizer steps of a GRPO or DAPO run; None for SFT, and if the steps are
+    unknown.
+    """
     if recipe.algorithm == "sft":
         return None
     settings = needs.settings_of(recipe)
@@ -164,12 +172,15 @@ def steps_of(recipe: Recipe, launch: needs.Launch) -> int | None:
 
 
 def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
-    """Checks rows as a trainer does before its first step, where they and the policy's processor
-    are files here.
+    """Returns a finding on whether the rows fit the rewards and the policy's processor.
+
+    The checks are those of a trainer before its first step. Nothing is checked unless the rows and
+    the policy's processor are files on this machine. policy_is_here: whether the policy's files are
+    on this machine.
     """
     model = recipe.policy.model
     files = all(isinstance(part, JsonlPart) for part in recipe.data.parts)
-    # nothing is downloaded, and no function of a user's own is called
+    # the dry run downloads nothing, and calls no function of the user's
     if is_custom(model) or not (policy_is_here and files):
         return Finding(
             "rows",
@@ -197,8 +208,9 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
 
 
 def pictures_here(recipe: Recipe) -> Iterator[Finding]:
-    """Yields a finding for each reward that shows pictures to a judge that reads text only, unless
-    the rows are files here and have none.
+    """Yields a finding for each reward that would show pictures to a judge that reads text only.
+
+    Rows in files on this machine are read, and get a finding only if some row has a picture.
     """
     try:
         rewards = build_rewards(judged_parts(recipe))
@@ -215,22 +227,27 @@ def pictures_here(recipe: Recipe) -> Iterator[Finding]:
 
 
 def costs_of(recipe: Recipe) -> list[tuple[str, Cost | None]]:
-    """Returns each reward's name and what it asks about a completion of the greatest length."""
+    """Returns each reward's name with its cost for a completion of the greatest length.
+
+    The cost is None for a metric that does not define its cost.
+    """
     settings = needs.settings_of(recipe)
     words = settings["max_completion_length"] * WORDS_PER_TOKEN
     costs = []
-    # to build a reward opens no model
+    # building a reward loads no model
     for reward in build_rewards(recipe.rewards):
         costs.append((reward.__name__, reward.cost(words, 1)))
     return costs
 
 
 def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
-    """Returns what takes the bytes of each GPU, by phase of a step: {"training": {"policy": ...,
-    "gradients": ..., ...}, ...}.
+    """Returns the bytes on each GPU by phase of a step and by part.
+
+    An example is {"training": {"policy": ..., "gradients": ..., ...}, ...}. plan: the memory of the
+    run.
     """
     parts_of = {}
-    # SFT learns texts that are there
+    # in SFT the policy writes no completions
     if recipe.algorithm != "sft":
         parts_of["writing"] = plan.writing
     parts_of["judging"] = plan.judging
@@ -241,8 +258,9 @@ def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
 def facts_of(
     recipe: Recipe, launch: needs.Launch, plan: Plan | None
 ) -> Iterator[tuple[str, str, Any]]:
-    """Yields what would run: its name, in words, and as plain data. plan: None if the memory is not
-    computed.
+    """Yields the facts about the run, each as (name, text for people, plain data).
+
+    plan: the memory of the run; None if the memory is not computed.
     """
     rows = row_count(recipe.data)
     sharding = (
@@ -257,7 +275,7 @@ def facts_of(
     if rows is not None:
         data = f"{rows:,} rows"
     yield "data", data, {"rows": rows}
-    if recipe.algorithm != "sft":  # which asks no judge
+    if recipe.algorithm != "sft":  # SFT asks no judge
         yield from asking_facts(recipe, launch, rows)
     settings = needs.settings_of(recipe)
     for part in recipe.watching:
@@ -275,7 +293,11 @@ def facts_of(
 def asking_facts(
     recipe: Recipe, launch: needs.Launch, rows: int | None
 ) -> Iterator[tuple[str, str, Any]]:
-    """Yields as `facts_of` the steps of a run that samples, its judges and their questions."""
+    """Yields the facts on the steps, judges and questions of a GRPO or DAPO run.
+
+    Each fact is (name, text for people, plain data). rows: the number of rows of the data; None if
+    unknown.
+    """
     steps = needs.generating_steps(needs.settings_of(recipe), launch.processes, rows)
     costs = costs_of(recipe)
     total = "as many steps as the data gives"
@@ -290,7 +312,7 @@ def asking_facts(
     yield "judges", "\n".join(judges), None
     questions = []
     for name, cost in costs:
-        # a metric of one's own need not say what it costs
+        # a user's metric need not define its cost
         if cost is not None:
             per_batch = cost.questions * steps.completions
             of_reward = {"reward": name, "per_batch": per_batch}
@@ -300,8 +322,11 @@ def asking_facts(
 
 
 def win_rate_fact(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
-    """Returns what WinRateCallback writes and asks each time, in words and as plain data. longest:
-    the trainer's longest completion in tokens, None where it has none.
+    """Returns the prompts, tokens and questions of each measurement of the win rate, as text and as
+    plain data.
+
+    part: the recipe's `win_rate`, the settings of WinRateCallback. longest: the trainer's longest
+    completion in tokens; None without a limit.
     """
     reward = build_rewards([part])[0]
     tokens = part.max_tokens or longest or DEFAULT_ANSWER_TOKENS
@@ -320,13 +345,13 @@ def win_rate_fact(part: WinRatePart, longest: int | None) -> tuple[str, dict[str
 
 
 def row_count(data: DataPart) -> int | None:
-    """Returns the number of rows; None where only loading tells.
+    """Returns the number of rows of the data; None if only loading the data shows the number.
 
     Raises RecipeError for a missing file.
     """
     total = 0
     is_known = True
-    # every file is looked at, also behind a part whose number is not known
+    # the loop does not end at a part of unknown size, because a later file may be missing
     for part in data.parts:
         count = part.count
         if isinstance(part, JsonlPart):
@@ -344,9 +369,11 @@ def question_lines(
     batch: int,
     processes: int,
 ) -> Iterator[str]:
-    """Yields what each reward asks, and for a vLLM judge the seconds that its engines need for the
-    requests alone. costs: of the rewards, in their order. batch: completions that are judged
-    together. processes: of the launch.
+    """Yields a line on the questions of each reward.
+
+    For a vLLM judge the line also has the seconds that the requests alone take, without the model's
+    time. costs: the costs of the rewards, in the recipe's order. batch: the completions of one
+    batch. processes: the number of training processes.
     """
     for part, (name, cost) in zip(recipe.rewards, costs, strict=True):
         if cost is None:
@@ -354,7 +381,7 @@ def question_lines(
             continue
         about = "" if cost.exact else "about "
         questions = cost.questions * batch
-        # the questions, and the tokens that the judge reads of them
+        # the number of questions, and of tokens in their prompts
         text = f"{name}: {about}{cost.questions:,} per completion, {about}{questions:,} per batch"
         text += f", with about {cost.prompt_tokens * batch:,.0f} tokens, pictures not counted"
         if cost.computed_tokens is not None:
@@ -363,7 +390,7 @@ def question_lines(
                 "compute"
             )
         if part.judge.name.startswith("vllm:"):
-            # each process has an engine, or shares one with the others of its tensor_parallel
+            # with tensor_parallel n, n processes share one engine
             gpus_an_engine = int(part.judge.options.get("tensor_parallel", 1))
             engines = max(1, processes // gpus_an_engine)
             seconds = questions / REQUESTS_A_SECOND / engines
@@ -375,7 +402,9 @@ def question_lines(
 
 
 def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
-    """Returns the memory of a GPU in each phase, and of a machine, in lines. GB are 1e9 bytes."""
+    """Returns lines on the memory of a GPU in each phase, and on the main memory of a machine, in
+    GB (1e9 bytes).
+    """
     text = ""
     for phase, parts in phases(recipe, plan).items():
         sizes = []
@@ -384,7 +413,7 @@ def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
             sizes.append(f"{part} {gigabytes:.1f}")
         total = sum(parts.values()) / 1e9
         text += f"while {phase}: {total:.1f} GB on a GPU = {' + '.join(sizes)}\n"
-    # judges sleep in main memory
+    # the weights of sleeping judges are in main memory
     asleep = plan.main_memory / launch.machines / 1e9
     on = f"a GPU of {needs.gpu_bytes() / 1e9:.0f} GB"
     text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"

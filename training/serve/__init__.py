@@ -1,1 +1,3 @@
-"""One reward behind HTTP, which `spanreward serve` runs. It never imports a trainer's packages."""
+"""Serves one reward over HTTP, for `spanreward serve`. No package that only a trainer needs is
+imported.
+"""

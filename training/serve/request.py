@@ -1,13 +1,13 @@
-"""Reads the body of a request, with bounds before each step that costs memory or time.
+"""Reads the body of a request, and checks a limit before each step that costs memory or time.
 
     body = ArrivingBody()
-    body.add(b'{"rows": [{"completion": "A dog."}]}')       # raises TooMuch past a bound
-    asked = read_request(body.content)                      # Asked, or a ValueError of one sentence
+    body.add(b'{"rows": [{"completion": "A dog."}]}')  # raises TooMuch past a limit
+    asked = read_request(body.content)  # Asked, or a ValueError of one sentence
     samples_of(asked.rows, reward)
 
-The bytes and, roughly, the values are counted while they arrive. A key that stands twice is
-refused, as nobody knows which one was meant. What pydantic finds wrong it says once: of 20 million
-wrong values the errors alone would take 20 GB.
+The bytes and, roughly, the values are counted while they arrive. A key that a mapping has twice is
+refused, because nobody knows which of the two values was meant. pydantic stops at the first wrong
+value: the errors of 20 million wrong values alone would take 20 GB.
 """
 
 from base64 import b64decode
@@ -24,20 +24,21 @@ from spanreward.rewards.rows.pictures import MOST_PICTURES
 from spanreward.rewards.rows.sample import read_sample
 
 BODY_BYTES = 1 << 26  # bytes
-# numbers, texts, lists and mappings, which each take about 60 bytes when read. Counted are the
-# signs before one, also those in texts. Nothing else in this process moves while they are read.
+# The most numbers, texts, lists and mappings in a body. Each of these values takes about 60 bytes
+# when it is read. The count is of COUNTED_SIGNS, which come before values but also occur in texts.
+# The whole process waits while a body is parsed.
 BODY_VALUES = 1 << 20
 MOST_ROWS = 4096
-MOST_KEYS = 256  # of a row
-REQUEST_PICTURES = 256  # of all rows
-# of a text that is no picture; judges read 10,000 of a completion
+MOST_KEYS = 256  # of one row
+REQUEST_PICTURES = 256  # of all rows together
+# of any text but a picture; judges read only 10,000 characters of a completion
 MOST_CHARACTERS = 1 << 20
 COUNTED_SIGNS = (b",", b"[", b"{")
 OUTER_KEYS = ("rows", "tokenizer")
 
 Text = str | Annotated[list[dict[str, Any]], Field(fail_fast=True)]
 Id = Annotated[int, Field(ge=0, lt=1 << 32)]
-# no path, no url
+# a picture is sent as a data: URI; paths and URLs are refused
 Picture = Annotated[str, Field(pattern="^data:image/[a-z]+;base64,[A-Za-z0-9+/]+={0,2}$")]
 SentPictures = Annotated[list[Picture], Field(max_length=MOST_PICTURES, fail_fast=True)]
 
@@ -62,15 +63,15 @@ class Asked(BaseModel, extra="forbid"):
 
 
 class TooMuch(ValueError):
-    """A body is too large, in bytes or in values."""
+    """A body has too many bytes or too many values."""
 
 
 class ArrivingBody:
-    """The part of a body that has arrived.
+    """The part of a request's body that has arrived so far.
 
     Attributes:
-        content: its bytes.
-        values: roughly how many values of JSON they hold.
+        content: the bytes of this part.
+        values: roughly the number of JSON values in `content`.
     """
 
     def __init__(self) -> None:
@@ -78,9 +79,10 @@ class ArrivingBody:
         self.values = 0
 
     def add(self, part: bytes) -> None:
-        """Takes the next bytes. Raises TooMuch past a bound."""
+        """Adds the next bytes. Raises TooMuch for more than BODY_BYTES or BODY_VALUES."""
         self.content += part
-        # counting bytes costs next to nothing, and reading 64 MB of brackets would take gigabytes
+        # signs are counted before the body is parsed: parsing 64 MB of brackets would take
+        # gigabytes
         for sign in COUNTED_SIGNS:
             self.values += part.count(sign)
         if len(self.content) > BODY_BYTES:
@@ -90,20 +92,22 @@ class ArrivingBody:
 
 
 def read_request(content: bytes | bytearray) -> Asked:
-    """Returns what is asked. content: the body, JSON. Raises ValueError for anything else, in one
-    sentence.
+    """Returns the rows and the tokenizer's name that a request asks for.
+
+    content: the body, which must be JSON. Raises ValueError of one sentence for any other body, or
+    for rows past a limit.
     """
     try:
         read = from_json(bytes(content), catch_duplicate_keys=True)
     except ValueError as error:
         raise ValueError(f"the body: Invalid JSON: {error}") from None
-    # in the words of pydantic, which itself would list every key that is too many
+    # pydantic would list every extra key, so the check is here, with pydantic's words
     if not isinstance(read, Mapping):
         raise ValueError("the body: Input should be an object (see /openapi.json)")
     for key in read:
         if key not in OUTER_KEYS:
             raise ValueError(f"{key:.80}: Extra inputs are not permitted (see /openapi.json)")
-    # of more rows, pydantic says that they are too many
+    # pydantic refuses a longer list below
     rows = read.get("rows")
     if isinstance(rows, list) and len(rows) <= MOST_ROWS:
         check_size(rows)
@@ -114,8 +118,10 @@ def read_request(content: bytes | bytearray) -> Asked:
 
 
 def check_size(rows: Sequence[Any]) -> None:
-    """Raises ValueError for a row with too many keys, or a text that is too long, and for too many
-    pictures. Whatever else is wrong with rows is found later.
+    """Raises ValueError for a row with too many keys, a text that is too long, or too many pictures
+    in all.
+
+    Other faults of rows are found later. rows: the rows as JSON values, before pydantic reads them.
     """
     pictures = 0
     for number, row in enumerate(rows):
@@ -128,7 +134,7 @@ def check_size(rows: Sequence[Any]) -> None:
                 pictures += len(value)
             elif key == "image":
                 pictures += 1
-            # the key is a text of the client's too
+            # the client also chose the text of the key, so `longest_text` looks at it too
             elif key != "completion_ids" and longest_text({key: value}) > MOST_CHARACTERS:
                 raise ValueError(
                     f"row {number}: {key:.80} holds more than {MOST_CHARACTERS:,} characters"
@@ -138,9 +144,9 @@ def check_size(rows: Sequence[Any]) -> None:
 
 
 def longest_text(value: Any) -> int:
-    """Returns how many characters the longest text in a value of JSON has, keys included."""
+    """Returns the number of characters of the longest text in a JSON value, keys included."""
     longest = 0
-    waiting = [value]  # no recursion, which values within values could exhaust
+    waiting = [value]  # no recursion: deep nesting could exhaust the stack
     while waiting:
         inner = waiting.pop()
         if isinstance(inner, str):
@@ -154,18 +160,21 @@ def longest_text(value: Any) -> int:
 
 
 def why(error: ValidationError) -> str:
-    """Returns where the first error is, and what: "rows.0.completion: Field required (see
-    /openapi.json)".
+    """Returns the place and the reason of the first error in a sentence.
+
+    An example is "rows.0.completion: Field required (see /openapi.json)".
     """
     errors = error.errors(include_url=False, include_input=False)
     first = errors[0]
     place = ".".join(map(str, first["loc"])) or "the body"
-    # a key of the client's may be in it
+    # the place may contain a key that the client chose
     return legible(f"{place}: {first['msg']} (see /openapi.json)")
 
 
 def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
-    """Returns the rows' samples. Raises ValueError for a row that the reward cannot read."""
+    """Returns the sample of each row. Raises ValueError, naming the row, for a row that the reward
+    cannot read.
+    """
     samples = []
     for number, row in enumerate(rows):
         try:
@@ -176,10 +185,11 @@ def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
 
 
 def sent_sample(row: Row, reward: Reward) -> Sample:
-    """Returns the sample of a row, with its pictures undecoded. Raises ValueError for a row that
-    lacks a column of the reward, or that cannot be read.
+    """Returns the sample of one row, with its pictures undecoded.
+
+    Raises ValueError for a row that lacks a column of the reward, or that cannot be read.
     """
-    # keys that Row does not name
+    # the keys that are no fields of Row, such as "reference"
     columns = row.model_extra or {}
     present = {*columns, *row.model_fields_set}
     missing = reward.missing_column(present)

@@ -1,12 +1,12 @@
-"""One reward as a Starlette application, which `spanreward serve` runs with uvicorn.
+"""Serves one reward as a Starlette application, which `spanreward serve` runs with uvicorn.
 
     RewardServer(configured(Service(reward, "posh, match", tokenizers={}).application)).run()
     # POST /score  {"rows": [{"completion": "A dog.", "reference": "A cat."}]}
 
-Rows of all requests are judged together, in a thread. What clients can make the process hold is
-bounded: bodies (request.py), the time that one may take to arrive, and rows that wait. Without a
-key only programs on this machine may ask, and no page in a browser. A refusal is one sentence,
-{"error": ...}.
+The rows of all requests are judged together, in a thread. Limits keep clients from filling the
+memory: on the size of bodies (request.py), on the time in which a body must arrive, and on the rows
+that wait. Without a key, only programs on this machine may ask, and no page in a browser. A refused
+request gets one sentence, {"error": ...}.
 """
 
 import asyncio
@@ -41,10 +41,10 @@ from spanreward.training.serve.request import (
     samples_of,
 )
 
-BODIES = 1 << 28  # bytes of all that are read or judged
-BODY_SECONDS = 30.0  # that a body may take to arrive
-QUEUE = 4096  # rows that are judged or wait
-# close: the rest of the body is not read
+BODIES = 1 << 28  # bytes of all bodies that are being read or judged
+BODY_SECONDS = 30.0  # in which a body must arrive
+QUEUE = 4096  # rows that are being judged or wait
+# a client may ask again after a second; a connection is closed if its body is not read to its end
 AGAIN_HEADER = {"Retry-After": "1"}
 CLOSING_HEADER = {"Connection": "close"}
 ROWS_HELD = "spanreward_rows_held"
@@ -52,16 +52,18 @@ BYTES_HELD = "spanreward_body_bytes_held"
 
 
 class Service:
-    """The application and its counts. The key of its clients is SPANREWARD_API_KEY.
+    """The application and its counts. The environment variable SPANREWARD_API_KEY holds the
+    clients' key.
 
     Args:
-        reward: what judges the rows.
-        decided_by: what /health says of it: its name, its judge and what parses its texts.
-        tokenizers: for the credit of tokens, by the names that clients give.
+        reward: the reward that judges the rows.
+        decided_by: the name, the judge and the parser of the reward, such as "posh, match", for
+            /health.
+        tokenizers: the tokenizers for the credit of tokens, by the names that clients send.
 
     Attributes:
-        application: for uvicorn.
-        counts: what /metrics says, by Prometheus's names.
+        application: the application for uvicorn.
+        counts: the counts of /metrics, by Prometheus's names.
     """
 
     def __init__(
@@ -84,11 +86,14 @@ class Service:
         ]
         refusals = {HTTPException: self.refused, ValueError: self.refused}
         self.application = Starlette(routes=routes, exception_handlers=refusals)
-        # it would send clients, and their keys, to the host that a header names
+        # a redirect would send clients, with their keys, to the host in the request's header
         self.application.router.redirect_slashes = False
 
     async def score(self, request: Request) -> Response:
-        """Judges the rows of a request. Those of a client that goes away are judged too."""
+        """Answers a request to /score with the verdicts on its rows.
+
+        The rows are judged even if the client closes the connection meanwhile.
+        """
         self.check_key(request)
         if media_type(request) != "application/json":
             raise HTTPException(
@@ -97,7 +102,7 @@ class Service:
         body = ArrivingBody()
         try:
             await self.read(request, body)
-            # in a thread: reading a large body would keep other clients waiting
+            # in a thread, because parsing a large body would keep other clients waiting
             rows = await asyncio.to_thread(read_request, body.content)
             answer = await self.judged(rows)
         finally:
@@ -107,13 +112,16 @@ class Service:
         return Response(answer.model_dump_json(), media_type="application/json")
 
     async def read(self, request: Request, body: ArrivingBody) -> None:
-        """Adds what arrives to the body, while that is bounded. Raises HTTPException for a body
-        that is too large, too slow, or one too many.
+        """Adds the bytes of a request to `body` while they arrive.
+
+        Raises HTTPException for a body that is too large or too slow, and if all bodies together
+        have more than BODIES bytes.
         """
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 async for part in request.stream():
-                    # both, before any bound: `score` takes the whole body off again
+                    # both counts rise before any error, because `score` later subtracts the whole
+                    # body
                     self.counts[BYTES_HELD] += len(part)
                     body.add(part)
                     if self.counts[BYTES_HELD] > BODIES:
@@ -130,8 +138,11 @@ class Service:
             ) from None
 
     async def judged(self, request: Asked) -> Answer:
-        """Returns the verdicts, and the tokens' credit where a tokenizer is named. Raises
-        ValueError for what cannot be judged, and HTTPException where too many rows wait.
+        """Returns the verdicts on the rows of a request, and the credit of their tokens if the
+        request names a tokenizer.
+
+        Raises ValueError for a row or a tokenizer that cannot be used, and HTTPException if too
+        many rows wait.
         """
         if request.tokenizer not in (None, *self.tokenizers):
             names = ", ".join(self.tokenizers) or "none"
@@ -150,17 +161,20 @@ class Service:
         if request.tokenizer is None:
             return Answer(verdicts=verdicts)
         credit = partial(credit_of, self.tokenizers[request.tokenizer])
-        # the thread that makes the list computes the credits
+        # `map` computes nothing before the thread makes the list
         credits_to_compute = map(credit, verdicts, request.rows, samples)
         tokens = await asyncio.to_thread(list, credits_to_compute)
         return Answer(verdicts=verdicts, tokens=tokens)
 
     def check_key(self, request: Request) -> None:
-        """Raises HTTPException for a request without the key, and where there is none, for one that
-        a page in a browser may have made: it has an origin, or a name that leads to this machine.
+        """Raises HTTPException for a request that may not ask.
+
+        If the service has a key, every request must send the key. If the service has no key, the
+        request must not come from a page in a browser. The request of a page has an Origin header,
+        or a Host that is not this machine.
         """
         if not self.key:
-            # a page may lead a name of its own to 127.0.0.1, and then needs no Origin
+            # a page may point its own host name at 127.0.0.1, and its requests then need no Origin
             if "Origin" in request.headers or not names_this_machine(request):
                 raise HTTPException(
                     403,
@@ -172,7 +186,7 @@ class Service:
         header = request.headers.get("Authorization", "")
         scheme, _, key = header.partition(" ")
         is_bearer = scheme.lower() == "bearer"
-        # how long it takes does not tell how much of a key was right
+        # `compare_digest`, because its time does not show how much of a key was right
         sent_key = key.encode()
         is_right = hmac.compare_digest(sent_key, self.key.encode())
         if not (is_bearer and is_right):
@@ -181,7 +195,7 @@ class Service:
             )
 
     def metrics(self, request: Request) -> Response:
-        """Answers with the counts, one a line."""
+        """Answers a request to /metrics with the counts, one per line."""
         self.check_key(request)
         lines = []
         for name, value in sorted(self.counts.items()):
@@ -189,7 +203,9 @@ class Service:
         return PlainTextResponse("".join(lines))
 
     def refused(self, request: Request, error: Exception) -> Response:
-        """Answers with one sentence, {"error": ...}. A ValueError is the client's mistake, 422."""
+        """Answers a refused request with one sentence, {"error": ...}. A ValueError is the client's
+        mistake, status 422.
+        """
         refusal = error
         if not isinstance(refusal, HTTPException):
             refusal = HTTPException(422, legible(str(error)))
@@ -198,8 +214,9 @@ class Service:
 
 
 def media_type(request: Request) -> str:
-    """Returns the media type of the body: "application/json" of "application/json;
-    charset=utf-8".
+    """Returns the media type of the body in lower case, without parameters.
+
+    The header "application/json; charset=utf-8" gives "application/json".
     """
     header = request.headers.get("Content-Type", "")
     media, _, _ = header.partition(";")
@@ -207,13 +224,14 @@ def media_type(request: Request) -> str:
 
 
 def names_this_machine(request: Request) -> bool:
-    """Returns whether the request's Host is this machine, and not a name that was made to lead
-    here.
+    """Returns whether the request's Host is localhost or a loopback address.
+
+    Any other name may be a web page's name that was pointed at this machine.
     """
     host = request.headers.get("Host", "")  # with a port
     try:
         name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:  # of brackets that are not closed
+    except ValueError:  # for a bracket that is not closed
         return False
     return name in ("localhost", "::1") or LOOPBACK.fullmatch(name) is not None
 
@@ -221,12 +239,12 @@ def names_this_machine(request: Request) -> bool:
 def credit_of(
     tokenizer: Tokenizer, verdict: Verdict, row: Row, sample: Sample
 ) -> list[float] | str:
-    """Returns the credit of each token of a row's `completion_ids`, or a sentence that says why
-    there is none.
+    """Returns the credit of each token in the row's `completion_ids`, or a sentence with the reason
+    if there is no credit.
     """
     ids = row.completion_ids or []
     try:
-        # ids of another text, or by another tokenizer, would have credit for other words
+        # ids of another text or tokenizer would get the credit of other words
         if tokenizer.decode(ids, skip_special_tokens=True) == sample.completion:
             return token_credit(verdict, ids, tokenizer)
     except ValueError as error:
@@ -235,7 +253,7 @@ def credit_of(
 
 
 def answer_with(body: Any) -> Callable[[Request], Response]:
-    """Returns what answers every request with this body."""
+    """Returns a function that answers every request with `body` as JSON."""
 
     def answer(_: Request) -> Response:
         return JSONResponse(body)
@@ -244,15 +262,15 @@ def answer_with(body: Any) -> Callable[[Request], Response]:
 
 
 def json_content(schema: Any) -> dict[str, Any]:
-    """Returns how OpenAPI names a body of JSON with this schema."""
+    """Returns OpenAPI's description of a JSON body with this schema."""
     return {"content": {"application/json": {"schema": schema}}}
 
 
 def openapi() -> dict[str, Any]:
-    """Returns the schema of the service, as /openapi.json says it."""
+    """Returns the OpenAPI schema of the service, for /openapi.json."""
     request_kind: Any = (Asked, "validation")
     response_kind: Any = (Answer, "serialization")
-    # where each of the two stands among the models of all
+    # `places` has a reference to the schema of each of the two, and `models` has all schemas
     places, models = models_json_schema(
         [request_kind, response_kind], ref_template="#/components/schemas/{model}"
     )

@@ -1,1 +1,1 @@
-"""What the metrics say of each answer, and which of them a model was trained on."""
+"""Scores each answer by every metric, and finds out which metrics the models were trained on."""

@@ -1,4 +1,4 @@
-"""One answer with its scores, and what a page shows of its judgment.
+"""Scores one completion by every reward of a comparison.
 
 answer = judged_answer(sample, length=12, rewards=[posh, truth], verdicts=[verdict, other])
 answer.scores
@@ -21,15 +21,17 @@ Scores = dict[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """What one model wrote for one prompt, and its scores.
+    """The completion that one model wrote for one prompt, with its scores.
 
     Attributes:
-        text: the completion as it was written.
-        verdict: the verdict of the reward `judge`, which a page shows.
-        scores: by the name of the metric in tables, such as "posh_f1"; None where a judge failed.
-        judge: the name of the reward whose verdict is shown.
-        samples: all answers to a prompt that has several, else none. The scores are then of all
-            of them (several.py), text and verdict of the first.
+        text: the completion as the model wrote it.
+        verdict: the verdict of the reward that `judge` names. A page shows this verdict.
+        scores: the score by each metric, such as {"posh_f1": 0.6}. A score is None if a judge
+            failed.
+        judge: the name of the reward that gave `verdict`, such as "posh".
+        samples: the single answers if the model wrote several to the prompt, else (). `scores` then
+            holds means over the samples (several.py). `text` and `verdict` are those of the first
+            sample.
     """
 
     text: str
@@ -46,19 +48,23 @@ def judged_answer(
     verdicts: Sequence[Verdict],
     max_tokens: float = math.inf,
 ) -> JudgedAnswer:
-    """Returns one completion with its scores, in the order of tables: main parts of rewards without
-    a judge, vqa_accuracy, main parts of the other rewards, and what needs no reward. A score is
-    None where a judge failed, and absent where the row cannot have it.
+    """Returns one completion with its scores by all metrics.
 
-    length: of the completion in tokens, None where that is unknown. verdicts: one of each reward,
-    in the rewards' order. max_tokens: the longest completion that the model could write. The
-    verdict of the first reward that asks a judge is shown.
+    The scores come in the column order of tables. Rewards without a judge come first, then
+    vqa_accuracy, rewards with a judge, and the metrics of `looks_of`. A score is None if a judge
+    failed. A metric has no entry if the row lacks what the metric needs, such as a question for
+    LAVE.
+
+    sample: the completion with its row. length: the tokens of the completion; None if the number is
+    unknown. verdicts: one verdict per reward, in the order of `rewards`. max_tokens: the most
+    tokens that the model could write. The page shows the verdict of the first reward that asks a
+    judge, or of the first reward if no reward asks a judge.
     """
     judged = list(zip(rewards, verdicts, strict=True))
     by_judge = []
     without_judge = []
     for reward, verdict in judged:
-        # such as LAVE on a row without a question: the row has no score by this reward, not None
+        # no entry, not None, for a reward that cannot apply: LAVE on a row without a question
         if verdict.status is Status.NOT_APPLICABLE:
             continue
         if reward.judges:
@@ -67,7 +73,7 @@ def judged_answer(
             without_judge.append((reward, verdict))
     # the order of these steps is the order of the columns in tables
     scores = main_scores(without_judge)
-    # of fewer answers no answer could reach 1 (`vqa_accuracy` raises)
+    # `vqa_accuracy` raises ValueError for three or fewer people's answers
     if len(sample.answers) > AGREEING_PEOPLE:
         question = sample.question or ""
         scores["vqa_accuracy"] = vqa_accuracy(
@@ -75,22 +81,24 @@ def judged_answer(
         )
     scores |= main_scores(by_judge)
     scores |= looks_of(sample, length, max_tokens)
-    # where no reward applies, the first one's verdict says why
+    # if no reward applies, the page shows the first reward's verdict, whose note has the reason
     by_priority = [*by_judge, *without_judge, *judged]
     page_reward, page_verdict = by_priority[0]
     return JudgedAnswer(sample.completion, page_verdict, scores, judge=page_reward.__name__)
 
 
 def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
-    """Returns the parts that tables show, or the score of a reward that names none; None where the
-    judge failed. PoSh gives {"posh_f1": 0.6, ...}, a reward `length` without parts {"length_score":
-    0.3}.
+    """Returns the scores of the rewards for the tables, by the names of their columns.
+
+    A reward with `main_parts` has one score per part: PoSh gives {"posh_f1": 0.6, ...}. A reward
+    without `main_parts` has its verdict's score: a reward `length` gives {"length_score": 0.3}. A
+    score is None if the judge failed. judged: pairs of a reward and its verdict.
     """
     scores: Scores = {}
     for reward, verdict in judged:
         name = reward.__name__
         for part in reward.main_parts:
-            # a judged text may lack a part; of a failed judgment every part is None
+            # a failed verdict gives None for every part; a verdict with a score may lack a part
             if verdict.score is None or part in verdict.parts:
                 scores[f"{name}_{part}"] = verdict.parts.get(part)
         if not reward.main_parts:
@@ -99,19 +107,25 @@ def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
 
 
 def looks_of(sample: Sample, length: int | None, max_tokens: float) -> Scores:
-    """Returns overlap (with the references or answers, by words), words, length (in tokens),
-    truncated (1 where cut at max_tokens) and degenerate (1 where padded with words that say
-    nothing).
+    """Returns the metrics of a completion that need no reward.
+
+    {"overlap": 0.4, "words": 9.0, "length": 12.0, "truncated": 0.0, "degenerate": 0.0}
+
+    "overlap" is the F1 of the completion's words with the row's references, or with people's
+    answers if the row has no references. "truncated" is 1 if the completion has `max_tokens`
+    tokens, so that its end may be cut. "degenerate" is 1 if the completion is padded with filler,
+    such as repeated phrases. length: the tokens of the completion. If this number is unknown
+    (None), "length" and "truncated" are left out.
     """
-    # without markup, which would count as words
+    # without markup, because its signs would count as words
     text = read_text(sample.completion).plain
     scores: Scores = {}
     if sample.references:
-        # descriptions: the content words alone
+        # in a description only content words count, and no words such as "the"
         references = [read_text(reference).plain for reference in sample.references]
         scores["overlap"] = bag_f1(text, references)
     elif sample.answers:
-        # answers to questions are so short that all of their words count
+        # an answer such as "on the left" is so short that all of its words count
         scores["overlap"] = answer_f1(text, sample.answers)
     scores["words"] = float(len(text.split()))
     if length is not None:

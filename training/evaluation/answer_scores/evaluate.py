@@ -1,9 +1,9 @@
-"""Checkpoints side by side: the same held-out prompts, greedy decoding, the same judges.
+"""Scores all checkpoints of a comparison on the same held-out prompts, with the same judges.
 
 evaluation = evaluate(setup, Path("outputs/comparison/answers"))
-evaluation.scores["dapo"]["posh_f1"]                    # array (seeds, prompts), for the statistics
-evaluation.failed["dapo"]["posh_f1"]  # bool, of the same shape: where a judge failed
-evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
+evaluation.scores["dapo"]["posh_f1"]  # array (seeds, prompts), for the statistics
+evaluation.failed["dapo"]["posh_f1"]  # bools of the same shape: True if a judge failed
+evaluation.answers["dapo"][0][5].text  # the completion of the first run for the sixth prompt
 """
 
 import math
@@ -30,11 +30,12 @@ from spanreward.training.evaluation.answers.greedy import BATCH_ROWS, kept_compl
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import read_samples
 
-LAST_METRICS = ("overlap", "words", "length", "truncated", "degenerate")  # of tables, in this order
+LAST_METRICS = ("overlap", "words", "length", "truncated", "degenerate")  # last in tables
 Answers = Mapping[str, Sequence[Sequence[JudgedAnswer]]]  # {side: [run][prompt]}
-# a completion and its length in tokens, None where that is unknown
+# a completion and its number of tokens; None if the number is unknown
 _Text = tuple[str, int | None]
-# of each prompt the sampled texts, a single one from a policy that answers here
+# The completions of one run: one list per prompt. A policy that is sampled here writes one
+# completion per prompt, and a file of answers may hold several.
 Written = Sequence[Sequence[_Text]]
 
 
@@ -43,11 +44,12 @@ class Evaluation:
     """The answers of all sides with their scores.
 
     Attributes:
-        scores: {side: {metric: array}}, each array of shape (seeds, prompts), NaN where an answer
-            has no score.
-        failed: bools of the same shape: where a judge failed, and the NaN stands for a score that
-            the answer could have had.
-        answers: {side: [seed][prompt]}.
+        scores: {side: {metric: array}}. Each array has the shape (seeds, prompts), with NaN for an
+            answer without a score.
+        failed: {side: {metric: array}}, with bools of the same shape: True if a judge failed. A NaN
+            in `scores` with False here means that the metric does not apply to the prompt.
+        answers: {side: runs}. `answers["dapo"][0][5]` is the first run's answer to the sixth
+            prompt.
     """
 
     scores: dict[str, dict[str, np.ndarray]]
@@ -56,25 +58,30 @@ class Evaluation:
 
 
 def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
-    """Lets every run of every side (a folder, a hub id, or a JSONL file of answers) answer every
-    prompt, and judges it.
+    """Returns the answers of every run of every side to all prompts, with the scores by all
+    metrics.
 
-    Metrics are <reward>_<part> of each reward, vqa_accuracy (questions with four answers or more),
-    overlap, words, length, truncated and degenerate (`looks_of`). A metric that a prompt cannot
-    have is NaN, as are length and truncated of answers from a file.
+    A side is a compared model, such as "dapo", and has one run per training seed. A run is the
+    folder of a policy, a model's id on the hub, or a file of answers. The metrics are those of the
+    rewards, such as posh_f1, then vqa_accuracy and the metrics of `looks_of`. vqa_accuracy needs a
+    question that four people or more have answered. A score is NaN if the metric does not apply to
+    the prompt. `length` and `truncated` are NaN for answers from a file, because a file holds no
+    tokens.
 
-    answers_folder: keeps what policies wrote, so that the same comparison samples nothing again.
-    Raises ValueError for rewards that cannot be used (`check_rewards`) and a file of answers that
-    cannot be used.
+    answers_folder: keeps the answers of policies. A second comparison of the same policies on the
+    same prompts reads the answers from this folder and samples nothing. Raises ValueError for
+    rewards that do not fit the rows (`check_rewards`), and for a file of answers that cannot be
+    used.
     """
-    # before the sampling, which may take hours
+    # the rewards are checked before the sampling, because sampling may take hours
     check_rewards(setup.rewards, setup.prompts.rows)
     written_by = write_all(setup, answers_folder)
     best_of = metrics_with_a_best(setup.rewards, written_by.values())
-    # a run that stands beside several seeds is judged once
+    # each run is judged once, also if its side repeats the run for several seeds
     judged = {}
     for run, written in written_by.items():
         judged[run] = judge_run(written, setup, best_of)
+    # the judged answers by side
     answers = {}
     for side, runs in setup.sides.items():
         answers[side] = [judged[run] for run in runs]
@@ -82,13 +89,15 @@ def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
 
 
 def decided_by(setup: Setup) -> dict[str, Any]:
-    """Returns what decides a comparison's scores: the models as they are, the rows, and who scores
-    them.
+    """Returns everything that decides the scores of a comparison, as plain data.
+
+    The scores depend on the models as they are now, the rows, the metrics and the limit of tokens.
+    Equal data mean equal scores.
     """
     rows = []
     for row in setup.prompts.rows:
         rows.append((row["id"], row_fingerprint(row)))
-    # a folder's name does not tell that its policy was trained again
+    # a hash of each model's files, because a policy may be trained again in the same folder
     versions = {}
     for run in chain(*setup.sides.values()):
         versions[run] = digest(repr(version_of(run)))
@@ -103,8 +112,11 @@ def decided_by(setup: Setup) -> dict[str, Any]:
 
 
 def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Raises ValueError for no rewards, equal names, a missing column, and pictures that a judge
-    cannot see.
+    """Checks that the rewards can judge the rows.
+
+    Raises ValueError for no rewards, for two rewards of the same name, and for a column that a
+    reward needs and the rows lack. Also raises ValueError for rows with pictures if a judge reads
+    text only.
     """
     names = [reward.__name__ for reward in rewards]
     if not names or len(set(names)) < len(names):
@@ -112,7 +124,7 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
             "a comparison needs a recipe with rewards of different names (option `name`), got "
             f"{names}."
         )
-    # a column that is None in every row is as good as missing
+    # a column counts as missing if it is None in every row
     columns: set[str] = set()
     for row in rows:
         for column, value in row.items():
@@ -127,11 +139,11 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
 
 
 def write_all(setup: Setup, answers_folder: Path) -> dict[str, Written]:
-    """Returns every run's answers by the name of the run, each run once."""
+    """Returns the answers of every run to all prompts, by the run's folder, id or file."""
     rows = setup.prompts.rows
-    # a single run stands in its side once for every seed of the others
+    # `sides` may repeat a single run for every seed of the other sides; here it counts once
     runs = dict.fromkeys(chain(*setup.sides.values()))
-    # one that cannot be used ends it before any sampling
+    # files come first: a file that cannot be used raises before hours of sampling
     files_first = sorted(runs, key=is_table, reverse=True)
     written: dict[str, Written] = {}
     for run in track(files_first, "checkpoints", console=Terminal(stderr=True)):
@@ -149,13 +161,20 @@ def write_all(setup: Setup, answers_folder: Path) -> dict[str, Written]:
 
 
 def without_length(texts: Sequence[str]) -> list[_Text]:
-    """Returns each text with None, an unknown length: a file does not tell its tokens."""
+    """Returns each text with None for its number of tokens, because a file of answers holds no
+    tokens.
+
+    `["A dog.", "A cat."]` gives `[("A dog.", None), ("A cat.", None)]`.
+    """
     return [(text, None) for text in texts]
 
 
 def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -> list[str]:
-    """Returns each reward's main metric where every prompt of every run has the same number of
-    samples, above one; else nothing. The best of more samples would be better by their number.
+    """Returns the metrics that also get a column for a prompt's best sample, such as posh_f1_best.
+
+    These metrics are each reward's main metric, if all prompts of all runs have the same number of
+    samples, two or more. Otherwise the list is empty: the best of eight samples is higher than the
+    best of four by chance alone. written: the answers of each run.
     """
     counts = set(map(len, chain(*written)))
     if len(counts) != 1 or 1 in counts:
@@ -164,19 +183,20 @@ def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -
 
 
 def judge_run(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> list[JudgedAnswer]:
-    """Returns one run's judged answers, in the prompts' order. best_of: the metrics whose best
-    sample is told beside the mean.
+    """Returns the judged answers of one run, one per prompt, in the order of the prompts.
 
-    A judge's deadline is for one batch. The first samples of all prompts are judged together, then
-    the second ones: a metric that compares the completions of a prompt must not compare these.
+    The first samples of all prompts are judged together, then the second samples, and so on. So a
+    metric that compares the completions of a batch never compares two samples of the same prompt.
+    written: the samples of each prompt. best_of: the metrics that also get the score of the best
+    sample (`answer_of_samples`).
     """
-    # every prompt has as many: `read_samples` refuses a file where some have fewer
+    # all prompts have equally many samples: `read_samples` raises for any other file
     sample_count = max(map(len, written), default=0)
     passes = []
     for number in range(sample_count):
         one_a_prompt = [samples[number] for samples in written]
         passes.append(judge_once(one_a_prompt, setup))
-    # turned round: the samples of each prompt
+    # from one list per sample number to one tuple of samples per prompt
     answers = []
     for samples_of_prompt in zip(*passes, strict=True):
         answers.append(answer_of_samples(samples_of_prompt, best_of))
@@ -184,7 +204,11 @@ def judge_run(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> li
 
 
 def judge_once(written: Sequence[_Text], setup: Setup) -> list[JudgedAnswer]:
-    """Returns the judged answers, one of each prompt."""
+    """Returns the judged answers to all prompts, for one completion per prompt.
+
+    The rewards judge BATCH_ROWS completions at a time, because a judge's deadline is for one batch.
+    written: the completion for each prompt, with its number of tokens.
+    """
     rewards = setup.rewards
     samples = []
     lengths = []
@@ -192,14 +216,14 @@ def judge_once(written: Sequence[_Text], setup: Setup) -> list[JudgedAnswer]:
         text, length = answer
         samples.append(row_sample(row, text))
         lengths.append(length)
-    verdicts_of_rewards = []  # of each reward, in the samples' order
+    verdicts_of_rewards = []  # one list per reward, in the order of `samples`
     for reward in rewards:
         reward_verdicts: list[Verdict] = []
         for start in range(0, len(samples), BATCH_ROWS):
             batch = samples[start : start + BATCH_ROWS]
             reward_verdicts += reward.judge_samples(batch)
         verdicts_of_rewards.append(reward_verdicts)
-    # turned round: of each sample a verdict by each reward
+    # from one list per reward to one tuple of verdicts per sample
     verdicts_of_samples = zip(*verdicts_of_rewards, strict=True)
     answers = []
     judged = zip(samples, lengths, verdicts_of_samples, strict=True)
@@ -209,8 +233,10 @@ def judge_once(written: Sequence[_Text], setup: Setup) -> list[JudgedAnswer]:
 
 
 def tabulate(answers: Answers) -> Evaluation:
-    """Returns the answers' scores as arrays, in the order of tables."""
-    # all sides together: a metric may apply to the answers of one side alone
+    """Returns the scores of all answers as arrays, with the metrics in the column order of
+    tables.
+    """
+    # the metrics of all sides, because a metric may apply to the answers of one side only
     names: dict[str, None] = {}  # in order of appearance
     for runs in answers.values():
         for answer in chain(*runs):
@@ -226,11 +252,11 @@ def tabulate(answers: Answers) -> Evaluation:
             table = []
             failures = []
             for run in runs:
-                # NaN where the prompt cannot have the metric, None where a judge failed
+                # NaN if the metric does not apply to the prompt, None if a judge failed
                 run_scores = [answer.scores.get(metric, math.nan) for answer in run]
                 table.append(run_scores)
                 failures.append([score is None for score in run_scores])
-            # as a float None is NaN too
+            # dtype=float turns None into NaN
             scores[side][metric] = np.array(table, dtype=float)
             failed[side][metric] = np.array(failures)
     return Evaluation(scores, failed, answers)

@@ -1,14 +1,15 @@
-"""What scores a comparison: the reward that a model was trained on, a held-out metric, or a metric
-without a judge.
+"""Classifies the metrics of a comparison by what the compared models were trained on.
 
     trained_on(sides)  # {("posh", "match")}: metric and judge, from the run folders
     metrics_of(setup, ["posh_f1", "overlap"])
-    # {"posh_f1": Metric("trained", "posh by match", main=True)}
+    # {"posh_f1": Metric("trained", "posh by match", main=True), ...}
 
-A reward that a policy has learned to please says least about whether the policy is better. So each
-metric is "trained", "judge" (another metric by a judge that was trained on), "untrained" (held
-out), "unknown" (of a side nothing tells what it was trained on) or "judgeless", and a comparison
-tells where metrics disagree. A judge is its model, whatever serves it.
+A policy learns to please the reward that trains it. A higher score by that reward is therefore weak
+evidence that the policy is better. So every metric has a kind. "trained": a model was trained on
+this reward. "judge": a model was trained on another reward with the same judge. "untrained": the
+judge is held out. "unknown": nothing shows what some side was trained on. "judgeless": the metric
+asks no judge. Two judges count as one if their models are equal, whatever engine or server runs the
+model.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,19 +33,22 @@ KINDS: dict[Kind, str] = {
     "unknown": "a judge that may have been trained on",
     "judgeless": "no judge",
 }
-# Who says which side lost a prompt, the surest first: kinds of metrics, and the overlap by its
-# name. What a policy was trained on comes last, because the policy has learned to please it.
+# The order in which main metrics decide which side lost a prompt, the most trusted first. Entries
+# are kinds of metrics, and the metric "overlap". "trained" is last, because a policy learns to
+# please the reward that trains it.
 LOST_BY = ("judgeless", "untrained", "unknown", "overlap", "judge", "trained")
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What is known of one metric of the tables.
+    """One metric of the tables, such as posh_f1.
 
     Attributes:
-        kind: whether a policy was trained on it.
-        by: who is asked, such as "posh by match", or what an answer is compared with.
-        main: whether it has a verdict of its own.
+        kind: whether models were trained on the metric, a key of KINDS.
+        by: the reward and its judge, such as "posh by match". For a metric without a judge, the
+            text that an answer is compared with, such as "people's answers".
+        main: whether the metric counts in the verdict on two models. Other metrics, such as the
+            length, are only reported.
     """
 
     kind: Kind
@@ -53,11 +57,13 @@ class Metric:
 
     @property
     def unpublished(self) -> bool:
-        """Whether match answers its questions, which compares words."""
+        """Whether the judge is `match`, which compares words. No published metric has this
+        judge.
+        """
         return self.by.endswith(" by match")
 
 
-JUDGELESS = {  # by: what an answer is compared with
+JUDGELESS = {  # `by` names the text that an answer is compared with
     "vqa_accuracy": Metric("judgeless", "people's answers", main=True),
     "overlap": Metric("judgeless", "the references, by content words", main=True),
     "words": Metric("judgeless", "", main=False),
@@ -68,9 +74,10 @@ JUDGELESS = {  # by: what an answer is compared with
 
 
 def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
-    """Returns these metrics of the tables, by name.
+    """Returns the metrics with these names, each with its kind.
 
-    The run folders' recipes tell what was trained on, and where there are none `setup.learned`.
+    names: such as "posh_f1". The recipe in a run's folder has the rewards that the run was trained
+    on. `setup.learned` has these rewards if no folder holds a recipe.
     """
     sides_with_recipe = 0
     for runs in setup.sides.values():
@@ -80,7 +87,7 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     if sides_with_recipe:
         trained = trained_on(setup.sides)
     all_have_recipes = sides_with_recipe == len(setup.sides)
-    # `learned` speaks for the sides whose folders do not
+    # `learned` has the rewards of sides without a recipe in their folders
     all_tell = all_have_recipes or bool(setup.learned)
     metrics = dict(JUDGELESS)
     for reward, part in zip(setup.rewards, setup.parts, strict=True):
@@ -94,7 +101,7 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
         for name in reward_names:
             is_main = name == main_name
             metrics[name] = Metric(kind, by, main=is_main)
-            # the samples' mean has the verdict
+            # the verdict is by the mean of the samples, so the best sample is no main metric
             metrics[f"{name}{BEST}"] = Metric(kind, by_best, main=False)
     return {name: metrics[name] for name in names}
 
@@ -105,18 +112,19 @@ def kind_of(
     trained: Collection[tuple[str, str]],
     all_tell: bool = True,
 ) -> Kind:
-    """Returns whether policies were trained on this reward or on its judge.
+    """Returns whether models were trained on this reward or on its judge, as a key of KINDS.
 
-    part: the reward as asked for. trained: pairs of a metric and a judge, as `identities` returns
-    them. all_tell: whether every side tells what trained it.
+    part: the recipe's entry that `reward` was built from. trained: the metrics and judges that
+    models were trained on, such as {("posh", "match")} (`identities`). all_tell: whether the
+    training of every side is known. If not, the kind is "unknown" in place of "untrained".
     """
     reward_identities = identities([part])
-    # the same metric by the same judge, of a jury by one of its judges
+    # the same metric by the same judge; of a jury, one of the judges is enough
     if not reward_identities.isdisjoint(trained):
         return "trained"
     if not reward.judges:
         return "judgeless"
-    # another metric, whose questions go to a judge that a policy may have learned to please
+    # another metric by the same judge, which a policy may have learned to please
     judges = {judge for _, judge in reward_identities}
     trained_judges = {judge for _, judge in trained}
     if not judges.isdisjoint(trained_judges):
@@ -125,26 +133,32 @@ def kind_of(
 
 
 def names_of(reward: Reward) -> list[str]:
-    """Returns the names of a reward's metrics in tables, its main one first, such as "posh_f1". A
-    reward that names no parts has its score alone.
+    """Returns the names of a reward's metrics in tables, the main metric first: ["posh_f1", ...].
+
+    A reward without `main_parts` has one metric, such as "length_score".
     """
     parts = reward.main_parts or ("score",)
     return [f"{reward.__name__}_{part}" for part in parts]
 
 
 def lost_by(metrics: Mapping[str, Metric]) -> list[str]:
-    """Returns the main metrics in the order in which they may say who lost a prompt (LOST_BY)."""
+    """Returns the main metrics in the order in which they decide which side lost a prompt
+    (LOST_BY).
+    """
     places = {}
     for name, metric in metrics.items():
         if metric.main:
-            # the overlap has no judge either, and a later place of its own in LOST_BY
+            # overlap is judgeless too, but has a later place in LOST_BY under its name
             rank_name = "overlap" if name == "overlap" else metric.kind
             places[name] = LOST_BY.index(rank_name)
     return sorted(places, key=places.__getitem__)
 
 
 def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
-    """Returns (metric, judge by `judge_identity`) of every reward in a run folder's recipe."""
+    """Returns the metric and the judge of every reward in the recipes of the run folders.
+
+    The pairs are those of `identities`, such as {("posh", "match")}.
+    """
     parts = []
     for run in dict.fromkeys(chain(*sides.values())):
         for part in recipe_of(run).get("rewards") or []:
@@ -153,8 +167,10 @@ def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
 
 
 def identities(parts: Sequence[RewardPart]) -> set[tuple[str, str]]:
-    """Returns (metric, judge by `judge_identity`) of every judge that answers a reward's questions:
-    of a jury of two judges two pairs, of PoSh by match {("posh", "match")}.
+    """Returns a pair (metric, judge) for every judge that answers a reward's questions.
+
+    PoSh by match gives {("posh", "match")}, and a jury of two judges gives two pairs.
+    `judge_identity` names the judges.
     """
     pairs = set()
     for part in parts:
@@ -164,12 +180,15 @@ def identities(parts: Sequence[RewardPart]) -> set[tuple[str, str]]:
 
 
 def judge_identity(judge: str) -> str:
-    """Returns what tells a judge from others: the hash of its model's files if they are in a
-    folder, else the model's name, however it is served (`vllm:`, `transformers:`, `server:URL#`,
-    `chat:URL#`), else the judge's name.
+    """Returns a name that is equal for two judges with the same model.
+
+    If the model is a folder, the name is the hash of the folder's files. Otherwise the name is the
+    model's in lower case: "vllm:Qwen/Qwen3-14B" gives "qwen/qwen3-14b". The engine or server
+    (`vllm:`, `transformers:`, `server:URL#`, `chat:URL#`) does not count. A judge of another kind
+    keeps its name, such as "match".
     """
     kind, _, model = judge.partition(":")
-    # match, an encoder:FOLDER and a FILE.py:NAME are served in one way only
+    # match, an encoder:FOLDER and a FILE.py:NAME run in one way only
     if kind not in ("vllm", "transformers", "server", "chat") or not model:
         return judge
     if kind in ("server", "chat"):

@@ -1,12 +1,13 @@
-"""A prompt with several sampled answers counts as one: by the mean of its samples, and where every
-side has equally many also by the best of them.
+"""Merges several sampled answers to a prompt into one answer.
 
     answer = answer_of_samples([first, second, third], best_of=["posh_f1"])
-    answer.scores["posh_f1"], answer.scores["posh_f1_best"]     # mean and maximum
-    answer.samples[2].text                                      # what the third one says
+    answer.scores["posh_f1"], answer.scores["posh_f1_best"]  # mean and maximum
+    answer.samples[2].text  # the third sample's completion
 
-So an interval stays one over prompts: samples of one prompt are no independent answers. A best of
-k grows with k, and would favour the side with more samples.
+A merged answer has the mean score of its samples. Samples of one prompt are not independent, so the
+intervals of a comparison are over prompts, not over samples. A merged answer may also have the best
+score of its samples. The best of eight samples is higher than the best of four by chance. So a best
+is given only if all sides have equally many samples.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,18 +22,20 @@ BEST = "_best"  # the end of the name of a metric that takes the best sample
 def answer_of_samples(
     samples: Sequence[JudgedAnswer], best_of: Collection[str] = ()
 ) -> JudgedAnswer:
-    """Returns a prompt's answer. Its text and verdict are the first sample's.
+    """Returns the samples of one prompt as one answer, with the mean score by each metric.
 
-    best_of: the metrics whose best is told too. A sample without a score, because its judge failed,
-    is left out of the mean; the best is None then, since that sample may have been it.
+    The text and the verdict are the first sample's. A sample whose judge failed does not count in
+    the mean. best_of: the metrics that also get the best score, under a name such as
+    "posh_f1_best". The best is None if some sample has no score, because that sample may have been
+    the best.
     """
     if len(samples) == 1:
         return samples[0]
-    # by metric, the scores of the samples that have one
+    # by metric, the scores of the samples, without those of failed judges
     values: dict[str, list[float]] = {}
     for sample in samples:
         for name, score in sample.scores.items():
-            # an empty list too: a metric that failed on all samples stays in the tables
+            # a metric that failed on all samples keeps an empty list, and stays in the tables
             judged = values.setdefault(name, [])
             if score is not None:
                 judged.append(score)
@@ -48,14 +51,16 @@ def answer_of_samples(
 
 
 def every_sample(answers: Iterable[JudgedAnswer]) -> Iterator[JudgedAnswer]:
-    """Yields each answer, or its samples where it has several."""
+    """Yields the samples of each answer; an answer without samples is yielded itself."""
     for answer in answers:
         yield from answer.samples or (answer,)
 
 
 def samples_a_prompt(answers: Sequence[JudgedAnswer]) -> int:
-    """Returns how many samples each prompt of a run has; all have equally many."""
+    """Returns the number of samples that each prompt of a run has. All prompts have equally
+    many.
+    """
     counts = [len(answer.samples) for answer in answers]
     most = max(counts, default=0)
-    # a single answer has no samples beside it
+    # `samples` is empty for an answer that is its prompt's only sample
     return max(most, 1)

@@ -1,10 +1,10 @@
-"""What each side cost: tokens written in the comparison, and what the run folder says of the
+"""Collects the cost of each side: the tokens of its answers, and the steps, tokens and hours of its
 training.
 
 training_of("outputs/dapo")
 # {"algorithm": "dapo", "steps": 50, "tokens": 1.2e6, "hours": .05, "processes": 1, ...}
 
-Nothing is estimated: figures that a folder does not hold are left out.
+Nothing is estimated. A figure is left out if the run's folder does not hold the figure.
 """
 
 import json
@@ -22,19 +22,20 @@ from spanreward.rewards.rows.tables import read_table
 from spanreward.training.evaluation.answers.sides import recipe_of
 
 COUNT_KEYS = ("step", "num_tokens", "train_runtime")
-# as WinRateCallback logs them
+# WinRateCallback logs a win rate and its interval under these keys
 CURVE_KEYS = ("step", "eval_win_rate", "eval_win_rate_low", "eval_win_rate_high")
-PHASE_PREFIX = "seconds/"  # what phases' keys begin with
+PHASE_PREFIX = "seconds/"  # begins the keys of phases, such as "seconds/judge"
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """What one side cost.
+    """The cost of one side.
 
     Attributes:
-        runs: how many different runs the side has.
-        tokens_written: of all its answers in the comparison; None where they come from a file.
-        training: what each run's folder says of its training (`training_of`).
+        runs: the number of different runs of the side.
+        tokens_written: the tokens of all answers of the side in the comparison; None if some answer
+            has no known length, as in a file of answers.
+        training: the figures of each run's training (`training_of`).
     """
 
     runs: int
@@ -46,19 +47,21 @@ def compute_of(
     sides: Mapping[str, Sequence[str]],
     lengths: Mapping[str, np.ndarray | None],
 ) -> dict[str, Compute]:
-    """Returns what each side cost. lengths: of each side's answers in tokens, (seeds, prompts), NaN
-    where unknown; None where no answer of the comparison has a length.
+    """Returns the cost of each side.
+
+    lengths: for each side, the tokens of its answers, of shape (seeds, prompts), with NaN if
+    unknown. A side's entry is None if no answer of the comparison has a length.
     """
     costs = {}
     for side, runs in sides.items():
-        # a run beside several seeds wrote once
+        # a run that is repeated for several seeds wrote its answers once
         row_of_run = {run: number for number, run in enumerate(runs)}
         tokens = lengths[side]
         tokens_written = None
         if tokens is not None:
             rows = list(row_of_run.values())
             written = tokens[rows]
-            # a sum over some of the answers would pass for the whole
+            # a sum without the unknown lengths would look like the cost of all answers
             if not np.isnan(written).any():
                 tokens_written = int(written.sum())
         training = [training_of(run) for run in row_of_run]
@@ -67,16 +70,18 @@ def compute_of(
 
 
 def training_of(run: str) -> dict[str, Any]:
-    """Returns what recipe.yaml, versions.json and metrics.jsonl of a run folder say; {} without a
-    recipe. What they do not say is left out.
+    """Returns the figures of one run's training, from the recipe.yaml, versions.json and
+    metrics.jsonl of its folder.
 
-    "algorithm" is the recipe's, "from" the policy that the run began from. "steps" and "tokens" are
-    the last that were logged; tokens are prompts and completions of all processes, as TRL counts
-    them. "hours" are those of the whole run. "seconds" are those of a step, by phase
-    (training/grpo/phases.py), means of the logged ones. "win_rate" has for each step where it was
-    logged the step, the rate and the ends of its interval. "processes" and "machine" are those of
-    versions.json. Raises ValueError for a log with impossible numbers.
+    Without a recipe the result is {}. A figure is left out if the files do not hold the figure.
+    "algorithm" is the recipe's, and "from" is the policy that the run began from. "steps" and
+    "tokens" are the last logged numbers. TRL counts the tokens of prompts and completions of all
+    processes. "hours" is the time of the whole run. "seconds" has the mean time of a step by phase
+    (training/grpo/phases.py). "win_rate" has one list [step, rate, low, high] for every logged win
+    rate. "processes" and "machine" are those of versions.json. Raises ValueError for a log with
+    impossible numbers.
     """
+    # read the files that the folder has
     recipe = recipe_of(run)
     log = Path(run) / "metrics.jsonl"
     versions_file = Path(run) / "versions.json"
@@ -88,6 +93,7 @@ def training_of(run: str) -> dict[str, Any]:
     versions = {}
     if versions_file.is_file():
         versions = json.loads(versions_file.read_text("utf-8"))
+    # collect the last counts, the seconds of phases and the win rates from the log
     last: dict[str, float] = {}  # by key of COUNT_KEYS
     logged_seconds: dict[str, list[float]] = defaultdict(list)  # by phase
     curve = []
@@ -95,13 +101,14 @@ def training_of(run: str) -> dict[str, Any]:
         check_counts(line, log)
         for key, value in line.items():
             if key in COUNT_KEYS:
-                last[key] = value  # they grow from line to line
+                last[key] = value  # counts only grow, so the last line has the total
             elif key.startswith(PHASE_PREFIX):
                 phase = key.removeprefix(PHASE_PREFIX)
                 logged_seconds[phase].append(value)
-        # most lines are of steps at which no win rate was taken
+        # most lines have no win rate
         if all(key in line for key in CURVE_KEYS):
             curve.append([line[key] for key in CURVE_KEYS])
+    # compute the figures
     seconds = {}
     for phase in sorted(logged_seconds):
         seconds[phase] = fmean(logged_seconds[phase])
@@ -124,6 +131,7 @@ def training_of(run: str) -> dict[str, Any]:
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),
     }
+    # leave out unknown figures
     present = {}
     for key, value in facts.items():
         if value is not None:
@@ -132,13 +140,16 @@ def training_of(run: str) -> dict[str, Any]:
 
 
 def check_counts(line: Mapping[str, Any], log: Path) -> None:
-    """Raises ValueError for a number of a log line that is used here and is not finite or below
-    0.
+    """Raises ValueError if a count or a win rate of a log line is negative, not finite or no
+    number.
+
+    line: one line of `log`, which is the metrics.jsonl of a run. Numbers under keys that this file
+    does not use are not checked.
     """
     for key, value in line.items():
         if key not in COUNT_KEYS + CURVE_KEYS:
             continue
-        # True is an int in Python, and no figure
+        # `type` and not `isinstance`, because True is an int
         is_number = type(value) in (int, float)
         if not (is_number and 0 <= value < math.inf):
             raise ValueError(

@@ -1,1 +1,1 @@
-"""What models write: who is compared, what they are asked, and their answers."""
+"""Collects what is compared: the models, their prompts and their answers."""

@@ -1,5 +1,5 @@
-"""What a policy writes for each prompt, greedily, and the files that keep it so that it is sampled
-once.
+"""Samples a policy's answers greedily, and keeps the answers in files so that no policy answers the
+same prompts twice.
 
 texts, lengths = greedy_completions("outputs/dapo", rows, max_tokens=96)
 texts, lengths = kept_completions("outputs/dapo", rows, 96, Path("outputs/comparison/answers"))
@@ -27,11 +27,11 @@ from spanreward.training.grpo.reasoning import answer_of
 from spanreward.training.policy import base_of, load_policy
 from spanreward.training.turn_end import tokenizer_of
 
-BATCH_ROWS = 64  # that a policy answers, or a judge rates, together
-MAX_MODEL_TOKENS = 16_384  # of a prompt with its pictures and the answer, through vLLM
-MEMORY_SHARE = 0.85  # of the device's memory for vLLM; a sleeping judge keeps about 2 GB of it
+BATCH_ROWS = 64  # rows that a policy answers, or a judge rates, at a time
+MAX_MODEL_TOKENS = 16_384  # tokens of a prompt, its pictures and its answer, through vLLM
+MEMORY_SHARE = 0.85  # of the GPU's memory is for vLLM; a sleeping judge holds about 2 GB of the GPU
 DEADLINE_SECONDS = 6 * 3600.0
-# the files of a policy that decide its answers
+# the suffixes of the files that decide a policy's answers
 DECISIVE_SUFFIXES = (".safetensors", ".bin", ".json", ".jinja", ".model")
 
 
@@ -42,12 +42,13 @@ def kept_completions(
     folder: Path,
     reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
-    """Returns what `greedy_completions` does. It is read from a file in `folder` where this policy
-    has answered these prompts before, and written there where it has not.
+    """Returns the policy's greedy answers, as `greedy_completions` does, but samples the answers
+    only once.
 
-    The file's name is a hash of all that decides the answers: the policy's files (sizes and times,
-    or the commit of a hub model), the prompts with their pictures, max_tokens, reasoning_end, and
-    whether there are a GPU and vLLM. Raises ValueError for a damaged file.
+    The answers are kept in a file of `folder`. A later call for the same policy and the same
+    prompts reads this file. The file's name is a hash of everything that decides the answers
+    (`fingerprint`), so a changed policy or prompt gets a new file. path: the policy's folder or id
+    on the hub. Raises ValueError for a damaged file.
     """
     name = fingerprint(path, rows, max_tokens, reasoning_end)
     file = folder / f"{name}.json"
@@ -73,12 +74,17 @@ def fingerprint(
     max_tokens: int,
     reasoning_end: str | None = None,
 ) -> str:
-    """Returns 16 hexadecimal digits that change with whatever decides the answers."""
+    """Returns 16 hexadecimal digits that change with everything that decides the greedy answers.
+
+    The answers are decided by the policy's files (sizes and times) or its commit on the hub, and by
+    the prompts and the pictures. The answers are also decided by max_tokens, reasoning_end, and
+    whether the machine has a GPU and vLLM.
+    """
     decided_by = (
         version_of(path),
         max_tokens,
         reasoning_end,
-        # other kernels and another dtype round otherwise, which may change a greedy choice
+        # a GPU, bfloat16 and vLLM round differently, and rounding may change a greedy choice
         torch.cuda.is_available(),
         by_vllm(path),
     )
@@ -87,27 +93,31 @@ def fingerprint(
         sha.update(repr(row["prompt"]).encode())
         if row.get("image") is not None:
             image = row["image"]
-            # the bytes alone do not tell 2 x 3 pixels from 3 x 2
+            # the size too, because pictures of 2 x 3 and 3 x 2 pixels may have equal bytes
             sha.update(repr(image.size).encode())
             sha.update(image.convert("RGB").tobytes())
     return sha.hexdigest()[:16]
 
 
 def version_of(path: str) -> list[Any]:
-    """Returns what tells a model from what stood under this name before: names, sizes and times of
-    a folder's files and of an adapter's base, a hub model's commit, or a hash of a file of answers.
+    """Returns values that change when another model takes this path or id, such as after a second
+    training.
+
+    A folder gives the names, sizes and times of its files, and of the files of an adapter's base
+    model. A model of the hub gives its commit in the local cache. A file of answers gives a hash of
+    its bytes.
     """
     if Path(path).is_file():
         return [path, digest("", Path(path).read_bytes())]
     folder = Path(path)
     base = base_of(path)
     if not folder.is_dir():
-        # where it is cached, with the commit
+        # the path in the local cache, which contains the commit
         return [path, str(try_to_load_from_cache(path, "config.json"))]
     version: list[Any] = [path]
     for file in sorted(folder.iterdir()):
         if file.is_file() and file.suffix in DECISIVE_SUFFIXES:
-            # weights may have gigabytes, so their bytes are not hashed
+            # sizes and times, because hashing gigabytes of weights takes minutes
             state = file.stat()
             version.append((file.name, state.st_size, state.st_mtime_ns))
     if base != path:
@@ -116,8 +126,8 @@ def version_of(path: str) -> list[Any]:
 
 
 def by_vllm(path: str) -> bool:
-    """Returns whether vLLM writes the answers: on a GPU, where it is installed, for a whole
-    policy.
+    """Returns whether vLLM samples the policy. This needs vLLM, a GPU, and a policy that is no
+    adapter.
     """
     is_adapter = (Path(path) / "adapter_config.json").is_file()
     has_vllm = importlib.util.find_spec("vllm") is not None
@@ -130,12 +140,13 @@ def greedy_completions(
     max_tokens: int,
     reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
-    """Returns what the policy in `path` writes for each row, and how many tokens it took (without
-    the end token).
+    """Returns the policy's greedy answer to each row, and the number of tokens of each answer.
 
-    On a GPU it runs in bfloat16, through vLLM where that is installed (adapters excepted); its
-    memory is free again afterwards. reasoning_end: the tag that ends the reasoning of a policy that
-    thinks first. The reasoning is no part of the text; its tokens count.
+    The policy runs in bfloat16 on a GPU, through vLLM if possible (`by_vllm`), or in float32 on the
+    CPU. Its memory is free again when the function returns. path: the policy's folder or id on the
+    hub. rows: each with a `prompt` of messages and an `image` or None. reasoning_end: the tag that
+    ends the reasoning of a policy that thinks before it answers, such as "</think>". The texts
+    leave out the reasoning. The numbers of tokens include the reasoning, but not the end token.
     """
     if by_vllm(path):
         return answers_by_vllm(path, rows, max_tokens, reasoning_end)
@@ -160,22 +171,23 @@ def answers_by_vllm(
     memory: float | None = MEMORY_SHARE,
     dtype: str = "bfloat16",
 ) -> tuple[list[str], list[int]]:
-    """Returns what `greedy_completions` does, through the judges' engine, whose process ends before
-    the answers are judged.
+    """Returns what `greedy_completions` returns, sampled by the judges' vLLM engine.
 
-    rows: with an `id` too. memory, dtype: see VllmJudge. Raises RuntimeError for a row without an
-    answer, and whatever keeps the engine from starting.
+    The engine's process ends before the function returns, so that the judges have the GPU's memory.
+    rows: each with `prompt`, `image` and `id`. memory, dtype: see VllmJudge. Raises RuntimeError
+    for a row without an answer, and every error that keeps the engine from starting.
     """
     policy = VllmJudge(
         path, memory, max_model_len=MAX_MODEL_TOKENS, dtype=dtype, deadline=DEADLINE_SECONDS
     )
-    # a judge's template keeps it from thinking, and a policy answers as it was trained
+    # judges are kept from thinking, but a policy must answer as it was trained
     policy.encoder.thinking = True
     questions = []
     for row in rows:
         images = (row["image"],) if row.get("image") else ()
         questions.append(Question(row["prompt"], images))
-    # it ends without falling asleep, which would copy its weights into main memory
+    # `closing` ends the engine first: at the end of `with policy` it would fall asleep, which
+    # copies its weights into main memory
     with policy, closing([policy]):
         answers = policy.write_ids(questions, max_tokens)
     for row, answer in zip(rows, answers, strict=True):
@@ -195,12 +207,11 @@ def continue_prompts(
     batch_size: int = BATCH_ROWS,
     reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
-    """Returns what the model writes for each row greedily, and how many tokens it took (without the
-    end token).
+    """Returns the model's greedy answer to each row, and the number of tokens of each answer.
 
-    processor: a VLM's, or a tokenizer for rows without pictures. rows: with a `prompt` of messages,
-    and an `image` or None. batch_size: rows that are answered together. reasoning_end: see
-    greedy_completions.
+    processor: a VLM's processor, or a tokenizer if no row has a picture. rows: each with a `prompt`
+    of messages and an `image` or None. batch_size: rows that are answered at a time. reasoning_end:
+    see greedy_completions.
     """
     tokenizer = tokenizer_of(processor)
     written: list[list[int]] = []
@@ -219,7 +230,7 @@ def continue_prompts(
         )
         inputs = inputs.to(model.device)
         for name, value in list(inputs.items()):
-            # pixels come as float32
+            # the processor makes pixels of float32
             if value.is_floating_point():
                 inputs[name] = value.to(model.dtype)
         ids: torch.Tensor
@@ -233,10 +244,13 @@ def continue_prompts(
 def in_text(
     tokenizer: Any, written: Sequence[Any], reasoning_end: str | None
 ) -> tuple[list[str], list[int]]:
-    """Returns the texts of answers given as ids, without the reasoning, and how many tokens each
-    took. written: the ids of each answer. reasoning_end: see greedy_completions.
+    """Returns the texts of sampled answers without their reasoning, and the number of tokens of
+    each answer.
+
+    written: the token ids of each answer. End and padding tokens are not counted. reasoning_end:
+    see greedy_completions.
     """
-    # what fills up the rows of a batch that ended before the longest one
+    # `generate` fills an answer up with these ids until the batch's longest answer ends
     end_ids = {tokenizer.pad_token_id, tokenizer.eos_token_id}
     texts = []
     lengths = []
@@ -248,8 +262,9 @@ def in_text(
 
 
 def padding(processor: Any) -> dict[str, Any]:
-    """Returns the arguments that make `apply_chat_template` pad on the left, for a VLM's processor
-    or a tokenizer.
+    """Returns the arguments that make `apply_chat_template` pad on the left.
+
+    A VLM's processor and a tokenizer take different arguments.
     """
     if isinstance(processor, ProcessorMixin):
         return {"processor_kwargs": {"padding": True, "padding_side": "left"}}
@@ -259,7 +274,10 @@ def padding(processor: Any) -> dict[str, Any]:
 def with_picture(
     prompt: Sequence[Mapping[str, Any]], image: Image.Image | None
 ) -> list[dict[str, Any]]:
-    """Returns the prompt's messages with the picture, if any, before the first one's text."""
+    """Returns the prompt's messages, with the picture before the text of the first message.
+
+    Without a picture the messages stay as they are.
+    """
     messages = [dict(message) for message in prompt]
     if image is None:
         return messages

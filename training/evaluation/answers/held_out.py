@@ -1,24 +1,27 @@
-"""The rows that checkpoints are compared on: rows that the recipe does not train on, or a sentence
-that says it does.
+"""Chooses the rows that checkpoints are compared on: rows that the recipe does not train on.
 
-data, warnings = held_out_data(recipe, as_written)     # warnings: [] or what a reader must know
+data, warnings = held_out_data(recipe, as_written)  # warnings: sentences, or []
 
-`as_written` is the recipe's file without the changes of the command line: data named there are the
-user's choice.
+If no such rows are known, a warning says that the checkpoints are compared on rows of their
+training. `as_written` is the recipe's file without the changes of the command line. Data that the
+command line names are the user's choice, so they are used as they are.
 """
 
 import math
 
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, MixedPart, Recipe
 
-# what splits that are not for training are called; the first that a dataset has is taken
+# names of splits that are not for training; the first name that a dataset has is used
 HELD_OUT = ("validation", "val", "valid", "dev", "test")
 
 
 def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[str]]:
-    """Returns the recipe's `validation`, else its data with the validation or test split of each
-    block, and a warning for each block that has neither. as_written: the recipe without the changes
-    of the command line.
+    """Returns the data to compare on, and a warning for each data block that is trained on.
+
+    The data are the recipe's `validation`. Without `validation`, each block of the recipe's `data`
+    gets the validation or test split of its dataset. If the dataset has no such split, the block
+    keeps its training rows, with a warning. as_written: the recipe without the changes of the
+    command line.
     """
     if recipe.validation_data is not None:
         return recipe.validation_data, []
@@ -27,12 +30,12 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     chosen: list[JsonlPart | HubPart | FilePart] = []
     warnings = []
     for part in data.parts:
-        # rows that the command line names, such as data.split=val, stay as they are
+        # only a block with training rows is changed: data.split=val on the command line stays
         if rows_of(part) in trained:
             part = with_held_out_split(part)
         chosen.append(part)
         rows = rows_of(part)
-        # still: no other split was found
+        # the block still has training rows, because no other split was found
         if rows in trained:
             where = " ".join(filter(None, rows))
             warnings.append(
@@ -46,8 +49,10 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
 
 
 def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
-    """Returns what says which rows a block reads, whatever their number: ("amitha/docent", "",
-    "train") of a hub dataset.
+    """Returns texts that name the rows of a data block. The number of rows does not count.
+
+    A hub dataset gives its id, subset and split, such as ("amitha/docent", "", "train"). A JSONL
+    file gives its path. A function of a Python file gives its name and options.
     """
     if isinstance(part, HubPart):
         return part.id, part.subset or "", part.split
@@ -62,7 +67,10 @@ def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
 
 
 def with_held_out_split(part: JsonlPart | HubPart | FilePart) -> JsonlPart | HubPart | FilePart:
-    """Returns the block with a split that is not for training, where its dataset has one."""
+    """Returns the block with the first split of HELD_OUT that its hub dataset has.
+
+    A block stays as it is if it is no hub dataset, or has no such split.
+    """
     if not isinstance(part, HubPart):
         return part
     from spanreward.training.data.hub import split_names  # needs the extra train
@@ -75,8 +83,10 @@ def with_held_out_split(part: JsonlPart | HubPart | FilePart) -> JsonlPart | Hub
 
 
 def held_out(data: DataPart, count: int) -> DataPart:
-    """Returns the data with at most `count` prompts, equally many of each part. It does not look at
-    whether they are held out.
+    """Returns the data cut to `count` prompts.
+
+    Each part of a mixture gets an equal share of `count`, rounded up. Whether the rows are held out
+    is not checked here.
     """
     if isinstance(data, MixedPart):
         part_count = math.ceil(count / len(data.parts))

@@ -1,4 +1,4 @@
-"""What checkpoints are asked: the rows that all of them answer.
+"""Reads the rows that all compared models answer.
 
 prompts = prompts_of_recipe(recipe, as_written, count=256)  # rows that the recipe does not train on
 prompts = prompts_of_file("rows.jsonl", count=256)  # ids, references: enough for files of answers
@@ -25,13 +25,14 @@ class Prompts:
     """The rows that all sides answer.
 
     Attributes:
-        rows: with `id`, `prompt`, `image` and what they are judged by.
-        slices: by the name of the slice, each row's values.
+        rows: each with `id`, `prompt`, `image` and the columns that metrics read, such as
+            `reference`.
+        slices: by the name of a slice, the values of each row: {"asked for": [("question",), ...]}.
         source: the data block as plain data.
-        clusters: a number for each row, the same for rows that are drawn together; None where each
-            is by itself.
-        warnings: sentences that a reader must know.
-        notes: sentences that matter less.
+        clusters: one number per row. The statistics draw rows with equal numbers together, such as
+            two questions about one picture. None if every row is drawn by itself.
+        warnings: sentences that a reader must know before the figures.
+        notes: sentences on smaller limits of the figures.
     """
 
     rows: list[dict[str, Any]]
@@ -50,14 +51,14 @@ def prompts_of_recipe(
     cluster: str = "",
     extra_columns: Collection[str] = (),
 ) -> Prompts:
-    """Returns the first `count` rows that the recipe does not train on.
+    """Returns the first `count` rows that the recipe does not train on (held_out.py).
 
-    as_written: see held_out.py. columns, cluster: see `prompts_of`. extra_columns: see `load_data`.
-    Raises RecipeError for data that cannot be used.
+    as_written: the recipe without the changes of the command line. columns, cluster: see
+    `prompts_of`. extra_columns: see `load_data`. Raises RecipeError for data that cannot be used.
     """
     data, warnings = held_out_data(recipe, as_written)
     prompts = prompts_of(held_out(data, count), columns, warnings, cluster, extra_columns)
-    # how many rows the data have is not known, since only `count` of them were read
+    # None: the number of all rows is not known, because only `count` rows were read
     notes = limit_notes(len(prompts.rows), count, None)
     return replace(prompts, notes=notes)
 
@@ -69,13 +70,16 @@ def prompts_of(
     cluster: str = "",
     extra_columns: Collection[str] = (),
 ) -> Prompts:
-    """Returns every row of a data block, also sliced by these columns of its files. Rows with the
-    same value in the column `cluster` are drawn together, without one those with the same picture.
+    """Returns all rows of a data block, with their slices and clusters.
+
+    columns: columns of the data by which the rows are also sliced. warnings: those of
+    `held_out_data`. cluster: the column whose equal values put rows into one cluster; "" takes
+    equal pictures. extra_columns: see `load_data`.
     """
     from spanreward.training.data.load import load_data, records_of  # needs the extra train
 
     rows = list(load_data(data, extra_columns=extra_columns))
-    # the data's own rows, which have the columns that no metric reads
+    # the original rows too, because `load_data` drops columns that no metric reads
     records = []
     if columns or cluster:
         records = records_of(data, [row["id"] for row in rows])
@@ -92,21 +96,23 @@ def prompts_of_file(
     renamed: Mapping[str, str] | None = None,
     extra_columns: Collection[str] = (),
 ) -> Prompts:
-    """Returns the first `count` rows of a file or dataset that `table_rows` reads. A row has an
-    `id` (default: its number) and those of `image`, `prompt`, `question`, `reference`, `answers`,
-    `context`, ... that the metric needs. cluster: as for `prompts_of`. renamed: see `table_rows`.
-    extra_columns: see `load_data`. Raises RecipeError, naming the line, for a row that cannot be
-    used or repeats an id.
+    """Returns the first `count` rows of a file or dataset that `table_rows` reads.
+
+    A row may have an `id`; without an `id`, the row's number is used. A row also has the columns
+    that the metrics need, such as `image`, `prompt`, `question`, `reference`, `answers` or
+    `context`. columns, cluster: see `prompts_of`. renamed: see `table_rows`. extra_columns: see
+    `load_data`. Raises RecipeError, naming the line, for a row that cannot be used or repeats an
+    id.
     """
     rows: dict[str, dict[str, Any]] = {}
     records = []
     file_rows = 0
     for number, place, record in table_rows(path, renamed):
         file_rows += 1
-        # the rest is counted for the note that --limit left it out
+        # rows past the limit are only counted, for the note on --limit
         if file_rows > count:
             continue
-        # a line that cannot be read comes as the sentence that says why
+        # in place of a line that cannot be read, `table_rows` gives a sentence with the reason
         if isinstance(record, str):
             raise RecipeError(f"{path} {record}")
         name = row_id(record, number)
@@ -130,14 +136,17 @@ def prompts_of_file(
 
 
 def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
-    """Returns a line of the file as a row. name: its id. where: its place, for messages. folder:
-    see `located`. Raises RecipeError for a line that cannot be used.
+    """Returns a line of a file as a row: {"id": "7", "image": ..., "prompt": [...], "reference":
+    ...}.
+
+    name: the row's id. where: the line's place, for messages. folder: the folder of the file, where
+    relative paths of pictures begin. Raises RecipeError for a line that cannot be used.
     """
     values = read_values(record, {}, where)
     picture = record.get(picture_key({}, record))
     if picture is not None:
         opened = open_picture(folder, picture, where)
-        # as a trainer shows it to the policy: upright, in RGB, with at most so many pixels
+        # as in training: upright, in RGB, and with at most DECODED_PIXELS
         picture = shown_picture(opened, DECODED_PIXELS)
     question = asked_in(values, None, picture is not None, where)
     messages = [{"role": "user", "content": question}]
@@ -145,10 +154,12 @@ def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -
 
 
 def limit_notes(prompts: int, limit: int, data_rows: int | None) -> list[str]:
-    """Returns a sentence where --limit left rows out, else nothing. prompts: how many are compared
-    on. data_rows: how many the data have, None if not known.
+    """Returns a list with a note that --limit left rows out; an empty list if all rows were used.
+
+    prompts: the number of rows that are compared on. limit: the value of --limit. data_rows: the
+    number of all rows; None if unknown.
     """
-    # the limit was not reached, or reached with the last row
+    # no row was left out: the data have fewer rows than the limit, or exactly as many
     if prompts < limit or data_rows == prompts:
         return []
     if data_rows is None:

@@ -1,13 +1,14 @@
-"""Whether a line of a file of answers is about the data's row of this id, by what both ask and
-expect.
+"""Checks that a line in a file of answers is about the data's row with the same id.
 
     differing({"prompt": "<|im_start|>user\\nDescribe.<|im_end|>\\n", ...}, row, "a.jsonl line 1")
     # "", where the row's prompt is "Describe."
-    turns("A chat. USER: <image>\\nDescribe. ASSISTANT:")    # ["describe."]
+    turns("A chat. USER: <image>\\nDescribe. ASSISTANT:")  # ["Describe."]
 
-Harnesses write the prompt as the model got it, in its chat template, and one of several references.
-Texts are compared as a metric reads them, whatever their case and white space. Turns of the system
-say how to answer, and not what is asked.
+Equal ids may belong to different data. The prompts, questions and references of line and row are
+therefore compared. Evaluation harnesses write the prompt as the model got it, in the model's chat
+template, and often only one of several references. Texts are compared as a metric reads texts,
+without regard to case and white space. System turns are ignored, because they tell the model how to
+answer and not what is asked.
 """
 
 import re
@@ -22,9 +23,10 @@ from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.text.written import read_text
 from spanreward.training.recipe import RecipeError
 
-# the key in completions.jsonl, by which a reader tells that the row is still the same
+# the key of the row's hash in completions.jsonl; another hash shows that the row has changed
 ROW = "row_fingerprint"
-# what chat templates call whose turn it is; tools answer the assistant, as a user does
+# the names of roles in chat templates; a tool's turn counts as a user's, because both answer the
+# assistant
 _USER = r"(?P<user>user|human|tool|ipython)"
 _ASSISTANT = r"(?P<assistant>assistant|model|bot|gpt)"
 _SYSTEM = r"(?P<system>system|developer)"
@@ -33,8 +35,9 @@ _SPECIAL = (
     r"<[|\uff5c][^<>\n]{1,40}[|\uff5c]>|<\|?turn\|?>|</?(?:s|think)>|<[be]os>"
     r"|<(?:start|end)_of_\w+>|\[IMG(?:_BREAK|_END)?\]"
 )
-# a token that is a role ("<|user|>"), or is followed by one alone ("<|im_start|>user\n"), or any
-# other; "[INST]" begins a user's turn and "[/INST]" an assistant's
+# A special token, with its role if any: "<|user|>" names a role, "<|im_start|>user\n" is followed
+# by a role, and "</s>" has no role. "[INST]" begins a user's turn and "[/INST]" an assistant's
+# turn.
 _ROLE_TOKEN = re.compile(
     rf"""(?:<[|\uff5c](?=\w+[|\uff5c]>)|<[|\uff5c](?=\w+_start[|\uff5c]>)|(?:{_SPECIAL})\s*)
         (?:{_USER}|{_ASSISTANT}|{_SYSTEM})
@@ -58,9 +61,12 @@ _ROLES = {"inst": "user", "after": "assistant", "before": "system"}
 
 
 def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
-    """Returns the first of prompt, question, reference and ROW that the line has and the row has
-    otherwise, or "". where: the line's place, for messages. Raises RecipeError for a value that
-    cannot be read.
+    """Returns the first key by which the line and the row differ: "prompt", "question", "reference"
+    or ROW. Returns "" if no key differs.
+
+    A key that the line or the row lacks does not differ. record: a line of a file of answers. row:
+    the data's row with the line's id. where: the line's place, for messages. Raises RecipeError for
+    a value that cannot be read.
     """
     compared = {}
     for key in ("prompt", "question", "reference"):
@@ -70,7 +76,7 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
         line_turns = turns(record.get("prompt") or "")
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
-    # what only one of the two has cannot differ
+    # a key that the line or the row lacks cannot differ
     both_ask = line.prompt and row.prompt
     if both_ask and not same_turns(line_turns, line.prompt, row.prompt):
         return "prompt"
@@ -83,7 +89,7 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     both_expect = line.references and row.references
     if both_expect and not has_all(row.references, line.references):
         return "reference"
-    # written by a comparison, of the row as it was then
+    # the hash of the row at the time when a comparison wrote the line
     mark = record.get(ROW)
     if mark and mark != fingerprint(row):
         return ROW
@@ -91,34 +97,40 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
 
 
 def same_turns(line_turns: Sequence[str], line: str, row: str) -> bool:
-    """Returns whether a line and a row ask the same. line, row: their whole texts."""
+    """Returns whether the prompts of a line and of a row ask the same, with or without a chat
+    template.
+
+    line_turns: the turns of the line's prompt (`turns`). line, row: the whole prompts.
+    """
     if same_text(line, row):
         return True
-    # one of the two is in a chat template, "USER: Describe. ASSISTANT:" beside "Describe."
+    # one prompt has a chat template: "USER: Describe. ASSISTANT:" and "Describe."
     row_turns = turns(row)
     if len(line_turns) == 1 and same_text(line_turns[0], row):
         return True
     if len(row_turns) == 1 and same_text(row_turns[0], line):
         return True
-    # both are, maybe in different ones
+    # both prompts have chat templates, maybe two different templates
     as_many_turns = len(line_turns) == len(row_turns)
     if as_many_turns and all(map(same_text, line_turns, row_turns)):
         return True
-    # a row's messages are one text, with the system's
+    # the row's text may join all messages, the system's message included
     return same_text(without_specials(line), row)
 
 
 def has_all(row_references: Sequence[str], line_references: Sequence[str]) -> bool:
-    """Returns whether the row has all references of the line, which may be one of several."""
+    """Returns whether the row has all references of the line, which may have fewer references."""
     in_row = set(map(comparable_text, row_references))
     in_line = set(map(comparable_text, line_references))
     return in_line <= in_row
 
 
 def turns(prompt: Any) -> list[str]:
-    """Returns what a prompt's turns say, of people and of assistants, without empty ones and those
-    of the system: of messages, or of a text that may hold a chat template. A text without one is a
-    turn. Raises ValueError for a message without a text.
+    """Returns the texts of a prompt's turns by users and assistants, without empty turns.
+
+    prompt: messages, or a text that may hold a chat template. "USER: Describe. ASSISTANT:" gives
+    ["Describe."], and a text without a template is one turn. Raises ValueError for a message
+    without a text.
     """
     messages = messages_in(prompt)
     if not isinstance(messages, list | tuple):
@@ -136,21 +148,24 @@ def turns(prompt: Any) -> list[str]:
 
 
 def turns_in(text: str) -> list[str]:
-    """Returns the turns of a text. Words such as "User:" count where no special token begins a
-    turn and the text ends with the assistant's; else they may be what is asked about.
+    """Returns the texts of the turns in a text that may hold a chat template.
+
+    Special tokens such as "<|im_start|>user" begin a turn. Words such as "User:" begin a turn only
+    if no special token begins a user's turn, and if the text ends with a word such as "Assistant:".
+    In any other text, such words may be part of a question.
     """
     marks = list(_ROLE_TOKEN.finditer(text))
     if "user" not in map(role_of, marks):
-        # no special token begins a user's turn: labels, if the text ends with "ASSISTANT:"
+        # no special token begins a user's turn: words do, if the text ends with "ASSISTANT:"
         marks = list(_ROLE_LABEL.finditer(text))
         if not marks or role_of(marks[-1]) != "assistant":
             return [without_specials(text)]
         after_last_label = text[marks[-1].end() :]
         if after_last_label.strip():
             return [without_specials(text)]
-    # the texts between the marks, those of the system left out
+    # the texts between the marks, without the system's texts
     raw_turns: list[str] = []
-    role = ""  # what stands before the first turn tells how to answer
+    role = ""  # a text before the first mark counts as the system's
     start = 0
     for mark in marks:
         if role in ("user", "assistant"):
@@ -164,7 +179,10 @@ def turns_in(text: str) -> list[str]:
 
 
 def role_of(mark: re.Match[str]) -> str:
-    """Returns whose turn a mark begins, "" where it begins none."""
+    """Returns the role whose turn a mark begins, such as "user"; "" for a mark such as "</s>".
+
+    mark: a match of _ROLE_TOKEN or _ROLE_LABEL.
+    """
     kind = mark.lastgroup or ""
     if kind == "other":
         return ""
@@ -177,19 +195,21 @@ def without_specials(text: str) -> str:
 
 
 def same_text(text: str, other: str) -> bool:
-    """Returns whether two texts have the same words, and are read as the same."""
+    """Returns whether two texts are equal as a metric reads them, without regard to case and white
+    space.
+    """
     if in_one_line(text) == in_one_line(other):
         return True
-    # the words are compared first, because reading a text as a metric does takes longer
+    # words are compared first, because `comparable_text` takes longer
     words = _TURN_WORD.findall(text.casefold())
     other_words = _TURN_WORD.findall(other.casefold())
     return words == other_words and comparable_text(text) == comparable_text(other)
 
 
 def comparable_text(text: str) -> str:
-    """Returns a text as a metric reads it, in lower case and in one line."""
+    """Returns a text as a metric reads it, without markup, in lower case and in one line."""
     plain = read_text(text).plain
-    # nothing is read of a text that is all markup
+    # a text of nothing but markup is empty as a metric reads it
     return in_one_line(plain) or in_one_line(text)
 
 

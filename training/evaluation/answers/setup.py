@@ -1,5 +1,5 @@
-"""What a comparison is asked to do (training/commands/compare.py reads it from the command
-line).
+"""Holds the settings of a comparison, which training/commands/compare.py reads from the command
+line.
 """
 
 from collections.abc import Sequence
@@ -12,24 +12,25 @@ from spanreward.training.recipe import RewardPart
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What is compared, and by whom.
+    """The settings of a comparison.
 
     Attributes:
-        sides: {name: runs}, the same number of each.
-        seeds: the training seed of each run.
-        prompts: what they are asked.
-        parts: the rewards and held-out metrics as asked for; `rewards` are the same ones built, in
-            this order.
-        max_tokens: of an answer.
-        learned: the rewards that models were trained on, where their folders do not say.
-        readers: what reads the texts, by the reward's name.
-        title: of the page.
-        facts: what stands at the foot of the page, such as the command and the machine.
-        reasoning_end: the tag that ends the reasoning of policies that think first; only the text
-            after it is judged.
-        fixed: whether the sides are fixed systems, such as models behind an API, and no samples of
-            what training gives. Verdicts are over prompts alone then.
-        columns: of the data, that the prompts are also sliced by.
+        sides: {name: runs}, such as {"sft": ["outputs/sft0", "outputs/sft1"]}. All sides have
+            equally many runs.
+        seeds: the training seed of each run, in the order of the runs of a side.
+        prompts: the rows that all runs answer.
+        parts: the recipe's entries of the rewards and the held-out metrics.
+        rewards: the rewards and metrics that were built from `parts`, in the same order.
+        max_tokens: the most tokens of an answer.
+        learned: the rewards that models were trained on, for sides whose folders hold no recipe.
+        readers: by a reward's name, the parser that reads its texts.
+        title: the title of the page.
+        facts: the lines at the foot of the page, such as the command and the machine.
+        reasoning_end: the tag that ends the reasoning of policies that think before they answer,
+            such as "</think>". Only the text after the tag is judged.
+        fixed: whether the sides are fixed systems, such as models behind an API. A fixed system has
+            no training seeds, so verdicts are over prompts alone.
+        columns: columns of the data by which the prompts are also sliced.
     """
 
     sides: dict[str, list[str]]
@@ -48,7 +49,5 @@ class Setup:
 
     @property
     def drawn(self) -> list[int]:
-        """The training seed that each run counts as in statistics: those of fixed systems are
-        one.
-        """
+        """The training seed of each run in the statistics; 0 for all runs of fixed systems."""
         return [0] * len(self.seeds) if self.fixed else self.seeds

@@ -1,14 +1,14 @@
-"""What is compared: each side has a name and runs, one for every training seed.
+"""Reads which models are compared: each side has a name, and one run for every training seed.
 
     sides = read_sides(["sft=outputs/sft0,outputs/sft1", "api=answers.jsonl"])
-    sides["api"]  # ["answers.jsonl", "answers.jsonl"]: the same answers beside each seed
-    recipe_of("outputs/sft0")       # what the run was trained with
-    read_answers("answers.jsonl", rows)     # the completions, in the rows' order
-    read_samples("answers.jsonl", rows)     # of each row a list of them
+    sides["api"]  # ["answers.jsonl", "answers.jsonl"]: the same file for each run of sft
+    recipe_of("outputs/sft0")  # the recipe of the run's training
+    read_answers("answers.jsonl", rows)  # one completion per row
+    read_samples("answers.jsonl", rows)  # a list of completions per row
 
-A run is a folder with a policy or an adapter over one, a hub model, or a file of answers that
-another model has written, {"id": "1", "completion": "A dog on grass."}, in any table that
-rewards/rows/tables.py reads.
+A run is the folder of a policy or an adapter, a model's id on the hub, or a file of answers by any
+model. A line of such a file is {"id": "1", "completion": "A dog on grass."}. The file may be any
+table that rewards/rows/tables.py reads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,15 @@ POLICY_FILES = ("config.json", "adapter_config.json")
 
 
 def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
-    """Returns {name: runs}, all of the same number: a single run stands beside every seed of the
-    others. Raises ValueError for fewer than two sides, unequal numbers of seeds, or a run that is
-    not there.
+    """Returns {name: runs}, with equally many runs for all sides.
+
+    specs: texts such as "sft=outputs/sft0,outputs/sft1". The run of a side with a single run is
+    repeated for every seed of the other sides. Raises ValueError for fewer than two sides, unequal
+    numbers of runs, or a run that does not exist.
     """
     sides: dict[str, list[str]] = {}
     for spec in specs:
+        # "sft=outputs/sft0,outputs/sft1" is a name and two runs
         name, _, listed = spec.partition("=")
         # "outputs/sft" has no name, and "sft=" no folder
         if not (name and listed):
@@ -48,7 +51,7 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
     counts = {}
     for name, runs in sides.items():
         counts[name] = len(runs)
-    # 1 and 3 are fine, and 2 and 3 are not
+    # sides may have 1 and 3 runs, but not 2 and 3
     counts_above_one = set(counts.values()) - {1}
     if len(counts_above_one) > 1:
         raise ValueError(
@@ -58,7 +61,7 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
     for name, runs in sides.items():
         for run in runs:
             check_run(name, run)
-    # a single run is repeated for every seed of the others
+    # a single run is repeated for every seed of the other sides
     most = max(counts.values())
     for name, runs in sides.items():
         if len(runs) == 1:
@@ -67,8 +70,9 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
 
 
 def check_run(name: str, run: str) -> None:
-    """Raises ValueError for what is neither a policy's folder, nor a file of answers, nor a hub
-    model.
+    """Raises ValueError if a run is no policy's folder, no file of answers and no model of the hub.
+
+    name: the side's name, for the message.
     """
     path = Path(run)
     if is_table(run) and path.is_file():
@@ -89,21 +93,24 @@ def check_run(name: str, run: str) -> None:
 
 
 def on_hub(model: str) -> bool:
-    """Returns whether the hub, or its local cache, has a model of this id. A second is enough to
-    say so where the hub cannot be reached, and for a text that is no id.
+    """Returns whether the hub, or its local cache, has a model of this id.
+
+    The answer takes about a second, also if the hub cannot be reached or the text is no id.
     """
     offline_without_hub()
     try:
         hf_hub_download(model, "config.json")
     except (OSError, ValueError):
-        # of a hub that is away or has no such model, and of a text that is no id
+        # the hub cannot be reached or has no such model, or the text is no id
         return False
     return True
 
 
 def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) -> list[int]:
-    """Returns the training seed of each run: those of --seeds, or 0, 1, 2, ... without it. Raises
-    ValueError for more or fewer seeds than runs.
+    """Returns the training seed of each run: the values of --seeds, or 0, 1, 2, ... without
+    --seeds.
+
+    Raises ValueError for more or fewer seeds than runs.
     """
     # `read_sides` gives all sides equally many runs
     first_runs = next(iter(sides.values()))
@@ -118,17 +125,18 @@ def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) 
 
 
 def recipe_of(run: str) -> dict[str, Any]:
-    """Returns the run folder's recipe.yaml; {} where there is none, as for a file of answers and a
-    hub model.
+    """Returns the recipe.yaml in a run's folder; {} for a folder without a recipe, a file of
+    answers or a model of the hub.
     """
     path = Path(run) / "recipe.yaml"
     return read_mapping(path) if path.is_file() else {}
 
 
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns a completion per row.
+    """Returns one completion per row, in the order of `rows`.
 
-    Raises ValueError as `read_samples` does, and for a row that is answered a second time.
+    path: a file of answers. Raises ValueError for a second answer to a row, and every error of
+    `read_samples`.
     """
     samples = read_samples(path, rows, most=1)
     return [texts[0] for texts in samples]
@@ -139,17 +147,19 @@ def read_samples(
     rows: Sequence[Mapping[str, Any]],
     most: int | None = None,
 ) -> list[list[str]]:
-    """Returns the completions of each row, equally many of each, in the file's order; other rows of
-    the file are ignored.
+    """Returns the completions of each row, in the order of `rows`.
 
-    most: the most answers of a row. Raises ValueError, naming the line or the row, for an answer
-    without text, one too many, a missing one, one to another row than the data's of this id, and
-    rows with unequal numbers of answers.
+    path: a file of answers. Several completions of a row keep the order of the file. Lines about
+    other rows are ignored. most: the most answers of a row; None for any number. Raises ValueError,
+    naming the line or the row, if rows have no answer, more than `most` answers, or unequal numbers
+    of answers. Also raises ValueError for an answer without text, and for a line about another row
+    of the same id (`differing`).
     """
     samples = {}
     for row in rows:
         samples[str(row["id"])] = row_sample(row)
-    texts: dict[str, list[str]] = {}  # by id, of the data's rows and of others
+    # collect the answers of each row
+    texts: dict[str, list[str]] = {}  # by id, also ids that the data lack
     for where, record in read_table(path):
         name = str(record.get("id"))
         text = answer_in(record, where)
@@ -162,7 +172,7 @@ def read_samples(
         # a file may answer more rows than are compared on
         if name not in samples:
             continue
-        # the ids may be those of other data
+        # equal ids may belong to different data
         key = differing(record, samples[name], where)
         if key:
             raise RecipeError(
@@ -175,6 +185,7 @@ def read_samples(
         raise RecipeError(
             f"{path} counts the rows from 0, and their ids count from 1: write these as its ids."
         )
+    # every row needs an answer
     missing = [name for name in samples if name not in texts]
     if missing:
         first_id = next(iter(texts), "")
@@ -189,13 +200,16 @@ def read_samples(
 
 
 def check_equally_many(path: str, answers: Mapping[str, Sequence[str]]) -> None:
-    """Raises RecipeError where some rows have more answers than others."""
+    """Raises RecipeError if some rows have more answers than others.
+
+    path: the file of answers. answers: the completions of each row, by the row's id.
+    """
     if not answers:
         return
     counts = {}
     for name, texts in answers.items():
         counts[name] = len(texts)
-    # the message names a row with each number
+    # the message names a row with the fewest answers and a row with the most answers
     fewest = min(counts, key=counts.__getitem__)
     most = max(counts, key=counts.__getitem__)
     if counts[fewest] < counts[most]:
@@ -207,13 +221,13 @@ def check_equally_many(path: str, answers: Mapping[str, Sequence[str]]) -> None:
 
 
 def answer_in(record: Mapping[str, Any], where: str) -> str:
-    """Returns the text of a line's completion. Raises RecipeError for a line without it or an
-    id.
+    """Returns the text of the completion in a line. Raises RecipeError for a line without an id or
+    a completion.
     """
-    # an output of `spanreward score` has ids and no texts, and is told so
+    # a line of `spanreward score` has an id but no text, and gets a message of its own
     check_texts(record, where)
     completion = record.get("completion")
-    # a list holds messages
+    # a completion is a text, or a list of messages
     has_text = isinstance(completion, str | list)
     if record.get("id") is None or not has_text:
         raise RecipeError(

@@ -1,9 +1,11 @@
-"""How the rows are sliced, and which of them are drawn together: by columns of the data, pictures
-and lengths.
+"""Sorts the rows of a comparison into slices and clusters.
 
 slices, clusters = parted(rows, records, columns=["level"], cluster="", where="rows.jsonl")
-slices["level"]         # [("1",), ("2",), ...], one entry per row
-clusters                # [0, 0, 1, ...]: the first two rows have one picture
+slices["level"]  # [("1",), ("2",), ...], one entry per row
+clusters  # [0, 0, 1, ...]: the first two rows have the same picture
+
+A slice is a group of rows that are also compared by themselves, such as all questions. A cluster is
+a group of rows that the statistics draw together, such as two questions about one picture.
 """
 
 import hashlib
@@ -14,7 +16,7 @@ from numpy import quantile
 
 from spanreward.training.recipe import RecipeError
 
-# of one row in one slice: usually one, several where a column holds a list, none
+# the values of one row in a slice: usually one, several if a column holds a list, or none
 Values = tuple[str, ...]
 
 
@@ -25,11 +27,12 @@ def parted(
     cluster: str,
     where: str,
 ) -> tuple[dict[str, list[Values]], list[int]]:
-    """Returns the slices, by name each row's values, and each row's cluster as a number.
+    """Returns the slices and the clusters of the rows.
 
-    records: what the data hold of each row, in the rows' order. columns: those to slice by.
-    cluster: the column whose equal values are drawn together, "" for the picture. where: the data's
-    name in messages. Raises RecipeError for a column that no row has.
+    The slices map a slice's name to the values of each row. The clusters are one number per row.
+    records: for each row, its record in the data with all columns. columns: the columns to slice
+    by. cluster: the column whose equal values put rows into one cluster; "" takes equal pictures.
+    where: the name of the data, for messages. Raises RecipeError for a column that no row has.
     """
     names = list(columns)
     if cluster:
@@ -45,7 +48,7 @@ def parted(
     slices = slices_of(rows)
     for name in columns:
         slices[name] = values[name]
-    # answers about one picture depend on each other
+    # rows with the same picture are one cluster by default: their answers are not independent
     if cluster:
         return slices, cluster_numbers(values[cluster])
     pictures = [picture_identity(row) for row in rows]
@@ -53,17 +56,19 @@ def parted(
 
 
 def picture_identity(row: Mapping[str, Any]) -> Any:
-    """Returns a key that is equal for equal pictures; the row's id where it has no picture."""
+    """Returns a key that is equal for rows with equal pictures; the row's id if it has no
+    picture.
+    """
     image = row.get("image")
     if image is None:
         return row["id"]
-    # a digest, since the pixels of all pictures would fill the memory
+    # a digest, because the pixels of all pictures would fill the memory
     pixels = hashlib.blake2b(image.tobytes())
     return image.mode, image.size, pixels.digest()
 
 
 def cluster_numbers(values: Sequence[Any]) -> list[int]:
-    """Returns a number for each value, in order of appearance; equal values have one number."""
+    """Returns a number for each value, in order of appearance: ["a", "b", "a"] gives [0, 1, 0]."""
     numbers: dict[Any, int] = {}
     for value in values:
         numbers.setdefault(value, len(numbers))
@@ -71,8 +76,11 @@ def cluster_numbers(values: Sequence[Any]) -> list[int]:
 
 
 def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
-    """Returns the slices that need no column: by what is asked, and in thirds by the longest
-    reference's length. Both are known before any answer, so no answer decides its own slice.
+    """Returns the two slices that need no column: "asked for" and "words of the reference".
+
+    "asked for" is "question" or "description". "words of the reference" sorts the rows into thirds
+    by the length of the longest reference. Both values are known before the models answer, so that
+    no answer decides its own slice.
     """
     kinds: list[Values] = []  # each row is of one kind
     for row in rows:
@@ -83,15 +91,16 @@ def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
 
 
 def longest_reference(row: Mapping[str, Any]) -> int | None:
-    """Returns the words of the longest reference, None for a row without any."""
+    """Returns the number of words of the row's longest reference; None without references."""
     references = row.get("reference") or ()
     counts = [len(text.split()) for text in references]
     return max(counts, default=None)
 
 
 def thirds(lengths: Sequence[int | None]) -> list[Values]:
-    """Returns the third in which each length is, such as ("up to 12",), ("13 to 20",) or ("over
-    20",); () for None.
+    """Returns the name of the third to which each length belongs, and () for None.
+
+    The three names are such as ("up to 12",), ("13 to 20",) and ("over 20",).
     """
     present = [length for length in lengths if length is not None]
     # the greatest lengths of the first and the second third
@@ -115,8 +124,8 @@ def thirds(lengths: Sequence[int | None]) -> list[Values]:
 
 
 def values_of(value: Any) -> Values:
-    """Returns a column's value as texts: ("3",) of 3, ("dog", "cat") of ["dog", "cat"], () of
-    None.
+    """Returns a column's value as texts: 3 gives ("3",), ["dog", "cat"] gives ("dog", "cat"), and
+    None gives ().
     """
     listed = value if isinstance(value, list) else [value]
     return tuple(str(entry) for entry in listed if entry is not None)

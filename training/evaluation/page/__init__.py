@@ -1,3 +1,3 @@
-"""What people and programs read of a comparison: results.json, report.html, tables and files for a
-paper.
+"""Writes the results of a comparison for people and programs: results.json, report.html, tables and
+files for a paper.
 """

@@ -1,9 +1,11 @@
-"""How a metric reads the first rows of a file, in plain text: what is judged, and what is asked.
+"""Shows in plain text how a metric reads the first rows of a file: the judged text, and the first
+question.
 
     for row in readings(reward, rows, verdicts, stand_in):
         print(in_text(row))
 
-A stand-in takes the judge's place and only listens. So no question is asked and no score changes.
+A stand-in takes the judge's place and only records the question. So no judge is asked, and no score
+changes.
 """
 
 from collections.abc import Sequence
@@ -24,10 +26,11 @@ INDENT = " " * 4
 
 
 class Listener(Judge):
-    """Keeps the first question, and answers none.
+    """A judge that records the first question and answers no question.
 
     Args:
-        judge: whose place it takes. It is read and named as this one, and never asked.
+        judge: the judge whose place the listener takes. The listener has the judge's name and its
+            `reads_source`, and never asks the judge.
     """
 
     def __init__(self, judge: Judge) -> None:
@@ -46,6 +49,9 @@ class Listener(Judge):
         return self._keep(questions)
 
     def _keep(self, questions: Sequence[Question]) -> list[Failure]:
+        """Records the first question if none is recorded yet, and returns a failure for each
+        question.
+        """
         if self.first is None:
             self.first = questions[0]
         return [Failure(Status.ERROR, "only listened to") for _ in questions]
@@ -56,12 +62,13 @@ class ReadRow:
     """A row as its metric reads it.
 
     Attributes:
-        id: the row's.
-        verdict: the row's, by the real judge.
-        written: the completion.
-        plain: what is read of it; None for a metric that reads it as written.
-        references: the references that are read, and people's answers.
-        question: the first that the judge is asked; None where nothing is asked.
+        id: the row's id.
+        verdict: the row's verdict, by the real judge.
+        written: the completion as the model wrote it.
+        plain: the part of the completion that the metric reads, without markup; None for a metric
+            that reads the completion as written.
+        references: the references as the metric reads them, and people's answers.
+        question: the first question to the judge; None if the judge is asked nothing.
     """
 
     id: str
@@ -78,10 +85,12 @@ def readings(
     verdicts: Sequence[Verdict],
     listener: Listener | None,
 ) -> list[ReadRow]:
-    """Returns the rows as read. reward: the metric, whose judge is `listener`; None where it takes
-    none. verdicts: the rows' own, by the real judge.
+    """Returns the rows as their metric reads them.
+
+    reward: the metric, with `listener` as its judge. rows: the first rows of a file. verdicts: the
+    verdict on each row by the real judge. listener: None for a metric without a judge.
     """
-    # the rows that can be read
+    # the samples of all readable rows
     samples = []
     for row in rows:
         if isinstance(row.sample, Sample):
@@ -89,7 +98,7 @@ def readings(
     read_rows = []
     for row, verdict in zip(rows, verdicts, strict=True):
         sample = row.sample
-        # a row that cannot be read is the sentence that says why, which its verdict holds too
+        # the sample of an unreadable row is a sentence with the reason; its verdict has this reason
         if not isinstance(sample, Sample):
             unreadable = ReadRow(
                 row.id,
@@ -101,17 +110,18 @@ def readings(
             )
             read_rows.append(unreadable)
             continue
-        # what the judge would be asked about this row
+        # the first question that the judge would get about this row
         question = None
         if listener is not None:
             listener.first = None
             batch = [sample]
             if reward.by_batch:
-                # a metric that compares rows asks about the first of them first
+                # a metric that compares rows needs the other rows too; its first question is about
+                # the first row
                 batch += [other for other in samples if other is not sample]
             reward.judge_samples(batch)
             question = listener.first
-        # what is read of its texts; as published, a metric reads markup too
+        # the texts that the metric reads: without markup, except in the mode "published"
         read = sample
         plain = None
         if isinstance(reward, PlainTextReward) and reward.mode != "published":
@@ -130,11 +140,11 @@ def readings(
 
 
 def in_text(row: ReadRow) -> str:
-    """Returns a row as lines of text without control characters."""
+    """Returns a row as lines of text for a terminal, without control characters."""
     verdict = row.verdict
     score = "no score" if verdict.score is None else f"{verdict.score:.3f}"
     lines = [f"Row {row.id}: {score}, {verdict.status}"]
-    # what is said of the completion, in this order
+    # the lines on the completion, in this order
     facts = {"note": verdict.note, "written": row.written or "nothing"}
     if row.plain is not None and row.plain == row.written:
         facts["read"] = "as written"
@@ -143,7 +153,7 @@ def in_text(row: ReadRow) -> str:
     if verdict.unread:
         unread = not_read([(row.written, verdict.unread)])
         facts["not read"] = str(unread)
-    # of "The colour is red." LAVE rates "red" alone
+    # LAVE rates only "red" of the completion "The colour is red."
     if row.question is not None and isinstance(row.question.probe, AnswerProbe):
         facts["the answer in it"] = row.question.probe.candidate
     for name, text in facts.items():
@@ -159,7 +169,7 @@ def in_text(row: ReadRow) -> str:
 
 
 def question_lines(question: Question) -> list[str]:
-    """Returns a judge's question as lines, its messages indented."""
+    """Returns the lines of a judge's question, with the messages indented."""
     lines = ["  first question:"]
     if question.images:
         lines = [f"  first question: (with {len(question.images)} pictures)"]
@@ -171,8 +181,10 @@ def question_lines(question: Question) -> list[str]:
 
 
 def both_ends(text: str, max_characters: int = MAX_TEXT_CHARACTERS) -> str:
-    """Returns the text, or of one with more than `max_characters` its two ends and how long it
-    is.
+    """Returns the text; a text with more than `max_characters` is cut to its two ends and its
+    length.
+
+    A cut text is such as "A dog on [...] the grass. (1,234 characters)".
     """
     if len(text) <= max_characters:
         return text
@@ -183,8 +195,10 @@ def both_ends(text: str, max_characters: int = MAX_TEXT_CHARACTERS) -> str:
 
 
 def visible(text: str) -> str:
-    """Returns the text with what a terminal would obey, or not show, as escapes. A completion is
-    hostile input, and its escape sequences could clear the screen.
+    """Returns the text with every character that a terminal would not print as an escape, such as
+    "\\x1b".
+
+    A completion is hostile input. Its escape sequences could clear the user's screen.
     """
     characters = []
     for character in text:

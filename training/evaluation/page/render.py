@@ -1,7 +1,7 @@
-"""Fills the HTML templates of this folder: the comparison's report, a step's table of spans, and a
-file's scores.
+"""Fills the HTML templates of this folder: the report of a comparison, the spans of a training
+step, and the scores of a file.
 
-render("report.html.jinja", **values)             # escaped, with the functions of this file
+render("report.html.jinja", **values)  # all values escaped, with the functions of this file
 """
 
 import base64
@@ -19,12 +19,13 @@ from spanreward.rewards.comparison.figures import label, typeset
 from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.rows.pictures import opened
 
-MAX_EXACT_PIXELS = 128  # of a side: a picture up to this size is kept exactly
+MAX_EXACT_PIXELS = 128  # pixels of the longer side up to which a picture is kept exactly
 
 
 def render(template: str, **values: Any) -> str:
-    """Returns a template of this folder, filled in and escaped; what HTML cannot hold becomes
-    U+FFFD.
+    """Returns a template of this folder, filled with `values`, which are escaped.
+
+    Characters that HTML cannot hold become U+FFFD.
     """
     environment = templates(Path(__file__).with_name("templates"))
     # the functions that the templates call
@@ -35,7 +36,9 @@ def render(template: str, **values: Any) -> str:
 
 
 def write_rendered(path: Path, template: str, **values: Any) -> str:
-    """Writes the page whole or not at all, and returns it. Raises OSError."""
+    """Writes a filled template to `path`, whole or not at all, and returns the page. Raises
+    OSError.
+    """
     page = render(template, **values)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, page)
@@ -43,10 +46,12 @@ def write_rendered(path: Path, template: str, **values: Any) -> str:
 
 
 def check_page(path: Path | None, overwrite: bool, command: str) -> None:
-    """Raises ValueError where --html names a file that is no page of this command, which writing
-    would destroy. overwrite: whether that is wanted. command: such as "score".
+    """Raises ValueError if the file at `path` exists and is no page of this command.
+
+    Writing the page would destroy the file. path: the value of --html; None if no page is wanted.
+    overwrite: whether any file may be replaced. command: the name of the command, such as "score".
     """
-    # what the command's own template begins with
+    # every page of this command begins with these characters
     start = f"<!doctype html><!-- spanreward {command} -->".encode()
     if overwrite or path is None or not path.is_file():
         return
@@ -55,17 +60,21 @@ def check_page(path: Path | None, overwrite: bool, command: str) -> None:
 
 
 def number(value: float | None, digits: int, signed: bool = False) -> str:
-    """Returns a figure with its digits, typeset; signed: with a plus sign where it is positive."""
+    """Returns a number with `digits` decimals and a true minus sign.
+
+    signed: whether a positive number has a plus sign.
+    """
     sign = "+" if signed else ""
     return typeset(figures.number(value, digits, sign))
 
 
 def data_uri(image: Image.Image, largest: int = 320) -> str:
-    """Returns `image` as a data: URI, at most `largest` pixels a side: a small one as PNG, a larger
-    as JPEG.
+    """Returns a picture as a data: URI, shrunk to at most `largest` pixels a side.
+
+    A picture of at most MAX_EXACT_PIXELS a side becomes a PNG, and a larger picture a JPEG.
     """
     small = image.convert("RGB")
-    # it shrinks a picture, and never enlarges one
+    # `thumbnail` never enlarges a picture
     small.thumbnail((largest, largest))
     kind = "PNG" if max(small.size) <= MAX_EXACT_PIXELS else "JPEG"
     buffer = io.BytesIO()
@@ -75,12 +84,14 @@ def data_uri(image: Image.Image, largest: int = 320) -> str:
 
 
 def received(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
-    """Returns a completion's token advantages as spans to colour: score 0.5 for an advantage of 0,
-    0 or 1 for that of the largest size in the text. tokens: (start, end, advantage); one that wrote
-    no character gives no span.
+    """Returns the advantages of a completion's tokens as spans with a score to colour.
+
+    An advantage of 0 gives the score 0.5. The largest advantage by size gives 1 if it is positive
+    and 0 if it is negative. tokens: (start, end, advantage), with the characters [start, end) that
+    the token wrote. A token that wrote no character gives no span.
     """
     sizes = [abs(advantage) for _, _, advantage in tokens]
-    # 1 where all advantages are 0, and nothing is to be divided by
+    # 1 if all advantages are 0, because 0 cannot be divided by
     largest = max(sizes, default=0.0) or 1.0
     spans = []
     for place, (start, end, advantage) in enumerate(tokens):

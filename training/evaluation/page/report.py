@@ -1,11 +1,12 @@
-"""One HTML file that shows what training changed: verdicts with error bars, lost prompts first.
+"""Writes one HTML file that shows what training changed: verdicts with error bars, then prompts,
+the lost prompts first.
 
     shown = shown_prompts(prompts, answers, comparison.lost_by)
     write_report(Path("report.html"), comparison, shown)
 
-The file needs no script and no request: pictures are data and filters are style sheets.
-Completions, notes and names are hostile input. The template escapes all of them, and a content
-security policy stops what slips through.
+The file needs no script and sends no request: pictures are part of the file, and style sheets do
+the filtering. Completions, notes and names are hostile input. The template escapes all of these
+texts, and a content security policy blocks a script in a text that was not escaped.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,8 +26,10 @@ HUES = 6  # colours that the page has for models
 
 
 def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPrompt]) -> None:
-    """Writes the page. examples: the prompts to show, in their order on the page. Raises ValueError
-    for spans outside a text.
+    """Writes the page of a comparison to `path`.
+
+    examples: the prompts to show, in their order on the page. Raises ValueError for a span outside
+    its text.
     """
     page_filters = prompt_filters(examples)
     # the seventh model has the first one's colour again
@@ -54,8 +57,11 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
 
 
 def middle_examples(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
-    """Returns the middle one, by its margin, of the prompts that were won, of those lost, and of
-    those tied: examples that are typical, as the best and the worst case are not.
+    """Returns up to three typical prompts: one that was won, one that was lost, and one that was
+    tied.
+
+    Each prompt has the middle margin of its group. The best and the worst prompt would not be
+    typical.
     """
     middle = []
     for outcome in ("won", "lost", "tied"):
@@ -67,10 +73,12 @@ def middle_examples(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
 
 
 def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
-    """Returns the filters of prompts that have two values or more, as (name, {value: indices of its
-    prompts}).
+    """Returns the filters of the page as (name, {value: indices of the prompts with this value}).
+
+    Filters are the outcome, the length of the last answer, whether metrics agree, and the slices. A
+    filter with a single value is left out.
     """
-    # by filter, of each prompt its values; a slice may have several
+    # by filter, the values of each prompt; a prompt may have several values in a slice
     values_of: dict[str, list[Sequence[str]]] = {
         "outcome": [],
         "the last answer is": [],
@@ -85,7 +93,7 @@ def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str,
     if examples:
         for name in examples[0].slices:
             values_of[name] = [example.slices[name] for example in examples]
-    # a filter with one value would hide nothing
+    # `usable` leaves out filters with one value, which would hide nothing
     filters = []
     for name, values in usable(values_of).items():
         prompts: dict[str, list[int]] = {}
@@ -103,10 +111,11 @@ def filter_classes(
     filters: Sequence[tuple[str, Mapping[str, Sequence[int]]]],
     count: int,
 ) -> list[str]:
-    """Returns each prompt's CSS classes: f2-0 is the first value of the third filter.
+    """Returns the CSS classes of each prompt, such as "f0-1 f2-0": f2-0 is the first value of the
+    third filter.
 
-    They hold no text of the data, which might close the attribute or the style sheet. filters: of
-    `prompt_filters`. count: of the prompts.
+    The classes hold no text of the data, because such a text might close the attribute or the style
+    sheet. filters: the result of `prompt_filters`. count: the number of prompts.
     """
     classes: list[list[str]] = [[] for _ in range(count)]
     for number, (_, prompts_of) in enumerate(filters):
@@ -117,10 +126,12 @@ def filter_classes(
 
 
 def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
-    """Returns, by metric, the lowest (at most 0) and highest difference to draw; metrics in [0, 1]
-    share one range.
+    """Returns the lowest and the highest difference to draw, by metric. Every range includes 0.
+
+    All metrics with means in [-1, 1] share one range, so that a reader can compare these metrics by
+    eye.
     """
-    # by metric, whatever the page draws of any pair, and the line at 0
+    # by metric, 0 and all values that the page draws of all pairs
     values: dict[str, list[float]] = {}
     for metric in comparison.metrics:
         values[metric] = [0.0]
@@ -130,24 +141,25 @@ def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
             interval = [gap.low, gap.high, gap.both_low, gap.both_high]
             ends = [gap.mean, *interval, *gap.per_seed]
             values[metric] += [value for value in ends if value is not None]
-    # metrics in [0, 1] are compared with each other by eye, so they have one scale
+    # the metrics that share one range
     shares = [metric for metric in values if decimals(comparison, metric) == 3]
     share_values = []
     for metric in shares:
         share_values += values[metric]
+    # the lowest and the highest value of each metric, or of all metrics with a shared range
     ranges = {}
     for metric, metric_values in values.items():
         drawn = share_values if metric in shares else metric_values
         lowest = min(drawn)
-        # a range is never empty, since the page divides by it
+        # a range is never empty, because the page divides by its width
         highest = max(*drawn, lowest + 1e-9)
         ranges[metric] = (lowest, highest)
     return ranges
 
 
 def decimals(comparison: Comparison, metric: str) -> int:
-    """Returns 3 for a metric with means in [-1, 1], 2 up to 10 (ratings), 1 for others
-    (lengths).
+    """Returns the number of decimals for a metric: 3 for means in [-1, 1], 2 up to 10 (ratings), 1
+    above 10 (lengths).
     """
     sizes = []
     for table in comparison.models.values():
@@ -163,5 +175,5 @@ def decimals(comparison: Comparison, metric: str) -> int:
 
 
 def typeset_interval(mean: Estimate, digits: int) -> str:
-    """Returns `0.040 [0.020, 0.060]` from an estimate's mean, low and high."""
+    """Returns a mean and its interval over prompts, such as `0.040 [0.020, 0.060]`."""
     return typeset(estimate(mean.mean, mean.low, mean.high, digits))

@@ -1,7 +1,7 @@
-"""What programs read of a comparison: results.json and completions.jsonl. docs/compare.md says what
-the keys mean.
+"""Writes the files that programs read: results.json and completions.jsonl. docs/compare.md explains
+the keys.
 
-results_of(comparison)["difference"]["dapo_minus_sft"]["posh_f1"]["mean"]       # 0.04
+results_of(comparison)["difference"]["dapo_minus_sft"]["posh_f1"]["mean"]  # 0.04
 """
 
 import json
@@ -21,15 +21,15 @@ from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import Compared
 from spanreward.training.evaluation.statistics.slices import Slice
 
-SCHEMA = 1  # a new number where a key changes its meaning or goes
-# what is told of all prompts, and not of slices
+SCHEMA = 1  # rises if a key changes its meaning or is removed
+# keys of a difference over all prompts that a slice's difference does not have
 NOT_OF_SLICES = ("win", "tie", "loss", "failed", "worst_case")
-# what is told of a model with a rank
+# keys of a model with a rank
 RANK_KEYS = ("mean", "low", "high", "counted", "failed")
 
 
 def results_of(comparison: Comparison) -> dict[str, Any]:
-    """Returns what results.json holds: plain numbers, texts, lists and None."""
+    """Returns the contents of results.json: plain numbers, texts, lists and None."""
     setup = comparison.setup
     metrics = comparison.metrics
     parts = comparison.parts
@@ -47,7 +47,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         slices[name] = [sliced(row) for row in pair.slices]
         sentences[name] = pair.sentence
         headlines[name] = pair.headline
-    # {} where no metric is split by kind
+    # {} if no metric is split by kind of phrase, such as entities and relations
     part_tables = {}
     if parts.models:
         part_differences = {}
@@ -85,7 +85,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "notes": comparison.notes,
         "warnings": comparison.warnings,
     }
-    # keys that a comparison without such answers does not have
+    # these two keys exist only if some answers are failures or were not read whole
     if comparison.failures:
         results["no_answers"] = plain_by_name(comparison.failures)
     if comparison.not_read:
@@ -94,7 +94,9 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
 
 
 def plain_by_name(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the dataclass of each side, or of each metric, as plain data."""
+    """Returns {name: dataclass} with the dataclasses as plain data. A name is that of a side or a
+    metric.
+    """
     return {name: asdict(fact) for name, fact in facts.items()}
 
 
@@ -107,9 +109,12 @@ def estimate_tables(tables: Mapping[str, Mapping[str, Estimate]]) -> dict[str, A
 
 
 def compared(entry: Compared, main: bool) -> dict[str, Any]:
-    """Returns one metric of a pair as one flat mapping. main: whether it has a verdict."""
+    """Returns the result of one metric of a pair as one flat mapping.
+
+    main: whether the metric is a main metric, which also has a win rate.
+    """
     fields = asdict(entry)
-    # in the order of the file's keys
+    # the keys have the order of results.json
     result = dict(fields["difference"])
     if entry.holm is not None:
         result["holm"] = entry.holm
@@ -120,9 +125,9 @@ def compared(entry: Compared, main: bool) -> dict[str, Any]:
 
 
 def sliced(row: Slice) -> dict[str, Any]:
-    """Returns one metric on one slice as one flat mapping."""
+    """Returns the result of one metric on one slice as one flat mapping."""
     result = asdict(row)
-    # the fields of these two stand beside the others, after them
+    # the fields of `difference` and `outcome` come last, on the level of the other fields
     difference = result.pop("difference")
     outcome = result.pop("outcome")
     for name, value in difference.items():
@@ -133,9 +138,9 @@ def sliced(row: Slice) -> dict[str, Any]:
 
 
 def ranked(row: Ranked) -> dict[str, Any]:
-    """Returns a model's line of the leaderboard."""
+    """Returns one line of the leaderboard as plain data."""
     mean = asdict(row.mean)
-    # without a rank there may be no interval
+    # a model without a rank may have no interval
     keys = RANK_KEYS if row.rank else ("mean",)
     line: dict[str, Any] = {"model": row.model, "rank": row.rank}
     for key in keys:
@@ -145,8 +150,10 @@ def ranked(row: Ranked) -> dict[str, Any]:
 
 
 def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
-    """Writes a line for each side, run, prompt and sample: the completion, its scores, the shown
-    verdict, the row's fingerprint. Raises OSError.
+    """Writes one line to `path` for each sample of each side, run and prompt.
+
+    A line holds the completion, its scores, its shown verdict and its row's fingerprint. Raises
+    OSError.
     """
     with path.open("w", encoding="utf-8") as file:
         for line in _completion_lines(setup, answers):
@@ -154,9 +161,9 @@ def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
 
 
 def _completion_lines(setup: Setup, answers: Answers) -> Iterator[dict[str, Any]]:
-    """Yields what each line of completions.jsonl holds. Runs count from 1."""
+    """Yields the contents of each line of completions.jsonl. Runs are numbered from 1."""
     rows = setup.prompts.rows
-    # once a row, since a picture's pixels are hashed
+    # once per row, because hashing a picture's pixels takes time
     row_marks = [row_fingerprint(row) for row in rows]
     for side, runs in answers.items():
         runs_with_seed = zip(setup.seeds, runs, strict=True)
@@ -169,10 +176,13 @@ def _completion_lines(setup: Setup, answers: Answers) -> Iterator[dict[str, Any]
 
 
 def sample_facts(answer: JudgedAnswer) -> Iterator[dict[str, Any]]:
-    """Yields what a line says of the answer, or of each of a prompt's samples, by their number."""
+    """Yields the completion, scores, verdict and judge of each sample of an answer.
+
+    An answer with several samples also gives their numbers, from 1.
+    """
     for number, sample in enumerate(every_sample([answer]), start=1):
         facts: dict[str, Any] = {}
-        # a prompt's only answer has no number
+        # the only sample of a prompt has no number
         if answer.samples:
             facts["sample"] = number
         facts["completion"] = sample.text

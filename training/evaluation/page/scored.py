@@ -1,10 +1,10 @@
-"""One HTML file of a file's verdicts: the worst, the best or random ones first, with a search over
-all of them.
+"""Writes one HTML file about a file's verdicts: the worst, the best or random rows first, with a
+search over all rows.
 
     write_scored(Path("verdicts.html"), "posh with match: rows.jsonl", rows, verdicts)
 
-Its own script, the only one that its content security policy runs, draws a few rows at a time, all
-texts as texts.
+The page has one script of its own, and its content security policy allows no other script. The
+script draws a few rows at a time, and inserts all texts as plain text.
 """
 
 import base64
@@ -26,8 +26,8 @@ from spanreward.rewards.rows.lines import InputRow
 from spanreward.rewards.rows.pictures import opened
 from spanreward.training.evaluation.page.render import data_uri, label, write_rendered
 
-MAX_PAGE_ROWS = 12_000  # of more, the worst half and the best half
-MAX_PAGE_PICTURES = 300  # of these rows, chosen likewise
+MAX_PAGE_ROWS = 12_000  # a page of more rows shows the worst 6,000 and the best 6,000
+MAX_PAGE_PICTURES = 300  # the page has pictures of its worst 150 and its best 150 rows
 SCRIPT_FILE = Path(__file__).with_name("templates") / "scored.js.jinja"
 
 
@@ -37,16 +37,17 @@ def write_scored(
     rows: Sequence[InputRow],
     verdicts: Sequence[Verdict],
 ) -> None:
-    """Writes the page whole or not at all. Only the rows that it shows are in memory.
+    """Writes the page to `path`, whole or not at all. Only the rows of the page are in memory.
 
-    Raises OSError, and ValueError for a span past its text.
+    title: the title of the page. rows, verdicts: all rows of the file with their verdicts. Raises
+    OSError, and ValueError for a span outside its text.
     """
     tally = Tally()
-    # the tally fills while its completions are read, so its order comes after
+    # reading the completions fills the tally, so `order` is called afterwards
     unread = not_read(tally.completions(rows, verdicts))
     order = tally.order()
     pictured = set(first_and_last(order, MAX_PAGE_PICTURES))
-    # the page's policy runs the script with this hash, and none that a completion brings
+    # the page's security policy allows the script with this hash, and no script in a completion
     script = SCRIPT_FILE.read_text("utf-8")
     script_hash = hashlib.sha256(script.encode()).digest()
     page_rows = []
@@ -70,17 +71,20 @@ def write_scored(
 
 
 class Tally:
-    """The scores of all rows, 16 bytes a row. The rows and their verdicts are read one by one."""
+    """The scores of all rows, in 16 bytes a row.
+
+    The rows and verdicts are read one by one, because a large file would not fit into memory.
+    """
 
     def __init__(self) -> None:
         self.scores = array("d")
-        self.scored = array("Q")  # the numbers of their rows
-        self.others = array("Q")
+        self.scored = array("Q")  # the row's number of each score
+        self.others = array("Q")  # the numbers of the rows without a score
 
     def completions(
         self, rows: Iterable[InputRow], verdicts: Iterable[Verdict]
     ) -> Iterator[tuple[str, Sequence[Unread]]]:
-        """Yields each completion with what of it was not read, and keeps the scores."""
+        """Yields each completion with its parts that were not read, and records the row's score."""
         judged_rows = zip(rows, verdicts, strict=True)
         for number, (row, verdict) in enumerate(judged_rows):
             if verdict.score is None:
@@ -92,7 +96,9 @@ class Tally:
                 yield row.sample.completion, verdict.unread
 
     def order(self) -> Sequence[int]:
-        """Returns the rows' numbers from the worst to the best, and then those without a score."""
+        """Returns the numbers of the rows from the worst to the best, then of the rows without a
+        score.
+        """
         # stable: rows with equal scores stay in the file's order
         by_score = np.argsort(np.frombuffer(self.scores), kind="stable")
         ordered = np.asarray(self.scored)[by_score]
@@ -100,7 +106,10 @@ class Tally:
 
 
 def first_and_last(order: Sequence[int], most: int) -> Sequence[int]:
-    """Returns the order, or the first and last of it, `most` together."""
+    """Returns `order`; if it has more than `most` entries, only its first and its last entries.
+
+    `most` is the number of entries that are returned: [1, 2, 3, 4, 5] and 4 give [1, 2, 4, 5].
+    """
     if len(order) <= most:
         return order
     first = most // 2
@@ -109,17 +118,19 @@ def first_and_last(order: Sequence[int], most: int) -> Sequence[int]:
 
 
 def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
-    """Returns what the script draws of a row: texts, and texts in pieces. pictured: whether its
-    picture is on the page, if it has one.
+    """Returns the data from which the script draws one row: texts, and texts cut into pieces
+    (`pieces`).
+
+    pictured: whether the page has the row's picture, if the row has one.
     """
-    # a row that cannot be read is a sentence, and shows no texts of its own
+    # the sample of an unreadable row is a sentence, so the row has no texts to show
     sample = Sample("", "") if isinstance(row.sample, str) else row.sample
     picture = None
     # a picture that cannot be opened is left out
     with suppress(NotApplicable):
         if pictured and sample.images:
             picture = data_uri(opened(sample.images[0]), 190)
-    # what the completion lacks, on the reference that it was compared with
+    # the reference that the completion was compared with, and its spans that the completion lacks
     missed = []
     if verdict.left_out:
         missed = pieces(sample.references[verdict.reference], verdict.left_out)
@@ -149,9 +160,11 @@ def pieces(
     spans: Sequence[Span],
     unread: Sequence[Unread] = (),
 ) -> list[tuple[Any, ...]]:
-    """Returns the text cut where its judgment changes: (text) of what no span covers, (text, level,
-    score, notes) of what is judged. What was not read has its kind as a fifth entry, with None for
-    level and score where it is not judged.
+    """Returns the text cut into pieces wherever its judgment changes, each piece as a tuple.
+
+    A piece that no span covers is (text,). A judged piece is (text, level, score, notes), where
+    `level` is the step of its colour. A piece that the metric did not read has a fifth entry, such
+    as "reasoning". The level and the score of an unread piece are None if no span covers the piece.
     """
     cut: list[tuple[Any, ...]] = []
     for segment in segments(text, spans, unread):
@@ -159,7 +172,7 @@ def pieces(
         if segment.score is not None:
             piece += [level(segment.score), segment.score, segment.notes]
         elif segment.unread:
-            # the script finds the kind in fifth place
+            # the kind must be the fifth entry
             piece += [None, None, ()]
         if segment.unread:
             piece.append(segment.unread)

@@ -1,7 +1,7 @@
-"""What a page shows of each prompt: every model's answer, and which model lost.
+"""Collects what a page shows of each prompt: the answer of every model, and which model lost.
 
 shown = shown_prompts(prompts, evaluation.answers, comparison.lost_by)
-shown[0].outcome, shown[0].margin       # "lost", -0.8: what the last model lost most comes first
+shown[0].outcome, shown[0].margin  # "lost", -0.8: the greatest loss of the last model comes first
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,28 +17,30 @@ from spanreward.training.evaluation.statistics.estimates import signs
 
 MAX_PAGE_PROMPTS = 500
 
-# by the sign of the later score less the earlier one
+# words for the last model, by the sign of its value minus the value of the model before it
 OUTCOMES = {0: "tied", 1: "won", -1: "lost"}
 LENGTHS = {0: "as long", 1: "longer", -1: "shorter"}
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPrompt:
-    """One held-out prompt and every model's answer, by model name in the order to show.
+    """One held-out prompt and the answers of all models.
 
     Attributes:
-        image: the prompt's picture, None without one.
-        prompt: what was asked.
-        references: of the row, or people's answers where it has none.
-        answers: by model.
-        id: the row's.
-        question: the row's, "" without one.
-        outcome: of the last model against the one before it: won, tied, lost, or "not judged".
-        margin: the last model's score less the earlier one's; None where it was not judged.
-        by: the metric of the margin, "" where it was not judged.
-        length: whether the last model's answer is longer, shorter or "as long", in words.
-        disagree: whether the metrics prefer different answers.
-        slices: the prompt's values, by slice.
+        image: the prompt's picture; None without a picture.
+        prompt: the text of the prompt.
+        references: the row's references, or people's answers if the row has no references.
+        answers: the answer of each model by its name, in the order to show.
+        id: the row's id.
+        question: the row's question; "" without a question.
+        outcome: "won", "tied" or "lost", for the last model against the model before it. "not
+            judged" if no metric scored both answers.
+        margin: the last model's score minus the score of the model before it; None if not judged.
+        by: the metric of `margin`; "" if not judged.
+        length: "longer", "shorter" or "as long": the last model's answer against the other, in
+            words.
+        disagree: whether one metric prefers the last model, and another metric the model before it.
+        slices: the values of the prompt, by the name of the slice.
     """
 
     image: Image.Image | None
@@ -56,29 +58,34 @@ class ShownPrompt:
 
 
 def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) -> list[ShownPrompt]:
-    """Returns the first seed's answers to MAX_PAGE_PROMPTS prompts; what the last model lost most
-    comes first. lost_by: the first of these metrics that both answers have says who lost; all of
-    them count for `disagree`.
+    """Returns up to MAX_PAGE_PROMPTS prompts with the answers of each model's first run.
+
+    The prompts that the last model lost by most come first, and prompts without a score last.
+    lost_by: the main metrics in order of trust. The first of these metrics that scored both answers
+    decides which model lost. `disagree` considers all of these metrics.
     """
     examples = []
     for number, row in enumerate(prompts.rows):
+        # the answer of each model's first run to this prompt
         row_answers = {}
         for model, runs in answers.items():
             first_run = runs[0]
             row_answers[model] = first_run[number]
         earlier, later = list(row_answers.values())[-2:]
+        # by metric, the last model's score minus the score of the model before it
         gaps = {}  # in the order of `lost_by`
         for metric in lost_by:
             gap = score_gap(later, earlier, metric)
             if gap is not None:
                 gaps[metric] = gap
         gap_signs = set(map(gap_sign, gaps.values()))
-        # the first metric that both answers have says who lost
+        # the first metric that scored both answers decides which model lost
         by = next(iter(gaps), "")
         margin = gaps.get(by)
         outcome = "not judged"
         if margin is not None:
             outcome = OUTCOMES[gap_sign(margin)]
+        # whether the last model's answer has more words
         length = LENGTHS[0]
         more_words = score_gap(later, earlier, "words")
         if more_words is not None:
@@ -98,23 +105,23 @@ def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) ->
             margin=margin,
             by=by,
             length=length,
-            # ties disagree with nothing
+            # a tie by one metric disagrees with no other metric
             disagree=1 in gap_signs and -1 in gap_signs,
             slices=row_slices,
         )
         examples.append(example)
-    # sorted before it is cut, so that no lost prompt is left out for a won one
+    # sorted before the list is cut, so that the cut takes won prompts and not lost prompts
     examples.sort(key=by_margin)
     return examples[:MAX_PAGE_PROMPTS]
 
 
 def by_margin(example: ShownPrompt) -> tuple[bool, float]:
-    """Sort key: what was lost most comes first, and what was not judged last."""
+    """Returns a sort key: the greatest loss comes first, and prompts without a margin come last."""
     return example.margin is None, example.margin or 0.0
 
 
 def score_gap(later: JudgedAnswer, earlier: JudgedAnswer, metric: str) -> float | None:
-    """Returns the later score less the earlier; None where one of them is missing."""
+    """Returns the later answer's score minus the earlier answer's; None if a score is missing."""
     later_score = later.scores.get(metric)
     earlier_score = earlier.scores.get(metric)
     if later_score is None or earlier_score is None:
@@ -123,5 +130,5 @@ def score_gap(later: JudgedAnswer, earlier: JudgedAnswer, metric: str) -> float 
 
 
 def gap_sign(gap: float) -> int:
-    """Returns 1 or -1, 0 for a tie."""
+    """Returns 1 for a positive gap, -1 for a negative gap, and 0 for a tie."""
     return int(signs(np.array(gap)))

@@ -1,1 +1,1 @@
-"""What the scores say of the models: means, differences and verdicts, with what limits them."""
+"""Turns scores into means, differences and verdicts, and notes what limits these figures."""

@@ -1,12 +1,12 @@
-"""What a reader must be told of a comparison before its figures, and what limits them.
+"""Finds what a reader must know before the figures of a comparison, and what limits the figures.
 
-unjudged(evaluation)                # judgments that failed, and why
-lopsided(evaluation.failed)         # judgments of one side failed more often
-alike(evaluation.answers)           # two sides with the same answers, a side with one answer
-leaks(setup)                        # runs that were trained on these rows
-not_read_by(answers_of_sides)       # what no judge was shown
-looks(setup, models)                # answers that are cut or padded
-caveats(setup, metrics)             # notes
+unjudged(evaluation)  # judgments that failed, with the reason
+lopsided(evaluation.failed)  # judgments of one side that failed more often
+alike(evaluation.answers)  # two sides with the same answers, a side with one answer
+leaks(setup)  # runs that were trained on these rows
+not_read_by(answers_of_sides)  # parts of answers that no judge read
+looks(setup, models)  # answers that are cut or padded
+caveats(setup, metrics)  # notes
 """
 
 from collections import Counter
@@ -34,14 +34,14 @@ from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPTS
 from spanreward.training.recipe import DataPart, JsonlPart, RewardPart
 
-MAX_IDENTICAL_SHARE = 0.9  # a larger share of identical answers is told
-MIN_REFERENCE_WORDS = 15  # the median of references for which PoSh is made
-MAX_FAULTY_SHARE = 0.05  # a larger share of cut or padded answers, or of failed judgments, is told
+MAX_IDENTICAL_SHARE = 0.9  # a larger share of identical answers gets a warning
+MIN_REFERENCE_WORDS = 15  # for PoSh, references with a lower median of words are too short
+MAX_FAULTY_SHARE = 0.05  # a larger share of cut or padded answers, or failed judgments, is reported
 
 
 def unjudged(evaluation: Evaluation) -> Iterator[str]:
-    """Yields a warning for every metric where more than MAX_FAULTY_SHARE of the judgments failed,
-    with the first reason.
+    """Yields a warning for every metric with more than MAX_FAULTY_SHARE failed judgments, with the
+    reason of the first failure.
     """
     why = first_failure(evaluation.answers)
     # all sides have the same metrics
@@ -58,7 +58,9 @@ def unjudged(evaluation: Evaluation) -> Iterator[str]:
 
 
 def first_failure(answers: Answers) -> str:
-    """Returns the note of the first judgment that failed, or where to look for one."""
+    """Returns the note of the first failed verdict; the file to look into if no shown verdict
+    failed.
+    """
     for runs in answers.values():
         for answer in chain(*runs):
             if answer.verdict.status.failed:
@@ -67,8 +69,10 @@ def first_failure(answers: Answers) -> str:
 
 
 def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
-    """Yields a warning for every metric and two sides whose judgments failed unequally often: by an
-    exact test of the prompts on which one side failed more often than the other.
+    """Yields a warning for every metric whose judgments failed unequally often on two sides.
+
+    An exact sign test counts the prompts on which one side failed more often than the other side.
+    failed: {side: {metric: bools of shape (seeds, prompts)}}.
     """
     for a, b in combinations(failed, 2):
         for metric, failed_a in failed[a].items():
@@ -76,7 +80,7 @@ def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
             # each prompt's failures, over all runs
             counts_a = failed_a.sum(axis=0)
             counts_b = failed_b.sum(axis=0)
-            # a sign test: by chance, as many prompts go one way as the other
+            # by chance, each side would have more failures on half of the unequal prompts
             more_of_a = int((counts_a > counts_b).sum())
             unequal = int((counts_a != counts_b).sum())
             if unequal and binomtest(more_of_a, unequal).pvalue < LEVEL:
@@ -88,10 +92,10 @@ def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
 
 
 def alike(answers: Answers) -> Iterator[str]:
-    """Yields warnings of two sides with the same answers, and of a side that answers everything
-    alike.
+    """Yields a warning for two sides with nearly all answers equal, and for a side that gives one
+    answer to nearly all prompts.
     """
-    texts: dict[str, list[list[str]]] = {}  # by side, of each run
+    texts: dict[str, list[list[str]]] = {}  # the answers of each run, by side
     for side, runs in answers.items():
         texts[side] = []
         for run in runs:
@@ -120,7 +124,10 @@ def alike(answers: Answers) -> Iterator[str]:
 
 
 def notes_on_samples(answers: Answers) -> Iterator[str]:
-    """Yields what the scores are where prompts have several answers."""
+    """Yields notes on how prompts with several sampled answers are scored.
+
+    Yields nothing if every prompt has one answer.
+    """
     counts = {}
     for side, runs in answers.items():
         counts[side] = max(map(samples_a_prompt, runs), default=1)
@@ -132,13 +139,15 @@ def notes_on_samples(answers: Answers) -> Iterator[str]:
         f"each prompt has several sampled answers ({samples}): its scores are their means, and "
         "the page shows the first"
     )
-    # why the tables lack what a reader may look for
+    # explains why the tables do not have the best of the samples
     if len(set(counts.values())) > 1:
         yield "no best of the samples is told, because it grows with their number"
 
 
 def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotRead]:
-    """Returns how much of each side's answers was not read; {} where all of all sides was."""
+    """Returns how much of each side's answers the judge did not read; {} if every answer was read
+    whole.
+    """
     unread_of = {}
     for side, side_answers in answers.items():
         completions = [(answer.text, answer.verdict.unread) for answer in side_answers]
@@ -149,7 +158,7 @@ def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotR
 
 
 def much_unread(unread_of: Mapping[str, NotRead]) -> Iterator[str]:
-    """Yields a note for every side of which more than a few per cent was not read."""
+    """Yields a note for every side whose answers have a larger unread share than MUCH."""
     for side, unread in unread_of.items():
         if unread.share > MUCH:
             share = f"{unread.share:.0%}"
@@ -157,15 +166,17 @@ def much_unread(unread_of: Mapping[str, NotRead]) -> Iterator[str]:
 
 
 def leaks(setup: Setup) -> Iterator[str]:
-    """Yields a sentence for every run whose recipe trains on some of these rows: by what a row asks
-    for and is judged by, where the training data are a JSONL file that is here, else by the data
-    block.
+    """Yields a warning for every run that was trained on some of the compared rows.
+
+    If the training data are a JSONL file on this machine, the file's rows are compared by content:
+    question, references and answers. Other training data are compared by name, such as dataset,
+    subset and split.
     """
     rows = setup.prompts.rows
     source = setup.prompts.source
-    # a row without a question, references and answers is like any other such row
+    # rows without a question, references and answers would all be equal, so they do not count
     contents = set(map(row_content, rows)) - {row_content({})}
-    # a file of --data is no block of a recipe
+    # the names of the compared data blocks; a file of --data has no data block
     compared_blocks = []
     if source.get("source") not in (None, "rows"):
         compared = TypeAdapter(DataPart).validate_python(source)
@@ -173,7 +184,7 @@ def leaks(setup: Setup) -> Iterator[str]:
     for side, runs in setup.sides.items():
         for run in dict.fromkeys(runs):
             data = recipe_of(run).get("data")
-            # a file of answers, or a model of the hub
+            # a file of answers and a model of the hub have no recipe
             if not data:
                 continue
             trained = TypeAdapter(DataPart).validate_python(data)
@@ -192,7 +203,7 @@ def leaks(setup: Setup) -> Iterator[str]:
 
 
 def contents_of(part: JsonlPart) -> set[Any]:
-    """Returns what the rows of a JSONL file ask for and are judged by (`row_content`)."""
+    """Returns the question, references and answers of every row of a JSONL file (`row_content`)."""
     contents = set()
     for where, record in read_table(part.path):
         values = read_values(record, part.columns, where)
@@ -203,8 +214,12 @@ def contents_of(part: JsonlPart) -> set[Any]:
 def looks(
     setup: Setup, models: Mapping[str, Mapping[str, Estimate]]
 ) -> tuple[list[str], list[str]]:
-    """Returns warnings and notes of runs with more than MAX_FAULTY_SHARE of their answers cut or
-    padded. It is a warning where that is beyond chance over prompts (Wilson, 95 %), else a note.
+    """Returns warnings and notes on runs with more than MAX_FAULTY_SHARE of their answers cut or
+    padded.
+
+    A run gets a warning if the whole 95 % interval of this share (Wilson, over prompts) is above
+    MAX_FAULTY_SHARE. Any other such run gets a note, because its share may be above by chance.
+    models: {side: {metric: mean}}.
     """
     warnings = []
     notes = []
@@ -234,8 +249,10 @@ def looks(
 
 
 def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
-    """Yields what limits the figures: no other judge, decoding that is not known, references that
-    PoSh needs long.
+    """Yields notes on what limits the figures.
+
+    Such limits are a lack of held-out judges, unknown training, unknown decoding, and references
+    that are too short for PoSh.
     """
     kinds = set()
     for metric in metrics.values():
@@ -253,7 +270,7 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
     for side, runs in setup.sides.items():
         if any(map(is_table, runs)):
             files.append(side)
-    # where all are files, no side is known to decode otherwise than the others
+    # if all sides are files, no side is known to be decoded differently
     if files and len(files) < len(setup.sides):
         yield (
             f"{' and '.join(files)}: how the answers were decoded (greedy or sampled, how long) is "
@@ -261,7 +278,7 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
         )
     if not any(map(looks_up_references, setup.parts)):
         return
-    words = []  # of each reference
+    words = []  # the number of words of each reference
     for row in setup.prompts.rows:
         for text in row.get("reference") or ():
             words.append(len(text.split()))
@@ -273,8 +290,10 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
 
 
 def looks_up_references(part: RewardPart) -> bool:
-    """Returns whether a reward is PoSh by the references. With a picture as evidence, a true detail
-    is right however short the references are.
+    """Returns whether a reward is PoSh with the references as its only evidence.
+
+    Short references are a problem only with this evidence. With a picture as evidence, PoSh can
+    confirm a true detail that a short reference lacks.
     """
     evidence = part.options.get("evidence", "reference")
     return part.metric == "posh" and evidence == "reference"

@@ -1,9 +1,9 @@
-"""A whole comparison: every number, sentence and warning, and the ranking of all models, from
-judged answers.
+"""Makes a whole comparison from judged answers: all numbers, sentences and warnings, and the
+ranking of the models.
 
 comparison = summarise(setup, evaluation)
-comparison.pairs[-1].metrics["posh_f1"].outcome.verdict         # "better"
-comparison.warnings                                             # what a reader must know first
+comparison.pairs[-1].metrics["posh_f1"].outcome.verdict  # "better"
+comparison.warnings  # what a reader must know first
 """
 
 from collections import defaultdict
@@ -56,14 +56,15 @@ from spanreward.training.evaluation.statistics.waiting import Failures, failures
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A model's line of the leaderboard. Of other training seeds it says nothing.
+    """One model's line of the leaderboard. The rank makes no claim about other training seeds.
 
     Attributes:
-        model: its side's name.
-        rank: 1 plus the number of models that are higher beyond chance over prompts, at LEVEL,
-            adjusted over all pairs (Holm); None without a score, and where the verdict waits.
-        mean: of the decisive metric.
-        tied: the models that are neither higher nor lower beyond chance.
+        model: the name of the side.
+        rank: 1 plus the number of models that are significantly higher: with a p-value over prompts
+            below LEVEL, adjusted over all pairs (Holm). None for a model without a score, and for a
+            model whose verdict waits (waiting.py).
+        mean: the model's mean by the decisive metric, the first of `lost_by`.
+        tied: the models that are neither significantly higher nor significantly lower.
     """
 
     model: str
@@ -74,23 +75,23 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is printed and shown.
+    """All results of a comparison, as the page and the files show them.
 
     Attributes:
-        setup: what was asked for.
-        metrics: by name, in the order of tables.
+        setup: the settings of the comparison.
+        metrics: the metrics by name, in the column order of tables.
         models: {model: {metric: mean}}.
-        pairs: every later model against every earlier one.
-        lost_by: the main metrics in the order in which they say who lost a prompt.
-        ranking: the models by the first of them, the best first.
-        parts: of the metrics that are split by kind.
-        compute: by side, what it cost.
-        notes: what limits the figures.
-        warnings: what a reader must know before them.
-        failures: by side, answers that look like failures of whoever was asked. No verdict is given
-            on these sides.
-        not_read: by model, characters of its answers that the shown judge did not read; {} where
-            all were read.
+        pairs: every later model against every earlier model.
+        lost_by: the main metrics, in the order in which they decide which model lost a prompt.
+        ranking: the models by the first metric of `lost_by`, the best model first.
+        parts: the metrics that are split by kind of phrase (`parts_by_kind`).
+        compute: the cost of each side.
+        notes: sentences on what limits the figures.
+        warnings: sentences that a reader must know before the figures.
+        failures: by side, answers that look like failures of an API or a script. Such a side gets
+            no verdict.
+        not_read: by side, how many characters of its answers the shown judge did not read; {} if
+            every answer was read whole.
     """
 
     setup: Setup
@@ -108,7 +109,7 @@ class Comparison:
 
 
 def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
-    """Returns the comparison. Raises ValueError where nothing could be judged."""
+    """Returns the whole comparison. Raises ValueError if no main metric applies to any answer."""
     scores = evaluation.scores
     prompts = setup.prompts
     first_table = next(iter(scores.values()))  # all sides have the same metrics
@@ -125,23 +126,23 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     )
     failures = failures_of(setup, evaluation.answers)
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
-    # the ranking is by one metric, the one that first says who lost a prompt
+    # the ranking is by one metric, the first of `lost_by`
     order = lost_by(metrics)
     decisive = order[0]
     decisive_scores = {}
     lengths = {}
     for side, table in scores.items():
         decisive_scores[side] = table[decisive]
-        # absent where all answers come from files
+        # None if all answers come from files, which hold no tokens
         lengths[side] = table.get("length")
     decisive_means = {}
     for model, means in summary.models.items():
         decisive_means[model] = means[decisive]
-    # what a reader must know, what concerns all figures first
+    # the warnings, first those on all figures
     look_warnings, look_notes = looks(setup, summary.models)
     opposed = []
     for pair in pairs:
-        # where the verdict waits, no metric prefers a side
+        # while the verdict waits, no metric prefers a side
         if pair.waits:
             continue
         cautions = contradictions(pair.later, pair.earlier, pair.metrics, metrics)
@@ -158,7 +159,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     ]
     for warnings_of_pair, _ in opposed:
         warnings += warnings_of_pair
-    # what limits the figures
+    # the notes on what limits the figures
     unread_of = not_read_by(answers_of)
     notes = [
         *_notes_on_empty(answers_of),
@@ -187,7 +188,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
 
 
 def _scales_of(rewards: Sequence[Reward]) -> dict[str, tuple[float, float]]:
-    """Returns the lowest and the highest score of each metric, and of its best of samples."""
+    """Returns the lowest and the highest possible score of each metric, and of its best sample."""
     scales = {}
     for reward in rewards:
         for name in names_of(reward):
@@ -197,7 +198,9 @@ def _scales_of(rewards: Sequence[Reward]) -> dict[str, tuple[float, float]]:
 
 
 def _nothing_judged(setup: Setup, answers_of: Mapping[str, Sequence[JudgedAnswer]]) -> ValueError:
-    """Returns the error for answers that no main metric applies to, with the first reason."""
+    """Returns the error for answers to which no main metric applies, with the first verdict's
+    note.
+    """
     names = [reward.__name__ for reward in setup.rewards]
     why = ""
     for answer in chain(*answers_of.values()):
@@ -210,7 +213,9 @@ def _nothing_judged(setup: Setup, answers_of: Mapping[str, Sequence[JudgedAnswer
 
 
 def _left_out(setup: Setup, metrics: Container[str]) -> Iterator[str]:
-    """Yields a warning for every reward without a column in the tables."""
+    """Yields a warning for every reward that applies to no answer, and so has no column in the
+    tables.
+    """
     for reward in setup.rewards:
         main_name = names_of(reward)[0]
         if main_name not in metrics:
@@ -221,7 +226,7 @@ def _left_out(setup: Setup, metrics: Container[str]) -> Iterator[str]:
 
 
 def _notes_on_empty(answers_of: Mapping[str, Sequence[JudgedAnswer]]) -> Iterator[str]:
-    """Yields a note for every side with answers without text."""
+    """Yields a note for every side that has empty answers."""
     for side, answers in answers_of.items():
         empty = [answer for answer in answers if not answer.text.strip()]
         if empty:
@@ -234,30 +239,31 @@ def leaderboard(
     clusters: Sequence[int] | None = None,
     waiting: Container[str] = (),
 ) -> list[Ranked]:
-    """Returns the models by their mean of one metric, the best first; those without a rank come
+    """Returns the models by their mean of one metric, the best first. Models without a rank come
     last.
 
-    scores: by model, (seeds, prompts). means: by model, of the same scores. clusters: a number for
-    each prompt, the same for those that are drawn together. waiting: models that have no rank yet.
+    scores: by model, the scores by this metric, (seeds, prompts). means: by model, the mean of
+    these scores. clusters: one number per prompt; the test treats prompts with equal numbers as
+    one. waiting: the models that get no rank yet.
     """
-    mean_of = {}  # of the models that are ranked
+    mean_of = {}  # of the models that get a rank
     for model, estimate in means.items():
         if estimate.mean is not None and model not in waiting:
             mean_of[model] = estimate.mean
-    # every two models: whose scores are higher, and how surely
+    # for every two models, the model with the higher scores and the p-value of the difference
     ordered_pairs = []  # (winner, loser)
     p_values = []
     for a, b in combinations(mean_of, 2):
         gaps = differences(scores[a], scores[b])
         sums, _ = in_clusters(gaps, clusters)
         p = sign_flips(sums)
-        # of a single prompt nothing can be said
+        # a single prompt allows no test
         p_values.append(1.0 if p is None else p)
         winner, loser = b, a
         if p is not None and sums.mean() > 0:
             winner, loser = a, b
         ordered_pairs.append((winner, loser))
-    # by model, the models that are higher and lower beyond chance
+    # by model, the models that are significantly higher and lower
     higher: dict[str, set[str]] = defaultdict(set)
     lower: dict[str, set[str]] = defaultdict(set)
     for pair, adjusted_p in zip(ordered_pairs, holm(p_values), strict=True):

@@ -1,10 +1,10 @@
-"""Means and paired differences with error bars, from scores of shape (seeds, prompts).
+"""Computes means and paired differences with error bars, from scores of shape (seeds, prompts).
 
     paired_difference(dapo, sft, seeds=[0, 1, 2])  # Difference(mean=0.04, low=0.02, high=0.06, ...)
 
 Row s, column p of every array is the same training seed and the same held-out prompt in every model
-and metric. NaN (or None) is a failed verdict, or a score that this prompt cannot have. It is left
-out together with its partner.
+and metric. NaN (or None) is a failed verdict, or a score that the prompt cannot have. A difference
+leaves out a pair of scores if either score is NaN.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from spanreward.rewards.comparison.crossed import crossed
 from spanreward.rewards.comparison.resampling import DRAWS, Array, ratio_interval
 
 MIN_SEEDS = 3
-MARGIN = 1e-9  # absorbs rounding: scores that are nearer to each other are a tie
+MARGIN = 1e-9  # because of rounding, scores with a smaller difference are a tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +27,19 @@ class Estimate:
     """A mean over prompts with its 95 % interval, and the mean of each seed, in the metric's unit.
 
     Attributes:
-        mean: None where no prompt has a score.
+        mean: None if no prompt has a score.
         low, high: the 95 % interval over prompts; None for fewer than two prompts.
-        per_seed: the mean of each row; None for one without a score.
+        per_seed: the mean of each row of scores; None for a row without a score.
         runs_low, runs_high: the 95 % interval over training seeds; None for fewer than MIN_SEEDS.
         both_low, both_high: the 95 % interval over prompts and seeds together
-            (comparison/crossed.py); for fewer than MIN_SEEDS over prompts alone.
-        p: of a mean of 0 by the same variance, two-sided.
-        error, freedom: its standard error and degrees of freedom.
-        counted: prompts with a score.
-        trained: training seeds with a score.
-        failed: judgments that failed.
+            (comparison/crossed.py). With fewer than MIN_SEEDS seeds, the interval is over prompts
+            alone.
+        p: the two-sided p-value of a true mean of 0, with the variance behind both_low and
+            both_high.
+        error, freedom: the standard error and the degrees of freedom behind both_low and both_high.
+        counted: the number of prompts with a score.
+        trained: the number of training seeds with a score.
+        failed: the number of failed judgments.
     """
 
     mean: float | None
@@ -58,13 +60,15 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference(Estimate):
-    """A later model's scores less an earlier one's.
+    """The scores of a later model minus those of an earlier model.
 
     Attributes:
-        failed: pairs that are left out because a judge failed on one of them.
-        win, tie, loss: (seed, prompt) pairs where the later is higher, within MARGIN, and lower.
-        worst_case: the lowest and highest mean that failed judgments allow; None where nothing
-            failed.
+        failed: the number of pairs of answers that are left out because a judge failed on either
+            answer.
+        win, tie, loss: the numbers of (seed, prompt) pairs in which the later model is higher,
+            equal within MARGIN, and lower.
+        worst_case: the lowest and the highest mean that the failed judgments allow; None if no
+            judgment failed.
     """
 
     win: int = 0
@@ -79,14 +83,17 @@ def estimate_of(
     resamples: int = DRAWS,
     clusters: Sequence[int] | None = None,
 ) -> Estimate:
-    """Returns the mean of `values`, (rows, prompts), each prompt counting once; one of nothing but
-    NaN is left out.
+    """Returns the mean of `values` with its intervals.
 
-    The interval over prompts (a bootstrap) holds the trained models fixed: it says how far other
-    prompts could move the mean, NOT how far another training seed could. Prompts of one cluster (a
-    number for each) are drawn together. seeds: of the rows (default: each its own). Rows of one
-    seed are averaged first: they start from the same policy in several numerical environments and
-    are not independent.
+    Each prompt counts once, by its mean over the rows. A prompt with nothing but NaN is left out.
+    values: scores of shape (rows, prompts). seeds: the training seed of each row; by default each
+    row has a seed of its own. Rows of the same seed are averaged first. Such rows start from the
+    same policy in several numerical environments, and so are not independent. resamples: the draws
+    of the bootstrap. clusters: one number per prompt; prompts with equal numbers are drawn
+    together.
+
+    The interval over prompts (a bootstrap) holds the trained models fixed. This interval shows how
+    far other prompts could move the mean, NOT how far another training seed could.
     """
     array = as_scores(values)
     prompts, _ = in_clusters(array, None)  # each prompt's mean over its rows
@@ -95,10 +102,10 @@ def estimate_of(
         per_seed.append(None if np.isnan(mean) else float(mean))
     if not len(prompts):
         return Estimate(None, None, None, per_seed)
-    # over prompts: clusters are drawn whole, and a draw's mean is its sum by its number
+    # the interval over prompts: clusters are drawn whole, and a draw's mean is its sum / its count
     sums, counts = in_clusters(array, clusters)
     interval = ratio_interval(sums, counts, draws=resamples)
-    # over training seeds
+    # the interval over training seeds
     row_seeds = range(len(array)) if seeds is None else seeds
     trained = of_seeds(array, row_seeds)
     has_score = ~np.isnan(trained).all(axis=1)
@@ -114,7 +121,8 @@ def estimate_of(
         counted=len(prompts),
         trained=len(trained),
     )
-    # over both; with too few seeds over prompts alone, in one row of their means
+    # the interval over prompts and seeds together. With too few seeds, one row of the prompts'
+    # means gives an interval over prompts alone.
     crossed_rows = trained
     if len(trained) < MIN_SEEDS:
         crossed_rows = nan_means(array.T)[None]
@@ -138,9 +146,10 @@ def paired_difference(
     resamples: int = DRAWS,
     clusters: Sequence[int] | None = None,
 ) -> Difference:
-    """Returns a - b over the pairs that both have, as `estimate_of`.
+    """Returns the mean of a - b with its intervals, over the (seed, prompt) pairs with both scores.
 
-    Which of the others failed is not known here.
+    The other arguments are those of `estimate_of`. `failed` stays 0, because a NaN does not show
+    whether a judge failed.
     """
     gaps = differences(a, b)
     estimate = estimate_of(gaps, seeds, resamples, clusters)
@@ -154,9 +163,11 @@ def paired_difference(
 
 
 def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:
-    """Returns the sum of the prompts' means in each cluster, and its number of prompts, of prompts
-    with a score. values: (seeds, prompts). clusters: a number for each prompt; without them each
-    prompt is a cluster.
+    """Returns two arrays over the clusters: the sum of the prompts' means, and the number of
+    prompts.
+
+    Prompts without a score are left out. values: (seeds, prompts). clusters: one number per prompt;
+    without clusters each prompt is a cluster.
     """
     means = nan_means(values.T)
     # a prompt without a score in any seed is left out
@@ -165,7 +176,7 @@ def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, A
     if clusters is None:
         return means, np.ones(len(means))
     present_clusters = np.asarray(clusters)[present]
-    # numbered anew from 0, as `bincount` takes them
+    # `bincount` needs the clusters numbered from 0 without gaps
     _, cluster_of_prompt = np.unique(present_clusters, return_inverse=True)
     sums = np.bincount(cluster_of_prompt, means)
     counts = np.bincount(cluster_of_prompt)
@@ -173,12 +184,13 @@ def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, A
 
 
 def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-    """Returns the 95 % t interval of the mean of independent seeds; (None, None) for fewer than
-    MIN_SEEDS.
+    """Returns the 95 % t interval of the mean over independent training seeds.
+
+    means: the mean of each seed. Fewer than MIN_SEEDS give (None, None).
     """
     if len(means) < MIN_SEEDS:
         return None, None
-    # equal means have a standard error of 0, of which scipy makes nan
+    # equal means have a standard error of 0, for which scipy returns nan
     if np.ptp(means) == 0:
         return means[0], means[0]
     freedom = len(means) - 1
@@ -188,9 +200,10 @@ def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[N
 
 
 def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
-    """Returns each row's seed: that of the first row of the same run.
+    """Returns a seed for each row. Rows of the same run get the same seed, that of the run's first
+    row.
 
-    A fixed model beside three seeds is one run.
+    A fixed model that is repeated for three seeds is one run: seeds [0, 1, 2] become [0, 0, 0].
     """
     seed_of_run: dict[Any, int] = {}
     for seed, run in zip(seeds, runs, strict=True):
@@ -199,9 +212,9 @@ def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
 
 
 def as_scores(values: ArrayLike) -> Array:
-    """Returns a float array, None as NaN.
+    """Returns the scores as a float array, with None as NaN.
 
-    Raises ValueError unless it has the two axes (seeds, prompts).
+    Raises ValueError if the array does not have the two axes (seeds, prompts).
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 2 or array.size == 0:
@@ -212,9 +225,9 @@ def as_scores(values: ArrayLike) -> Array:
 
 
 def differences(a: ArrayLike, b: ArrayLike) -> Array:
-    """Returns a - b, NaN where either is.
+    """Returns a - b, with NaN if either score is NaN.
 
-    Raises ValueError when the shapes differ (numpy would broadcast).
+    Raises ValueError if the shapes differ, because numpy might broadcast them.
     """
     first = as_scores(a)
     second = as_scores(b)
@@ -226,10 +239,13 @@ def differences(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
-    """Returns the mean over the rows of each training seed, in order of appearance."""
+    """Returns the mean over the rows of each training seed, of shape (different seeds, prompts).
+
+    seeds: the seed of each row. The result keeps the order in which seeds first appear.
+    """
     means = []
     for seed in dict.fromkeys(seeds):
-        # several, where one seed was trained in several numerical environments
+        # a seed has several rows if it was trained in several numerical environments
         rows = values[np.equal(seeds, seed)]
         means.append(nan_means(rows.T))
     return np.stack(means)
@@ -242,8 +258,8 @@ def signs(gaps: Array) -> Array:
 
 
 def nan_means(rows: Array) -> Array:
-    """Returns the mean of every row over its numbers; NaN for a row without any."""
-    # np.nanmean would warn of a row without any
+    """Returns the mean of every row without its NaN; NaN for a row of nothing but NaN."""
+    # np.nanmean would warn of a row of nothing but NaN
     present = ~np.isnan(rows)
     counts = present.sum(axis=1)
     sums = np.nansum(rows, axis=1)

@@ -1,13 +1,14 @@
-"""When a comparison may say "better": where other prompts and other training seeds would keep the
-sign.
+"""Decides when a comparison may say "better": if other prompts and other training seeds would keep
+the sign.
 
     judge_pair(difference, "posh_f1")
     # Outcome("undecided", over_prompts="higher", over_seeds="undecided",
     #         why="undecided over seeds: 1 seed, 3 or more are needed")
 
-"Better" needs an interval over prompts and seeds together on one side of 0, a p-value below LEVEL
-after Holm's adjustment over all pairs and metrics, and a difference whose sign no failed judgment
-could turn. "Higher" is about these prompts and these models alone.
+"Better" needs an interval over prompts and seeds together on one side of 0. "Better" also needs a
+p-value below LEVEL after Holm's adjustment over all pairs and metrics, and a sign that no failed
+judgment could turn. "Higher" is a claim about these trained models alone, not about other training
+seeds.
 """
 
 from collections.abc import Mapping
@@ -21,8 +22,8 @@ from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Diffe
 LEVEL = 0.05
 MIN_PROMPTS = 6  # a sign test of 5 differences of one sign has p = 2 / 2**5 = .06
 UNDECIDED = "undecided"
-# By metric, where it is higher and where it is lower: the verdict, and the word for these prompts
-# alone. A longer answer is neither better nor worse, and more cut answers are worse.
+# By metric, two pairs of words for a higher and a lower value: the verdict, and the word for these
+# prompts alone. A longer answer is neither better nor worse, and more cut answers are worse.
 METRIC_WORDS = {
     "words": (("longer", "shorter"), ("longer", "shorter")),
     "length": (("longer", "shorter"), ("longer", "shorter")),
@@ -36,13 +37,13 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What may be said of a difference.
+    """The verdict on a difference.
 
     Attributes:
-        verdict: better, worse or undecided (of a length longer or shorter).
-        over_prompts: of these prompts and these models alone: higher, lower or undecided.
-        over_seeds: of training seeds alone, likewise.
-        why: what keeps the verdict undecided, else "".
+        verdict: "better", "worse" or "undecided"; for a length "longer", "shorter" or "undecided".
+        over_prompts: "higher", "lower" or "undecided", for these trained models alone.
+        over_seeds: "higher", "lower" or "undecided", by the interval over training seeds alone.
+        why: the reason why the verdict is undecided; "" for any other verdict.
     """
 
     verdict: str
@@ -53,13 +54,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One metric of a pair.
+    """The result of one metric on a pair of models.
 
     Attributes:
-        difference: the later model's scores less the earlier one's.
-        outcome: what may be said of it.
-        holm: its p-value, adjusted over all pairs and main metrics; None for other metrics.
-        win_rate: how often the later model wins; None for other than main metrics.
+        difference: the later model's scores minus the earlier model's.
+        outcome: the verdict on the difference.
+        holm: the difference's p-value, adjusted over all pairs and main metrics; None if the metric
+            is no main metric.
+        win_rate: how often the later model wins; None if the metric is no main metric.
     """
 
     difference: Difference
@@ -76,12 +78,13 @@ def judge_pair(
     lone: str = "",
     waits: str = "",
 ) -> Outcome:
-    """Returns the verdict on a difference, and why it is undecided where it is.
+    """Returns the verdict on a difference, with the reason if the verdict is undecided.
 
-    metric: its name, which decides the words. holm: the adjusted p-value of the difference. fixed:
-    whether both sides are fixed systems, whose verdict is over prompts alone. lone: the side that
-    is one training run beside several of the other, "" for none. waits: why nothing may be said yet
-    (statistics/waiting.py), "" where it may.
+    metric: the metric's name, which decides the words, such as "longer" for a length. holm: the
+    adjusted p-value of the difference. fixed: whether both sides are fixed systems, whose verdict
+    is over prompts alone. lone: the name of the side that is a single training run while the other
+    side has several runs; "" for no such side. waits: the reason why the pair gets no verdict yet
+    (statistics/waiting.py); "" if the pair gets a verdict.
     """
     if waits:
         return Outcome(UNDECIDED, UNDECIDED, UNDECIDED, f"{UNDECIDED}: {waits}")
@@ -94,7 +97,7 @@ def judge_pair(
     verdict_words, prompt_words = METRIC_WORDS.get(metric, USUAL_WORDS)
     better, worse = verdict_words
     higher, lower = prompt_words
-    # an interval on one side of 0 is not enough: see `why_no_word_on_prompts`
+    # with a doubt over prompts, an interval on one side of 0 is not enough
     if doubt_over_prompts:
         prompts_sign = 0
     if doubt_over_seeds or prompts_sign == 0:
@@ -113,10 +116,12 @@ def judge_pair(
 
 
 def why_no_word_on_prompts(difference: Difference, prompts_sign: int, holm: float | None) -> str:
-    """Returns why nothing is said of these prompts, "" where something is. prompts_sign: the sign
-    of their interval.
+    """Returns the reason why the difference is undecided over prompts; "" for a decided difference.
+
+    prompts_sign: the sign of the interval over prompts, or 0 for an interval that holds 0. holm:
+    the adjusted p-value of the difference; None if unknown.
     """
-    # the first of these that holds is told
+    # the first reason that applies is returned
     if difference.counted < MIN_PROMPTS:
         prompts = counted(difference.counted, "prompt")
         return f"{UNDECIDED} over prompts: {prompts}, {MIN_PROMPTS} or more are needed"
@@ -138,25 +143,33 @@ def why_no_word_on_prompts(difference: Difference, prompts_sign: int, holm: floa
 
 
 def why_no_word_on_seeds(difference: Difference, prompts_sign: int, lone: str) -> str:
-    """Returns why nothing is said of other training seeds, "" where something is."""
+    """Returns the reason why the difference is undecided over training seeds; "" for a decided
+    difference.
+
+    prompts_sign: the sign of the interval over prompts. lone: see `judge_pair`.
+    """
     if difference.trained < MIN_SEEDS:
         return f"{UNDECIDED} over seeds: {too_few(difference.trained)}"
     both_sign = interval_sign(difference.both_low, difference.both_high)
     if both_sign != prompts_sign:
         return f"{UNDECIDED} over prompts and seeds together: the interval holds 0"
-    # nothing tells how far other seeds of a single run would lie from it
+    # a single run does not show how far the scores of other seeds would be from its scores
     if lone:
         return f"{UNDECIDED} over seeds: {lone} is one training run"
     return ""
 
 
 def too_few(seeds: int) -> str:
-    """Returns how many seeds there are, and how many are needed."""
+    """Returns a text on the number of seeds and the number needed: "1 seed, 3 or more are
+    needed".
+    """
     return f"{counted(seeds, 'seed')}, {MIN_SEEDS} or more are needed"
 
 
 def interval_sign(low: float | None, high: float | None) -> int:
-    """Returns 1 or -1 where the interval lies on one side of 0, else 0."""
+    """Returns 1 for an interval above 0, -1 for an interval below 0, and 0 for any other
+    interval.
+    """
     if low is None or high is None:
         return 0
     if low > 0:
@@ -167,14 +180,16 @@ def interval_sign(low: float | None, high: float | None) -> int:
 
 
 def counted(number: int, what: str) -> str:
-    """Returns a number and a noun, in the plural where it is not 1."""
+    """Returns a number with its noun in singular or plural: "1 seed", "2 seeds". what: the noun."""
     ending = "" if number == 1 else "s"
     return f"{number} {what}{ending}"
 
 
 def adjusted(tests: Mapping[K, float | None]) -> dict[K, float]:
-    """Returns the p-values that are known, adjusted for how many they are (Holm). tests: by any
-    key, None where there is no p-value.
+    """Returns the p-values, adjusted for the number of tests (Holm), by the same keys.
+
+    tests: the p-value of each test by any key, such as (sides, metric). A test without a p-value
+    (None) is left out.
     """
     p_values = {}
     for key, p in tests.items():

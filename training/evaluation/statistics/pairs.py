@@ -1,8 +1,8 @@
-"""Every later model against every earlier one: differences, verdicts, win rates, slices, and
-sentences on them.
+"""Compares every later model with every earlier model: differences, verdicts, win rates, slices,
+and sentences.
 
-pairs = compare_pairs(setup, evaluation, summary.differences, metrics)
-pairs[-1].metrics["posh_f1"].outcome.verdict        # "better"
+pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
+pairs[-1].metrics["posh_f1"].outcome.verdict  # "better"
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,20 +28,20 @@ from spanreward.training.evaluation.statistics.sentences import headline, senten
 from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
 from spanreward.training.evaluation.statistics.waiting import Failures, waits_for
 
-FEW_PAIRS = 3  # those of three models
+FEW_PAIRS = 3  # the number of pairs of three models
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A later model against an earlier one, by each metric, and what that comes to in sentences.
+    """A later model against an earlier model, by every metric and in sentences.
 
     Attributes:
-        later, earlier: the names of their sides.
-        metrics: the differences and verdicts, by metric.
-        slices: the same on parts of the prompts.
+        later, earlier: the names of the two sides.
+        metrics: the difference and the verdict, by metric.
+        slices: the difference and the verdict on parts of the prompts.
         sentence: the verdict with figures.
         headline: the verdict in a few words.
-        waits: why there is no verdict yet, "" where there may be one.
+        waits: the reason why the pair gets no verdict yet; "" if the pair gets a verdict.
     """
 
     later: str
@@ -54,8 +54,9 @@ class Pair:
 
 
 def first_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Returns the pairs that a reader sees first, the last one first: up to FEW_PAIRS, else the
-    last model's.
+    """Returns the pairs that a reader sees first, in reversed order.
+
+    These are all pairs if there are at most FEW_PAIRS, and otherwise the pairs of the last model.
     """
     if len(pairs) <= FEW_PAIRS:
         return list(reversed(pairs))
@@ -70,11 +71,13 @@ def compare_pairs(
     metrics: Mapping[str, Metric],
     failures: Mapping[str, Failures],
 ) -> list[Pair]:
-    """Returns the pairs, the first models' first. pair_differences: {(later, earlier): {metric:
-    difference}}. failures: of the sides on which no verdict is given.
+    """Returns every later model against every earlier model, in the order of `pair_differences`.
+
+    pair_differences: {(later, earlier): {metric: difference}}. metrics: the metrics by name.
+    failures: by side, answers that look like failures. A pair with such a side gets no verdict.
     """
     mains = [name for name, metric in metrics.items() if metric.main]
-    # one adjustment for all verdicts of the comparison
+    # one adjustment (Holm) for all main metrics of all pairs
     tests = {}
     for sides, table in pair_differences.items():
         for metric in mains:
@@ -87,11 +90,12 @@ def compare_pairs(
         waits = waits_for(later, earlier, failures)
         later_scores = evaluation.scores[later]
         earlier_scores = evaluation.scores[earlier]
-        # a pair of runs that is there for several seeds is one
+        # two runs that are compared under several seeds count once
         later_runs = setup.sides[later]
         earlier_runs = setup.sides[earlier]
         runs = list(zip(later_runs, earlier_runs, strict=True))
         seeds = independent(setup.drawn, runs)
+        # the verdict by each metric, and the win rate by each main metric
         entries = {}
         for metric, difference in table.items():
             adjusted_p = holm.get(((later, earlier), metric))
@@ -129,22 +133,23 @@ def win_rate(
     words_earlier: Array,
     clusters: Sequence[int] | None = None,
 ) -> LengthControl | None:
-    """Returns how often the later model wins, as it is and at equal length (comparison/length.py);
-    None where no answer has a partner. The seeds of a prompt are drawn together, and the prompts of
-    a cluster. Pairs without both scores are left out.
+    """Returns how often the later model wins, as measured and at equal length
+    (comparison/length.py).
 
-    later, earlier: scores, (seeds, prompts). words_later, words_earlier: the answers' lengths, of
-    the same shape. clusters: a number for each prompt.
+    Returns None if no prompt has a score of both models. Answers without both scores are left out.
+    All seeds of a prompt, and all prompts of a cluster, are drawn together. later, earlier: scores,
+    (seeds, prompts). words_later, words_earlier: the numbers of words of the answers, of the same
+    shape. clusters: one number per prompt.
     """
     gaps = differences(later, earlier)
     judged = ~np.isnan(gaps)
     if not judged.any():
         return None
     outcomes = 0.5 * (1 + signs(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
-    # of each (seed, prompt) pair the cluster of its prompt
+    # for each (seed, prompt) pair, the cluster of the prompt
     prompt_clusters = np.arange(judged.shape[1]) if clusters is None else clusters
     drawn_together = np.broadcast_to(prompt_clusters, judged.shape)
-    # a mask makes one axis of seeds and prompts, in the same order everywhere
+    # the mask turns (seeds, prompts) into one axis, in the same order for all arrays
     judged_words_later = words_later[judged]
     judged_words_earlier = words_earlier[judged]
     lengths = list(zip(judged_words_later, judged_words_earlier, strict=True))
@@ -153,9 +158,12 @@ def win_rate(
 
 
 def lone_run(setup: Setup, later: str, earlier: str) -> str:
-    """Returns the side that is one run beside several of the other, or "".
+    """Returns the name of the side that is a single training run while the other side has several
+    runs.
 
-    A run that the others began from is none.
+    Returns "" for no such side. A policy from which runs of the other side began does not count.
+    The comparison then is about the training that began from this very policy, so the policy needs
+    no other seeds.
     """
     for name, other in ((later, earlier), (earlier, later)):
         runs = set(setup.sides[name])
@@ -164,14 +172,14 @@ def lone_run(setup: Setup, later: str, earlier: str) -> str:
             continue
         run = setup.sides[name][0]
         began_from = set(map(first_policy, other_runs))
-        # without a recipe it is a fixed system, which has no other seeds
+        # a run without a recipe is a fixed system, which has no training seeds
         if recipe_of(run) and Path(run).resolve() not in began_from:
             return name
     return ""
 
 
 def first_policy(run: str) -> Path:
-    """Returns the policy from which a run began, as its recipe says."""
+    """Returns the path of the policy from which a run's training began, by the run's recipe."""
     policy = recipe_of(run).get("policy") or {}
     model = str(policy.get("model", ""))
     return Path(model).resolve()

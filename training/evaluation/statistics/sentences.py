@@ -1,9 +1,9 @@
-"""What the differences of a pair come to, in sentences.
+"""Writes the differences of a pair of models as sentences.
 
 sentence("dapo", "sft", entries, metrics)
 # "dapo against sft: better by truth F1 +0.040 [...] ...; 3.0 words more."
-headline("dapo", "sft", entries, metrics)   # "dapo is better than sft by truth F1."
-contradictions("dapo", "sft", entries, metrics)         # where two metrics prefer different sides
+headline("dapo", "sft", entries, metrics)  # "dapo is better than sft by truth F1."
+contradictions("dapo", "sft", entries, metrics)  # where two metrics prefer different sides
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,17 +30,18 @@ def sentence(
     lone: str = "",
     waits: str = "",
 ) -> str:
-    """Returns a sentence on a pair: by which metrics the later model is better, worse or neither,
-    and its length.
+    """Returns a sentence with figures on a pair: the metrics by which the later model is better,
+    worse or undecided, and the difference in length.
 
-    entries, metrics: by the names of metrics. fixed, lone: see `judge_pair`. waits: why nothing may
-    be said yet, "" where it may; the figures alone follow.
+    entries: the results by metric. metrics: the metrics by name. fixed, lone: see `judge_pair`.
+    waits: the reason why the pair gets no verdict yet, or "". With a reason, the sentence has this
+    reason and the figures, without a verdict.
     """
     if waits:
         figures = as_they_stand(entries, metrics)
         return f"{later} against {earlier}: the verdict waits: {waits}. {REMEDY}. {figures}"
     seeds = max(entry.difference.trained for entry in entries.values())
-    # what keeps all metrics from a verdict over seeds is said once, and not of each
+    # a limit that keeps all metrics from a verdict over seeds is written once
     if fixed:
         limit = ""
     elif seeds < MIN_SEEDS:
@@ -49,7 +50,7 @@ def sentence(
         limit = f"{lone} is one training run"
     else:
         limit = ""
-    groups: dict[str, list[str]] = {}  # by verdict, what is said of each metric
+    groups: dict[str, list[str]] = {}  # by verdict, a text on each metric
     for name, entry in entries.items():
         metric = metrics[name]
         if not metric.main:
@@ -75,7 +76,11 @@ def sentence(
 
 
 def reservations_on(metric: Metric, fixed: bool) -> str:
-    """Returns what to remember of a metric, "" for nothing. Of fixed systems nothing is trained."""
+    """Returns what a reader must know about a metric, such as "a reward that was trained on"; ""
+    for nothing.
+
+    With fixed systems, unknown training is no reservation, because nothing is trained.
+    """
     reservations = []
     if not (fixed and metric.kind == "unknown"):
         reservations.append(KINDS[metric.kind])
@@ -85,7 +90,7 @@ def reservations_on(metric: Metric, fixed: bool) -> str:
 
 
 def as_they_stand(entries: Entries, metrics: Metrics) -> str:
-    """Returns the differences of the main metrics, without a word on which side they favour."""
+    """Returns a sentence with the differences of the main metrics, without a verdict."""
     texts = []
     for name, entry in entries.items():
         if metrics[name].main:
@@ -95,7 +100,7 @@ def as_they_stand(entries: Entries, metrics: Metrics) -> str:
 
 
 def with_interval(entry: Compared) -> str:
-    """Returns `in_figures` of a difference, typeset, or "not judged"."""
+    """Returns a difference with its intervals as text (`in_figures`), or "not judged"."""
     difference = entry.difference
     if difference.mean is None:
         return "not judged"
@@ -104,8 +109,9 @@ def with_interval(entry: Compared) -> str:
 
 
 def in_length(mean: float | None) -> str:
-    """Returns by how many words answers are longer or shorter: "3.0 words more". mean: the mean
-    difference.
+    """Returns the difference in length as text, such as "3.0 words more".
+
+    mean: the mean difference in words; None if unknown.
     """
     if mean is None:
         return "of unknown length"
@@ -116,11 +122,14 @@ def in_length(mean: float | None) -> str:
 
 
 def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits: str = "") -> str:
-    """Returns the sentence in a few words, without figures."""
+    """Returns the verdict on a pair in a few words: "dapo is better than sft by truth F1."
+
+    The arguments are those of `sentence`.
+    """
     if waits:
         return f"{later} against {earlier}: the verdict waits: {waits}."
     mains = [metric for metric in entries if metrics[metric].main]
-    # one verdict is enough; without any, the words are those for these prompts alone
+    # if no metric has a verdict, the words for these prompts alone are used
     sure = any(entries[metric].outcome.verdict != UNDECIDED for metric in mains)
     groups: dict[str, list[str]] = {}  # by verdict, the metrics
     for metric in mains:
@@ -151,7 +160,10 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits
 
 
 def named_or_counted(names: Sequence[str], metrics: int) -> str:
-    """Returns up to two names, or how many of the metrics they are."""
+    """Returns up to two names as a list, and more names as a number: "3 of 5 metrics".
+
+    metrics: the number of all main metrics.
+    """
     if len(names) < 3:
         return listed(names)
     if len(names) == metrics:
@@ -162,16 +174,18 @@ def named_or_counted(names: Sequence[str], metrics: int) -> str:
 def contradictions(
     later: str, earlier: str, entries: Entries, metrics: Metrics
 ) -> tuple[list[str], list[str]]:
-    """Returns warnings and notes on any two metrics whose differences have opposite signs. It is a
-    warning if both intervals over prompts exclude 0. Of the others one note tells both sides: a
-    sign may be chance. Where one of them was trained on, it says so.
+    """Returns warnings and notes on main metrics whose differences have opposite signs.
+
+    Two such metrics get a warning if neither sign is chance over these prompts. All other
+    contradictions get one note together, because a sign may be chance. The warning on a metric that
+    a model was trained on names the likely reason.
     """
     means = {}
     for metric, entry in entries.items():
         mean = entry.difference.mean
         if metrics[metric].main and mean is not None:
             means[metric] = mean
-    # what was trained on comes first, so that the sentence is about it
+    # metrics that were trained on come first, so that a warning begins with such a metric
     trained = []
     others_last = []
     for metric in means:
@@ -184,7 +198,7 @@ def contradictions(
     doubtful = False
     for place, metric in enumerate(ordered):
         against = []  # metrics that come later in this order, with the other sign
-        sure = []  # of these, the ones where neither sign is chance over prompts
+        sure = []  # the metrics of `against` if neither sign is chance over prompts
         for other in ordered[place + 1 :]:
             has_other_sign = means[metric] * means[other] < 0
             if not has_other_sign:
@@ -206,7 +220,7 @@ def contradictions(
             doubtful = True
     if not doubtful:
         return warnings, []
-    # one note for all of them
+    # one note for all contradictions that may be chance
     above_zero = [name for name, mean in means.items() if mean > 0]
     below_zero = [name for name, mean in means.items() if mean < 0]
     plus = listed_means(above_zero, means, metrics)
@@ -217,7 +231,9 @@ def contradictions(
 
 
 def listed_means(names: Sequence[str], means: Mapping[str, float], metrics: Metrics) -> str:
-    """Returns the metrics with what they are and their mean differences, in a list."""
+    """Returns the metrics with their kinds and mean differences: "truth F1 (no judge) +0.040 and
+    ...".
+    """
     texts = []
     for name in names:
         mean = typeset(number(means[name], sign="+"))
@@ -226,7 +242,7 @@ def listed_means(names: Sequence[str], means: Mapping[str, float], metrics: Metr
 
 
 def listed(names: Sequence[str]) -> str:
-    """Returns `a, b and c`."""
+    """Returns the names as `a, b and c`."""
     first = names[:-1]
     last = names[-1]
     if not first:
@@ -235,7 +251,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def p_value(p: float) -> str:
-    """Returns a p-value of two digits: 0.034, or < .001."""
+    """Returns a p-value in two digits, such as 0.034; below 0.001 it is "< .001"."""
     if p < 0.001:
         return "< .001"
     if p < 0.095:
@@ -244,8 +260,8 @@ def p_value(p: float) -> str:
 
 
 def in_figures(mean: Estimate, digits: int = 3, sign: str = "") -> str:
-    """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that
-    over seeds too.
+    """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and its
+    interval over prompts and seeds together.
     """
     text = estimate(mean.mean, mean.low, mean.high, digits, sign)
     # with too few seeds the second interval would be over prompts again

@@ -1,11 +1,12 @@
-"""On which prompts one model is better or worse: the same differences by slice.
+"""Compares two models on parts of the prompts (slices), to show on which prompts a model is better
+or worse.
 
     compare_slices(later, earlier, prompts.slices, ["truth_f1", "posh_f1"], seeds)[0]
     # Slice("objects", "3", "truth_f1", Difference(-0.1, ...), holm=0.02, outcome=...)
 
-Among twenty slices one is "significant" by chance. So verdicts about prompts use p-values adjusted
-over the whole table (Holm), from a test that flips the signs of the prompts' differences. The
-intervals are not adjusted.
+Among twenty slices, about one is "significant" (p < 0.05) by chance alone. So verdicts over prompts
+use p-values that are adjusted over the whole table (Holm). The p-values come from a test that flips
+the signs of the prompts' differences. The intervals are not adjusted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,20 +22,21 @@ from spanreward.training.evaluation.statistics import estimates
 from spanreward.training.evaluation.statistics.outcomes import Outcome, adjusted, judge_pair
 
 MAX_SLICE_VALUES = 12  # a column with more values holds names, not slices
-Scores = Mapping[str, estimates.Array]  # of one model, {metric: (seeds, prompts)}
+Scores = Mapping[str, estimates.Array]  # one model's scores, {metric: (seeds, prompts)}
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The difference by one metric on a slice.
+    """The difference between two models by one metric on one slice.
 
     Attributes:
-        slice: its name, such as "asked for".
-        value: of the prompts in it, such as "question".
-        metric: the metric's name.
-        difference: on these prompts; its `p` is that of `sign_flips`.
-        holm: that p adjusted over the pair's table; None below two prompts.
-        outcome: what may be said of it.
+        slice: the name of the slice, such as "asked for".
+        value: the value of the prompts in the slice, such as "question".
+        metric: the name of the metric.
+        difference: the difference on these prompts, with the p-value of `sign_flips` as its `p`.
+        holm: the p-value adjusted over all slices and metrics of the pair; None for fewer than two
+            prompts.
+        outcome: the verdict on the difference.
     """
 
     slice: str
@@ -46,25 +48,29 @@ class Slice:
 
 
 def usable(slices: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[str]]:
-    """Returns the values, sorted, of every slice that has two or more and at most
-    MAX_SLICE_VALUES.
+    """Returns the sorted values of every slice with at least two and at most MAX_SLICE_VALUES
+    values.
+
+    slices: by name, the values of each prompt.
     """
     values_of = {}
     for name, rows in slices.items():
         values = set(chain(*rows))
-        # one value is all prompts
+        # a slice with one value would be all prompts
         if 2 <= len(values) <= MAX_SLICE_VALUES:
             values_of[name] = sorted(values, key=by_number)
     return values_of
 
 
 def by_number(value: str) -> tuple[bool, float, str]:
-    """Sort key: numbers by value, "up to 3" before and "over 9" after the numbers of that size,
-    then values without a number by the alphabet.
+    """Returns a sort key for the values of a slice.
+
+    Numbers are sorted by size: "up to 3" comes before 3, and "over 9" after 9. Values without a
+    number come last, in the order of the alphabet.
     """
     numbers = []
     for word in value.split():
-        digits = word.replace(".", "", 1)  # of "2.5" too
+        digits = word.replace(".", "", 1)  # so that "2.5" is a number too
         if digits.isdigit():
             numbers.append(word)
     size = float(numbers[0]) if numbers else 0.0
@@ -84,10 +90,12 @@ def compare_slices(
     clusters: Sequence[int] | None = None,
     waits: str = "",
 ) -> list[Slice]:
-    """Returns a row per slice, value and metric that has a score.
+    """Returns one result per slice, value and metric. A result is left out if no prompt has a
+    score.
 
-    slices: by name, of each prompt its values. seeds: of independent runs. clusters: a number for
-    each prompt. waits: see `judge_pair`.
+    later, earlier: the scores of the two models. slices: by name, the values of each prompt. seeds:
+    a seed for each row, equal for rows of the same runs (`independent`). clusters: one number per
+    prompt; prompts with equal numbers are drawn together. waits: see `judge_pair`.
     """
     differences: dict[tuple[str, str, str], estimates.Difference] = {}
     tests = {}
@@ -101,7 +109,7 @@ def compare_slices(
                 a = later[metric][:, chosen]
                 b = earlier[metric][:, chosen]
                 difference = estimates.paired_difference(a, b, seeds, clusters=chosen_clusters)
-                # none of these prompts can have the metric, or all judgments failed
+                # the metric applies to no prompt of the slice, or all judgments failed
                 if not difference.counted:
                     continue
                 gaps = estimates.differences(a, b)
@@ -121,9 +129,11 @@ def compare_slices(
 
 
 def sign_flips(per_prompt: estimates.Array, draws: int = DRAWS) -> float | None:
-    """Returns the two-sided p-value of a mean of 0 when every difference may flip its sign. It is
-    exact for few prompts and takes `draws` of the flips for many. None for fewer than two prompts.
-    per_prompt: the difference of each prompt, or the sum of each cluster.
+    """Returns the two-sided p-value of a true mean of 0, by a permutation test that flips the signs
+    of the differences.
+
+    The test is exact for few prompts, and takes `draws` random flips for many. None for fewer than
+    two prompts. per_prompt: the difference of each prompt, or the sum of each cluster.
     """
     if len(per_prompt) < 2:
         return None
@@ -139,5 +149,5 @@ def sign_flips(per_prompt: estimates.Array, draws: int = DRAWS) -> float | None:
 
 
 def mean_along(values: estimates.Array, axis: int) -> Any:
-    """Returns the means along an axis, an argument that scipy looks for by its name."""
+    """Returns the means along `axis`. scipy requires an argument with the name `axis`."""
     return np.mean(values, axis=axis)

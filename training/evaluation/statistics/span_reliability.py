@@ -1,15 +1,15 @@
-"""How right are a reward's spans, by a labelled sample, and should they reach the tokens that wrote
-them?
+"""Measures how right a reward's spans are on a labelled sample, and whether the spans should reach
+the tokens that wrote them.
 
     found = reliability([Labelled(text, verdict.spans, wrong=((2, 5),), group=0), ...])
     found["all"]["r"], found["all"]["low"], advice(found["all"])
-    judge_errors(rows)["right"]["judged_wrong"]      # of the phrases that people leave alone
+    judge_errors(rows)["right"]["judged_wrong"]  # of the phrases that people did not mark
 
 r is Pearson's correlation of a phrase's credit with its label, over the phrases that the judge was
-asked about. The label is 0 where a wrong range touches the phrase's first mention, else 1. The
-baseline of training (training/grpo/credit.py) is taken off both, so a judge gains nothing by
-blaming the kind of phrase that is wrong most often. docs/evidence/credit.md measured which r is
-enough.
+asked about. The label is 0 if a range that people marked wrong touches the phrase's first mention,
+else 1. The baseline of training (training/grpo/credit.py) is subtracted from the credit and from
+the label. Otherwise a judge could raise r by always blaming the kind of phrase that is wrong most
+often. docs/evidence/credit.md measured which r is enough.
 """
 
 from collections.abc import Sequence
@@ -29,11 +29,12 @@ from spanreward.training.grpo.credit import first_mentions, phrases_of, residual
 Array = NDArray[np.float64]
 
 RESAMPLES = 1000
-# with this r or more, spans raised what a policy samples (add_centred 0.5, docs/evidence/credit.md)
+# with this r or more, training with spans raised the scores of a policy's samples (add_centred 0.5,
+# docs/evidence/credit.md)
 MIN_CORRELATION = 0.25
 COEFFICIENT = 0.5
 MIN_RIGHT_SCORE = 0.5  # a phrase with a lower score is judged wrong
-MIN_COMPLETIONS = 20  # with fewer the interval says too little
+MIN_COMPLETIONS = 20  # with fewer completions the interval is too wide for advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,9 @@ class Labelled:
 
     Attributes:
         text: the completion.
-        spans: its verdict's.
-        wrong: the characters [start, end) that people call wrong.
-        group: a number, the same for the completions of one prompt.
+        spans: the spans of its verdict.
+        wrong: the characters [start, end) that people marked as wrong.
+        group: the number of the prompt, equal for all completions of one prompt.
     """
 
     text: str
@@ -54,8 +55,10 @@ class Labelled:
 
 
 def pearson(scores: Array, labels: Array) -> float:
-    """Returns the correlation in [-1, 1]; nan where either side is constant, so that a resample
-    never raises.
+    """Returns Pearson's correlation in [-1, 1]; nan if all scores or all labels are equal.
+
+    A draw of the bootstrap may have equal labels by chance, and an error would end the whole
+    bootstrap.
     """
     different_scores = set(scores.tolist())
     different_labels = set(labels.tolist())
@@ -67,9 +70,10 @@ def pearson(scores: Array, labels: Array) -> float:
 def labelled_rows(
     texts: Sequence[tuple[Sample, CharacterSpans]], verdicts: Sequence[Verdict]
 ) -> list[Labelled]:
-    """Returns people's labels with the metric's spans, of texts with a score.
+    """Returns the spans and people's labels of each text with a score.
 
-    Raises ValueError where none has.
+    texts: each completion with the character ranges that people marked as wrong. verdicts: the
+    verdict on each text. Raises ValueError if no text has a score.
     """
     rows = []
     judged_texts = zip(texts, verdicts, strict=True)
@@ -86,11 +90,14 @@ def labelled_rows(
 
 
 def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[str, dict[str, Any]]:
-    """Returns, for "all" and each kind of phrase: r with its 95 % interval over completions, the
-    numbers of completions and phrases, and the shares of phrases that are wrong and that are blamed
-    (credit below 0). r is None where all labels are equal.
+    """Returns how well credit agrees with people's labels, for "all" phrases and for each kind of
+    phrase.
+
+    Each entry has r with its 95 % interval over completions ("r", "low", "high"), and the numbers
+    of "completions" and "phrases". Each entry also has the share of phrases that are "wrong" by the
+    labels, and the share that is "blamed" (credit below 0). r is None if all labels are equal.
     """
-    # of each phrase that the judge was asked about
+    # one entry for each phrase that the judge was asked about
     phrases = []
     marked = []  # the same phrases, with the label in place of the credit
     labels = []  # 1 for a right phrase, 0 for a wrong one
@@ -105,12 +112,13 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
             labels.append(label)
             row_numbers.append(number)
     row_of_phrase = np.array(row_numbers, dtype=np.int64)
-    # the baseline is taken off both
+    # the baseline is subtracted from the credit and from the label
     residual_credits = np.array(residual_credit(phrases))
     residual_labels = np.array(residual_credit(marked))
     kinds = [phrase.kind for phrase in phrases]
 
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:
+        """Returns r over some completions. completions: for each, the numbers of its phrases."""
         drawn = np.concatenate(completions)
         return pearson(residual_credits[drawn], residual_labels[drawn])
 
@@ -125,13 +133,13 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
         chosen_labels = [labels[place] for place in chosen]
         blamed = [phrases[place].credit < 0 for place in chosen]
         figures: dict[str, float | None] = {"r": None, "low": None, "high": None}
-        # labels that are all equal correlate with nothing
+        # equal labels have no correlation
         if len(set(chosen_labels)) > 1:
             # whole completions are drawn, because phrases of one text are not independent
             completions = [chosen[chosen_rows == row] for row in np.unique(chosen_rows)]
             interval = bootstrap(completions, correlation, resamples)
             figures = {"r": correlation(completions), **asdict(interval)}
-        # nan, where the judge's credit is everywhere the same
+        # r is nan if all credits are equal
         for key, value in figures.items():
             if value is not None and np.isnan(value):
                 figures[key] = None
@@ -146,15 +154,18 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
 
 
 def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
-    """Returns how often the judge errs on the phrases that are "right" (people leave them alone)
-    and on those that are "wrong" (a wrong range touches them).
+    """Returns how often the judge errs on phrases that are "right" and on phrases that are "wrong"
+    by people's labels.
 
-    Of each: "phrases", their number; "judged_wrong" of right ones (a score below MIN_RIGHT_SCORE)
-    or "judged_right" of wrong ones, a share; "low" and "high", its 95 % interval over completions.
-    A phrase is its first mention, and one that the judge was not asked about does not count. Shares
-    and bounds are None where there are no phrases, bounds where one completion has them all.
+    {"right": {"phrases": 90, "judged_wrong": 0.1, "low": 0.05, "high": 0.16},
+     "wrong": {"phrases": 10, "judged_right": 0.3, "low": 0.1, "high": 0.5}}
+
+    A phrase is wrong if a range that people marked touches its first mention. A phrase is judged
+    wrong if its score is below MIN_RIGHT_SCORE. "low" and "high" are the 95 % interval over
+    completions. Phrases that the judge was not asked about do not count. Shares and bounds are None
+    without phrases. Bounds are also None if one completion has all phrases.
     """
-    # by label, their number in each completion that has such phrases
+    # by label, the errors and the phrases in each completion that has such phrases
     errors: dict[str, list[int]] = {"right": [], "wrong": []}
     phrases: dict[str, list[int]] = {"right": [], "wrong": []}
     for row in rows:
@@ -166,7 +177,7 @@ def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
         for label, row_judgments in judgments.items():
             if row_judgments:
                 count = len(row_judgments)
-                # a judgment is right where it is the label
+                # an error is a judgment that differs from the label
                 errors[label].append(count - row_judgments.count(label))
                 phrases[label].append(count)
     return {
@@ -176,8 +187,10 @@ def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
 
 
 def _error_rate(name: str, errors: Sequence[int], phrases: Sequence[int]) -> dict[str, Any]:
-    """Returns the share of errors among phrases, under a name, with its interval. errors, phrases:
-    their numbers in each completion.
+    """Returns the share of errors among phrases, with its 95 % interval.
+
+    name: the key of the share in the result. errors, phrases: the number of errors and of phrases
+    in each completion.
     """
     count = sum(phrases)
     bounds = ratio_interval(errors, phrases)
@@ -190,12 +203,14 @@ def _error_rate(name: str, errors: Sequence[int], phrases: Sequence[int]) -> dic
 
 
 def touches(span: Span, wrong: Sequence[tuple[int, int]]) -> bool:
-    """Returns whether one of the ranges [start, end) touches the span."""
+    """Returns whether one of the character ranges [start, end) overlaps the span."""
     return any(start < span.end and span.start < end for start, end in wrong)
 
 
 def advice(figures: dict[str, Any]) -> str:
-    """Returns what to set in a recipe, in a sentence. figures: the entry "all" of `reliability`."""
+    """Returns a sentence on the span_coef to set in a recipe. figures: the entry "all" of
+    `reliability`.
+    """
     r = figures["r"]
     low = figures["low"]
     high = figures["high"]
@@ -205,7 +220,7 @@ def advice(figures: dict[str, Any]) -> str:
     if completions < MIN_COMPLETIONS:
         return f"No advice from {completions} completions: label {MIN_COMPLETIONS} or more."
     correlation = f"r {estimate(r, low, high, digits=2)}"
-    # the whole interval decides, and r alone does not
+    # the whole interval decides, not r alone
     if low >= MIN_CORRELATION:
         return f"span_coef={COEFFICIENT}: {correlation} is {MIN_CORRELATION} or more."
     if high < MIN_CORRELATION:

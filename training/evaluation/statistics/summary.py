@@ -1,10 +1,10 @@
-"""Did RL beat SFT? Every model's means and every pair's differences, from scores.
+"""Computes the mean of every model and the difference of every pair of models, from scores.
 
 scores = {"sft": {"truth_f1": sft}, "dapo": {"truth_f1": dapo}}  # arrays of shape (seeds, prompts)
 summary = summarise_models(scores, seeds=[0, 1, 2])
-summary.differences["dapo", "sft"]["truth_f1"].mean                 # 0.04
+summary.differences["dapo", "sft"]["truth_f1"].mean  # 0.04
+# means of parts of verdicts, such as the recall of entities
 parts_by_kind(setup, answers).models["dapo"]["posh_recall_entity"]
-# the same, of the parts of verdicts
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the scores come to.
+    """The means of all models, and the differences between all models.
 
     Attributes:
         models: {model: {metric: mean}}.
@@ -59,14 +59,16 @@ def summarise_models(
     clusters: Sequence[int] | None = None,
     resamples: int = DRAWS,
 ) -> Summary:
-    """Returns the means of every model and the differences of every later model from every earlier
+    """Returns the mean of every model, and the difference of every later model from every earlier
     one.
 
-    A model's mean is over the answers that all models with any score have one for. seeds: the rows'
-    names (default 0, 1, ...); rows of one name are one training seed in several numerical
-    environments. failed: where a judge failed (default: every NaN). runs: the run of each row; rows
-    that compare the same two runs count once. scales: of metrics that are not in [0, 1]. clusters:
-    which prompts belong together (default: none).
+    A model's mean is over the answers for which all models have a score. A model without any score
+    is no part of this condition. seeds: the name of each row's training seed (default 0, 1, ...).
+    Rows of one name are one training seed in several numerical environments. failed: where a judge
+    failed (default: every NaN). runs: the run of each row, by model; rows that compare the same two
+    runs count once. scales: the lowest and highest score of each metric that is not in [0, 1].
+    clusters: one number per prompt, equal for prompts that are drawn together. resamples: the draws
+    of the bootstrap.
     """
     metrics = list(next(iter(scores.values())))
     arrays: dict[str, dict[str, Array]] = {}
@@ -79,6 +81,7 @@ def summarise_models(
     scale_of = scales or {}
 
     def lost(model: str, metric: str) -> Flags:
+        """Returns where a judge failed, as bools of shape (seeds, prompts)."""
         if failed is None:
             return np.isnan(arrays[model][metric])
         return np.asarray(failed[model][metric], dtype=bool)
@@ -86,9 +89,9 @@ def summarise_models(
     def mean(model: str, metric: str) -> Estimate:
         # where an answer has no score
         gaps = [np.isnan(table[metric]) for table in arrays.values()]
-        # a model without any score takes no prompt from the others
+        # a model without any score must not empty the means of the other models
         scored_gaps = [gap for gap in gaps if not gap.all()]
-        # means of different prompts could not be compared
+        # means over different answers could not be compared
         in_all = ~np.any(scored_gaps, axis=0)
         values = np.where(in_all, arrays[model][metric], np.nan)
         row_seeds = independent(names, of_run[model])
@@ -114,7 +117,7 @@ def summarise_models(
     models = {}
     for model in scores:
         models[model] = {metric: mean(model, metric) for metric in metrics}
-    # the order of the models is that of training
+    # the models come in the order of training
     differences = {}
     for earlier, later in combinations(scores, 2):
         table_of_pair = {metric: difference(later, earlier, metric) for metric in metrics}
@@ -123,10 +126,12 @@ def summarise_models(
 
 
 def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
-    """Returns the parts that split a reward's main part by kind (`posh_precision_entity`), of the
-    shown verdicts.
+    """Returns means and differences of the parts of shown verdicts that split a main part by kind
+    of phrase.
+
+    One such part is "posh_precision_entity", PoSh's precision over entities alone.
     """
-    prefixes = {}  # of posh ("f1_", "precision_", "recall_")
+    prefixes = {}  # {"posh": ("f1_", "precision_", "recall_")}
     for reward in setup.rewards:
         beginnings = [f"{main}_" for main in reward.main_parts]
         prefixes[reward.__name__] = tuple(beginnings)  # as startswith takes them
@@ -140,7 +145,7 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
     if not splits:
         return Summary({}, {})
     scores: dict[str, dict[str, Array]] = {}
-    # a text without relations has no such part, which is no failed judgment
+    # a missing part is no failed judgment: a text without relations has no part for relations
     no_failures: dict[str, dict[str, Array]] = {}
     for side, runs in answers.items():
         scores[side] = {}
@@ -155,8 +160,10 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
 
 
 def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[float | None]:
-    """Returns the part of each answer's verdict, the mean over a prompt's samples; None where
-    another judge's verdict is shown.
+    """Returns one part of each answer's verdict, as the mean over a prompt's samples.
+
+    judge: the name of the reward that gave the verdict. part: such as "precision_entity". None if
+    the shown verdict is another reward's, or has no such part.
     """
     values: list[float | None] = []
     for answer in run:
@@ -176,9 +183,12 @@ def worst_case(
     failed_b: Flags,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> list[float] | None:
-    """Returns the lowest and highest mean of a - b that failed verdicts allow; None where nothing
-    failed. Lowest: every failed `a` has the scale's lowest score and every failed `b` its highest.
-    Highest: the reverse.
+    """Returns the lowest and the highest mean of a - b that failed verdicts allow.
+
+    For the lowest mean, every failed `a` gets the scale's lowest score and every failed `b` its
+    highest score. For the highest mean, `a` gets the highest score and `b` the lowest. None if no
+    verdict failed, or if the metric applies to no prompt on both sides. scale: the lowest and the
+    highest possible score.
     """
     if not (failed_a.any() or failed_b.any()):
         return None
@@ -188,7 +198,7 @@ def worst_case(
         filled_a = np.where(failed_a, score_a, a)
         filled_b = np.where(failed_b, score_b, b)
         prompts, _ = in_clusters(filled_a - filled_b, None)
-        # no prompt can have the metric on both sides
+        # the metric applies to no prompt on both sides
         if not len(prompts):
             return None
         means.append(float(prompts.mean()))

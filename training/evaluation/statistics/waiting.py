@@ -1,11 +1,12 @@
-"""Sides whose answers are partly the failures of whoever was asked: no verdict on them.
+"""Finds sides whose answers are partly failures of an API or a script. Such sides get no verdict.
 
-    found = failures_of(setup, evaluation.answers)      # {"api": Failures([NoAnswer(...)], 24)}
-    found["api"].sentence       # "8 of 24 answers look like failures, not answers: ..."
+    found = failures_of(setup, evaluation.answers)  # {"api": Failures([NoAnswer(...)], 24)}
+    found["api"].sentence  # "8 of 24 answers look like failures, not answers: ..."
 
-A verdict on such a side would be one on a rate limit. What is named is what
-rewards/text/no_answers.py finds. One text for many rows counts in files of answers alone: a policy
-that answered here wrote it itself.
+A verdict on such a side would be a verdict on a rate limit. rewards/text/no_answers.py recognises
+failures by their form, such as an error message, or by one text for many rows. One text for many
+rows counts in files of answers alone: a policy that was sampled here wrote its repeated text
+itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,11 +27,11 @@ REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """What of a side's answers looks like failures.
+    """The answers of one side that look like failures.
 
     Attributes:
-        found: the texts that do, with the rows that have them.
-        answers: how many answers the side has.
+        found: the texts that look like failures, with their rows.
+        answers: the number of all answers of the side.
     """
 
     found: Sequence[NoAnswer]
@@ -38,28 +39,31 @@ class Failures:
 
     @property
     def sentence(self) -> str:
+        """A sentence such as "8 of 24 answers look like failures, not answers: ..."."""
         return in_a_sentence(self.found, self.answers, "answers")
 
 
 def failures_of(setup: Setup, answers: Answers) -> dict[str, Failures]:
-    """Returns, by side, what looks like failures; sides without any are left out."""
+    """Returns, by side, the answers that look like failures. Sides without such answers are left
+    out.
+    """
     rows = setup.prompts.rows
     failures: dict[str, Failures] = {}
     for side, side_answers in answers.items():
         side_failures: list[NoAnswer] = []
         count = 0
-        # a run that stands beside several seeds counts once
+        # a run that is repeated for several seeds counts once
         names = setup.sides[side]
         runs = dict(zip(names, side_answers, strict=False))
         for run, run_answers in runs.items():
-            # of each sample its row and the row's id
+            # each sampled answer, and the id of its row
             samples = []
             ids = []
             for row, answer in zip(rows, run_answers, strict=False):
                 for sample in every_sample([answer]):
                     samples.append(row_sample(row, sample.text))
                     ids.append(str(row.get("id")))
-            # a policy that answered here and repeats itself has not failed to answer
+            # repeated texts count in files alone: a policy that was sampled here wrote them itself
             side_failures += no_answers(samples, ids, repeated=is_table(run))
             count += len(list(every_sample(run_answers)))
         if side_failures:
@@ -68,14 +72,14 @@ def failures_of(setup: Setup, answers: Answers) -> dict[str, Failures]:
 
 
 def warnings_of(failures: Mapping[str, Failures]) -> Iterator[str]:
-    """Yields a warning for every side with failures."""
+    """Yields a warning for every side with answers that look like failures."""
     for side, side_failures in failures.items():
         sentence = side_failures.sentence
         yield f"{side}: {sentence}. No verdict on {side} before that is mended. {REMEDY}"
 
 
 def waits_for(later: str, earlier: str, failures: Mapping[str, Failures]) -> str:
-    """Returns why the verdict on two sides waits, "" where it does not."""
+    """Returns the reason why two sides get no verdict yet; "" if the two sides get a verdict."""
     clauses = []
     for side in (later, earlier):
         if side in failures:
