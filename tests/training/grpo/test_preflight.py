@@ -142,7 +142,6 @@ def judge(sample: Sample) -> float:
         ({"reward_weights": [0.0]}, "every reward has the weight 0"),
         ({"metric_for_best_model": "eval_loss"}, "GRPO's loss is near 0"),
         ({"metric_for_best_model": "eval_rewrd"}, "did you mean 'reward'"),
-        ({"remove_unused_columns": True}, "drops the columns"),
     ],
 )
 def test_settings_with_which_nothing_good_comes(
@@ -150,6 +149,11 @@ def test_settings_with_which_nothing_good_comes(
 ) -> None:
     with pytest.raises(ValueError, match=said):
         make_trainer(tmp_path, scenes(), [Scored(judge)], **settings)
+
+
+def test_columns_that_rewards_read_are_not_dropped(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="drops the columns"):
+        make_trainer(tmp_path, scenes(), [PoshReward("match")], remove_unused_columns=True)
 
 
 def test_what_each_function_pays_is_kept_apart_by_name(tmp_path: Path) -> None:
