@@ -35,8 +35,8 @@ def without_name() -> Any:
 
 
 def _close(file: Any) -> None:
-    """Closes a file that is no longer needed. Errors are ignored: on a full disk the last bytes
-    cannot be written, and nobody needs them.
+    """Closes a file that is no longer needed. Errors are ignored. A full disk cannot take the last
+    bytes, but nobody reads these bytes.
     """
     with suppress(OSError):
         file.close()

@@ -17,8 +17,8 @@ from spanreward.training.commands.metric_options import (
 )
 
 HELP = "how right judges are about descriptions of Scenes, whose truth is known"
-DESCRIPTION = """Puts the questions of PoSh, LAVE and the pairwise metric about held-out Scenes to a judge, of which an
-oracle knows the answer, and says by kind how many it gets right (of those whose truth is yes, and no), how well its
+DESCRIPTION = """Puts the questions of PoSh, LAVE and the pairwise metric about held-out Scenes to a judge. An oracle
+knows the answers. The command says by kind how many it gets right (of those whose truth is yes, and no), how well its
 probabilities are calibrated, and how many questions it answers a second. Half of the pictures are of level 1."""
 
 

@@ -225,8 +225,8 @@ def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
 
 
 def _begin_word(tokens: list[Token], place: int) -> list[Token]:
-    """Returns the tokens, of which the token with the index `place` (if it exists) is marked as
-    the beginning of a word.
+    """Returns the tokens, and marks the token with the index `place` as the beginning of a word. If
+    no token has this index, the tokens are returned as they are.
     """
     changed = list(tokens)
     if place < len(changed):

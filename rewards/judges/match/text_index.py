@@ -69,8 +69,8 @@ class TextIndex:
         plural: for each entity, whether one of its heads is a plural.
         nouns: for each entity, the words of its heads, without words of places.
         is_place: for each entity, whether it is a place in a picture or thing ("the left corner").
-        does: for each entity, the relations of which it is the subject.
-        undergoes: for each entity, the relations of which it is the object.
+        does: for each entity, the relations with the entity as their subject.
+        undergoes: for each entity, the relations with the entity as their object.
         linked: for each entity, the entities that share a relation with it.
         relations: the relations from a subject to an object, by (subject, object).
         named: the entities with a head, by head.
