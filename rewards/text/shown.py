@@ -214,11 +214,6 @@ def blanked(text: str, calls: bool = True) -> str:
     return "".join(characters)
 
 
-def visible_ranges(text: str) -> list[tuple[int, int]]:
-    """Returns the characters [start, end) that a reader is shown, in order."""
-    return [(start, end) for start, end, kind in parts_of(text) if not kind]
-
-
 def parts_of(text: str) -> list[tuple[int, int, str]]:
     """Returns the parts (start, end, kind) of the text, in order.
 

@@ -6,7 +6,6 @@ A row is a mistake, and words of its message: the object first, the cure last.
 
 import json
 import os
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -34,21 +33,11 @@ from spanreward.training.recipe import (
     load_recipe,
 )
 from tests.support.files import a_file
+from tests.support.messages import told
 from tests.support.paths import ROOT
 
 DAPO, SFT = (ROOT / f"recipes/quickstart/scenes-{name}.yaml" for name in ("dapo", "sft"))
 CASCADE = "rewards.0.judge={cascade: "
-
-
-def told(call: Callable[[], Any], error: type[Exception], words: tuple[str, ...]) -> None:
-    """Checks that the call raises the error, and that its message holds the words."""
-    with pytest.raises(error) as refusal:
-        call()
-    message = str(refusal.value)
-    assert not [word for word in words if word not in message], message
-    assert "\n" not in message
-    assert len(re.findall(r"[.?!] (?=[A-Z])", message)) < 2, message
-    assert len(message) < 900
 
 
 def table(rows: list[tuple[Any, ...]]) -> Any:

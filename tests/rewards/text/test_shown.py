@@ -7,7 +7,7 @@ import re
 import pytest
 
 from spanreward import PoshReward, Sample
-from spanreward.rewards.text.shown import FORMS, TURN_MARKS, TurnMark, blanked, visible_ranges
+from spanreward.rewards.text.shown import FORMS, TURN_MARKS, TurnMark, blanked, parts_of
 from spanreward.rewards.text.written import read_text
 
 TEXT = "A red kite flies."
@@ -77,11 +77,11 @@ def test_no_mark_hides_what_a_reader_sees() -> None:
     assert read_text("A <s>blue</s> red kite.").plain == "A blue red kite."
     # no turn of its own follows
     assert read_text("<|im_start|>user\nA red kite.").plain.strip() == "A red kite."
-    assert visible_ranges("A sign reads ASSISTANT: ring twice.") == [(0, 35)]
-    assert visible_ranges("The user stands.") == [(0, 16)]
+    assert parts_of("A sign reads ASSISTANT: ring twice.") == [(0, 35, "")]
+    assert parts_of("The user stands.") == [(0, 16, "")]
     # "User:" hides nothing without an answer
-    assert visible_ranges("A man.\nUser: Ann.\nTime: noon.") == [(0, 29)]
-    assert visible_ranges("A: a dog\nB: a cat") == [(0, 17)]  # options
+    assert parts_of("A man.\nUser: Ann.\nTime: noon.") == [(0, 29, "")]
+    assert parts_of("A: a dog\nB: a cat") == [(0, 17, "")]  # options
 
 
 @pytest.mark.parametrize(
