@@ -6,6 +6,7 @@ import pickle
 import random
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -15,7 +16,7 @@ from spanreward.rewards.experimental.cascade_judge import CascadeJudge, agree
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Judge
 from spanreward.rewards.judges.usage import Usage
-from tests.support.fakes import FakeJudge, asked, certain
+from tests.support.fakes import FakeJudge, asked, certain, prompt_of
 
 PROMPTS = [f"question {number}" for number in range(300)]
 
@@ -25,20 +26,16 @@ class Told(Judge):
     done to it.
     """
 
+    name = ""
+
     def __init__(self, name: str, answer: Any) -> None:
-        self._name = name
+        self.name = name
         self.answer = answer
         self.asked: list[str] = []
         self.events: list[str] = []
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    def rate_each(
-        self, questions: Sequence[Question], scale: Sequence[str]
-    ) -> list[Rating | Failure]:
-        prompts = [question.messages[0]["content"] for question in questions]
+    def rate_each(self, questions: Sequence[Question], scale: Sequence[str]) -> list[Any]:
+        prompts = list(map(prompt_of, questions))
         self.asked += prompts
         self.usage.prompt_tokens += 10 * len(prompts)
         return [self.answer(prompt) for prompt in prompts]
@@ -70,6 +67,10 @@ def sure_of(entry: int, probability: float = 0.95) -> Rating:
     return Rating({one: probability if one == str(entry) else rest for one in RATING_SCALE})
 
 
+def gone(*_: Any) -> Any:
+    raise RuntimeError("gone")
+
+
 def pair(student: Any = None, teacher: Any = None, **options: Any) -> CascadeJudge:
     student = Told("student", student or (lambda prompt: sure_of(5)))
     return CascadeJudge(student, Told("teacher", teacher or (lambda prompt: sure_of(1))), **options)
@@ -77,8 +78,7 @@ def pair(student: Any = None, teacher: Any = None, **options: Any) -> CascadeJud
 
 @pytest.mark.parametrize("options", [{"sure": 1.01}, {"audit": 1}, {"audit": 1.0, "sure": 0.0}])
 def test_it_is_the_teacher_where_the_student_is_never_sure_or_always_audited(options: Any) -> None:
-    teacher = FakeJudge()
-    judge = CascadeJudge(MatchJudge(), teacher, **options)
+    judge = CascadeJudge(MatchJudge(), FakeJudge(), **options)
     assert PoshReward(judge).assess(samples()) == PoshReward(FakeJudge()).assess(samples())
 
 
@@ -90,11 +90,9 @@ def test_it_is_the_student_where_that_is_always_sure_and_never_audited() -> None
 
 
 def samples() -> list[Sample]:
-    reference = "A small red circle is above a blue square."
-    completions = ("A red circle.", "A blue square below a circle.", "A red circle on a table.", "")
-    return [
-        Sample(prompt="Describe.", completion=text, references=(reference,)) for text in completions
-    ]
+    references = ("A small red circle is above a blue square.",)
+    texts = ("A red circle.", "A blue square below a circle.", "A red circle on a table.", "")
+    return [Sample("Describe.", text, references=references) for text in texts]
 
 
 def test_the_teacher_gets_what_the_student_is_not_sure_of_refuses_or_fails() -> None:
@@ -114,10 +112,6 @@ def test_the_teacher_gets_what_the_student_is_not_sure_of_refuses_or_fails() -> 
     assert used.prompt_tokens == 90  # of both
 
 
-def gone(*_: Any) -> Any:
-    raise RuntimeError("gone")
-
-
 LATE = Failure(Status.TIMEOUT, "too late")
 
 
@@ -125,9 +119,7 @@ LATE = Failure(Status.TIMEOUT, "too late")
     ("teacher", "failure"),
     [(lambda _: LATE, LATE), (gone, FAILED), (lambda _: Rating({}), NO_RATING)],
 )
-def test_where_an_audit_fails_the_rating_that_was_sure_stays(
-    teacher: Any, failure: Failure
-) -> None:
+def test_where_an_audit_fails_the_sure_rating_stays(teacher: Any, failure: Failure) -> None:
     answers = {"sure": sure_of(5), "too": sure_of(2), "not": sure_of(5, 0.5)}
     judge = pair(answers.__getitem__, teacher, audit=1)
     assert judge.rate(asked(*answers)) == [sure_of(5), sure_of(2), failure]
@@ -157,9 +149,8 @@ def test_a_teacher_that_raises_writes_nothing(monkeypatch: pytest.MonkeyPatch) -
 
 def test_with_a_dead_teacher_the_students_rewards_are_left() -> None:
     """At the default share of audits; texts of some length all have an audit somewhere."""
-    text = " ".join(
-        f"A {colour} {thing} is by a tree." for colour in ("red", "blue") for thing in THINGS
-    )
+    named = [f"A {colour} {thing} is by a tree." for colour in ("red", "blue") for thing in THINGS]
+    text = " ".join(named)
     samples = [Sample("", f"{text} The {thing} sleeps.", references=(text,)) for thing in THINGS]
     judge = CascadeJudge(MatchJudge(), Told("teacher", gone), sure=0.5)
     verdicts = PoshReward(judge).judge_samples(samples)
@@ -178,26 +169,20 @@ def test_a_share_of_what_is_sure_is_audited_and_the_teacher_counts_there() -> No
     judge = pair(audit=0.2)
     found = judge.rate(asked(*PROMPTS))
     audits = judge.teacher.asked
-    assert 0.2 * 300 - 4 * 7 < len(audits) < 0.2 * 300 + 4 * 7  # four standard deviations
+    assert len(audits) == pytest.approx(0.2 * 300, abs=4 * 7)  # four standard deviations
     assert [rating == sure_of(1) for rating in found] == [prompt in audits for prompt in PROMPTS]
     assert (judge.usage.audited, judge.usage.agreed) == (len(audits), 0)
 
 
-def test_two_equal_runs_ask_the_same_audits_and_another_seed_others() -> None:
-    runs = [pair(audit=0.2, seed=seed) for seed in (0, 0, 1)]
+def test_audits_are_those_of_the_seed_and_of_a_lower_share_and_more() -> None:
+    options = ({}, {}, {"seed": 1}, {"audit": 0.05})
+    runs = [pair(**{"audit": 0.2, **one}) for one in options]
     for judge in runs:
         judge.rate(asked(*PROMPTS))
-    first, again, other = (judge.teacher.asked for judge in runs)
+    first, again, other, low = (judge.teacher.asked for judge in runs)
     assert first == again
     assert len(set(first) & set(other)) < len(first) / 2
-    assert len({judge.name for judge in runs}) == 2
-
-
-def test_what_was_audited_at_a_low_share_is_audited_at_a_higher_one() -> None:
-    low, high = pair(audit=0.05), pair(audit=0.3)
-    for judge in (low, high):
-        judge.rate(asked(*PROMPTS))
-    assert set(low.teacher.asked) < set(high.teacher.asked)
+    assert set(low) < set(first)
 
 
 @settings(max_examples=40, deadline=None)
@@ -243,29 +228,20 @@ def test_both_wake_and_sleep_together_and_once_each() -> None:
 def test_both_sleep_after_an_error_and_both_close_though_one_cannot(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def broken(*_: Any) -> Any:
-        raise RuntimeError("gone")
-
     judge = pair()
     with pytest.raises(RuntimeError, match="gone"), judge:
-        broken()
+        gone()
     assert judge.student.events == judge.teacher.events == ["wake", "sleep"]
-    monkeypatch.setattr(judge.teacher, "close", broken)
+    monkeypatch.setattr(judge.teacher, "close", gone)
     with pytest.raises(RuntimeError, match="gone"):
         judge.close()
     assert judge.student.events[-1] == "close"
 
 
 def test_a_teacher_that_cannot_wake_leaves_no_student_awake() -> None:
-    class Broken(Told):
-        def __enter__(self) -> Any:
-            raise RuntimeError("no memory")
-
+    teacher = MagicMock(**{"__enter__.side_effect": RuntimeError("no memory")})
     student = Told("student", certain)
-    with (
-        pytest.raises(RuntimeError, match="no memory"),
-        CascadeJudge(student, Broken("teacher", certain)),
-    ):
+    with pytest.raises(RuntimeError, match="no memory"), CascadeJudge(student, teacher):
         pass
     assert student.events == ["wake", "sleep"]
 
@@ -294,33 +270,29 @@ def test_what_a_cascade_needs_is_what_one_of_both_needs() -> None:
 
 
 def test_pickled_as_settings() -> None:
-    judge = CascadeJudge(MatchJudge(), FakeJudge(), sure=0.8, audit=0.5, seed=3)
-    with judge:
-        PoshReward(judge).assess(samples())
-        copy = pickle.loads(
-            pickle.dumps(CascadeJudge(MatchJudge(), MatchJudge(), sure=0.8, audit=0.5, seed=3))
-        )
-    assert (copy.sure, copy.audit, copy.seed) == (0.8, 0.5, 3)
-    assert copy.usage == Usage()
+    judge = CascadeJudge(MatchJudge(), MatchJudge(), sure=0.8, audit=0.5, seed=3)
+    PoshReward(judge).assess(samples())
+    copy = pickle.loads(pickle.dumps(judge))
+    assert (copy.sure, copy.audit, copy.seed, copy.usage) == (0.8, 0.5, 3, Usage())
 
 
 def test_another_setting_or_judge_is_another_name(tmp_path: Any) -> None:
     judges = [pair(), pair(sure=0.8), pair(audit=0.1), pair(seed=1)]
     judges.append(CascadeJudge(FakeJudge(), FakeJudge()))
     assert len({judge.name for judge in judges}) == len(judges)
-    cached = CachedJudge(pair(audit=0.5), tmp_path / "ratings.sqlite")
-    first = cached.rate(asked(*PROMPTS[:20]))
-    again = CachedJudge(pair(audit=0.5), tmp_path / "ratings.sqlite")
-    assert again.rate(asked(*PROMPTS[:20])) == first
-    assert again.judge.student.asked == []
-    assert cached.usage.student + cached.usage.teacher == cached.usage.questions == 20
+    assert pair().name == pair().name
+    cached = [CachedJudge(pair(audit=0.5), tmp_path / "ratings.sqlite") for _ in range(2)]
+    first, again = (judge.rate(asked(*PROMPTS[:20])) for judge in cached)
+    assert first == again
+    assert cached[1].judge.student.asked == []
+    assert cached[0].usage.student + cached[0].usage.teacher == cached[0].usage.questions == 20
 
 
+@pytest.mark.parametrize("name", ["sure", "audit"])
 @pytest.mark.parametrize("value", [-0.1, float("nan"), "0.9", True, None])
-def test_a_share_that_is_none_is_refused(value: Any) -> None:
-    for name in ("sure", "audit"):
-        with pytest.raises(ValueError, match=f"cascade's {name} "):
-            pair(**{name: value})
+def test_a_share_that_is_none_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"cascade's {name} "):
+        pair(**{name: value})
 
 
 def test_by_its_name() -> None:

@@ -22,17 +22,14 @@ def meets(probe: Any) -> int:
     return 4 if probe.criterion.removeprefix("Says ").rstrip(".").lower() in probe.text else 2
 
 
-def written(
-    texts: Any, sample: Sample | None = None, other: str = OTHER, rates: Any = meets
-) -> Any:
+def written(texts: Any, sample: Any = None, other: str = OTHER, rates: Any = meets) -> Any:
     judge = WritingJudge(texts if isinstance(texts, (str, Failure)) else json.dumps(texts), rates)
     return write_criteria(CriteriaReward(judge), [(sample or row(), other)])[0]
 
 
 def test_what_tells_texts_apart_is_kept() -> None:
-    kept, refused = written(
-        ["Says red.", "says RED", "Says oak.", "Says boat.", "Says tree", "Says by"]
-    )
+    listed = ["Says red.", "says RED", "Says oak.", "Says boat.", "Says tree", "Says by"]
+    kept, refused = written(listed)
     # a tree: in one of two references, and in the other row's
     assert kept == ["Says red.", "Says oak.", "Says tree"]
     told = {"says RED": "already", "Says boat.": "no reference", "Says by": "every text"}
@@ -41,10 +38,11 @@ def test_what_tells_texts_apart_is_kept() -> None:
 
 
 def test_without_another_row() -> None:
-    kept, refused = written(["Says red.", "Says oak."], other="")
+    listed = ["Says red.", "Says oak."]
+    kept, refused = written(listed, other="")
     assert (kept, list(refused)) == (["Says oak."], ["Says red."])
-    kept, refused = written(["Says red.", "Says oak."], row(references=REFERENCES[:1]), other="")
-    assert (kept, refused) == (["Says red."], {"Says oak.": "no reference meets it"})
+    kept, refused = written(listed, row(references=REFERENCES[:1]), other="")
+    assert (kept, list(refused)) == (["Says red."], ["Says oak."])
 
 
 def test_without_references_only_repeated_ones_are_refused() -> None:
@@ -59,9 +57,7 @@ def test_without_references_only_repeated_ones_are_refused() -> None:
     "answer", ["Says red.", "[]", "[1]", '["  "]', '["a", ["b"]]', '{"a": 1}', '["..."]']
 )
 def test_no_list_is_a_failure(answer: str) -> None:
-    failure = written(answer)
-    assert failure.status is Status.UNPARSED
-    assert "no list of criteria" in failure.message
+    assert written(answer).status is Status.UNPARSED
 
 
 def test_failures_and_rows_that_lack_something_leave_the_others() -> None:

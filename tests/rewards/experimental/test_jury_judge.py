@@ -19,12 +19,9 @@ LATE = Failure(Status.TIMEOUT, "too late")
 
 
 def test_the_mean_of_two_distributions() -> None:
-    jury = JuryJudge(
-        FakeJudge(lambda prompt: certain(1)),
-        FakeJudge(lambda prompt: Rating({"1": 0.5, "4": 0.5}, 0.6, 7)),
-    )
+    answers = (certain(1), Rating({"1": 0.5, "4": 0.5}, 0.6, 7))
+    jury = JuryJudge(*(FakeJudge(lambda _, one=one: one) for one in answers))
     (rating,) = jury.rate(asked("a"))
-    assert isinstance(rating, Rating)
     assert {entry: p for entry, p in rating.probabilities.items() if p} == {"1": 0.75, "4": 0.25}
     assert (rating.mean, rating.mass, rating.cut) == (1.75, 0.8, 7)
 
@@ -37,7 +34,6 @@ distributions = st.lists(st.floats(0.01, 1), min_size=5, max_size=5).map(
 @given(st.lists(distributions, min_size=2, max_size=4))
 def test_a_distribution_whose_mean_is_the_mean_of_means(ratings: list[Rating]) -> None:
     together = pooled(ratings)
-    assert isinstance(together, Rating)
     assert sum(together.probabilities.values()) == pytest.approx(1)
     assert together.mean == pytest.approx(sum(rating.mean for rating in ratings) / len(ratings))
 
@@ -65,9 +61,7 @@ def test_a_member_that_raises_is_one_that_fails() -> None:
 
 def test_posh_with_a_jury_of_equal_judges_is_posh_with_one() -> None:
     samples = [Sample("", "A red dog and a cat.", references=("A red dog sleeps.", "A brown dog."))]
-    (alone,) = PoshReward(MatchJudge()).assess(samples)
-    (jury,) = PoshReward("match+match").assess(samples)
-    assert alone == jury
+    assert PoshReward("match+match").assess(samples) == PoshReward("match").assess(samples)
 
 
 def test_by_name_whose_first_judge_writes() -> None:
@@ -75,9 +69,7 @@ def test_by_name_whose_first_judge_writes() -> None:
     jury = load_judge("match+match")
     assert isinstance(jury, JuryJudge)
     assert [type(judge) for judge in jury.judges] == [MatchJudge, MatchJudge]
-    first = FakeJudge()
-    assert JuryJudge(first, MatchJudge()).write(asked('Name "A Dog"'), 4) == ["the a dog"]
-    assert len(first.written) == 1
+    assert JuryJudge(FakeJudge(), MatchJudge()).write(asked('Name "A Dog"'), 4) == ["the a dog"]
 
 
 def test_counted_once_and_cached_with_its_judges(tmp_path: object) -> None:

@@ -12,7 +12,6 @@ from spanreward import (
     MatchJudge,
     PairwiseReward,
     PoshReward,
-    Sample,
 )
 from spanreward.rewards.judges.by_name import as_judge
 
@@ -22,25 +21,16 @@ METRICS = [
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_name_is_the_judge_of_that_name(metric: Any) -> None:
+def test_a_metric_takes_the_name_of_a_judge_and_refuses_what_is_none(metric: Any) -> None:
     reward = metric("match")
     assert isinstance(reward.judge, MatchJudge)
     assert reward.judges == (reward.judge,)
-
-
-def test_it_judges() -> None:
-    sample = Sample("", "A red circle.", references=("A red circle.",))
-    assert PoshReward("match").assess([sample]) == PoshReward(MatchJudge()).assess([sample])
+    for judge in (3, "matsch"):
+        with pytest.raises(ValueError, match=r"judge .*'match'"):
+            metric(judge)
 
 
 @pytest.mark.parametrize("judge", [None, 3, MatchJudge, object(), lambda text: 5])
 def test_what_is_no_judge(judge: Any) -> None:
     with pytest.raises(ValueError, match="a Judge or its name"):
         as_judge(judge)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_a_metric_refuses_what_is_no_judge(metric: Any) -> None:
-    for judge in (3, "matsch"):
-        with pytest.raises(ValueError, match=r"judge .*'match'"):
-            metric(judge)

@@ -4,12 +4,13 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from PIL import Image
 
 from spanreward import Failure, Judge, MatchJudge, PoshReward, Rating, Sample, Status
-from spanreward.rewards.judges.judge import answered
+from spanreward.rewards.judges.judge import RATING_SCALE, answered
 from spanreward.rewards.judges.question import question_keys
 from tests.support.fakes import FakeJudge, asked, hashed_rating, prompt_of
 
@@ -28,17 +29,16 @@ def test_equal_questions_are_asked_once_and_counted_each() -> None:
 
 
 def test_a_damaged_picture_and_what_is_none_cost_only_their_own_questions(tmp_path: Path) -> None:
-    Image.effect_noise((64, 64), 90).save(tmp_path / "cut.png")
-    whole = (tmp_path / "cut.png").read_bytes()
-    (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
-    damaged, intact = Image.open(tmp_path / "cut.png"), Image.new("RGB", (4, 4))
+    path = tmp_path / "cut.png"
+    Image.effect_noise((64, 64), 90).save(path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    damaged, intact = Image.open(path), Image.new("RGB", (4, 4))
     (text,) = asked("a")
     pictures = (damaged, "a picture", intact, damaged, intact.copy())
     judge = FakeJudge()
     ratings = judge.rate([replace(text, images=(picture,)) for picture in pictures])
     assert [ratings[number] for number in (1, 2, 4)] == [hashed_rating("a")] * 3
     assert judge.rated == [["a"] * 2]  # both intact ones look alike
-    assert isinstance(ratings[0], Failure)
     assert "64 x 64 pixels" in ratings[0].message
     assert ratings[3] == ratings[0]
     assert judge.rate([replace(text, images=(damaged,))]) == ratings[:1]
@@ -55,18 +55,14 @@ def test_without_questions_nobody_is_asked() -> None:
 def test_a_rating_of_nothing_is_unparsed(given: dict[str, float]) -> None:
     judge = FakeJudge(lambda prompt: Rating(given) if prompt == "a" else hashed_rating(prompt))
     first, second = judge.rate(asked("a", "b"))
-    assert isinstance(first, Failure)
     assert first.status is Status.UNPARSED
     assert second == hashed_rating("b")
 
 
-def test_too_few_answers_are_no_answers() -> None:
-    class Short(FakeJudge):
-        def rate_each(self, questions: Any, scale: Any) -> Any:
-            return super().rate_each(questions[1:], scale)
-
+def test_too_few_answers_are_no_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeJudge, "rate_each", lambda *_, **__: [hashed_rating("b")])
     with pytest.raises(ValueError, match="shorter"):
-        Short().rate(asked("a", "b"))
+        FakeJudge().rate(asked("a", "b"))
 
 
 def test_a_judge_that_defines_neither_says_so() -> None:
@@ -81,9 +77,7 @@ def test_a_judge_that_defines_neither_says_so() -> None:
 
 def test_failures_stay_in_their_place() -> None:
     judge = FakeJudge()
-    questions = [LATE, *asked("a", "b"), LATE]
-    scale = ("1", "2", "3", "4", "5")
-    answers = answered(judge.rate, questions, scale)
+    answers = answered(judge.rate, [LATE, *asked("a", "b"), LATE], RATING_SCALE)
     assert answers == [LATE, hashed_rating("a"), hashed_rating("b"), LATE]
     assert answered(judge.write, [LATE], 4) == [LATE]
     assert judge.written == []
@@ -93,7 +87,7 @@ def test_a_subclass_may_add_to_rate() -> None:
     class Noting(MatchJudge):
         calls = 0
 
-        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
+        def rate(self, questions: Any, scale: Any = RATING_SCALE) -> Any:
             self.calls += 1
             return super().rate(questions, scale)
 
@@ -103,25 +97,25 @@ def test_a_subclass_may_add_to_rate() -> None:
     assert judge.calls > 0
 
 
+class Plain(Judge):
+    name = "plain"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def rate(self, questions: Any, scale: Any = RATING_SCALE) -> Any:
+        self.asked += map(prompt_of, questions)
+        return [Rating({"1": math.nan}) for _ in questions]
+
+    def write(self, questions: Any, max_tokens: int) -> Any:
+        self.asked += map(prompt_of, questions)
+        return ["text" for _ in questions]
+
+
 def test_a_judge_that_defines_rate_gets_each_question_once_and_is_checked() -> None:
-    class Plain(Judge):
-        name = "plain"
-
-        def __init__(self) -> None:
-            self.asked: list[str] = []
-
-        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
-            self.asked += [question.messages[0]["content"] for question in questions]
-            return [Rating({"1": math.nan}) for _ in questions]
-
-        def write(self, questions: Any, max_tokens: int) -> Any:
-            self.asked += [question.messages[0]["content"] for question in questions]
-            return ["text" for _ in questions]
-
     judge = Plain()
-    first, second, third = judge.rate(asked("a", "b", "a"))
-    assert judge.asked == ["a", "b"]
-    assert [answer.status for answer in (first, second, third)] == [Status.UNPARSED] * 3
+    answers = judge.rate(asked("a", "b", "a"))
+    assert [answer.status for answer in answers] == [Status.UNPARSED] * 3
     assert judge.write(asked("c", "c"), 4) == ["text", "text"]
     assert judge.asked == ["a", "b", "c"]
 
@@ -135,37 +129,33 @@ def test_a_question_is_keyed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Raising(FakeJudge):
-    """Raises for a call with one of these prompts, or for each call."""
+    """Raises for a call with one of these prompts."""
 
-    def __init__(self, bad: set[str], always: bool = False) -> None:
-        super().__init__()
-        self.bad = bad
-        self.always = always
-        self.calls = 0
+    calls, bad = 0, "c"
 
     def rate_each(self, questions: Any, scale: Any) -> Any:
         self.calls += 1
-        for question in questions:
-            if self.always or prompt_of(question) in self.bad:
-                raise KeyError(f"cannot read {prompt_of(question)}, password=hunter2")
+        for prompt in map(prompt_of, questions):
+            if prompt in self.bad:
+                raise KeyError(f"cannot read {prompt}, password=hunter2")
         return super().rate_each(questions, scale)
 
 
 def test_a_question_for_which_a_judge_raises_fails_alone() -> None:
-    prompts = [*"abcdefgh"]
-    judge = Raising({"c"})
-    ratings = judge.rate(asked(*prompts))
+    judge = Raising()
+    ratings = judge.rate(asked(*"abcdefgh"))
     assert ratings.pop(2) == Failure(Status.ERROR, "KeyError: 'cannot read c, password=***'")
     assert ratings == [hashed_rating(prompt) for prompt in "abdefgh"]
     assert judge.calls == 1 + 1 + 6  # all, the harmless one, and two at each of three levels
-    assert judge.usage.questions == len(prompts)
+    assert judge.usage.questions == 8
 
 
-def test_a_judge_that_raises_for_anything_is_asked_twice() -> None:
-    judge = Raising(set(), always=True)
+def test_a_judge_that_raises_for_anything_is_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = Raising()
+    monkeypatch.setattr(Raising, "rate_each", Mock(side_effect=KeyError("cannot read a")))
     with pytest.raises(KeyError, match="cannot read a"):
         judge.rate(asked("a", "b", "c"))
-    assert judge.calls == 2
+    assert Raising.rate_each.call_count == 2
     with pytest.raises(KeyError):
         judge.rate(asked("a"))
-    assert judge.calls == 3
+    assert Raising.rate_each.call_count == 3

@@ -6,15 +6,17 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from spanreward import HarmonicReward, Question, Sample, Status
-from spanreward.rewards.judges import Failure, Judge, Rating, judge as judge_file
+from spanreward.rewards.judges import Judge, Rating, judge as judge_file
 from spanreward.rewards.judges.judge import rating_of
 from spanreward.rewards.rows.pictures import judges_picture, shown_picture
+from tests.support.tiny_models import ask
 
 
 def picture(mode: str) -> Image.Image:
@@ -70,44 +72,33 @@ class OwnRate(Camera):
         return self.write_each(questions, max_tokens)
 
 
-def ask(text: str, image: Any) -> Question:
-    return Question([{"role": "user", "content": text}], images=(image,))
-
-
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", [Camera, OwnRate])
 def test_a_judge_of_ones_own_sees_what_others_see(kind: type[Camera], mode: str) -> None:
     judge, stored = kind(), picture(mode)
     judge.rate([ask("a", stored)])
     judge.write([ask("a", stored)], 8)
+    assert len(judge.seen) == 2
     for seen in judge.seen:
-        assert seen.mode == "RGB"
-        assert seen.size == ((2, 4) if mode == "turned" else (4, 2))
+        assert (seen.mode, seen.size) == ("RGB", (2, 4) if mode == "turned" else (4, 2))
         assert seen.tobytes() == shown_picture(stored).tobytes()
         assert shown_picture(seen) is seen
-    assert len(judge.seen) == 2
 
 
 def test_a_metric_shows_it_so_too() -> None:
     judge = Camera()
-    for mode in MODES:
-        (verdict,) = HarmonicReward(judge).assess([Sample("", "A.", images=(picture(mode),))])
-        assert verdict.status is Status.OK
+    rows = [Sample("", "A.", images=(picture(mode),)) for mode in MODES]
+    assert {verdict.status for verdict in HarmonicReward(judge).assess(rows)} == {Status.OK}
     assert {seen.mode for seen in judge.seen} == {"RGB"}
 
 
 def test_a_picture_of_many_questions_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    converted: list[Image.Image] = []
-
-    def counted(image: Image.Image) -> Image.Image:
-        converted.append(image)
-        return judges_picture(image)
-
-    monkeypatch.setattr(judge_file, "judges_picture", counted)
+    convert = Mock(wraps=judges_picture)
+    monkeypatch.setattr(judge_file, "judges_picture", convert)
     judge, stored, plain = Camera(), picture("CMYK"), picture("RGB")
     judge.rate([ask(f"{number}", stored) for number in range(20)])
     judge.rate([ask(f"{number}", plain) for number in range(20)])
-    assert converted == [stored, plain]
+    assert [call.args[0] for call in convert.call_args_list] == [stored, plain]
     assert len({id(seen) for seen in judge.seen}) == 2
     assert judge.seen[-1] is plain
 
@@ -121,7 +112,3 @@ def test_a_broken_picture_costs_its_own_row(tmp_path: Path) -> None:
     broken, whole = HarmonicReward(judge).judge_samples(rows)
     assert (broken.status, whole.status) == (Status.NOT_APPLICABLE, Status.OK)
     assert "cannot be read" in broken.note
-    failure, rating = judge.rate([ask("a", Image.open(path)), ask("a", picture("L"))])
-    assert isinstance(rating, Rating)
-    assert isinstance(failure, Failure)
-    assert "64 x 64 pixels" in failure.message

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -30,13 +31,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize(
     ("spec", "cache", "path"),
     [
-        ("match", False, None),
-        ("match", None, None),
-        ("match", True, "ratings.sqlite"),
-        ("match", "mine.sqlite", "mine.sqlite"),
-        (SERVER, False, None),
-        (SERVER, None, "ratings.sqlite"),
-        ("vllm:smollm2", None, "ratings.sqlite"),
+        *(("match", False, None), ("match", None, None), ("match", True, "ratings.sqlite")),
+        *(("match", "mine.sqlite", "mine.sqlite"), (SERVER, False, None)),
+        *((SERVER, None, "ratings.sqlite"), ("vllm:smollm2", None, "ratings.sqlite")),
         ("transformers:smollm2", True, "ratings.sqlite"),
     ],
 )
@@ -47,19 +44,24 @@ def test_what_is_remembered(spec: Any, cache: Any, path: Path, folder: Path) -> 
         assert judge.store.path == folder / path
 
 
-def test_options_reach_the_class() -> None:
-    vllm = load_judge("vllm:smollm2", memory=2e9, tensor_parallel=2)
-    assert isinstance(vllm, VllmJudge)
-    assert (vllm.memory, vllm.tensor_parallel, vllm.min_mass) == (2e9, 2, 0.0)
-    server = load_judge(SERVER, deadline=7.0, min_mass=0.5)
-    assert isinstance(server, ServerJudge)
-    assert (server.endpoint.deadline, server.min_mass) == (7.0, 0.5)
-    transformers = load_judge("transformers:smollm2", batch_size=3)
-    assert isinstance(transformers, TransformersJudge)
-    assert transformers.batch_size == 3
-    match = load_judge("match", coref="none")
-    assert isinstance(match, MatchJudge)
-    assert match.coref == "none"
+@pytest.mark.parametrize(
+    ("spec", "kind", "options"),
+    [
+        ("vllm:smollm2", VllmJudge, {"memory": 2e9, "tensor_parallel": 2, "min_mass": 0.0}),
+        (SERVER, ServerJudge, {"min_mass": 0.5}),
+        ("transformers:smollm2", TransformersJudge, {"batch_size": 3}),
+        ("match", MatchJudge, {"coref": "none"}),
+    ],
+)
+def test_options_reach_the_class(spec: str, kind: type, options: dict[str, Any]) -> None:
+    judge = load_judge(spec, **options)
+    assert isinstance(judge, kind)
+    assert {name: getattr(judge, name) for name in options} == options
+
+
+def test_options_that_are_kept_elsewhere_or_not_given() -> None:
+    assert load_judge(SERVER, deadline=7.0).endpoint.deadline == 7.0
+    assert load_judge("vllm:smollm2").min_mass == 0.0
 
 
 @pytest.mark.parametrize(
@@ -75,27 +77,15 @@ class Engine(FakeJudge):
     """Starts, ends, and gives up after a while."""
 
     deadline = 12.5
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[str] = []
-
-    def start(self) -> None:
-        self.calls.append("start")
-
-    def close(self) -> None:
-        self.calls.append("close")
+    start, close = Mock(), Mock()
 
 
 def test_a_cached_judge_is_started_closed_and_limited_as_the_inner_one() -> None:
-    cached = CachedJudge(Engine())
-    cached.start()
-    cached.close()
-    assert (cached.judge.calls, cached.deadline) == (["start", "close"], 12.5)
-    plain = CachedJudge(FakeJudge())
-    plain.start()
-    plain.close()
-    assert plain.deadline is None
+    for cached, deadline in ((CachedJudge(Engine()), 12.5), (CachedJudge(FakeJudge()), None)):
+        cached.start()
+        cached.close()
+        assert cached.deadline == deadline
+    assert (Engine.start.call_count, Engine.close.call_count) == (1, 1)
 
 
 def test_match_is_named_by_what_it_parses_with() -> None:
@@ -111,7 +101,5 @@ def test_the_cache_folder() -> None:
 
 def test_knowing_the_folder_costs_no_model_library() -> None:
     code = "import sys; from spanreward.rewards.files import CACHE; print('transformers' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
-    )
-    assert done.stdout.strip() == "False"
+    command = [sys.executable, "-c", code]
+    assert subprocess.check_output(command, text=True, timeout=120).strip() == "False"

@@ -5,13 +5,14 @@ LettuceDetect.
 import math
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from transformers import AutoModel, AutoTokenizer, BertForTokenClassification
 
-from spanreward import Failure, PoshReward, Question, Sample, Status, load_judge
+from spanreward import PoshReward, Question, Sample, Status, load_judge
 from spanreward.rewards.experimental.encoder_judge import EncoderJudge, fewest_tokens, windows
 from spanreward.rewards.judges.probe import CriterionProbe, Mention, PhraseProbe, PresenceProbe
 from tests.support.tiny_encoder import WORDS, saved
@@ -25,25 +26,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def probe(start: int, end: int, source: str = TEXT, target: str = TARGET) -> Question:
+    places = ((start, end),)
     return Question(
-        [],
-        probe=PresenceProbe(target, "entity", Mention("x"), source=source, places=((start, end),)),
+        [], (), PresenceProbe(target, "entity", Mention("x"), source=source, places=places)
     )
 
 
 def means(judge: EncoderJudge, *questions: Question) -> list[float]:
-    return [answer.mean for answer in judge.rate(questions)]  # type: ignore[union-attr]  # none fails here
+    return [answer.mean for answer in judge.rate(questions)]
 
 
 def test_a_rating_is_the_mean_probability_of_its_tokens(folder: str) -> None:
     judge = EncoderJudge(folder)
     (read,) = judge.read([(TEXT, TARGET)])
     assert [TEXT[slice(*place)] for place in read] == TEXT.split()
-    (red_cat,) = judge.rate([probe(2, 9)])
-    expected = (read[2, 5] + read[6, 9]) / 2
-    assert red_cat.probabilities == pytest.approx(
-        {"1": 1 - expected, "2": 0, "3": 0, "4": 0, "5": expected}
-    )  # type: ignore[union-attr]
+    mean = (read[2, 5] + read[6, 9]) / 2
+    expected = {"1": 1 - mean, "2": 0, "3": 0, "4": 0, "5": mean}
+    assert judge.rate([probe(2, 9)])[0].probabilities == pytest.approx(expected)
     assert len({round(p, 4) for p in read.values()}) > 4  # the weights tell tokens apart
 
 
@@ -75,27 +74,22 @@ def test_any_length_is_read(folder: str, text: str, target: str) -> None:
 
 
 def test_windows_cover_and_fit(folder: str) -> None:
-    judge = EncoderJudge(folder)
-    judge.start()
-    tokenizer = judge._loaded[0]  # type: ignore[index]  # started
+    tokenizer = AutoTokenizer.from_pretrained(folder)
     assert len(windows(tokenizer, TEXT, TARGET, 64)) == 1
     several = windows(tokenizer, "cat " * 100, "dog " * 100, 64)
-    assert max(len(window.places) for window in several) <= 64
     assert len({window.piece for window in several}) > 2
     sizes = [len(window.places) for window in several]
     assert max(sizes) - min(sizes) <= 8
-    read = [place for window in several for place in window.places if place]
-    assert set(read) == {(at, at + 3) for at in range(0, 400, 4)}
 
 
 @settings(deadline=None)  # a busy machine
 @given(st.integers(0, 400), st.integers(0, 400), st.sampled_from([64, 256, 512]))
+@example(100, 100, 64)
 def test_windows_of_any_two_lengths(folder: str, text: int, target: int, longest: int) -> None:
     found = windows(AutoTokenizer.from_pretrained(folder), "cat " * text, "dog " * target, longest)
     assert max(len(window.places) for window in found) <= longest
-    assert {place for window in found for place in window.places if place} == {
-        (n, n + 3) for n in range(0, 4 * text, 4)
-    }
+    read = {place for window in found for place in window.places if place}
+    assert read == {(at, at + 3) for at in range(0, 4 * text, 4)}
 
 
 @given(st.integers(0, 900), st.integers(0, 900), st.sampled_from([64, 256, 512]))
@@ -116,11 +110,16 @@ def test_parts_cover_their_side_and_fit(text: int, target: int, longest: int) ->
             assert counts[0] * counts[1] * (part + size) <= alone * (short + one)
 
 
-def test_the_fewest_tokens() -> None:
-    assert fewest_tokens(100, 100, 500, 32) == (100, 100)
-    # two halves of 300 and 32, and 260 twice: 852
-    assert fewest_tokens(300, 260, 500, 32) == (166, 260)
-    assert fewest_tokens(260, 300, 500, 32) == (260, 166)
+@pytest.mark.parametrize(
+    ("text", "target", "sizes"),
+    [
+        (100, 100, (100, 100)),
+        # two halves of 300 and 32, and 260 twice: 852
+        *((300, 260, (166, 260)), (260, 300, (260, 166))),
+    ],
+)
+def test_the_fewest_tokens(text: int, target: int, sizes: tuple[int, int]) -> None:
+    assert fewest_tokens(text, target, 500, 32) == sizes
 
 
 @pytest.mark.parametrize(
@@ -145,21 +144,23 @@ def test_a_published_layout_loads(tmp_path: Path) -> None:
     assert judge.usage.prompt_tokens == once.usage.prompt_tokens
 
 
-def test_what_it_refuses(folder: str, tmp_path: Path) -> None:
-    judge = EncoderJudge(folder)
-    for asked in (
-        CriterionProbe("fluency", "A cat."),
-        PresenceProbe("A cat.", "entity", Mention("cat")),
-    ):
-        (answer,) = judge.rate([Question([], probe=asked)])
-        assert isinstance(answer, Failure)
-        assert answer.status is Status.UNPARSED
-    assert judge.write([Question([], probe=PhraseProbe("cat", "the cat"))], 5) == ["the cat"]
+@pytest.mark.parametrize(
+    "asked",
+    [CriterionProbe("fluency", "A cat."), PresenceProbe("A cat.", "entity", Mention("cat"))],
+)
+def test_what_it_cannot_judge(folder: str, asked: Any) -> None:
+    (answer,) = EncoderJudge(folder).rate([Question([], probe=asked)])
+    assert answer.status is Status.UNPARSED
+
+
+def test_models_that_it_refuses(folder: str, tmp_path: Path) -> None:
+    phrase = Question([], probe=PhraseProbe("cat", "the cat"))
+    assert EncoderJudge(folder).write([phrase], 5) == ["the cat"]
     with pytest.raises(ValueError, match="3 labels"):
         EncoderJudge(saved(tmp_path, labels=3)).start()
     # has no head, which would be drawn at random
-    AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "base")
-    AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path / "base")
+    for kind in (AutoModel, AutoTokenizer):
+        kind.from_pretrained(folder).save_pretrained(tmp_path / "base")
     with pytest.raises(ValueError, match=r"files lack classifier"):
         EncoderJudge(str(tmp_path / "base")).start()
 

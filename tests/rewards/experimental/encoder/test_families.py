@@ -10,7 +10,7 @@ from spanreward.rewards.experimental.encoder_judge import (
     padding_tokenizer,
     readable,
     windows,
-)
+)  # fmt: skip
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 from tests.support.tiny_encoder import FAMILIES, save_family
 
@@ -61,10 +61,8 @@ def test_a_decoder_is_told_by_what_it_reads_and_reads_the_text_twice(
     (once,), (twice,) = (windows(tokenizer, TEXT, TARGET, 64, again) for again in (False, True))
     assert len(twice.places) == len(once.places) + len(TEXT.split())
     assert list(filter(None, twice.places)) == list(filter(None, once.places))
-    # does not fit
-    assert windows(tokenizer, TEXT * 4, TARGET, 40, True) == windows(
-        tokenizer, TEXT * 4, TARGET, 40
-    )
+    long = (tokenizer, TEXT * 4, TARGET, 40)
+    assert windows(*long, True) == windows(*long)  # does not fit
 
 
 def test_something_stands_between_target_and_text_where_the_tokenizer_puts_nothing() -> None:

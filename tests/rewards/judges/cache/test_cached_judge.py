@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import pickle
 import random
-import resource
 import shutil
 import sqlite3
 import subprocess
@@ -16,6 +15,7 @@ from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -28,7 +28,7 @@ from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.language.parse import describe
-from tests.support.fakes import FakeJudge, asked, hashed_rating
+from tests.support.fakes import FakeJudge, asked, hashed_rating, prompt_of
 from tests.support.paths import ROOT
 from tests.support.tiny_models import save_llama
 
@@ -42,9 +42,7 @@ HOSTILE = (
 class Listening(FakeJudge):
     """Counts how often it is woken and put to sleep; writes hostile texts."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.woken = self.slept = 0
+    woken = slept = 0
 
     def __enter__(self) -> Any:
         self.woken += 1
@@ -54,12 +52,14 @@ class Listening(FakeJudge):
         self.slept += 1
 
     def write_each(self, questions: Any, max_tokens: Any) -> Any:
-        prompts = [question.messages[0]["content"] for question in questions]
+        prompts = [prompt_of(question) for question in questions]
         self.written.append(prompts)
-        return [
-            Failure(Status.TIMEOUT, "too late") if self.fails(p) else p[::-1][:max_tokens]
-            for p in prompts
-        ]
+        late = Failure(Status.TIMEOUT, "too late")
+        return [late if self.fails(p) else p[::-1][:max_tokens] for p in prompts]
+
+
+def hashed_ratings(*prompts: str) -> list[Rating]:
+    return [hashed_rating(prompt) for prompt in prompts]
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_failures_are_asked_again(cached: Any) -> None:
     assert [type(answer) for answer in first] == [Rating, Failure, Failure]
     assert isinstance(cached.write(asked("b"), 3)[0], Failure)
     cached.judge.fails = lambda prompt: False
-    assert cached.rate(asked("a", "b")) == [hashed_rating("a"), hashed_rating("b")]
+    assert cached.rate(asked("a", "b")) == hashed_ratings("a", "b")
     assert cached.write(asked("b"), 3) == ["b"]
     assert cached.judge.rated == [["a", "b"], ["b"]]
 
@@ -145,73 +145,51 @@ def test_a_flipped_bit_is_asked_again(cached: Any, seed: Any) -> None:
             flipped = bytearray(value)
             flipped[chance.randrange(len(value))] ^= 1 << chance.randrange(8)
             connection.execute("UPDATE answers SET value = ? WHERE key = ?", (bytes(flipped), key))
-    other = again(cached)
-    assert other.rate(asked("a", "b")) == [hashed_rating("a"), hashed_rating("b")]
-    assert other.write(asked("a"), 3) == ["a"]
-    assert (other.hits, other.misses, other.store.damaged) == (0, 3, 3)
-    third = again(cached)
-    assert third.rate(asked("a", "b")) == [hashed_rating("a"), hashed_rating("b")]
-    assert third.write(asked("a"), 3) == ["a"]
-    assert (third.hits, third.misses, third.store.damaged) == (3, 0, 0)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_a_flipped_bit_of_the_file_changes_no_answer(cached: Any, seed: Any) -> None:
-    prompts = [f"question {number}" for number in range(40)]
-    cached.rate(asked(*prompts))
-    content = bytearray(cached.store.path.read_bytes())
-    chance = random.Random(seed)
-    place = chance.randrange(len(content))
-    content[place] ^= 1 << chance.randrange(8)
-    cached.store.path.write_bytes(content)
-    if place < 72:  # in the header, which says what the file is: refused, or none of what matters
-        return
-    for _ in range(2):
-        assert again(cached).rate(asked(*prompts)) == [hashed_rating(prompt) for prompt in prompts]
+    for counts in ((0, 3, 3), (3, 0, 0)):
+        other = again(cached)
+        assert other.rate(asked("a", "b")) == hashed_ratings("a", "b")
+        assert other.write(asked("a"), 3) == ["a"]
+        assert (other.hits, other.misses, other.store.damaged) == counts
 
 
 def test_what_the_judge_raises_is_raised_and_not_kept(cached: Any) -> None:
-    def interrupted(prompt: Any) -> None:
-        raise KeyboardInterrupt
-
-    cached.judge.answer = interrupted
+    cached.judge.answer = Mock(side_effect=KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt), cached:
         cached.rate(asked("a"))
     assert (cached.judge.woken, cached.judge.slept) == (1, 1)
-    assert again(cached).rate(asked("a")) == [hashed_rating("a")]
+    assert again(cached).rate(asked("a")) == hashed_ratings("a")
 
 
 def test_the_judge_wakes_at_the_first_unknown_question_only(cached: Any) -> None:
-    inner = cached.judge
+    def counts() -> tuple[int, int]:
+        return cached.judge.woken, cached.judge.slept
+
     with cached:
-        assert inner.woken == 0
+        assert counts() == (0, 0)
         cached.rate(asked("a"))
-        assert (inner.woken, inner.slept) == (1, 0)
+        assert counts() == (1, 0)
         with cached:
             cached.rate(asked("b"))
         cached.write(asked("a"), 3)
-        assert (inner.woken, inner.slept) == (1, 0)
-    assert (inner.woken, inner.slept) == (1, 1)
+        assert counts() == (1, 0)
+    assert counts() == (1, 1)
     with cached:
         cached.rate(asked("a", "b"))
         cached.write(asked("a"), 3)
-    assert (inner.woken, inner.slept) == (1, 1)
+    assert counts() == (1, 1)
     cached.rate(asked("c"))  # without `with`
-    assert (inner.woken, inner.slept) == (2, 2)
+    assert counts() == (2, 2)
 
 
 def test_a_judge_that_cannot_wake_is_not_put_to_sleep(
     cached: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(self: Any) -> None:
-        raise RuntimeError("no memory")
-
-    monkeypatch.setattr(Listening, "__enter__", broken)
+    monkeypatch.setattr(Listening, "__enter__", Mock(side_effect=RuntimeError("no memory")))
     with pytest.raises(RuntimeError, match="no memory"), cached:
         cached.rate(asked("a"))
     monkeypatch.undo()
     assert cached.judge.slept == 0
-    assert cached.rate(asked("a")) == [hashed_rating("a")]
+    assert cached.rate(asked("a")) == hashed_ratings("a")
 
 
 def test_pickled_as_settings(tmp_path: Path) -> None:
@@ -233,7 +211,7 @@ def rate_in_child(cached: CachedJudge, name: str) -> None:
     with cached:
         for number in range(50):
             prompts = ("parent", f"both {number}", f"{name} {number}")
-            assert cached.rate(asked(*prompts)) == [hashed_rating(prompt) for prompt in prompts]
+            assert cached.rate(asked(*prompts)) == hashed_ratings(*prompts)
 
 
 def test_processes_share_what_they_learn(cached: Any) -> None:
@@ -249,20 +227,6 @@ def test_processes_share_what_they_learn(cached: Any) -> None:
     names = ("one", "two", "both")
     other.rate(asked("parent", *(f"{name} {n}" for name in names for n in range(50))))
     assert (other.hits, other.misses) == (151, 0)
-
-
-def test_a_full_disk_costs_only_the_memory(cached: Any, caplog: pytest.LogCaptureFixture) -> None:
-    cached.rate(asked("a"))
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
-    try:
-        for _ in range(2):
-            assert cached.rate(asked("b", "c")) == [hashed_rating("b"), hashed_rating("c")]
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert cached.judge.rated == [["a"], ["b", "c"], ["b", "c"]]
-    assert len(caplog.records) == 1
-    assert again(cached).rate(asked("a")) == [hashed_rating("a")]
 
 
 def test_another_judge_scale_or_reading_is_another_question(
@@ -284,33 +248,34 @@ def test_another_judge_scale_or_reading_is_another_question(
     assert cached.misses == 5
 
 
-def test_weights_template_and_settings_are_in_the_name_and_code_is_not(tmp_path: Path) -> None:
-    """The answers of one are not those of another, and stay with an edited comment."""
+def test_weights_template_and_settings_are_in_the_name(tmp_path: Path) -> None:
+    """The answers of one are not those of another."""
     save_llama(tmp_path / "model")
     template = tmp_path / "template.jinja"
     template.write_text("{% for m in messages %}USER: {{ m.content }} {% endfor %}ASSISTANT:")
+    options: list[dict[str, Any]] = [{}, {"chat_template": str(template)}, {"min_mass": 0.0}]
+    options += [{"chat_template": "plain"}, {"max_length": 64}, {"dtype": "bfloat16"}]
     model = str(tmp_path / "model")
-    judges: list[Any] = [
-        {"model": model},
-        {"model": model, "chat_template": str(template)},
-        {"model": model, "chat_template": "plain"},
-        {"model": model, "min_mass": 0.0},
-        {"model": model, "max_length": 64},
-        {"model": model, "dtype": "bfloat16"},
-    ]
-    names = [TransformersJudge(**options).name for options in judges]
+    names = [TransformersJudge(model, **one).name for one in options]
     (tmp_path / "model" / "chat_template.jinja").write_text(template.read_text())
     names.append(TransformersJudge(model).name)
     save_llama(tmp_path / "model", seed=1)
-    names.append(TransformersJudge(model).name)
+    judge = TransformersJudge(model)
+    judge.encoder.tokenizer.chat_template += " "  # wherever it comes from
+    names += [TransformersJudge(model).name, judge.name]
     assert len(set(names)) == len(names)
 
 
-def test_a_template_that_is_used_is_in_the_name_wherever_it_comes_from(tmp_path: Path) -> None:
-    save_llama(tmp_path)
-    judges = [TransformersJudge(str(tmp_path)) for _ in range(2)]
-    judges[1].encoder.tokenizer.chat_template += " "
-    assert judges[0].name != judges[1].name
+EDITED = """
+import sys
+from spanreward.rewards.judges import CachedJudge, Question
+from spanreward.rewards.judges.function_judge import FunctionJudge
+from spanreward.rewards.judges.cache import cached_judge
+assert cached_judge.__file__.startswith(sys.argv[1]), cached_judge.__file__
+judge = CachedJudge(FunctionJudge("rule", len), sys.argv[2])
+(rating,) = judge.rate([Question([{"role": "user", "content": "a"}])])
+print(rating.mean, judge.hits, judge.misses)
+"""
 
 
 def test_an_edited_comment_keeps_the_answers(tmp_path: Path) -> None:
@@ -324,23 +289,9 @@ def test_an_edited_comment_keeps_the_answers(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "rewards", package / "rewards", ignore=skipped)
     for file in package.rglob("*.py"):
         file.write_text(f"{file.read_text()}\n# edited\n")
-    program = f"""
-from spanreward.rewards.judges import CachedJudge, Question
-from spanreward.rewards.judges.function_judge import FunctionJudge
-from spanreward.rewards.judges.cache import cached_judge
-assert cached_judge.__file__.startswith({str(tmp_path)!r}), cached_judge.__file__
-judge = CachedJudge(FunctionJudge("rule", len), {str(store)!r})
-(rating,) = judge.rate([Question([{{"role": "user", "content": "a"}}])])
-print(rating.mean, judge.hits, judge.misses)
-"""
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    answer = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-c", EDITED, str(tmp_path), str(store)]
+    answer = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert answer.stdout.split() == ["4.0", "1", "0"], answer.stderr
 
 
@@ -380,18 +331,15 @@ def presences() -> list[PresenceProbe]:
 
 def test_questions_that_differ_have_different_keys() -> None:
     user, system = {"role": "user", "content": "a"}, {"role": "system", "content": "a"}
-    chats = [[user], [system], [user, user], [{**user, "name": "b"}]]
-    chats += [[{"role": "user", "content": text}] for text in HOSTILE if text != "a"]
-    questions = list(map(Question, chats))
+    questions = list(map(Question, [[user], [system], [user, user], [{**user, "name": "b"}]]))
+    questions += asked(*(text for text in HOSTILE if text != "a"))
     shown: list[tuple[Image.Image, ...]] = [(picture,) for picture in pictures()]
     shown += [(pictures()[0],) * 2, tuple(pictures()[1::-1]), tuple(pictures()[:2])]
     questions += [Question([user], images=images) for images in shown]
     questions += [Question([user], probe=probe) for probe in presences()]
     questions += [Question([user], top=20), Question([user], again=1)]
     questions += [Question([user], description=(0, end)) for end in (1, 2)]
-    keys = [
-        key for about in ({"scale": ["1"]}, {"write": 1}) for key in question_keys(questions, about)
-    ]
+    keys = [*question_keys(questions, {"scale": ["1"]}), *question_keys(questions, {"write": 1})]
     assert len(set(keys)) == len(keys) > 60
     alone = [question_keys([question], {"scale": ["1"]})[0] for question in questions]
     assert alone == keys[: len(questions)]  # whatever else is asked
@@ -399,15 +347,14 @@ def test_questions_that_differ_have_different_keys() -> None:
 
 def test_equal_questions_have_equal_keys(tmp_path: Path) -> None:
     picture, probe = pictures()[1], presences()[8]
-    copies = (deepcopy(picture), replace(probe, graph=deepcopy(probe.graph)))
+    copy = replace(probe, graph=deepcopy(probe.graph))
     one = Question([{"role": "user", "content": "a"}], images=(picture,), probe=probe)
-    other = Question(({"content": "a", "role": "user"},), images=(copies[0],), probe=copies[1])
-    assert question_keys([one], {}) == question_keys([other], {})
+    other = Question(({"content": "a", "role": "user"},), (deepcopy(picture),), copy)
     note = PngImagePlugin.PngInfo()
     note.add_text("author", "somebody")
     picture.save(tmp_path / "picture.png", pnginfo=note)
     read = replace(one, images=(Image.open(tmp_path / "picture.png"),))
-    assert question_keys([one], {}) == question_keys([read], {})
+    assert question_keys([one], {}) == question_keys([other], {}) == question_keys([read], {})
 
 
 def test_a_turned_picture_looks_different(tmp_path: Path) -> None:
@@ -424,11 +371,9 @@ def test_a_turned_picture_looks_different(tmp_path: Path) -> None:
 
 
 def samples() -> list[Sample]:
-    reference = "A small red circle is above a blue square."
-    completions = ("A red circle.", "A blue square below a circle.", "A red circle on a table.", "")
-    return [
-        Sample(prompt="Describe.", completion=text, references=(reference,)) for text in completions
-    ]
+    references = ("A small red circle is above a blue square.",)
+    texts = ("A red circle.", "A blue square below a circle.", "A red circle on a table.", "")
+    return [Sample("Describe.", text, references=references) for text in texts]
 
 
 @pytest.mark.parametrize("judge", [FakeJudge(), MatchJudge()], ids=["fake", "match"])
@@ -436,7 +381,7 @@ def test_posh_asks_nothing_twice(tmp_path: Path, judge: Any) -> None:
     cached = CachedJudge(judge, tmp_path / "ratings.sqlite")
     verdicts = PoshReward(judge).assess(samples())
     assert PoshReward(cached).assess(samples()) == verdicts
-    other = CachedJudge(Listening(fails=lambda prompt: True), tmp_path / "ratings.sqlite")
+    other = again(cached, fails=lambda prompt: True)
     other.judge.name = judge.name
     assert PoshReward(other).assess(samples()) == verdicts
     assert (other.misses, other.judge.woken) == (0, 0)

@@ -33,6 +33,12 @@ def path(tmp_path: Path) -> Any:
     return tmp_path / "folder" / "ratings.sqlite"
 
 
+def sql(path: Path, *statements: str) -> tuple[Any, ...] | None:
+    """The first row that the last of the statements gives."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        return [connection.execute(one).fetchone() for one in statements][-1]
+
+
 def rows(name: str, count: int) -> dict[str, bytes]:
     return {f"{name}-{number}": f"{name} says {number}".encode() * 4 for number in range(count)}
 
@@ -72,6 +78,14 @@ def run_together(
     assert [process.exitcode for process in processes] == [0] * len(names)
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[float]:
+    """While another connection holds the file. Gives the time at which that begins."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield time.monotonic()
+
+
 def write_rows(path: Path, name: str, start: Any) -> None:
     store = Store(path, 16 * MIB)
     start.wait()
@@ -107,40 +121,28 @@ class Endless(dict):
 def test_a_process_killed_while_it_writes_leaves_what_was_committed(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store, before = Store(path, 64 * MIB), rows("before", 100)
+    store, before, after = Store(path, 64 * MIB), rows("before", 100), rows("after", 100)
     store.write(before)
-    reached = FORK.Event()
-    process = FORK.Process(target=store.write, args=(Endless(reached),))
-    process.start()
-    assert reached.wait(60)
-    # so the transaction is half on the disk
-    assert path.with_name("ratings.sqlite-wal").stat().st_size > MIB
-    assert store.read(list(before)) == before  # nobody waits for the writer
-    os.kill(process.pid, signal.SIGKILL)
-    process.join()
+    with killed(write_endlessly, store):
+        # so the transaction is half on the disk
+        assert path.with_name("ratings.sqlite-wal").stat().st_size > MIB
+        assert store.read(list(before)) == before  # nobody waits for the writer
     started = time.monotonic()
-    after = rows("after", 100)
     store.write(after)
     assert store.read([*before, *rows("unfinished", 50_000), *after]) == before | after
     assert time.monotonic() - started < 10  # its lock died with it
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert sql(path, "PRAGMA integrity_check") == ("ok",)
     assert warnings(caplog) == []
 
 
 def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = Store(path, 64 * MIB)
-    reached = FORK.Event()
-    process = FORK.Process(target=write_and_wait, args=(store, reached))
-    process.start()
-    assert reached.wait(60)
-    os.kill(process.pid, signal.SIGKILL)
-    process.join()
+    store, new = Store(path, 64 * MIB), rows("new", 1000)
+    with killed(write_and_wait, store):
+        pass
     assert path.with_name("ratings.sqlite-wal").stat().st_size > 0
     path.unlink()  # as people do
-    new = rows("new", 1000)
     store.write(new)
     assert store.read([*rows("old", 1000), *new]) == new
     assert warnings(caplog) == []
@@ -154,6 +156,22 @@ def write_and_wait(store: Store, reached: Any) -> None:
         store.write(rows("older", 1000))
         reached.set()
         time.sleep(600)
+
+
+@contextmanager
+def killed(work: Callable[..., None], *arguments: Any) -> Iterator[None]:
+    """A process that is killed after the block, which begins when the process says so."""
+    reached = FORK.Event()
+    process = FORK.Process(target=work, args=(*arguments, reached))
+    process.start()
+    assert reached.wait(60)
+    yield
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+
+
+def write_endlessly(store: Store, reached: Any) -> None:
+    store.write(Endless(reached))
 
 
 def test_eviction_keeps_what_is_used(path: Path) -> None:
@@ -170,17 +188,14 @@ def test_eviction_keeps_what_is_used(path: Path) -> None:
     assert total > 3 * MIB
     assert store.read(list(unused)) == {}
     assert path.stat().st_size < MIB + 200_000  # what one call adds
-    with closing(sqlite3.connect(path)) as connection:
-        (kept,) = connection.execute(
-            "SELECT sum(length(key) + length(value)) FROM answers"
-        ).fetchone()
+    (kept,) = sql(path, "SELECT sum(length(key) + length(value)) FROM answers")
     assert kept > MIB / 4  # no more is forgotten than needs be
 
 
 def test_more_than_fits_at_once(path: Path) -> None:
-    store = Store(path, 1 << 16)
-    store.write(rows("row", 5000))
-    left = store.read(list(rows("row", 5000)))
+    store, values = Store(path, 1 << 16), rows("row", 5000)
+    store.write(values)
+    left = store.read(list(values))
     assert 100 < len(left) < 2000
     assert "row-4999" in left
     store.write({"big": b"x" * MIB})
@@ -197,30 +212,24 @@ def test_reading_writes_nothing_while_there_is_room(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-@contextmanager
-def no_file_larger_than(size: int) -> Iterator[None]:
-    """As a full disk, writing fails from there on."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 def test_a_full_disk_is_said_once_and_forgets_the_call(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store, before = Store(path, 64 * MIB), rows("before", 100)
+    """As on a full disk, writing fails from a size on."""
+    store, before, room = Store(path, 64 * MIB), rows("before", 100), rows("room again", 50_000)
     store.write(before)
-    with no_file_larger_than(MIB):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, limits[1]))
+    try:
         store.write(rows("too many", 50_000))
         store.write(rows("too many", 50_000))
         assert store.read([*before, "too many-0"]) == before
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     (message,) = warnings(caplog)
     assert "ratings.sqlite cannot be used (" in message
-    store.write(rows("room again", 50_000))
-    assert len(store.read(list(rows("room again", 50_000)))) == 50_000
+    store.write(room)
+    assert store.read(list(room)) == room
 
 
 ON_A_FULL_DISK = """
@@ -316,8 +325,7 @@ def test_a_lock_that_is_held_too_long_is_not_waited_for(
     store = Store(path, MIB)
     store.write({"a": b"1"})
     monkeypatch.setattr(module, "PATIENCE", 0.1)
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with locked(path):
         store.write({"b": b"2"})
         assert store.read(["a", "b"]) == {"a": b"1"}
     (message,) = warnings(caplog)
@@ -329,17 +337,13 @@ def test_only_the_first_call_waits_for_a_lock(path: Path, monkeypatch: pytest.Mo
     store.write({"a": b"1"})
     monkeypatch.setattr(module, "PATIENCE", 2.0)
     monkeypatch.setattr(module, "IMPATIENCE", 0.01)
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        start = time.monotonic()
+    with locked(path) as start:
         for number in range(50):
             store.write({f"b{number}": b"2"})
         assert 1.9 < time.monotonic() - start < 3.9
     store.write({"c": b"3"})
     assert store.read(["a", "b0", "c"]) == {"a": b"1", "c": b"3"}
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:  # and it is patient again
-        other.execute("BEGIN IMMEDIATE")
-        start = time.monotonic()
+    with locked(path) as start:  # and it is patient again
         store.write({"d": b"4"})
         assert time.monotonic() - start > 1.9
 
@@ -356,8 +360,7 @@ def test_a_damaged_value_is_none_and_makes_room_for_another(
 ) -> None:
     store = Store(path, MIB)
     store.write({"a": b"1", "b": b"2"})
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"UPDATE answers SET value = {value} WHERE key = 'b'")
+    sql(path, f"UPDATE answers SET value = {value} WHERE key = 'b'")
     assert store.read(["a", "b"]) == {"a": b"1"}
     assert store.damaged == 1
     assert f"{path} are damaged" in caplog.text
@@ -467,29 +470,23 @@ def test_a_file_damaged_under_several_processes_stops_none(path: Path) -> None:
 
 
 def other_database(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT, value BLOB)")
+    sql(path, "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT, value BLOB)")
 
 
 def other_version(path: Path) -> None:
     Store(path, MIB).write({"a": b"1"})
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {module.MARKS[1] + 1}")
+    sql(path, f"PRAGMA user_version = {module.MARKS[1] + 1}")
 
 
 @pytest.mark.parametrize(
-    "make",
-    [
-        other_database,
-        other_version,
-        lambda path: path.write_text("id,rating\n1,5\n"),
-        lambda path: path.write_text("some text\n" * 1000),
-        lambda path: path.write_bytes(b""),
-    ],
+    "make", [other_database, other_version, b"id,rating\n1,5\n", b"some text\n" * 1000, b""]
 )
 def test_other_files_are_refused_and_left_as_they_are(tmp_path: Path, make: Any) -> None:
     path = tmp_path / "file"
-    make(path)
+    if isinstance(make, bytes):
+        path.write_bytes(make)
+    else:
+        make(path)
     before = path.read_bytes()
     with pytest.raises(ValueError, match=r"file .*remove it"):
         Store(path, MIB)
@@ -497,7 +494,7 @@ def test_other_files_are_refused_and_left_as_they_are(tmp_path: Path, make: Any)
 
 
 def test_a_bound_that_holds_nothing_is_refused(path: Path) -> None:
-    with pytest.raises(ValueError, match=r"1000, .*65536"):
+    with pytest.raises(ValueError, match="1000"):
         Store(path, 1000)
     assert not path.exists()
 

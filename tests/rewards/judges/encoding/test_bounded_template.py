@@ -15,24 +15,22 @@ from tests.support.tokenizer import TEMPLATE, tokenizer
 
 TEMPLATES = sorted((Path(trl.__file__).parent / "chat_templates").glob("*.jinja"))
 LOOPS = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+TWICE = "{% macro m(x) %}{% if x %}{{ m(x - 1) }}{{ m(x - 1) }}{% endif %}{% endmacro %}{{ m(40) }}"
+DOUBLING = (
+    "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}"
+)
 SECONDS, MEMORY = "needs more than 1 s", "needs too much memory"
 DEPTH, COUNT = "calls itself", "counts too far"
 HOSTILE = {  # template, what is wrong with it
     "nested loops": (LOOPS, SECONDS),
     "after five messages": ("{% if messages | length > 5 %}" + LOOPS + "{% endif %}", SECONDS),
     "with tools": ("{% if tools %}" + LOOPS + "{% endif %}", SECONDS),
-    "a macro twice": (
-        "{% macro m(x) %}{% if x %}{{ m(x - 1) }}{{ m(x - 1) }}{% endif %}{% endmacro %}{{ m(40) }}",
-        SECONDS,
-    ),
+    "a macro twice": (TWICE, SECONDS),
     "a power": ("{{ 9 ** (9 ** 9) }}", SECONDS),
     "a long range": ("{% for i in range(10 ** 9) %}{% endfor %}", COUNT),
     "a long text": ("{{ 'a' * 10 ** 9 }}", MEMORY),
     "a wide text": ("{{ 'a' | center(10 ** 10) }}", MEMORY),
-    "doubling": (
-        "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
-        MEMORY,
-    ),
+    "doubling": (DOUBLING, MEMORY),
     "a macro for ever": ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", DEPTH),
     "a loop for ever": ("{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}", DEPTH),
     "nested": ("{{ " + "(" * 9999 + "1" + ")" * 9999 + " }}", DEPTH),

@@ -3,12 +3,14 @@ rating.
 """
 
 import math
+from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spanreward import Failure, Question, Rating, Status
+from spanreward import Question, Rating, Status
 from spanreward.rewards.judges.encoding.chat import (
     LONGEST_WORD,
     MIN_MASS,
@@ -31,6 +33,7 @@ def ask(content: str) -> list[int]:
         [("user", "Rate it from 1 to 5.")],
         [("system", "You rate."), ("user", "    Rate it:\n\n1 2 3")],
         [("user", "a"), ("assistant", "b"), ("user", "c")],
+        [(("user", "assistant")[n % 2], f"number {n}.") for n in range(11)],
     ],
 )
 def test_harmless_chats_are_encoded_as_ever(chat: Any) -> None:
@@ -41,30 +44,19 @@ def test_harmless_chats_are_encoded_as_ever(chat: Any) -> None:
     assert ENCODER.encode(usual) == expected
 
 
-def test_eleven_messages_keep_their_order() -> None:
-    roles = ["user", "assistant"] * 5 + ["user"]
-    chat = [{"role": role, "content": f"number {n}."} for n, role in enumerate(roles)]
-    text = ENCODER.tokenizer.decode(ENCODER.encode(chat))
-    assert [text.index(f"number {n}.") for n in range(11)] == sorted(
-        text.index(f"number {n}.") for n in range(11)
-    )
-
-
 @pytest.mark.parametrize(
     "text", ["a    b", "    ", "x\n        y  <think>   z", "<|im_end|>    <|im_start|>"]
 )
 def test_white_space_keeps_its_tokens(text: str) -> None:
     """The tokenizer has four spaces as an added token, after the control tokens and `<think>`."""
-    assert ENCODER.tokenizer.decode(ENCODER.encode([{"role": "user", "content": text}])) == (
+    assert ENCODER.tokenizer.decode(ask(text)) == (
         f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
     )
-    added = set(ENCODER.tokenizer.added_tokens_decoder)
     spaces = ENCODER.tokenizer.convert_tokens_to_ids("    ")
-    frame = [number for number in ask("x") if number in added]
-    assert sorted(number for number in ask(text) if number in added and number != spaces) == sorted(
-        frame
-    )
     assert spaces in ask(text)
+    control = set(ENCODER.tokenizer.added_tokens_decoder) - {spaces}
+    frame, shown = ([n for n in ask(one) if n in control] for one in ("x", text))
+    assert shown == frame
 
 
 def test_roles_and_templates_that_are_refused() -> None:
@@ -76,10 +68,8 @@ def test_roles_and_templates_that_are_refused() -> None:
 
 
 def test_scale_entries_are_whole_tokens() -> None:
-    scale = ENCODER.scale(("1", "5", "10"))
-    for entry in ("1", "5", "10"):
-        words = ENCODER.tokenizer.convert_ids_to_tokens(scale[entry])
-        assert set(words) == {entry, f"Ġ{entry}"}
+    for entry, ids in ENCODER.scale(("1", "5", "10")).items():
+        assert set(ENCODER.tokenizer.convert_ids_to_tokens(ids)) == {entry, f"Ġ{entry}"}
     with pytest.raises(ValueError, match=r"'Answer1' is \d tokens"):
         ENCODER.scale(("1", "Answer1"))
 
@@ -94,51 +84,39 @@ def test_what_fits_is_left_alone() -> None:
     question = about("A red circle is above a blue square.")
     whole = ENCODER.encode(question.messages)
     assert ENCODER.fit(question, len(whole)) == (whole, 0)
-    _, cut = ENCODER.fit(question, len(whole) - 1)
-    assert cut > 0
+    assert ENCODER.fit(question, len(whole) - 1)[1] > 0
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "the answer is 5. " * 300,
-        "Rate " * 900,
-        "赤い丸が青い。" * 200,
-        "👩‍👩‍👧 🟥 " * 200,
-        "x" * 3000,
+        *("the answer is 5. " * 300, "Rate " * 900, "赤い丸が青い。" * 200),
+        *("👩‍👩‍👧 🟥 " * 200, "x" * 3000),
     ],
 )
 def test_of_what_is_too_long_the_descriptions_end_is_cut(text: str) -> None:
-    question = about(text, asked="Is it so or not so, in the words of the TEXT?")
-    without = ENCODER.encode(
-        about("", asked="Is it so or not so, in the words of the TEXT?").messages
-    )
+    asked = "Is it so or not so, in the words of the TEXT?"
+    question = about(text, asked)
     ids, cut = ENCODER.fit(question, 400)
     assert 400 - LONGEST_WORD - 4 <= len(ids) <= 400
     kept = text[: len(text) - cut]
     assert 0 < len(kept) < len(text)
+    whole = ENCODER.tokenizer.decode(ENCODER.encode(question.messages))
     shown = ENCODER.tokenizer.decode(ids)
-    assert shown == ENCODER.tokenizer.decode(ENCODER.encode(question.messages)).replace(
-        text, kept, 1
-    )
+    assert shown == whole.replace(text, kept, 1)
     assert "\ufffd" not in shown
-    assert len(ids) > len(without)
-    _, longer = ENCODER.fit(question, 401)
-    assert longer <= cut
+    assert len(ids) > len(ENCODER.encode(about("", asked).messages))
+    assert ENCODER.fit(question, 401)[1] <= cut
 
 
 def test_an_earlier_message_is_not_cut() -> None:
-    demonstration = [
-        {"role": "user", "content": "the answer is 5 " * 20},
-        {"role": "assistant", "content": "5"},
-    ]
-    question = about("the answer is 5 " * 20)
-    chat = Question([*demonstration, *question.messages], description=question.description)
+    text = "the answer is 5 " * 20
+    shown = [{"role": "user", "content": text}, {"role": "assistant", "content": "5"}]
+    question = about(text)
+    chat = replace(question, messages=[*shown, *question.messages])
     ids, cut = ENCODER.fit(chat, len(ENCODER.encode(chat.messages)) - 30)
     assert cut > 0
-    before = ENCODER.encode(
-        [*demonstration, {"role": "user", "content": "Rate the TEXT.\n\nTEXT:\n"}]
-    )
+    before = ENCODER.encode([*shown, {"role": "user", "content": "Rate the TEXT.\n\nTEXT:\n"}])
     # the last turn's end is not shared
     opened = before.index(ENCODER.tokenizer.convert_tokens_to_ids("<think>")) - 8
     assert ids[:opened] == before[:opened]
@@ -146,10 +124,7 @@ def test_an_earlier_message_is_not_cut() -> None:
 
 def test_a_question_that_does_not_fit_by_itself_is_refused() -> None:
     words = "the answer is 5 " * 100
-    for question in (
-        about("A red circle.", asked=words),
-        Question(about("", asked=words).messages),
-    ):
+    for question in (about("A red circle.", words), Question(about("", words).messages)):
         with pytest.raises(ValueError, match=r"\d+ tokens long.* room for 50"):
             ENCODER.fit(question, 50)
     budget = len(ENCODER.encode(about("").messages))
@@ -186,9 +161,8 @@ def test_encoded_together_they_are_as_alone(texts: list[str], budget: int) -> No
         except ValueError as error:
             return str(error)
 
-    assert [fitted(question) for question in ENCODER.ahead(questions, budget)] == list(
-        map(fitted, questions)
-    )
+    together = [fitted(question) for question in ENCODER.ahead(questions, budget)]
+    assert together == list(map(fitted, questions))
 
 
 def test_texts_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,25 +178,17 @@ def test_a_long_description_is_encoded_once_for_all_its_questions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     encoder = ChatEncoder(tokenizer())
-    lengths = []
-
-    class Counting:
-        plain = encoder._plain
-
-        def encode(self, text: str, **settings: Any) -> Any:
-            lengths.append(len(text))
-            return self.plain.encode(text, **settings)
-
     assert encoder.join_place is not None  # finding it encodes texts of its own
-    monkeypatch.setattr(encoder, "_plain", Counting())
+    plain = Mock(wraps=encoder._plain)
+    monkeypatch.setattr(encoder, "_plain", plain)
     text = "the answer is 5 from 1 to 5 " * 3000
     questions = [about(text, asked=f"Is it {number} so?") for number in range(500)]
     cuts = {encoder.fit(question, 300)[1] for question in questions}
     assert min(cuts) > 80_000
+    lengths = [len(call.args[0]) for call in plain.encode.call_args_list]
     assert sum(length >= 10_000 for length in lengths) == 1
-    pieces = sum(
-        isinstance(piece, TextPiece) for piece in encoder._pieces(questions[0].messages, 0)
-    )
+    parts = encoder._pieces(questions[0].messages, 0)
+    pieces = sum(isinstance(piece, TextPiece) for piece in parts)
     # where a cut description ends in no white space, its chat is parted behind it
     beginnings = len(encoder._beginnings)
     assert beginnings < 10
@@ -230,21 +196,23 @@ def test_a_long_description_is_encoded_once_for_all_its_questions(
     assert sum(lengths) < 2 * len(text) + 500 * 4000
 
 
-def test_cuts_fall_between_words() -> None:
-    assert cut_place("a car, a carpet", 12) == 9
-    assert cut_place("a car, a carpet", 15) == 15
-    assert cut_place("a car a carpet", 5) == 5
-    assert cut_place("x" * 200, 150) == 150
+@pytest.mark.parametrize(
+    ("text", "end", "place"),
+    [
+        *(("a car, a carpet", 12, 9), ("a car, a carpet", 15, 15), ("a car a carpet", 5, 5)),
+        ("x" * 200, 150, 150),
+    ],
+)
+def test_cuts_fall_between_words(text: str, end: int, place: int) -> None:
+    assert cut_place(text, end) == place
 
 
 SCALE = {"1": (11, 12), "2": (20,)}
 
 
 def test_rating_sums_variants_and_renormalises() -> None:
-    rating = rating_from_logprobs(
-        {11: math.log(0.1), 12: math.log(0.2), 20: math.log(0.3), 99: math.log(0.4)}, SCALE
-    )
-    assert isinstance(rating, Rating)
+    shares = {11: 0.1, 12: 0.2, 20: 0.3, 99: 0.4}
+    rating = rating_from_logprobs({i: math.log(p) for i, p in shares.items()}, SCALE)
     assert rating.probabilities == pytest.approx({"1": 0.5, "2": 0.5})
     assert rating.mass == pytest.approx(0.6)
     assert rating.mean == pytest.approx(1.5)
@@ -255,7 +223,6 @@ def test_a_token_without_a_logprob_is_worth_nothing_and_just_enough_mass_is_enou
     assert rating_from_logprobs({20: 0.0}, SCALE) == second
     assert rating_from_logprobs({11: -math.inf, 20: 0.0}, SCALE) == second
     rating = rating_from_logprobs({20: math.log(MIN_MASS * 1.01)}, SCALE)
-    assert isinstance(rating, Rating)
     assert rating.probabilities["2"] == 1.0
 
 
@@ -263,17 +230,12 @@ def test_a_token_without_a_logprob_is_worth_nothing_and_just_enough_mass_is_enou
     "logprobs",
     [
         {11: math.log(MIN_MASS / 2), 20: math.log(MIN_MASS / 4)},
-        {},
-        {11: -math.inf, 20: -math.inf},
-        {11: math.nan, 20: -0.1},
-        {11: math.inf, 20: -0.1},
+        *({}, {11: -math.inf, 20: -math.inf}, {11: math.nan, 20: -0.1}, {11: math.inf, 20: -0.1}),
         {11: 800.0},
     ],
 )
 def test_no_rating(logprobs: Any) -> None:
-    failure = rating_from_logprobs(logprobs, SCALE)
-    assert isinstance(failure, Failure)
-    assert failure.status is Status.UNPARSED
+    assert rating_from_logprobs(logprobs, SCALE).status is Status.UNPARSED
 
 
 WORDS = ["5", " 5", "3", "the", "12", "\uff15", "None", "4."]
@@ -294,14 +256,11 @@ FIVE = ("1", "2", "3", "4", "5")
 )
 def test_a_rating_from_the_likeliest_tokens_by_hand(top: Any, mean: Any) -> None:
     rating = rating_from_top({i: math.log(p) for i, p in top.items()}, WORDS, FIVE)
-    assert isinstance(rating, Rating)
     assert rating.mean == pytest.approx(mean)
     assert sum(rating.probabilities.values()) == pytest.approx(1.0)
 
 
-def test_the_likeliest_tokens_without_a_digit_are_no_rating() -> None:
-    # a full-width 5; a padded vocabulary
-    for top in ({3: -0.1, 6: -3.0}, {5: -0.1}, {}, {3: -0.1, len(WORDS): -3.0}):
-        failure = rating_from_top(top, WORDS, FIVE)
-        assert isinstance(failure, Failure)
-        assert failure.status is Status.UNPARSED
+# a full-width 5; a padded vocabulary
+@pytest.mark.parametrize("top", [{3: -0.1, 6: -3.0}, {5: -0.1}, {}, {3: -0.1, len(WORDS): -3.0}])
+def test_the_likeliest_tokens_without_a_digit_are_no_rating(top: dict[int, float]) -> None:
+    assert rating_from_top(top, WORDS, FIVE).status is Status.UNPARSED

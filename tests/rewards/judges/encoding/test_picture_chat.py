@@ -2,6 +2,7 @@
 for any other.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from tests.support.tiny_models import (
     save_qwen,
     started,
     usual,
-)
+)  # fmt: skip
 
 HOSTILE = (
     "<image>",
@@ -51,8 +52,9 @@ def test_encoded_as_the_processor_does(judge: Any, images: Any) -> None:
             assert torch.equal(value, expected[name])
 
 
+@pytest.mark.parametrize("images", [(FIRST,), ()], ids=["picture", "none"])
 @pytest.mark.parametrize("template", ["", "<pad>"], ids=["added", "in the template"])
-def test_a_sequence_begins_once(template: str) -> None:
+def test_a_sequence_begins_once(template: str, images: Any) -> None:
     """LLaVA's processor puts the beginning of a sequence before what its template makes, unless
     that has it.
     """
@@ -62,28 +64,19 @@ def test_a_sequence_begins_once(template: str) -> None:
     processor.tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
         single="<pad> $A", special_tokens=[("<pad>", 0)]
     )
-    encoder = PictureChatEncoder(processor)
-    for images in ((FIRST,), ()):
-        parts = [{"type": "image", "image": image} for image in images] + [
-            {"type": "text", "text": "Rate it."}
-        ]
-        expected = processor.apply_chat_template(
-            [{"role": "user", "content": parts}],
-            tokenize=True,
-            add_generation_prompt=True,
-            return_dict=True,
-        )
-        prompt, _ = encoder.prompt(ready([ask("Rate it.", *images)])[0], 100)
-        assert [list(prompt.ids)] == expected["input_ids"]
-        assert prompt.ids.count(0) == 1
+    encoder: Any = PictureChatEncoder(processor)
+    question = ask("Rate it.", *images)
+    prompt, _ = encoder.prompt(ready([question])[0], 100)
+    expected = usual(SimpleNamespace(encoder=encoder), question)  # type: ignore[arg-type]
+    assert [list(prompt.ids)] == expected["input_ids"].tolist()
+    assert prompt.ids.count(0) == 1
 
 
 def test_a_template_that_shows_no_pictures() -> None:
     processor = tiny_processor()
-    processor.chat_template = (
-        "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}"
-    )
-    with pytest.raises(ValueError, match="shows 0 pictures of 1"):
+    text = "{% for p in m.content %}{{ p.text }}{% endfor %}"
+    processor.chat_template = "{% for m in messages %}" + text + "{% endfor %}"
+    with pytest.raises(ValueError, match="0 pictures of 1"):
         PictureChatEncoder(processor).prompt(ready([ask("Rate it.", FIRST)])[0], 100)
 
 

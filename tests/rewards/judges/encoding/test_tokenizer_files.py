@@ -51,10 +51,8 @@ def test_a_template_is_rendered_as_transformers_renders_it(path: Path, tmp_path:
 @pytest.mark.parametrize("style", STYLES)
 def test_a_chat_has_the_ids_that_it_has_with_transformers(style: str, tmp_path: Path) -> None:
     folder = saved(tmp_path, *STYLES[style])
-    ours, theirs = (
-        ChatEncoder(TokenizerFiles(folder)),
-        ChatEncoder(AutoTokenizer.from_pretrained(folder)),
-    )
+    ours = ChatEncoder(TokenizerFiles(folder))
+    theirs = ChatEncoder(AutoTokenizer.from_pretrained(folder))
     for chat in CHATS[:3]:
         messages = [{"role": role, "content": content} for role, content in chat]
         assert ours.encode(messages) == theirs.encode(messages)
@@ -81,9 +79,8 @@ def test_older_layouts(tmp_path: Path) -> None:
 
 def test_a_template_cannot_reach_this_process(tmp_path: Path) -> None:
     folder = saved(tmp_path, "{{ messages.__class__.__mro__[1].__subclasses__() }}")
-    assert "refused: access to attribute '__class__'" in shown(
-        TokenizerFiles(folder), [("user", "a")]
-    )
+    answer = shown(TokenizerFiles(folder), [("user", "a")])
+    assert "refused: access to attribute '__class__'" in answer
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"version": "1.0"}', '{"model": {"type": "Later"}}'])

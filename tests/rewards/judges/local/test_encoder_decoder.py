@@ -2,7 +2,6 @@
 is.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 from spanreward import LaveReward, Question, Rating, Sample, Status, load_judge
 from spanreward.rewards.judges.local.local_judge import RELATIVE_CONTEXT
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from tests.support.fakes import asked as prompts
 from tests.support.tiny_models import close, questions, save_llama
 
 TEXTS = [
@@ -70,28 +70,21 @@ def direct(judge: TransformersJudge, question: Question) -> dict[str, Any]:
 
 
 def test_a_rating_is_one_step_of_the_decoder(judge: TransformersJudge) -> None:
-    asked = questions()
+    asked, words = questions(), [word.strip() for word in judge.encoder.words]
     judge.start()
     expected = []
     for question in asked:
         inputs = direct(judge, question)
         with torch.inference_mode():
-            step = (
-                judge._model(**inputs, decoder_input_ids=torch.tensor([[0]]))
-                .logits[0, 0]
-                .softmax(-1)
-            )
-        masses = {
-            d: sum(step[i] for i, w in enumerate(judge.encoder.words) if w.strip() == d)
-            for d in "12345"
-        }
+            output = judge._model(**inputs, decoder_input_ids=torch.tensor([[0]]))
+        masses = dict.fromkeys("12345", 0.0)
+        for word, p in zip(words, output.logits[0, 0].softmax(-1).tolist(), strict=False):
+            if word in masses:
+                masses[word] += p
         expected.append(sum(int(digit) * p for digit, p in masses.items()) / sum(masses.values()))
-    ratings = judge.rate(asked)
-    assert [rating.mean for rating in ratings] == pytest.approx(
-        [float(mean) for mean in expected], abs=1e-4
-    )
-    # else the test would show nothing
-    assert len({round(rating.mean, 4) for rating in ratings}) > len(asked) / 2
+    means = [rating.mean for rating in judge.rate(asked)]
+    assert means == pytest.approx(expected, abs=1e-4)
+    assert len({round(mean, 4) for mean in means}) > len(asked) / 2  # or it would show nothing
 
 
 def test_batch_equals_single_and_permuted(judge: TransformersJudge) -> None:
@@ -107,9 +100,8 @@ def test_a_text_is_what_the_model_generates(judge: TransformersJudge) -> None:
     (question, *_) = questions()
     judge.start()
     ids = judge._model.generate(**direct(judge, question), max_new_tokens=8, do_sample=False)[0, 1:]
-    assert judge.write([question], 8) == [
-        judge.encoder.tokenizer.decode(ids, skip_special_tokens=True)
-    ]
+    text = judge.encoder.tokenizer.decode(ids, skip_special_tokens=True)
+    assert judge.write([question], 8) == [text]
 
 
 def test_a_control_token_in_a_text_is_plain_text(judge: TransformersJudge) -> None:
@@ -122,46 +114,40 @@ def test_a_control_token_in_a_text_is_plain_text(judge: TransformersJudge) -> No
 
 def test_lave_with_a_t5(judge: TransformersJudge) -> None:
     """Its rating is the likeliest of 1, 2 and 3; its random rationale ends in none."""
-    samples = [
-        Sample("", text, question="What is it?", answers=("dog", "dog", "puppy"))
-        for text in ("dog", "a </s> cat", "")
-    ]
-    dog, cat, nothing = LaveReward(
-        judge, rationale=False, mode="published", candidate="whole"
-    ).assess(samples)
+    asked: Any = {"question": "What is it?", "answers": ("dog", "dog", "puppy")}
+    samples = [Sample("", text, **asked) for text in ("dog", "a </s> cat", "")]
+    published: Any = {"mode": "published", "candidate": "whole"}
+    dog, cat, nothing = LaveReward(judge, rationale=False, **published).assess(samples)
     assert {dog.status, cat.status} == {Status.OK}
     assert {dog.parts["rating"], cat.parts["rating"]} <= {1.0, 2.0, 3.0}
     assert nothing.status is Status.EMPTY
-    written = LaveReward(judge, mode="published", candidate="whole").assess(samples[:1])[0]
+    (written,) = LaveReward(judge, **published).assess(samples[:1])
     assert written.status in (Status.OK, Status.UNPARSED)
 
 
 def test_its_positions_are_relative(judge: TransformersJudge) -> None:
     assert judge.context == RELATIVE_CONTEXT
     assert TransformersJudge(judge.model, max_length=100).context == 100
-    assert isinstance(judge.rate([Question([{"role": "user", "content": "1 " * 600}])])[0], Rating)
+    assert isinstance(judge.rate(prompts("1 " * 600))[0], Rating)
 
 
-def test_a_chat_template_of_one_s_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", ["vicuna.jinja", "plain"])
+def test_a_chat_template_of_one_s_own(tmp_path: Path, given: str) -> None:
     save_llama(tmp_path)
     file = tmp_path / "vicuna.jinja"
     file.write_text("{% for m in messages %}USER: {{ m.content }} {% endfor %}ASSISTANT:")
-    chat = [{"role": "user", "content": "Rate it."}]
-    names = set()
-    for given, shown in ((str(file), "USER: Rate it. ASSISTANT:"), ("plain", "Rate it.")):
-        judge = TransformersJudge(str(tmp_path), chat_template=given, min_mass=0.0)
-        assert judge.encoder.decode(judge.encoder.encode(chat)) == shown
-        assert isinstance(judge.rate([Question(chat)])[0], Rating)
-        names.add(judge.name)
-    names.add(TransformersJudge(str(tmp_path), min_mass=0.0).name)
-    assert len(names) == 3  # the answers of one are not those of another
+    shown = "Rate it." if given == "plain" else "USER: Rate it. ASSISTANT:"
+    template = given if given == "plain" else str(file)
+    judge = TransformersJudge(str(tmp_path), chat_template=template, min_mass=0.0)
+    (question,) = prompts("Rate it.")
+    assert judge.encoder.decode(judge.encoder.encode(question.messages)) == shown
+    assert isinstance(judge.rate([question])[0], Rating)
 
 
 def test_plain_text_begins_as_the_tokenizer_begins_a_text(tmp_path: Path) -> None:
     """A Llama tokenizer puts its first token before a text, and no chat template is needed."""
     save_llama(tmp_path)
-    state = json.loads((tmp_path / "tokenizer.json").read_text())
-    backend = Tokenizer.from_str(json.dumps(state))
+    backend = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     start = ("<|im_start|>", backend.token_to_id("<|im_start|>"))
     backend.post_processor = processors.TemplateProcessing(
         single="<|im_start|> $A", special_tokens=[start]
@@ -171,8 +157,8 @@ def test_plain_text_begins_as_the_tokenizer_begins_a_text(tmp_path: Path) -> Non
     )
     words.save_pretrained(tmp_path)
     (tmp_path / "chat_template.jinja").unlink()
-    chat = [{"role": "user", "content": "Rate it."}]
+    (question,) = prompts("Rate it.")
     judge = TransformersJudge(str(tmp_path), chat_template="plain", min_mass=0.0)
-    assert judge.encoder.encode(chat) == words("Rate it.").input_ids
+    assert judge.encoder.encode(question.messages) == words("Rate it.").input_ids
     with pytest.raises(ValueError, match="no chat template"):
-        TransformersJudge(str(tmp_path)).rate([Question(chat)])
+        TransformersJudge(str(tmp_path)).rate([question])

@@ -18,10 +18,8 @@ from tests.support.paths import ROOT
 
 def config_of(model: str) -> Any:
     """The text model's configuration, from the table of models."""
-    config = dict(CONFIGS[model])
-    return AutoConfig.for_model(
-        config.pop("model_type"), **config, dtype=torch.bfloat16
-    ).get_text_config()
+    config = {**CONFIGS[model], "dtype": torch.bfloat16}
+    return AutoConfig.for_model(config.pop("model_type"), **config).get_text_config()
 
 
 def recipe_judges() -> list[tuple[str, int]]:
@@ -30,25 +28,21 @@ def recipe_judges() -> list[tuple[str, int]]:
     for path in (ROOT / "recipes").rglob("*.yaml"):
         for reward in yaml.safe_load(path.read_text()).get("rewards", []):
             judge = reward["judge"]
-            if (
-                isinstance(judge, dict)
-                and judge["name"].startswith("vllm:")
-                and "memory" in judge.get("options", {})
-            ):
-                found.add(
-                    (judge["name"].removeprefix("vllm:"), int(float(judge["options"]["memory"])))
-                )
+            if isinstance(judge, dict) and "memory" in judge.get("options", {}):
+                kind, _, model = judge["name"].partition(":")
+                if kind == "vllm":
+                    found.add((model, int(float(judge["options"]["memory"]))))
     return sorted(found)
 
 
 def test_bytes_by_hand() -> None:
-    assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "auto") == 2 * 40 * 8 * 128 * 2 == 163_840
-    assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "float32") == 2 * 163_840
-    assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "auto", tensor_parallel=4) == 163_840 // 4
-    assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "auto", tensor_parallel=16) == 163_840 // 8
-    plain = LlamaConfig(
-        num_hidden_layers=2, num_attention_heads=4, hidden_size=64, dtype=torch.float32
-    )
+    qwen = config_of("Qwen/Qwen3-14B")
+    assert bytes_per_token(qwen, "auto") == 2 * 40 * 8 * 128 * 2 == 163_840
+    assert bytes_per_token(qwen, "float32") == 2 * 163_840
+    assert bytes_per_token(qwen, "auto", tensor_parallel=4) == 163_840 // 4
+    assert bytes_per_token(qwen, "auto", tensor_parallel=16) == 163_840 // 8
+    sizes = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64}
+    plain = LlamaConfig(**sizes, dtype=torch.float32)
     assert bytes_per_token(plain, "auto") == 2 * 2 * 4 * 16 * 4
 
 
@@ -56,16 +50,21 @@ def test_whole_blocks_and_one_for_the_engine() -> None:
     assert tokens_that_fit(1000 * 100, 100) == 2 * 256
 
 
-def test_a_judge_reads_what_its_cache_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("options", "context"),
+    [
+        *(({}, 40_960), ({"memory": 0.5}, 40_960), ({"memory": 1}, 40_960)),
+        *(({"memory": 8e9}, 40_960), ({"memory": 4e9, "max_model_len": 8192}, 8192)),
+        ({"memory": 4e9}, (int(4e9) // (163_840 * 256) - 1) * 256),
+    ],
+)
+def test_a_judge_reads_what_its_cache_holds(
+    monkeypatch: pytest.MonkeyPatch, options: Any, context: int
+) -> None:
     config = config_of("Qwen/Qwen3-14B")
-    monkeypatch.setattr(
-        VllmJudge, "config", SimpleNamespace(get_text_config=lambda: config, model_type="qwen3")
-    )
-    assert VllmJudge("m").context == 40_960
-    assert VllmJudge("m", memory=0.5).context == 40_960
-    assert VllmJudge("m", memory=8e9).context == 40_960
-    assert VllmJudge("m", memory=4e9).context == (int(4e9) // (163_840 * 256) - 1) * 256 == 24_064
-    assert VllmJudge("m", memory=4e9, max_model_len=8192).context == 8192
+    fields = SimpleNamespace(get_text_config=lambda: config, model_type="qwen3")
+    monkeypatch.setattr(VllmJudge, "config", fields)
+    assert VllmJudge("m", **options).context == context
 
 
 def test_every_recipe_has_a_judge_that_is_known() -> None:

@@ -13,6 +13,7 @@ from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.encoding.prompt import Batch, Prompt
 from spanreward.rewards.judges.local import local_judge
 from spanreward.rewards.judges.local.local_judge import LocalJudge
+from tests.support.fakes import asked
 from tests.support.tokenizer import tokenizer
 
 SECONDS = 30.0  # to wait for the other thread
@@ -66,20 +67,16 @@ def small_first_part(monkeypatch: pytest.MonkeyPatch) -> None:
 def questions(count: int) -> list[Question]:
     contents = [f"Rate number {number}: {'so ' * (number % 7)}" for number in range(count)]
     contents[count // 2] = "too long " * 300
-    return [Question([{"role": "user", "content": content}]) for content in contents]
+    return asked(*contents)
 
 
 def test_parts_are_answered_as_the_whole_is() -> None:
-    whole = LengthJudge(1000)
-    parted = LengthJudge(10)
+    whole, parted = LengthJudge(1000), LengthJudge(10)
     ratings = whole.rate(questions(37), ("1", "2"))
     assert parted.rate(questions(37), ("1", "2")) == ratings
     assert sum(isinstance(rating, Rating) for rating in ratings) == 36
-    failure = ratings[18]
-    assert isinstance(failure, Failure)
-    assert failure.status is Status.ERROR
-    assert whole.parts == [36]
-    assert parted.parts == [4, 10, 9, 10, 3]
+    assert ratings[18].status is Status.ERROR
+    assert (whole.parts, parted.parts) == ([36], [4, 10, 9, 10, 3])
     assert whole.write_ids(questions(37), 5) == parted.write_ids(questions(37), 5)
 
 

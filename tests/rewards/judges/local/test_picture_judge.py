@@ -6,6 +6,8 @@ right text.
 """
 
 import random
+from dataclasses import replace
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ from tests.support.tiny_models import (
     save_qwen,
     started,
     usual,
-)
+)  # fmt: skip
 
 TEXTS = ("A red circle.", "A small blue square and a green star, close together.", "Two dogs.")
 ASKED = ("Is it complete?", "Is it right about every colour and every place?")
@@ -38,11 +40,8 @@ ASKED = ("Is it complete?", "Is it right about every colour and every place?")
 
 def questions() -> list[Question]:
     texts = [f"Rate from 1 to 5. {text} {asked}" for text in TEXTS for asked in ASKED]
-    return [
-        ask(text, *images)
-        for images in ((FIRST,), (SECOND,), (FIRST, SECOND), ())
-        for text in texts
-    ]
+    shown = ((FIRST,), (SECOND,), (FIRST, SECOND), ())
+    return [ask(text, *images) for images, text in product(shown, texts)]
 
 
 @pytest.fixture(scope="module", params=[save_llava, save_qwen], ids=["llava", "qwen2.5-vl"])
@@ -52,9 +51,7 @@ def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_the_numbers_of_a_plain_forward_pass(judge: Any) -> None:
     asked = questions()
-    ids = [
-        n for several in judge.encoder.scale(("1", "2", "3", "4", "5")).values() for n in several
-    ]
+    ids = list(chain(*judge.encoder.scale(("1", "2", "3", "4", "5")).values()))
     # texts alone, after pictures: Qwen's positions must not stay shifted
     for some in (asked[:18], asked[18:], asked):
         prompts = sorted(prompt_of(judge, question) for question in some)
@@ -83,8 +80,7 @@ def test_a_picture_is_encoded_once_in_a_call(judge: Any) -> None:
     asked = [question for question in questions() if question.images == (FIRST,)]
     before = judge.usage.prompt_tokens, judge.usage.cached_tokens
     judge.rate(asked)
-    assert len(asked) == 6
-    assert len(runs) == 1
+    assert (len(asked), len(runs)) == (6, 1)
     prompts = [prompt_of(judge, question) for question in asked]
     assert judge.usage.prompt_tokens - before[0] == sum(len(prompt.ids) for prompt in prompts)
     assert judge.usage.cached_tokens - before[1] >= 5 * prompts[0].head
@@ -104,10 +100,8 @@ def test_writing_equals_plain_generation(judge: Any) -> None:
     for question, text in zip(asked, together, strict=True):
         judge._model.base_model.rope_deltas = None
         inputs = usual(judge, question)
-        made = judge._model.generate(**inputs, max_new_tokens=5, do_sample=False)[
-            0, inputs["input_ids"].shape[1] :
-        ]
-        assert text == judge.encoder.decode(made.tolist())
+        (made,) = judge._model.generate(**inputs, max_new_tokens=5, do_sample=False)
+        assert text == judge.encoder.decode(made[inputs["input_ids"].shape[1] :].tolist())
     assert len(set(together)) > len(asked) / 2
 
 
@@ -126,13 +120,10 @@ def test_pictures_of_every_mode(judge: Any) -> None:
 
 
 def test_a_shape_that_the_model_refuses_fails_alone(tmp_path: Path) -> None:
-    save_qwen(tmp_path)
-    judge = TransformersJudge(str(tmp_path), min_mass=0.0)
-    rating, failure = judge.rate(
-        [ask("Rate it.", FIRST), ask("Rate it.", Image.new("RGB", (3000, 3)))]
-    )
+    judge = started(save_qwen, tmp_path)
+    shown = (FIRST, Image.new("RGB", (3000, 3)))
+    rating, failure = judge.rate([ask("Rate it.", image) for image in shown])
     assert isinstance(rating, Rating)
-    assert isinstance(failure, Failure)
     assert "aspect ratio" in failure.message
 
 
@@ -154,11 +145,8 @@ def test_a_chat_without_a_user_fails_alone(judge: Any) -> None:
 def test_too_long_with_its_picture(judge: Any) -> None:
     """The pictures' own tokens count: what is cut makes room for them."""
     text = "Rate this: " + "red " * 3000
-    question = Question(
-        [{"role": "user", "content": text}], images=(FIRST,), description=(11, len(text))
-    )
-    bare = Question([{"role": "user", "content": text}], description=(11, len(text)))
-    seen, unseen = judge.rate([question, bare])
+    question = replace(ask(text, FIRST), description=(11, len(text)))
+    seen, unseen = judge.rate([question, replace(question, images=())])
     assert seen.cut > unseen.cut > 0
     prompt, _ = judge.encoder.prompt(ready([question])[0], 100)
     assert prompt.head < len(prompt.ids) <= 100
@@ -171,5 +159,4 @@ def test_text_models_say_so(tmp_path: Path) -> None:
     for judge in (TransformersJudge(str(tmp_path)), VllmJudge(str(tmp_path))):
         assert not judge.sees_pictures
         (failure,) = judge.rate([ask("Rate it.", FIRST)])
-        assert isinstance(failure, Failure)
         assert f"{tmp_path} reads text only" in failure.message

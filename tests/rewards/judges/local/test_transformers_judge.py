@@ -3,6 +3,9 @@
 import importlib.util
 import pickle
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +13,11 @@ from typing import Any
 import pytest
 import torch
 
-from spanreward import Failure, PoshReward, Question, Rating, Sample, Status, load_judge
+from spanreward import Failure, PoshReward, Sample, Status, load_judge
 from spanreward.rewards.judges.encoding.prompt import groups, shared_length
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from tests.support.tiny_models import TEXTS, close, questions, save_llama
+from tests.support.fakes import asked as prompts
+from tests.support.tiny_models import TEXTS, ask, close, questions, save_llama
 
 
 @pytest.fixture(scope="module")
@@ -48,24 +52,17 @@ def test_ratings_from_the_likeliest_tokens(judge: Any) -> None:
     expected = []
     for question in asked:
         with torch.inference_mode():
-            logits = judge._model(torch.tensor([judge.encoder.encode(question.messages)])).logits[
-                0, -1
-            ]
-        best = logits.float().softmax(-1).topk(20)
+            ids = torch.tensor([judge.encoder.encode(question.messages)])
+            best = judge._model(ids).logits[0, -1].float().softmax(-1).topk(20)
         masses = dict.fromkeys("12345", 0.0)
         for number, p in zip(best.indices.tolist(), best.values.tolist(), strict=True):
             for digit in masses:
                 masses[digit] += p * (digit in judge.encoder.decode([number]))
-        total = sum(masses.values())
-        expected.append(
-            sum(int(digit) * p for digit, p in masses.items()) / total if total else None
-        )
+        mean = sum(int(digit) * p for digit, p in masses.items()) / (sum(masses.values()) or 1)
+        expected.append(pytest.approx(mean, abs=1e-4) if mean else None)
     given = [None if isinstance(rating, Failure) else rating.mean for rating in judge.rate(asked)]
-    assert given == [
-        value if value is None else pytest.approx(value, abs=1e-4) for value in expected
-    ]
-    # else the test would show nothing
-    assert len({value for value in given if value is not None}) > 2
+    assert given == expected
+    assert len({value for value in given if value is not None}) > 2  # or it would show nothing
 
 
 def test_questions_that_are_read_differently_stand_in_one_call(judge: Any) -> None:
@@ -85,16 +82,14 @@ def test_permuted_in_is_permuted_out(judge: Any) -> None:
 
 
 def test_prefixes_are_computed_once(judge: Any) -> None:
-    before = judge.usage.prompt_tokens, judge.usage.cached_tokens, judge.usage.questions
-    asked = questions()
+    before, asked = copy(judge.usage), questions()
     judge.rate(asked)
-    prompts = judge.usage.prompt_tokens - before[0]
-    cached = judge.usage.cached_tokens - before[1]
+    used = judge.usage.since(before)
     distinct = {tuple(judge.encoder.encode(question.messages)) for question in asked}
     assert len(distinct) == len(asked) - 1  # one is asked twice, and answered once
-    assert prompts == sum(map(len, distinct))
-    assert 0.3 * prompts < cached < prompts
-    assert judge.usage.questions - before[2] == len(asked)
+    assert used.prompt_tokens == sum(map(len, distinct))
+    assert 0.3 * used.prompt_tokens < used.cached_tokens < used.prompt_tokens
+    assert used.questions == len(asked)
 
 
 def test_write_is_the_same_alone_and_together(judge: Any) -> None:
@@ -105,22 +100,16 @@ def test_write_is_the_same_alone_and_together(judge: Any) -> None:
 
 
 def test_too_long_a_question_fails_alone(judge: Any) -> None:
-    short = Question([{"role": "user", "content": "Rate it."}])
-    long = Question([{"role": "user", "content": "1 " * 20_000}])
-    first, second, third = judge.rate([short, long, short])
-    assert isinstance(first, Rating)
+    first, second, third = judge.rate(prompts("Rate it.", "1 " * 20_000, "Rate it."))
     # float32: where a row stands in its batch moves the seventh digit
     assert close([first], [third])
-    assert isinstance(second, Failure)
     assert second.status is Status.ERROR
     assert "tokens long" in second.message
 
 
-def short_of_memory(judge: TransformersJudge, rows: int, token: int | None = None) -> Any:
-    """As a GPU that holds so many rows at a time; and none with this token.
-
-    Gives the handle that ends it.
-    """
+@contextmanager
+def short_of_memory(judge: TransformersJudge, rows: int, token: int | None = None) -> Iterator[Any]:
+    """As a GPU that holds so many rows at a time; and none with this token."""
 
     def check(model: Any, arguments: Any, options: Any) -> None:
         ids = options["input_ids"]
@@ -128,7 +117,11 @@ def short_of_memory(judge: TransformersJudge, rows: int, token: int | None = Non
             raise torch.OutOfMemoryError("CUDA out of memory")
 
     judge.start()
-    return judge._model.register_forward_pre_hook(check, with_kwargs=True)
+    handle = judge._model.register_forward_pre_hook(check, with_kwargs=True)
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
@@ -136,26 +129,19 @@ def test_out_of_memory_is_tried_with_half(judge: Any, rows: int) -> None:
     asked = questions()
     expected, written = judge.rate(asked), judge.write(asked, 3)
     before = judge.usage.retries
-    handle = short_of_memory(judge, rows)
-    try:
+    with short_of_memory(judge, rows):
         assert close(judge.rate(asked), expected)
         assert judge.usage.retries > before
         assert judge.write(asked, 3) == written
-    finally:
-        handle.remove()
 
 
 def test_a_question_too_large_for_memory_fails_alone(judge: Any) -> None:
     asked = questions()
     expected = judge.rate(asked)
     (token,) = judge.encoder.tokenizer.encode("X", add_special_tokens=False)
-    handle = short_of_memory(judge, 4, token)
-    try:
-        *others, failure = judge.rate([*asked, Question([{"role": "user", "content": "XXX"}])])
-    finally:
-        handle.remove()
+    with short_of_memory(judge, 4, token):
+        *others, failure = judge.rate([*asked, *prompts("XXX")])
     assert close(others, expected)
-    assert isinstance(failure, Failure)
     assert failure.status is Status.ERROR
     assert "out of memory" in failure.message
     assert judge.usage.peak_memory_bytes == 0  # of a CPU it is not known
@@ -164,24 +150,18 @@ def test_a_question_too_large_for_memory_fails_alone(judge: Any) -> None:
 def test_the_callers_mistakes_are_raised(judge: Any) -> None:
     with pytest.raises(ValueError, match="a rating reads one"):
         judge.rate(questions(), scale=("good", "abominable"))
-    pictured = Question([{"role": "user", "content": "Rate it."}], images=("picture",))
     with pytest.raises(ValueError, match=r"text only \(.*llama\)"):
-        judge.write_ids([pictured], 4)
+        judge.write_ids([ask("Rate it.", "picture")], 4)
 
 
 def check_posh(judge: TransformersJudge) -> None:
-    samples = [
-        Sample(
-            prompt="Describe.",
-            completion="A red circle <|im_end|> sits on a table.",
-            references=(TEXTS[0],),
-        ),
-        Sample(prompt="Describe.", completion=TEXTS[1], references=(TEXTS[1],)),
-    ]
-    verdicts = PoshReward(judge, presence_threshold=1.0).assess(samples)
-    assert [verdict.status for verdict in verdicts] == [Status.OK, Status.OK]
-    assert all(0.2 <= verdict.score <= 1.0 for verdict in verdicts)
-    assert all(verdict.spans for verdict in verdicts)
+    said = "A red circle <|im_end|> sits on a table."
+    samples = [Sample("Describe.", said, references=TEXTS[:1])]
+    samples.append(Sample("Describe.", TEXTS[1], references=TEXTS[1:2]))
+    for verdict in PoshReward(judge, presence_threshold=1.0).assess(samples):
+        assert verdict.status is Status.OK
+        assert 0.2 <= verdict.score <= 1.0
+        assert verdict.spans
 
 
 def test_posh_end_to_end(judge: Any) -> None:
@@ -199,10 +179,10 @@ def test_smollm2(smollm2: Any) -> None:
 
 def test_pickled_as_settings(judge: Any) -> None:
     judge.start()
-    copy = pickle.loads(pickle.dumps(judge))
-    assert copy.name == judge.name
-    assert len(pickle.dumps(judge)) < 2000
-    assert close(copy.rate(questions()[:2]), judge.rate(questions()[:2]))
+    packed = pickle.dumps(judge)
+    assert len(packed) < 2000
+    assert pickle.loads(packed).name == judge.name
+    assert close(pickle.loads(packed).rate(questions()[:2]), judge.rate(questions()[:2]))
 
 
 def test_groups_by_shared_beginnings() -> None:

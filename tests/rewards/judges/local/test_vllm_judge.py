@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import psutil
@@ -18,13 +19,14 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from scipy.stats import spearmanr
 
-from spanreward import Failure, Question, Status, load_judge
+from spanreward import Status
 from spanreward.rewards.judges.encoding.chat import rating_from_logprobs
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_engine import END, ENVS, VLLM, check_names
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from tests.support.fakes import asked
 from tests.support.posh_questions import posh_questions
 
 QUESTIONS = 200
@@ -51,14 +53,13 @@ def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]
     """
     questions = posh_questions(count)
     scale = one.encoder.scale(RATING_SCALE)
-    ids = [number for several in scale.values() for number in several]
+    ids = list(chain(*scale.values()))
     prompts = sorted({one.encoder.prompt(question, one.context)[0] for question in questions})
     assert len(prompts) == count
     with one, two:
-        pairs = list(
-            zip(one._logprobs(prompts, ids, 0), two._logprobs(prompts, ids, 0), strict=True)
-        )
-    difference = max(abs(first[i] - second[i]) for first, second in pairs for i in ids)
+        first, second = (judge._logprobs(prompts, ids, 0) for judge in (one, two))
+    pairs = list(zip(first, second, strict=True))
+    difference = max(abs(ours[i] - theirs[i]) for ours, theirs in pairs for i in ids)
     ratings = [[rating_from_logprobs(answer, scale, 0.0).mean for answer in pair] for pair in pairs]
     return difference, spearmanr(ratings).statistic
 
@@ -101,11 +102,9 @@ def test_the_same_numbers_as_transformers(judge: VllmJudge) -> None:
 @pytest.mark.vllm
 def test_the_likeliest_tokens_are_those_of_transformers(judge: VllmJudge) -> None:
     questions = [replace(question, top=20) for question in posh_questions(FEW)]
-    ours, theirs = (
-        judge.rate(questions),
-        TransformersJudge("smollm2", dtype="float32", batch_size=8).rate(questions),
-    )
-    assert [one.mean for one in ours] == pytest.approx([one.mean for one in theirs], abs=0.02)
+    other = TransformersJudge("smollm2", dtype="float32", batch_size=8)
+    ours, theirs = ([one.mean for one in by.rate(questions)] for by in (judge, other))
+    assert ours == pytest.approx(theirs, abs=0.02)
 
 
 @pytest.mark.vllm
@@ -140,13 +139,10 @@ def test_usage_adds_up_and_order_is_kept(
 
 @pytest.mark.vllm
 def test_write_and_too_long(judge: VllmJudge) -> None:
-    short = Question([{"role": "user", "content": "Say hello."}])
-    long = Question([{"role": "user", "content": "1 " * 5000}])
+    short, long = asked("Say hello.", "1 " * 5000)
     first, failure, second = judge.write([short, long, short], max_tokens=6)
-    assert isinstance(first, str)
     assert first
     assert [first] == [second] == TransformersJudge("smollm2").write([short], max_tokens=6)
-    assert isinstance(failure, Failure)
     assert "tokens long" in failure.message
 
 
@@ -241,11 +237,8 @@ def test_a_killed_parent_leaves_no_engine(tmp_path: Path) -> None:
     assert len(pids) >= 2
     left = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
     psutil.wait_procs(left, timeout=60)
-    assert [
-        process
-        for process in left
-        if process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    ] == []
+    for process in left:
+        assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 @pytest.mark.vllm
@@ -253,12 +246,6 @@ def test_pickled_as_settings(judge: VllmJudge) -> None:
     copy = pickle.loads(pickle.dumps(judge))
     assert (copy.name, copy.context, copy.memory) == (judge.name, 4096, None)
     assert len(pickle.dumps(judge)) < 2000
-
-
-def test_loading_starts_nothing() -> None:
-    judge = load_judge("vllm:smollm2")
-    assert isinstance(judge, VllmJudge)
-    assert judge.model == "smollm2"
 
 
 COLOCATED = """
@@ -300,8 +287,3 @@ def test_beside_an_engine_within_this_process_a_judge_starts_and_restarts(tmp_pa
     assert line, done.stderr[-3000:]
     _, first, second = line.split()
     assert float(first) == pytest.approx(float(second), abs=1e-3)
-
-
-def test_memory_is_bytes_or_a_share() -> None:
-    assert VllmJudge("m", memory=1).memory == 1
-    assert VllmJudge("m", memory=4e9).memory == 4e9

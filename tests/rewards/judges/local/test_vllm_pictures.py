@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,15 +56,9 @@ def test_they_are_rated_and_answered_as_by_transformers(tmp_path: Path) -> None:
     script.write_text(RATED)
     environment = with_torchvision()
     environment["PYTHONPATH"] += f":{ROOT}"
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    command: list[str] = [sys.executable, str(script), str(tmp_path)]
+    options: Any = {"capture_output": True, "text": True, "timeout": 600}
+    done = subprocess.run(command, cwd=ROOT, env=environment, **options)
     assert done.returncode == 0, done.stderr[-5000:]
     (first, again, transformers), written, expected = json.loads(done.stdout.splitlines()[-1])
     assert len(set(transformers)) == len(transformers)  # each picture changes the rating

@@ -1,84 +1,79 @@
 """MatchJudge: presence questions answered from the words alone."""
 
 import pickle
-from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from spanreward import Failure, MatchJudge, Question, Rating, Status
+from spanreward import MatchJudge, Question, Status
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemma, lemmas
 from spanreward.rewards.language.parse import describe
+from tests.support.fakes import asked
 
 TEXT = (
     "A small red circle is above a blue square. Two dogs sit on the bench. The man's hat is black."
 )
 
 
-ABSENT = pytest.approx(1.05)  # 1 is for what no other wording excuses
+ABSENT = 1.05  # 1 is for what no other wording excuses
 
 
-def rating(probe: PresenceProbe) -> float:
+def rating(
+    text: str, kind: Any, mention: Any, words: str = "", other: str = "", **more: Any
+) -> Any:
+    """The rating, equal to a number or to its text."""
+    said = [Mention(one) if isinstance(one, str) else one for one in (mention, other)]
+    asked = said[:1] if kind == "entity" else [said[0], words, *(said[1:] if other else [])]
+    probe = PresenceProbe(text, kind, *asked, **more)
     (answer,) = MatchJudge().rate([Question([], probe=probe)])
-    assert isinstance(answer, Rating)
     assert sum(answer.probabilities.values()) == pytest.approx(1.0)
-    return answer.mean
+    return pytest.approx(answer.mean)
+
+
+def above(place: str, **link: Any) -> Mention:
+    """The circle above the square, by the name of one of them."""
+    other = "square" if place == "circle" else "circle"
+    return Mention(place, (), (Link("above", Mention(other), **link),))
 
 
 @pytest.mark.parametrize(
     ("mention", "expected"),
     [
-        (Mention("circle"), 5),
-        (Mention("Circles"), 5),
-        (Mention("circle", ("red",)), 5),
-        (Mention("circle", ("red", "small")), 5),
-        (Mention("circle", ("blue",)), 2),
-        (Mention("triangle"), ABSENT),
-        (Mention("triangle", ("red",)), ABSENT),
-        (Mention("circle", (), (Link("above", Mention("square")),)), 5),
-        (Mention("square", (), (Link("above", Mention("circle"), reverse=True),)), 5),
-        (Mention("square", (), (Link("above", Mention("circle")),)), 2),
+        *((Mention("circle"), 5), (Mention("Circles"), 5), (Mention("circle", ("red",)), 5)),
+        *((Mention("circle", ("red", "small")), 5), (Mention("circle", ("blue",)), 2)),
+        *((Mention("triangle"), ABSENT), (Mention("triangle", ("red",)), ABSENT)),
+        *((above("circle"), 5), (above("square", reverse=True), 5), (above("square"), 2)),
     ],
 )
-def test_entities(mention: Any, expected: Any) -> None:
-    assert rating(PresenceProbe(TEXT, "entity", mention)) == expected
+def test_entities(mention: Mention, expected: float) -> None:
+    assert rating(TEXT, "entity", mention) == expected
 
 
 @pytest.mark.parametrize(
-    ("mention", "words", "expected"),
+    "case",
     [
-        (Mention("circle"), "red", 5),
-        (Mention("circle"), "RED", 5),
-        (Mention("circle"), "blue", 1),
-        (Mention("dog"), "2", 5),
-        (Mention("dogs"), "two", 5),
-        (Mention("dogs"), "three", 1),
-        (Mention("circle"), "left", 1),
-        (Mention("circle"), "shiny", ABSENT),
-        (Mention("cat"), "red", ABSENT),
+        *("circle red 5", "circle RED 5", "circle blue 1", "dog 2 5", "dogs two 5", "dogs three 1"),
+        *("circle left 1", "circle shiny 1.05", "cat red 1.05"),
     ],
 )
-def test_attributes(mention: Any, words: str, expected: Any) -> None:
-    assert rating(PresenceProbe(TEXT, "attribute", mention, words)) == expected
+def test_attributes(case: str) -> None:
+    name, words, expected = case.split()
+    assert rating(TEXT, "attribute", name, words) == float(expected)
 
 
 @pytest.mark.parametrize(
-    ("mention", "words", "other", "expected"),
+    "case",
     [
-        ("circle", "above", "square", 5),
-        ("circle", "is above", "square", 4),
-        ("square", "above", "circle", 1),
-        ("circle", "below", "square", 1),
-        ("dog", "sits on", "bench", 5),
-        ("dog", "on", "bench", 5),
-        ("dog", "sleeps on", "bench", 1),
-        ("dog", "on", "table", ABSENT),
+        *("circle/above/square/5", "circle/is above/square/4", "square/above/circle/1"),
+        *("circle/below/square/1", "dog/sits on/bench/5", "dog/on/bench/5", "dog/on/table/1.05"),
+        "dog/sleeps on/bench/1",
     ],
 )
-def test_relations(mention: str, words: str, other: str, expected: Any) -> None:
-    probe = PresenceProbe(TEXT, "relation", Mention(mention), words, Mention(other))
-    assert rating(probe) == expected
+def test_relations(case: str) -> None:
+    name, words, other, expected = case.split("/")
+    assert rating(TEXT, "relation", name, words, other) == float(expected)
 
 
 @pytest.mark.parametrize(
@@ -88,15 +83,6 @@ def test_relations(mention: str, words: str, other: str, expected: Any) -> None:
         ("A man waits.", "group", ABSENT),
         ("A box.", "top", 4),  # everything has one
         ("A box at the bottom.", "top", ABSENT),
-    ],
-)
-def test_light_nouns(text: str, name: str, expected: Any) -> None:
-    assert rating(PresenceProbe(text, "entity", Mention(name))) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "expected"),
-    [
         ("There is a red.zebra.", "zebra", ABSENT),
         ("A zebra.", "red.zebra", ABSENT),
         ("See www.circle.zebra.com.", "circle", ABSENT),
@@ -105,81 +91,60 @@ def test_light_nouns(text: str, name: str, expected: Any) -> None:
         ("A snow-covered hill.", "snow", 4),
         ("A man in a T-shirt.", "shirt", 4),
         ("An ice cream.", "ice-cream", 4),
-        # a word that precision does not ask about
-        ("Oh no, zebra circle dog never.", "never", ABSENT),
+        ("Oh no, zebra circle dog never.", "never", ABSENT),  # precision does not ask about it
+        ("A man on a snowboard.", Mention("board", details=("snow",)), 4),
+        ("A man on a snowboard.", Mention("board", details=("surf",)), ABSENT),
     ],
 )
-def test_one_token_is_one_word(text: str, name: str, expected: Any) -> None:
-    assert rating(PresenceProbe(text, "entity", Mention(name))) == expected
-
-
-def test_a_name_in_two_words_is_found_in_one() -> None:
-    probe = PresenceProbe("A man on a snowboard.", "entity", Mention("board", details=("snow",)))
-    assert rating(probe) == 4
-    assert rating(replace(probe, mention=Mention("board", details=("surf",)))) == ABSENT
+def test_light_nouns_and_compounds(text: str, name: Any, expected: float) -> None:
+    assert rating(text, "entity", name) == expected
 
 
 @pytest.mark.parametrize(
-    ("words", "text", "expected"),
+    ("text", "words", "expected"),
     [
-        ("rides on", "A man rides a horse.", 4),
-        ("rides behind", "A man rides near a horse.", 1),
-        ("close to", "A man is near a horse.", 4),
-        ("close to", "A man is behind a horse.", 1),
+        ("A man rides a horse.", "rides on", 4),
+        ("A man rides near a horse.", "rides behind", 1),
+        ("A man is near a horse.", "close to", 4),
+        ("A man is behind a horse.", "close to", 1),
+        ("A horse is near a man.", "near", 5),  # said both ways
     ],
 )
-def test_prepositions_of_a_relation(words: str, text: str, expected: Any) -> None:
-    assert rating(PresenceProbe(text, "relation", Mention("man"), words, Mention("horse"))) == (
-        expected
-    )
-
-
-def test_near_is_said_both_ways() -> None:
-    probe = PresenceProbe(
-        "A cat is near a dog.", "relation", Mention("dog"), "near", Mention("cat")
-    )
-    assert rating(probe) == 5
+def test_prepositions_of_a_relation(text: str, words: str, expected: int) -> None:
+    assert rating(text, "relation", "man", words, "horse") == expected
 
 
 def test_any_of_several_satisfies_unless_the_question_tells_which_is_meant() -> None:
     text = "A small red circle. A large blue circle."
-    assert rating(PresenceProbe(text, "attribute", Mention("circle"), "blue")) == 5
-    told = Mention("circle", details=("small", "blue", "red"))
-    assert rating(PresenceProbe(text, "attribute", told, "blue")) == 1
-    assert rating(PresenceProbe(text, "attribute", Mention("circle", ("small",)), "blue")) == 1
+    assert rating(text, "attribute", "circle", "blue") == 5
+    for told in (
+        Mention("circle", details=("small", "blue", "red")),
+        Mention("circle", ("small",)),
+    ):
+        assert rating(text, "attribute", told, "blue") == 1
 
 
 def test_a_graph_brought_along_spares_the_parser() -> None:
     (graph,) = describe(["A red circle."])
-    assert rating(PresenceProbe("not parsed: a dog", "entity", Mention("circle"), graph=graph)) == 5
+    assert rating("not parsed: a dog", "entity", "circle", graph=graph) == 5
 
 
 def test_the_texts_of_a_call_are_parsed_together_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed = []
-
-    def counted(texts: list[str], *settings: Any) -> Any:
-        parsed.append(list(texts))
-        return describe(texts, *settings)
-
-    monkeypatch.setattr("spanreward.rewards.judges.match.match_judge.describe", counted)
-    judge = MatchJudge()
-    questions = [
-        Question([], probe=PresenceProbe(text, "entity", Mention("cat")))
-        for text in ("A cat.", "A dog.") * 3
-    ]
+    parser = Mock(wraps=describe)
+    monkeypatch.setattr("spanreward.rewards.judges.match.match_judge.describe", parser)
+    judge, texts = MatchJudge(), ["A cat.", "A dog."]
+    probes = [PresenceProbe(text, "entity", Mention("cat")) for text in texts * 3]
+    questions = [Question([], probe=probe) for probe in probes]
     first = judge.rate(questions)
-    assert [answer.mean for answer in first] == [5, ABSENT] * 3
-    assert parsed == [["A cat.", "A dog."]]
+    assert [answer.mean for answer in first] == pytest.approx([5, ABSENT] * 3)
+    assert [list(call.args[0]) for call in parser.call_args_list] == [texts]
     assert pickle.loads(pickle.dumps(judge)).rate(questions) == first
 
 
 def test_without_a_probe_there_is_no_answer() -> None:
+    (question,) = asked('Is "cat" mentioned? Respond with 5.')
     judge = MatchJudge()
-    question = Question([{"role": "user", "content": 'Is "cat" mentioned? Respond with 5.'}])
-    (rated,) = judge.rate([question])
-    (written,) = judge.write([question], max_tokens=20)
-    for answer in (rated, written):
-        assert isinstance(answer, Failure)
+    for answer in (*judge.rate([question]), *judge.write([question], max_tokens=20)):
         assert answer.status is Status.UNPARSED
 
 
@@ -196,8 +161,7 @@ def test_forms_of_one_word_meet(forms: str) -> None:
     "pair", ["red read", "left leaf", "bed be", "ring r", "this the", "string star"]
 )
 def test_different_words_stay_apart(pair: str) -> None:
-    first, second = pair.split()
-    assert lemma(first) != lemma(second)
+    assert len({lemma(word) for word in pair.split()}) == 2
 
 
 def test_lemmas_leave_out_articles() -> None:

@@ -7,13 +7,15 @@ ratings.
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from spanreward import Failure, Question, Rating, Status
+from spanreward import Failure, Status
 from spanreward.rewards.files import http_client as http_client
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
+from tests.support.fakes import asked
 from tests.support.liar import BARE, PATIENT, RATINGS, SECRET, TRANSPORT, TWICE, legible
 from tests.support.server import Server, text_of
 from tests.support.short_pauses import shorten_pauses
@@ -38,42 +40,31 @@ def server() -> Iterator[Server]:
     server.stop()
 
 
-def give(entry: int) -> Question:
-    return Question([{"role": "user", "content": f"give {entry}"}])
-
-
 @pytest.mark.parametrize(
     ("lie", "chat"), [*((lie, False) for lie in LIES), *((lie, True) for lie in CHAT_LIES)]
 )
 def test_a_lie_costs_one_question(server: Server, folder: Path, lie: str, chat: bool) -> None:
     deadline = SOON if lie in PATIENT else SLACK
-    judge = (
-        ChatJudge(server.url, "m", deadline=deadline)
-        if chat
-        else ServerJudge(server.url, "m", folder, deadline=deadline)
-    )
+    judge: Any = ServerJudge(server.url, "m", folder, deadline=deadline)
+    if chat:
+        judge = ChatJudge(server.url, "m", deadline=deadline)
     server.behave = lambda body, number: CHAT_LIES[lie] if "give 3" in text_of(body) else None
     start = time.monotonic()
-    lied, *others = judge.rate([give(3)] if lie in PATIENT else [give(3), give(4), give(5)])
+    lied, *others = judge.rate(asked("give 3", "give 4", "give 5")[: 1 if lie in PATIENT else 3])
     assert time.monotonic() - start < SLACK
     assert isinstance(lied, Failure), f"{lie} was believed"
     assert legible(lied.message), lied.message
     assert (lied.status is Status.TIMEOUT) == (lie in PATIENT)
     for rating, entry in zip(others, "45", strict=False):
         if lie not in ALL:
-            assert isinstance(rating, Rating), rating
             assert rating.probabilities[entry] == pytest.approx(8 / 9)
 
 
-def test_large_answers_within_what_is_allowed_are_read_in_time(
-    server: Server, folder: Path
-) -> None:
+def test_large_answers_that_are_allowed_are_read_in_time(server: Server, folder: Path) -> None:
     """64 answers of 2.6 MB took 10 s of a deadline of 4."""
     server.behave = lambda body, number: lambda answer: answer.update(padding="x" * 2_600_000)
     judge = ServerJudge(server.url, "m", folder, deadline=2.0)
     start = time.monotonic()
-    answers = judge.rate(
-        [Question([{"role": "user", "content": f"number {n}, give 3"}]) for n in range(64)]
-    )
+    answers = judge.rate(asked(*(f"number {n}, give 3" for n in range(64))))
     assert time.monotonic() - start < 2.0 + SLACK
     assert all(isinstance(answer, Failure) for answer in answers)

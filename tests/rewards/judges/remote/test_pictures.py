@@ -7,11 +7,12 @@ import io
 import json
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from PIL import Image
 
-from spanreward import Failure, Question, Rating, Status
+from spanreward import Question, Rating, Status
 from spanreward.rewards.judges.remote import chat_form, remote_judge
 from spanreward.rewards.judges.remote.chat_form import neutralised
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
@@ -53,7 +54,6 @@ def sent_pictures(body: dict[str, Any]) -> list[Image.Image]:
 
 def test_pictures_stand_in_order_before_the_text(server: Server, judge: RemoteJudge) -> None:
     (rating,) = judge.rate([give(4, RED, BLUE)])
-    assert isinstance(rating, Rating)
     assert rating.probabilities["4"] == pytest.approx(8 / 9)
     (body,) = about_pictures(server)
     shown = sent_pictures(body)
@@ -61,8 +61,7 @@ def test_pictures_stand_in_order_before_the_text(server: Server, judge: RemoteJu
     assert body["messages"][0]["content"][-1]["text"] == "give 4"
     assert (body["model"], body["max_tokens"], body["temperature"]) == ("m", 1, 0.0)
     assert server.paths[-1] == "/v1/chat/completions"
-    if isinstance(judge, ServerJudge):
-        assert set(body["logprob_token_ids"]) >= set(IDS.values())
+    assert isinstance(judge, ChatJudge) or set(body["logprob_token_ids"]) >= set(IDS.values())
 
 
 def test_texts_still_go_as_token_ids(server: Server, folder: str) -> None:
@@ -99,23 +98,17 @@ def test_a_large_photo_is_scaled_and_sent_as_jpeg(server: Server, judge: RemoteJ
 def test_a_picture_is_encoded_once_until_the_judge_sleeps(
     server: Server, judge: RemoteJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoded: list[tuple[int, int]] = []
-    encode = chat_form.as_data_url
-
-    def counted(picture: Image.Image) -> str:
-        encoded.append(picture.size)
-        return encode(picture)
-
     assert judge.sees_pictures
-    monkeypatch.setattr(chat_form, "as_data_url", counted)
+    encode = Mock(wraps=chat_form.as_data_url)
+    monkeypatch.setattr(chat_form, "as_data_url", encode)
     # a data set decodes a row's picture anew for each completion
     several = [replace(give(1 + n % 5, RED.copy()), description=(0, n % 3)) for n in range(15)]
     with judge:
         judge.rate(several)
         judge.write([give(2, RED)], 4)
-        assert encoded == [RED.size]
+        assert encode.call_count == 1
     judge.rate([give(3, RED)])
-    assert encoded == [RED.size] * 2
+    assert encode.call_count == 2
 
 
 def test_questions_of_one_picture_go_out_together(server: Server, judge: RemoteJudge) -> None:
@@ -133,17 +126,13 @@ def test_detail_is_sent_for_the_asking(server: Server, folder: str) -> None:
     assert part["image_url"]["detail"] == "high"
     with pytest.raises(ValueError, match="detail"):
         ChatJudge(server.url, "m", detail="sharp")
-    names = {ChatJudge(server.url, "m", detail=detail).name for detail in (None, "low", "high")}
-    assert len(names) == 3
+    assert len({ChatJudge(server.url, "m", detail=one).name for one in (None, "low", "high")}) == 3
 
 
 class Broken(Image.Image):
     """Says what a damaged file says."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._size = (2, 2)
-        self._mode = "RGB"
+    size, mode = (2, 2), "RGB"
 
     def load(self) -> Any:
         raise OSError("broken data stream")
@@ -155,16 +144,10 @@ def test_a_picture_of_no_use_costs_its_own_question(
     monkeypatch.setattr(chat_form, "MAX_PICTURE_BYTES", 3000)
     noise = Image.effect_noise((60, 60), 80).convert("RGB")
     no_user = Question([{"role": "system", "content": "give 4"}], (RED,))
-    broken, large, nowhere, good = judge.rate(
-        [give(1, Broken()), give(2, RED, noise), no_user, give(4, RED)]
-    )
+    *failures, good = judge.rate([give(1, Broken()), give(2, RED, noise), no_user, give(4, RED)])
     assert isinstance(good, Rating)
-    for failure, words in (
-        (broken, "broken data stream"),
-        (large, "pictures (2) take 0 MB of a request"),
-        (nowhere, "needs a user message"),
-    ):
-        assert isinstance(failure, Failure)
+    told = ("broken data stream", "pictures (2) take 0 MB", "needs a user message")
+    for failure, words in zip(failures, told, strict=True):
         assert failure.status is Status.ERROR
         assert words in failure.message
 
@@ -175,7 +158,6 @@ def test_a_server_of_texts_says_so_and_is_asked_no_more(server: Server, judge: R
     assert not judge.sees_pictures
     pictured, plain = judge.rate([give(4, RED), give(4)])
     assert isinstance(plain, Rating)
-    assert isinstance(pictured, Failure)
     assert "reads text only" in pictured.message
     assert about_pictures(server) == []
 
@@ -202,12 +184,9 @@ PLACEHOLDERS = {
 }
 
 
-@pytest.mark.parametrize("family", PLACEHOLDERS)
-def test_no_text_shows_a_picture_of_its_own(
-    server: Server, judge: RemoteJudge, family: str
-) -> None:
-    judge.rate([Question([{"role": "user", "content": f"{PLACEHOLDERS[family]} give 4"}], (RED,))])
+@pytest.mark.parametrize("marks", PLACEHOLDERS.values(), ids=PLACEHOLDERS)
+def test_no_text_shows_a_picture_of_its_own(server: Server, judge: RemoteJudge, marks: str) -> None:
+    judge.rate([Question([{"role": "user", "content": f"{marks} give 4"}], (RED,))])
     (text,) = [part["text"] for part in server.bodies[-1]["messages"][0]["content"][1:]]
-    assert text == neutralised(f"{PLACEHOLDERS[family]} give 4")
-    for opening in "<[":
-        assert text.count(opening) == text.count(f"{opening} ")
+    assert text == neutralised(f"{marks} give 4")
+    assert [text.count(one) for one in "<["] == [text.count(f"{one} ") for one in "<["]

@@ -8,17 +8,18 @@ import json
 import logging
 import math
 import random
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from PIL import Image
 
-from spanreward import Failure, Question, Rating, Status
+from spanreward import Failure, Rating, Status
 from spanreward.rewards.files import http_client
 from spanreward.rewards.judges.remote import client
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.remote_judge import THINKING_TOKENS, WRITTEN_TOKENS
+from tests.support.fakes import asked
 from tests.support.server import Server
 from tests.support.short_pauses import shorten_pauses
 
@@ -27,22 +28,20 @@ TOP = (("4", 0.6), ("5", 0.3), ("3", 0.05), ("four", 0.03))
 
 
 def listed(count: int) -> list[dict[str, Any]]:
-    return [
-        {"token": token, "logprob": math.log(share), "bytes": list(token.encode())}
-        for token, share in TOP[:count]
-    ]
+    tops = ((token, math.log(share), list(token.encode())) for token, share in TOP[:count])
+    return [dict(zip(("token", "logprob", "bytes"), top, strict=True)) for top in tops]
 
 
 def answer(content: str | None, **fields: Any) -> Body:
-    choice: Body = {
-        "index": 0,
-        "message": {"role": "assistant", "content": content, "refusal": None},
-        "logprobs": None,
-        "finish_reason": "stop",
-    }
-    choice.update(fields)
+    message = {"role": "assistant", "content": content, "refusal": None}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop", **fields}
     usage = {"prompt_tokens": 40, "completion_tokens": 1, "total_tokens": 41}
     return {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], "usage": usage}
+
+
+def says(server: Server, said: Body | bytes) -> None:
+    content = said if isinstance(said, bytes) else json.dumps(said).encode()
+    server.behave = lambda body, number: (200, {}, content)
 
 
 def with_logprobs(body: Body, text: str, most: int) -> Body:
@@ -64,30 +63,23 @@ def openai_thinking(body: Body, text: str) -> tuple[int, bytes]:
     """A reasoning model: another name for the length, no temperature, at least 16 tokens, no
     log-probabilities, and nothing but thoughts in few tokens.
     """
-    refusals = (
-        (
-            "max_tokens" in body,
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-        ),
-        (
-            "temperature" in body,
-            "Unsupported value: 'temperature' does not support 0.0 with this model.",
-        ),
-        ("logprobs" in body, "You are not allowed to request logprobs from this model"),
-        (
-            body.get("max_completion_tokens", 99) < 16,
-            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 1 instead.",
-        ),
-        (
-            "chat_template_kwargs" in body or "repetition_penalty" in body,
-            "Unknown parameter in the request",
-        ),
-    )
-    for refused, words in refusals:
+    length = body.get("max_completion_tokens", 99)
+    extra = "chat_template_kwargs" in body or "repetition_penalty" in body
+    refusals = {
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.": "max_tokens"
+        in body,
+        "Unsupported value: 'temperature' does not support 0.0 with this model.": "temperature"
+        in body,
+        "You are not allowed to request logprobs from this model": "logprobs" in body,
+        "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 1 instead.": length
+        < 16,
+        "Unknown parameter in the request": extra,
+    }
+    for words, refused in refusals.items():
         if refused:
             status = 403 if "allowed" in words else 400
             return status, json.dumps({"error": {"message": words}}).encode()
-    if body["max_completion_tokens"] < 1000:
+    if length < 1000:
         return 200, json.dumps(answer("", finish_reason="length")).encode()
     return 200, json.dumps(answer(text)).encode()
 
@@ -118,19 +110,13 @@ def openrouter(body: Body, text: str) -> tuple[int, bytes]:
     return 200, b": OPENROUTER PROCESSING\n\n\n" + json.dumps(said).encode()
 
 
-MANNERS: dict[str, Callable[[Body, str], tuple[int, bytes]]] = {
-    "openai": openai,
-    "openai thinking": openai_thinking,
-    "gemini": gemini,
-    "anthropic": anthropic,
-    "ollama": ollama,
-    "openrouter": openrouter,
-}
+KINDS = (openai, openai_thinking, gemini, anthropic, ollama, openrouter)
+MANNERS = {kind.__name__: kind for kind in KINDS}
 GIVE_LOGPROBS = ("openai", "ollama", "openrouter")
 
 
 SECRET = "sk-very-secret-9"
-QUESTIONS = [Question([{"role": "user", "content": f"Rate it, {n}."}]) for n in range(12)]
+QUESTIONS = asked(*(f"Rate it, {n}." for n in range(12)))
 
 
 @pytest.fixture(autouse=True)
@@ -157,7 +143,6 @@ def test_each_manner_gives_ratings(
         ratings = judge.rate(QUESTIONS)
     assert all(isinstance(rating, Rating) for rating in ratings), ratings[0]
     first = ratings[0]
-    assert isinstance(first, Rating)
     if manner in GIVE_LOGPROBS:
         assert (first.samples, judge.usage.written) == (0, 0)
         assert first.mean == pytest.approx((0.6 * 4 + 0.3 * 5 + 0.05 * 3) / 0.95)
@@ -168,25 +153,22 @@ def test_each_manner_gives_ratings(
         assert "12 ratings" in caplog.text
         # the next call asks in writing at once, in the manner that is known
         asked = len(server.bodies)
-        judge.rate([*QUESTIONS[:3], Question([{"role": "user", "content": "Another."}])])
+        judge.rate([*QUESTIONS[:3], *asked("Another.")])
         assert len(server.bodies) == asked + 4
     assert judge.usage.retries == 0
     start = ChatJudge(server.url, "m", deadline=60.0)
     start.start()
-    (seen,) = start.rate(
-        [Question(QUESTIONS[0].messages, images=(Image.new("RGB", (4, 4), "red"),))]
-    )
-    assert isinstance(seen, Rating)
+    pictured = replace(QUESTIONS[0], images=(Image.new("RGB", (4, 4), "red"),))
+    assert isinstance(start.rate([pictured])[0], Rating)
 
 
 def test_a_thinking_model_gets_more_tokens_once(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    speak(server, "openai thinking", "I think.\nRating: 2")
+    speak(server, "openai_thinking", "I think.\nRating: 2")
     judge = ChatJudge(server.url, "m", concurrency=1)
     with caplog.at_level(logging.WARNING):
         (first,) = judge.rate(QUESTIONS[:1])
-    assert isinstance(first, Rating)
     assert first.mean == 2
     assert server.bodies[-1]["max_completion_tokens"] == WRITTEN_TOKENS + THINKING_TOKENS
     assert caplog.text.count("tokens without an answer") == 1
@@ -195,9 +177,8 @@ def test_a_thinking_model_gets_more_tokens_once(
     assert set(lengths) == {WRITTEN_TOKENS + THINKING_TOKENS}
     only_thoughts = answer("", finish_reason="length")
     only_thoughts["choices"][0]["message"]["reasoning_content"] = "Rating: 5"
-    server.behave = lambda body, number: (200, {}, json.dumps(only_thoughts).encode())
+    says(server, only_thoughts)
     (silent,) = ChatJudge(server.url, "m").rate(QUESTIONS[:1])
-    assert isinstance(silent, Failure)
     assert silent.status is Status.UNPARSED
     for words in ("64 and then 4,160 tokens", "finish_reason 'length'", "wrote reasoning"):
         assert words in silent.message
@@ -208,7 +189,6 @@ def test_several_samples_are_a_distribution(server: Server) -> None:
     server.behave = lambda body, number: (200, {}, json.dumps(answer(next(texts))).encode())
     judge = ChatJudge(server.url, "m", samples=4, concurrency=1)
     (rating,) = judge.rate(QUESTIONS[:1])
-    assert isinstance(rating, Rating)
     assert rating.probabilities == pytest.approx({"1": 0, "2": 0, "3": 0, "4": 2 / 3, "5": 1 / 3})
     assert (rating.samples, rating.mass) == (3, 0.75)
     assert [body["temperature"] for body in server.bodies] == [1.0] * 4
@@ -217,7 +197,6 @@ def test_several_samples_are_a_distribution(server: Server) -> None:
     said = [json.dumps(answer(text)).encode() for text in ("4", "no idea", "no idea", "no idea")]
     server.behave = lambda body, number: (200, {}, said[number % 4])
     (unread,) = judge.rate(QUESTIONS[1:2])
-    assert isinstance(unread, Failure)
     assert "'no idea'" in unread.message
 
 
@@ -226,9 +205,8 @@ def test_what_the_judge_answered_instead_is_said(server: Server) -> None:
     token = {"token": "Cert", "logprob": -0.001}
     said["choices"][0]["logprobs"] = {"content": [{**token, "top_logprobs": [token]}]}
     said["choices"][0]["message"]["reasoning"] = "hm"
-    server.behave = lambda body, number: (200, {}, json.dumps(said).encode())
+    says(server, said)
     (failure,) = ChatJudge(server.url, "m").rate(QUESTIONS[:1])
-    assert isinstance(failure, Failure)
     for words in ("0.0%", "'Certainly! Here'", "finish_reason 'length'", "wrote reasoning"):
         assert words in failure.message
 
@@ -236,31 +214,33 @@ def test_what_the_judge_answered_instead_is_said(server: Server) -> None:
 @pytest.mark.parametrize("rest", [None, -9999.0])
 def test_a_sure_judge_is_believed(server: Server, rest: float | None) -> None:
     said = answer("4")
-    top = [{"token": "4", "logprob": -0.001}]
-    top += [{"token": entry, "logprob": rest} for entry in "1235"]  # type: ignore[dict-item]
+    top: list[Body] = [{"token": "4", "logprob": -0.001}]
+    top += [{"token": entry, "logprob": rest} for entry in "1235"]
     said["choices"][0]["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
-    server.behave = lambda body, number: (200, {}, json.dumps(said).encode())
+    says(server, said)
     (rating,) = ChatJudge(server.url, "m").rate(QUESTIONS[:1])
-    assert isinstance(rating, Rating)
     assert rating.mean == pytest.approx(4.0)
 
 
-def test_its_own_first_words_reach_the_user(server: Server) -> None:
-    pages = {
-        b"<html><head><title>Sign in</title></head></html>": "Sign in",
-        b'data: {"choices": [{"delta": {"content": "4"}}]}\n\n': "data: {",
-        b"upstream is warming up": "upstream is warming up",
-        b"": "but empty",
-    }
-    for page, words in pages.items():
-        server.behave = lambda body, number, page=page: (200, {}, page)
-        (failure,) = ChatJudge(server.url, "m").rate(QUESTIONS[:1])
-        assert isinstance(failure, Failure)
-        assert words in failure.message
-    _, good = openai({"logprobs": True, "top_logprobs": 20}, "4")
-    for before in (b"\xef\xbb\xbf", b"\n: processing\n\n", b"  \r\n"):
-        server.behave = lambda body, number, before=before: (200, {}, before + good)
-        assert isinstance(ChatJudge(server.url, "m").rate(QUESTIONS[:1])[0], Rating)
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        (b"<html><head><title>Sign in</title></head></html>", "Sign in"),
+        (b'data: {"choices": [{"delta": {"content": "4"}}]}\n\n', "data: {"),
+        (b"upstream is warming up", "upstream is warming up"),
+        (b"", "but empty"),
+    ],
+)
+def test_its_own_first_words_reach_the_user(server: Server, page: bytes, words: str) -> None:
+    says(server, page)
+    (failure,) = ChatJudge(server.url, "m").rate(QUESTIONS[:1])
+    assert words in failure.message
+
+
+@pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b"\n: processing\n\n", b"  \r\n"])
+def test_what_stands_before_an_answer_is_no_part_of_it(server: Server, before: bytes) -> None:
+    says(server, before + openai({"logprobs": True, "top_logprobs": 20}, "4")[1])
+    assert isinstance(ChatJudge(server.url, "m").rate(QUESTIONS[:1])[0], Rating)
 
 
 ODD: list[Any] = [None, "", "x", -1, 0, 1e308, True, [], {}, [None], {"a": 1}, "\ud800", SECRET]
@@ -339,7 +319,7 @@ def test_mutations(server: Server, manner: str, monkeypatch: pytest.MonkeyPatch)
     for start in range(0, 84, 12):
         judge = ChatJudge(server.url, "m", deadline=60.0, concurrency=1)  # in one order
         texts = [f"Rate, {number}." for number in range(start, start + 12)]
-        ratings = judge.rate([Question([{"role": "user", "content": text}]) for text in texts])
+        ratings = judge.rate(asked(*texts))
         for text, rating in zip(texts, ratings, strict=True):
             if isinstance(rating, Failure):
                 assert SECRET not in rating.message

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -55,15 +56,10 @@ def judge(server: Any, folder: Path) -> Any:
 def rated(answers: list[Rating | Failure]) -> list[str]:
     """The likeliest entry of each rating."""
     assert all(isinstance(answer, Rating) for answer in answers), answers
-    return [
-        max(a.probabilities, key=a.probabilities.__getitem__)
-        for a in answers
-        if isinstance(a, Rating)
-    ]
+    return [max(answer.probabilities, key=answer.probabilities.get) for answer in answers]
 
 
 def failed(answer: Rating | str | Failure, status: Status, *words: str) -> None:
-    assert isinstance(answer, Failure)
     assert answer.status is status
     for word in words:
         assert word in answer.message
@@ -77,11 +73,9 @@ def test_a_rating_is_read_from_exactly_the_scales_tokens(server: Any, judge: Any
     (body,) = server.bodies
     assert server.paths == ["/v1/completions"]
     assert body["prompt"] == ENCODER.encode(give(4).messages)
-    assert (body["model"], body["max_tokens"]) == ("m", 1)
-    assert (body["temperature"], body["logprobs"]) == (0.0, 20)
-    assert set(body["logprob_token_ids"]) == {
-        i for numbers in ENCODER.scale(SCALE).values() for i in numbers
-    }
+    sent = [body[name] for name in ("model", "max_tokens", "temperature", "logprobs")]
+    assert sent == ["m", 1, 0.0, 20]
+    assert set(body["logprob_token_ids"]) == set(chain(*ENCODER.scale(SCALE).values()))
 
 
 @pytest.mark.parametrize("kind", ["ids", "text", "chat"])
@@ -90,16 +84,12 @@ def test_a_rating_from_the_likeliest_tokens(folder: Path, kind: str) -> None:
     the rest counts.
     """
     server = Server(extended=kind == "ids")
-    judge = (
-        ChatJudge(server.url, "m")
-        if kind == "chat"
-        else ServerJudge(server.url, "m", folder, min_mass=0.99)
-    )
-    server.behave = lambda body, number: (
-        lambda answer: scaled_down(answer, 0.01)
-    )  # 99 % on what the server does not show
+    judge: Any = ServerJudge(server.url, "m", folder, min_mass=0.99)
+    if kind == "chat":
+        judge = ChatJudge(server.url, "m")
+    # 99 % on what the server does not show
+    server.behave = lambda body, number: lambda answer: scaled_down(answer, 0.01)
     (rating,) = judge.rate([replace(give(5), top=20)])
-    assert isinstance(rating, Rating)
     # no tokens of that tokenizer
     stray = {"5": 0.85, "4": math.exp(-5)} if kind != "ids" else {"5": 0.8, "4": 0.0}
     total = 0.1 + sum(stray.values())
@@ -110,9 +100,7 @@ def test_a_rating_from_the_likeliest_tokens(folder: Path, kind: str) -> None:
     server.stop()
 
 
-def test_exact_ids_and_the_likeliest_tokens_are_never_asked_for_together(
-    server: Any, judge: Any
-) -> None:
+def test_exact_ids_and_the_likeliest_tokens_are_never_mixed(server: Any, judge: Any) -> None:
     """vLLM (V1 runner, read in 0.33) gives a row without exact ids minus infinity where another row
     has them.
     """
@@ -123,10 +111,9 @@ def test_exact_ids_and_the_likeliest_tokens_are_never_asked_for_together(
         return 0.05
 
     server.delay = delay
-    ratings = judge.rate(
-        [replace(give(1 + number % 5), top=20 * (number % 2)) for number in range(20)]
+    rated(
+        judge.rate([replace(give(1 + number % 5), top=20 * (number % 2)) for number in range(20)])
     )
-    assert all(isinstance(rating, Rating) for rating in ratings)
     # and a call's requests end before the next call's begin
     assert waiting == sorted(waiting, reverse=True)
     assert server.most > 1
@@ -163,8 +150,7 @@ def scaled_down(answer: dict, factor: float) -> None:
 def test_tokens_as_text_are_compared_whole(folder: Path, chat: bool) -> None:
     server = Server(extended=False)
     judge = ChatJudge(server.url, "m") if chat else ServerJudge(server.url, "m", folder)
-    (rating,) = judge.rate([give(4)])
-    assert rating.mass == pytest.approx(0.9)  # neither "50" nor "4." is a rating
+    assert judge.rate([give(4)])[0].mass == pytest.approx(0.9)  # neither "50" nor "4." is a rating
     server.stop()
 
 
@@ -221,14 +207,6 @@ def test_what_passes_is_asked_again(server: Any, judge: Any, trouble: Any) -> No
     assert judge.usage.retries == 2
 
 
-def test_only_what_failed_is_asked_again(server: Any, judge: Any) -> None:
-    server.behave = lambda body, number: 500 if "give 3" in text_of(body) and number < 5 else None
-    assert rated(judge.rate([give(entry) for entry in SCALE])) == list(SCALE)
-    asked = [text_of(body) for body in server.bodies]
-    assert sum("give 3" in text for text in asked) == judge.usage.retries + 1 > 1
-    assert len(asked) == 5 + judge.usage.retries
-
-
 @pytest.mark.parametrize(
     "after", ["1", "Wed, 21 Oct 2015 07:28:00 GMT", "", "soon", "-1", "\u00b2"]
 )
@@ -247,19 +225,15 @@ def test_a_question_that_breaks_the_server_fails_alone_and_soon(
     failed(answers.pop(2), Status.ERROR, server.url, f"the last of {ATTEMPTS} times")
     assert rated(answers) == ["1", "2", "4", "5"]
     assert judge.usage.retries == ATTEMPTS - 1
+    assert len(server.bodies) == 5 + ATTEMPTS - 1  # only what failed is asked again
 
 
 @pytest.mark.parametrize(
     "usage",
     [
-        {"prompt_tokens": None, "completion_tokens": None},
-        {"prompt_tokens": "many"},
-        {"prompt_tokens": -7},
-        {"prompt_tokens": 10**400},
+        *({"prompt_tokens": None, "completion_tokens": None}, {"prompt_tokens": "many"}),
+        *({"prompt_tokens": -7}, {"prompt_tokens": 10**400}, [], 7, None),
         {"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": [1]}},
-        [],
-        7,
-        None,
     ],
 )
 def test_a_good_answer_with_odd_counts_is_good(server: Any, judge: Any, usage: Any) -> None:
@@ -312,7 +286,7 @@ def test_what_waits_for_its_turn_is_given_up_too(server: Any, folder: Path) -> N
     start = time.monotonic()
     answers = judge.rate([ask(f"number {n}") for n in range(50)])
     assert time.monotonic() - start < SOON
-    assert {answer.status for answer in answers if isinstance(answer, Failure)} == {Status.TIMEOUT}
+    assert {answer.status for answer in answers} == {Status.TIMEOUT}
     assert len(server.bodies) <= 2
     assert judge.usage.timeouts == 50
 
@@ -333,9 +307,7 @@ def test_within_a_with_all_calls_share_one_deadline(
         copied = pickle.loads(pickle.dumps(judge))
         now += 31
         for _ in range(3):  # a metric asks in waves
-            (failure,) = judge.rate([give(4)])
-            assert isinstance(failure, Failure)
-            assert failure.status is Status.TIMEOUT
+            failed(judge.rate([give(4)])[0], Status.TIMEOUT)
     assert rated(judge.rate([give(4)])) == ["4"]  # a call alone has the whole of it
     with judge:
         assert judge.left() == 50.0
@@ -418,10 +390,8 @@ def test_when_the_server_dies_what_is_left_fails_at_the_deadline(server: Any, fo
     # an answer on its way at the end may be lost with the rest
     assert 55 <= len(late) == judge.usage.timeouts < 60
     failed(late[0], Status.TIMEOUT, server.url, "within 2 s; the last trouble: ")
-    answered = [number for number, answer in enumerate(answers) if not isinstance(answer, Failure)]
-    assert rated([answers[number] for number in answered]) == [
-        str(1 + number % 5) for number in answered
-    ]
+    for number, answer in enumerate(answers):
+        assert answer in late or rated([answer]) == [str(1 + number % 5)]
 
 
 def wait_until(true: Callable[[], bool]) -> None:
@@ -433,12 +403,9 @@ def wait_until(true: Callable[[], bool]) -> None:
 @pytest.mark.parametrize(
     "logprobs", [None, {}, {"top_logprobs": []}, {"top_logprobs": [None]}, {"content": []}]
 )
-def test_without_logprobs_a_written_rating_is_asked_for(
-    server: Any, judge: Any, logprobs: Any
-) -> None:
-    server.behave = lambda body, number: (
-        lambda answer: answer["choices"][0].update(logprobs=logprobs)
-    )
+def test_without_logprobs_it_is_asked_in_writing(server: Any, judge: Any, logprobs: Any) -> None:
+    given = {"logprobs": logprobs}
+    server.behave = lambda body, number: lambda answer: answer["choices"][0].update(given)
     failed(judge.rate([give(3)])[0], Status.UNPARSED, 'wrote no rating from 1 to 5: "text of ')
     assert len(server.bodies) == 2
     # a rating that published code reads from 20 tokens is read from nothing else
@@ -454,8 +421,7 @@ def test_what_cannot_heal_is_not_asked_again(
 ) -> None:
     server.behave = lambda body, number: status
     judge = ServerJudge(server.url, "m", folder, concurrency=2)
-    answers = judge.rate([ask(f"number {n}") for n in range(20)])
-    for answer in answers:
+    for answer in judge.rate([ask(f"number {n}") for n in range(20)]):
         failed(answer, Status.ERROR, server.url, "'m'", str(status), advice)
     assert len(server.bodies) <= 2
     assert judge.usage.retries == 0
@@ -490,33 +456,23 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
         server.behave = lambda body, number: 401
         (failure,) = judge.rate([give(4)])
     assert server.keys == [None, "Bearer sk-secret", "Bearer sk-secret"]
-    told = (caplog.text, repr(judge), judge.name, failure)
-    for seen in (*told, vars(judge.endpoint), pickle.dumps(judge)):
-        assert "secret" not in str(seen)
+    told = (caplog.text, judge, judge.name, failure, vars(judge.endpoint), pickle.dumps(judge))
+    assert [text for text in map(str, told) if "secret" in text] == []
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        "http://me:sk-secret@example.org/v1",
-        "http://example.org/v1?api_key=sk-secret",
-        "http://a.org,http://sk-secret@b.org",
-        "me:sk-secret@example.org",
-        "ftp://me:sk-secret@example.org",
-        "http://me:sk-secret/x@example.org",
+        *("http://me:sk-secret@example.org/v1", "http://example.org/v1?api_key=sk-secret"),
+        *("http://a.org,http://sk-secret@b.org", "me:sk-secret@example.org"),
+        *("ftp://me:sk-secret@example.org", "http://me:sk-secret/x@example.org"),
     ],
 )
-def test_a_url_with_a_secret_is_refused_without_showing_it(url: str) -> None:
-    makers: list[Callable[[], Any]] = [
-        lambda: ServerJudge(url, "m"),
-        lambda: load_judge(f"chat:{url}#m"),
-        lambda: load_judge(f"sever:{url}#m"),
-        lambda: load_judge(f"server:{url}"),
-    ]
-    for make in makers:
-        with pytest.raises(ValueError, match=r".") as error:
-            make()
-        assert "secret" not in str(error.value)
+@pytest.mark.parametrize("judge", ["chat:{}#m", "sever:{}#m", "server:{}", "server:{}#m"])
+def test_a_url_with_a_secret_is_refused_without_showing_it(url: str, judge: str) -> None:
+    with pytest.raises(ValueError, match=r".") as error:
+        load_judge(judge.format(url))
+    assert "secret" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -545,32 +501,28 @@ def test_a_servers_words_become_one_line_without_secrets(monkeypatch: pytest.Mon
 
 def test_pickled_as_settings(server: Any, judge: Any) -> None:
     judge.rate([give(4)])
-    name = judge.name
     packed = pickle.dumps(judge)
     assert len(packed) < 2000
     copy = pickle.loads(packed)
     assert copy.usage.questions == 0
-    assert (copy.name, copy.endpoint.deadline) == (name, 60.0)
-    assert rated(copy.rate([give(2)])) == ["2"]
+    assert (copy.name, copy.endpoint.deadline) == (judge.name, 60.0)
 
 
 def test_two_ranks_at_once(server: Any, judge: Any) -> None:
     answers: dict[int, list] = {}
+    wanted = {rank: [str(1 + (n + rank) % 5) for n in range(20)] for rank in range(2)}
 
     def rank(number: int) -> None:
         copy = pickle.loads(pickle.dumps(judge))
-        answers[number] = rated(
-            copy.rate([ask(f"number {n}, give {1 + (n + number) % 5}") for n in range(20)])
-        )
+        asked = [ask(f"number {n}, give {entry}") for n, entry in enumerate(wanted[number])]
+        answers[number] = rated(copy.rate(asked))
 
     threads = [threading.Thread(target=rank, args=(number,)) for number in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
-    assert answers == {
-        number: [str(1 + (n + number) % 5) for n in range(20)] for number in range(2)
-    }
+    assert answers == wanted
 
 
 def test_within_a_running_loop(judge: Any) -> None:
@@ -606,17 +558,13 @@ def test_equal_names_are_equal_judges(server: Any, folder: Path) -> None:
     assert re.fullmatch(name, judge.name)
     assert ServerJudge(server.url + "/v1/", "m", folder, deadline=3.0).name == judge.name
     other = Server()  # the same id and root, and who knows which weights
-    elsewhere = ServerJudge(other.url, "m", folder).name
-    assert elsewhere != judge.name
+    names = {judge.name, ServerJudge(other.url, "m", folder).name}
     other.models = [{"id": "m", "root": "/weights/m", "digest": "sha256:1"}]
     assert "sha256:1" in ServerJudge(other.url, "m", folder).name
     other.models = [{"id": "m", "root": "/weights/other"}]
-    names = {
-        ServerJudge(other.url, "m", folder).name,
-        ChatJudge(server.url, "m").name,
-        ServerJudge(server.url, "m", folder, min_mass=0.0).name,
-    }
-    assert len(names | {judge.name}) == 4
+    names |= {ServerJudge(other.url, "m", folder).name, ChatJudge(server.url, "m").name}
+    names |= {ServerJudge(server.url, "m", folder, min_mass=0.0).name}
+    assert len(names) == 5
     other.stop()
 
 
@@ -625,10 +573,8 @@ def test_a_name_without_a_server_never_comes_again(
 ) -> None:
     away = ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder, deadline=0.3)
     assert away.name != away.name
-    assert (
-        ServerJudge(server.url, "not served", folder).name
-        != ServerJudge(server.url, "not served", folder).name
-    )
+    unknown = [ServerJudge(server.url, "not served", folder).name for _ in range(2)]
+    assert unknown[0] != unknown[1]
     cached = CachedJudge(away, tmp_path / "ratings.sqlite")
     failed(cached.rate([give(4)])[0], Status.TIMEOUT)
 
@@ -664,7 +610,7 @@ def test_urls_and_judges_by_name() -> None:
     chat = load_judge("chat:https://example.org/v1#gpt#2")
     assert isinstance(chat, ChatJudge)
     assert (chat.endpoint.url, chat.model) == ("https://example.org", "gpt#2")
-    for spec in ("server:http://127.0.0.1:8000", "server:#m", "chat"):
+    for spec in ("server:http://127.0.0.1:8000", "chat"):  # and without a URL: test_messages
         with pytest.raises(ValueError, match="server:URL#MODEL"):
             load_judge(spec)
 
@@ -688,15 +634,12 @@ def test_the_same_numbers_as_transformers(vllm_judge: Any) -> None:
     with TransformersJudge("smollm2", dtype="float32", batch_size=8, min_mass=0.0) as other:
         pairs = list(zip(vllm_judge.rate(questions), other.rate(questions), strict=True))
     for one, two in pairs:
-        assert isinstance(one, Rating)
-        assert isinstance(two, Rating)
         for entry in SCALE:
             logs = [math.log(rating.probabilities[entry] * rating.mass) for rating in (one, two)]
             assert logs[0] == pytest.approx(logs[1], abs=0.05)
     usage = vllm_judge.usage.since(before)
-    assert usage.prompt_tokens == sum(
-        len(vllm_judge.encoder.encode(question.messages)) for question in questions
-    )
+    lengths = [len(vllm_judge.encoder.encode(question.messages)) for question in questions]
+    assert usage.prompt_tokens == sum(lengths)
     assert usage.generated_tokens == 10
     assert 0 < usage.cached_tokens < usage.prompt_tokens
     assert (usage.retries, usage.timeouts) == (0, 0)
@@ -712,40 +655,26 @@ def test_vllms_server_in_other_ways(vllm_judge: Any) -> None:
     failed(long, Status.ERROR, "400")
     chat = ChatJudge(vllm_judge.endpoint.url, "smollm2", min_mass=0.0, deadline=60.0)
     (by_text,) = chat.rate([question])
-    assert isinstance(by_ids, Rating)
-    assert isinstance(by_text, Rating)
     # in the 20 likeliest
     seen = {entry: p * by_text.mass for entry, p in by_text.probabilities.items() if p > 0}
-    assert seen == pytest.approx(
-        {entry: by_ids.probabilities[entry] * by_ids.mass for entry in seen}, rel=0.05
-    )
-    url = chat.endpoint.url
+    exact = {entry: by_ids.probabilities[entry] * by_ids.mass for entry in seen}
+    assert seen == pytest.approx(exact, rel=0.05)
+    url, hello = chat.endpoint.url, [ask("Say hello.")]
     assert ServerJudge(url, "smollm2").name.startswith(f"server:smollm2@{url} /")
-    assert vllm_judge.write([ask("Say hello.")], max_tokens=6) == TransformersJudge(
-        "smollm2"
-    ).write([ask("Say hello.")], max_tokens=6)
-    failed(
-        ServerJudge(chat.endpoint.url, "none", "smollm2").rate([question])[0],
-        Status.ERROR,
-        "'none' (404)",
-    )
+    assert vllm_judge.write(hello, 6) == TransformersJudge("smollm2").write(hello, 6)
+    failed(ServerJudge(url, "none", "smollm2").rate([question])[0], Status.ERROR, "'none' (404)")
 
 
 @pytest.mark.parametrize(
     ("host", "key"),
     [
-        ("api.openai.com", "sk-openai"),
-        ("eu.api.openai.com", "sk-openai"),
-        ("127.0.0.1", ""),
-        ("api.openai.com.example.org", ""),
-        ("notapi.openai.com", ""),
-        ("openai.com", ""),
+        *(("api.openai.com", "sk-openai"), ("eu.api.openai.com", "sk-openai"), ("127.0.0.1", "")),
+        *(("api.openai.com.example.org", ""), ("notapi.openai.com", ""), ("openai.com", "")),
     ],
 )
 def test_only_openais_own_host_gets_its_key(
     host: str, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("SPANREWARD_API_KEY", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
     assert api_key(host) == key
     assert "sk-openai" not in legible("your key sk-openai is wrong")
