@@ -1,6 +1,4 @@
-"""CascadeJudge: the student where it is sure, the teacher elsewhere and at the audits, and both
-counted.
-"""
+"""CascadeJudge: the student where it is sure, the teacher elsewhere and at the audits."""
 
 import pickle
 import random
@@ -22,9 +20,7 @@ PROMPTS = [f"question {number}" for number in range(300)]
 
 
 class Told(Judge):
-    """Answers a question with what its prompt maps to, and keeps what it was asked and what was
-    done to it.
-    """
+    """Answers with what a prompt maps to, and keeps what it was asked and what was done to it."""
 
     name = ""
 
@@ -76,17 +72,22 @@ def pair(student: Any = None, teacher: Any = None, **options: Any) -> CascadeJud
     return CascadeJudge(student, Told("teacher", teacher or (lambda prompt: sure_of(1))), **options)
 
 
-@pytest.mark.parametrize("options", [{"sure": 1.01}, {"audit": 1}, {"audit": 1.0, "sure": 0.0}])
-def test_it_is_the_teacher_where_the_student_is_never_sure_or_always_audited(options: Any) -> None:
-    judge = CascadeJudge(MatchJudge(), FakeJudge(), **options)
-    assert PoshReward(judge).assess(samples()) == PoshReward(FakeJudge()).assess(samples())
-
-
-def test_it_is_the_student_where_that_is_always_sure_and_never_audited() -> None:
-    teacher = Told("teacher", certain)
-    judge = CascadeJudge(MatchJudge(), teacher, sure=0, audit=0)
-    assert PoshReward(judge).assess(samples()) == PoshReward(MatchJudge()).assess(samples())
-    assert teacher.asked == []
+@pytest.mark.parametrize(
+    ("options", "alone"),
+    [
+        *(
+            ({"sure": 1.01}, FakeJudge),
+            ({"audit": 1}, FakeJudge),
+            ({"sure": 0, "audit": 1.0}, FakeJudge),
+        ),
+        ({"sure": 0, "audit": 0}, MatchJudge),
+    ],
+)
+def test_where_it_is_never_or_always_sure_it_is_one_of_both(options: Any, alone: Any) -> None:
+    teacher = FakeJudge()
+    judge = CascadeJudge(MatchJudge(), teacher, **options)
+    assert PoshReward(judge).assess(samples()) == PoshReward(alone()).assess(samples())
+    assert (teacher.rated == []) is (alone is MatchJudge)
 
 
 def samples() -> list[Sample]:
@@ -141,12 +142,6 @@ def test_a_student_with_too_few_answers_has_none(monkeypatch: pytest.MonkeyPatch
     assert judge.rate(asked("a", "b")) == [sure_of(1)] * 2
 
 
-def test_a_teacher_that_raises_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = pair()
-    monkeypatch.setattr(judge.teacher, "write", gone)
-    assert judge.write(asked("a", "b"), 3) == [FAILED] * 2
-
-
 def test_with_a_dead_teacher_the_students_rewards_are_left() -> None:
     """At the default share of audits; texts of some length all have an audit somewhere."""
     named = [f"A {colour} {thing} is by a tree." for colour in ("red", "blue") for thing in THINGS]
@@ -187,7 +182,7 @@ def test_audits_are_those_of_the_seed_and_of_a_lower_share_and_more() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(max_size=4), max_size=12), st.randoms(use_true_random=False))
-def test_permuted_in_is_permuted_out_and_one_by_one_is_together(
+def test_permuted_in_is_permuted_out_and_alone_is_together(
     prompts: list[str], order: random.Random
 ) -> None:
     def student(prompt: str) -> Rating | Failure:
@@ -225,9 +220,7 @@ def test_both_wake_and_sleep_together_and_once_each() -> None:
         assert one.events == ["start", *["wake"] * 3, *["sleep"] * 3, "close"]
 
 
-def test_both_sleep_after_an_error_and_both_close_though_one_cannot(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_both_sleep_after_an_error_and_close_though_one_cannot(monkeypatch: Any) -> None:
     judge = pair()
     with pytest.raises(RuntimeError, match="gone"), judge:
         gone()
@@ -246,10 +239,12 @@ def test_a_teacher_that_cannot_wake_leaves_no_student_awake() -> None:
     assert student.events == ["wake", "sleep"]
 
 
-def test_texts_are_the_teachers() -> None:
+def test_texts_are_the_teachers(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = pair()
     assert judge.write(asked("a", "b"), 3) == ["teacher writes"] * 2
     assert (judge.usage.questions, judge.usage.teacher) == (2, 2)
+    monkeypatch.setattr(judge.teacher, "write", gone)
+    assert judge.write(asked("a", "b"), 3) == [FAILED] * 2
 
 
 def test_what_only_the_student_refused_is_not_unparsed() -> None:

@@ -8,7 +8,6 @@ from hypothesis import given, strategies as st
 from spanreward import PoshReward, Sample, Status
 from spanreward.rewards.experimental.jury_judge import JuryJudge, pooled
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
-from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
 from spanreward.training.evaluation.answer_scores.metrics import identities
@@ -65,7 +64,6 @@ def test_posh_with_a_jury_of_equal_judges_is_posh_with_one() -> None:
 
 
 def test_by_name_whose_first_judge_writes() -> None:
-    assert members("match+vllm:m+server:http://h:1#m") == ["match", "vllm:m", "server:http://h:1#m"]
     jury = load_judge("match+match")
     assert isinstance(jury, JuryJudge)
     assert [type(judge) for judge in jury.judges] == [MatchJudge, MatchJudge]

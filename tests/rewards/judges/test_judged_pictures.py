@@ -1,6 +1,4 @@
-"""Every judge, also one of somebody else, sees the same pixels: upright, RGB, on white, and a picture
-that cannot be seen costs its own question.
-"""
+"""Every judge sees the same pixels: upright, RGB, on white; a broken picture costs one row."""
 
 import io
 from collections.abc import Sequence

@@ -1,6 +1,4 @@
-"""load_judge's switches: what is remembered, where the judge stands, and options that reach its
-class.
-"""
+"""load_judge: what is remembered, where the judge stands, and options for its class."""
 
 import subprocess
 import sys

@@ -1,6 +1,4 @@
-"""A question that shares its beginning with others reads, compares and counts as one that does
-not.
-"""
+"""A question that shares its beginning reads, compares and counts as one that does not."""
 
 import json
 import pickle
@@ -36,7 +34,7 @@ TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 
 
 @given(TEXT, TEXT, st.data())
-def test_its_key_is_that_of_the_same_text_as_a_list(
+def test_its_key_is_that_of_the_text_as_a_list(
     beginning: str, rest: str, data: st.DataObject
 ) -> None:
     description = (0, data.draw(st.integers(0, len(beginning + rest))))

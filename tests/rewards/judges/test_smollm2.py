@@ -2,19 +2,15 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
-import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from spanreward.rewards.judges import smollm2
 
 
-def test_an_answer_ends_where_the_models_configuration_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """transformers 5.17 takes the first token of a turn for its end, so that sampling ran on into
-    the next turn.
-    """
+def test_an_answer_ends_where_the_model_says(tmp_path: Path, monkeypatch: Any) -> None:
+    """transformers 5.17 took a turn's first token for its end: sampling ran into the next."""
     tokenizer = AutoTokenizer.from_pretrained(smollm2.smollm2_folder())
     tokenizer.eos_token, tokenizer.pad_token = "<|im_start|>", None
     sizes = {"hidden_size": 8, "intermediate_size": 8}

@@ -1,7 +1,4 @@
-"""One reader of ratings: answers as judges write them, each with the reading that a person gives it.
-
-The first answers of both lists were written before any rule was.
-"""
+"""One reader of ratings: answers as judges write them, read as a person reads them."""
 
 import time
 from typing import Any
@@ -161,7 +158,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("text", "scale", "right"), [*RATED, *UNREADABLE])
-def test_an_answer_is_read_as_a_person_reads_it(
+def test_read_as_a_person_reads_it(
     text: str, scale: tuple[str, ...], right: float | str | None
 ) -> None:
     rating = read_written_rating(text, scale)

@@ -1,6 +1,4 @@
-"""DifferencesReward: a judge's list of differences, read strictly, becomes spans, missed, credit
-and a score.
-"""
+"""DifferencesReward: a judge's list of differences, read strictly, becomes spans and a score."""
 
 import json
 from itertools import pairwise

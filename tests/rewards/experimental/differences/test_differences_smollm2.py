@@ -1,7 +1,4 @@
-"""The plumbing with a real language model.
-
-It is too weak to write a list: this says nothing about its judgment.
-"""
+"""The plumbing with a real language model, which is too weak to write a list."""
 
 from importlib.util import find_spec
 

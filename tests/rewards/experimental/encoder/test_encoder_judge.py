@@ -1,6 +1,4 @@
-"""encoder:MODEL with tiny random weights: a BERT, and a ModernBERT in the layout of
-LettuceDetect.
-"""
+"""encoder:MODEL with tiny random weights: a BERT, and a ModernBERT as LettuceDetect has it."""
 
 import math
 import pickle

@@ -48,9 +48,7 @@ def test_any_text_that_python_holds_is_read(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_decoder_is_told_by_what_it_reads_and_reads_the_text_twice(
-    family: str, tmp_path: Path
-) -> None:
+def test_a_decoder_is_known_by_it_and_reads_the_text_twice(family: str, tmp_path: Path) -> None:
     judge = EncoderJudge(save_family(tmp_path, family))
     judge.start()
     tokenizer, model, decoder = judge._loaded  # type: ignore[misc]  # started

@@ -1,6 +1,4 @@
-"""CachedJudge: the same answers as its judge's, which is asked once, and never woken for what is
-known.
-"""
+"""CachedJudge: its judge's answers, asked for once, and no waking for what is known."""
 
 import multiprocessing
 import os
@@ -181,9 +179,7 @@ def test_the_judge_wakes_at_the_first_unknown_question_only(cached: Any) -> None
     assert counts() == (2, 2)
 
 
-def test_a_judge_that_cannot_wake_is_not_put_to_sleep(
-    cached: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_that_cannot_wake_does_not_sleep(cached: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(Listening, "__enter__", Mock(side_effect=RuntimeError("no memory")))
     with pytest.raises(RuntimeError, match="no memory"), cached:
         cached.rate(asked("a"))
@@ -229,9 +225,7 @@ def test_processes_share_what_they_learn(cached: Any) -> None:
     assert (other.hits, other.misses) == (151, 0)
 
 
-def test_another_judge_scale_or_reading_is_another_question(
-    cached: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_judge_scale_or_reading_is_new(cached: Any, monkeypatch: Any) -> None:
     cached.rate(asked("a"))
     for scale in (("1", "2", "3"), ("5", "4", "3", "2", "1"), ("1,2", "3", "4", "5")):
         before = cached.misses
@@ -279,9 +273,7 @@ print(rating.mean, judge.hits, judge.misses)
 
 
 def test_an_edited_comment_keeps_the_answers(tmp_path: Path) -> None:
-    """Another copy of the package, with a comment in each of its files, finds what this one
-    kept.
-    """
+    """Another copy of the package, with a comment in each file, finds what this one kept."""
     store, package = tmp_path / "ratings.sqlite", tmp_path / "spanreward"
     CachedJudge(FunctionJudge("rule", lambda text: 4), store).rate(asked("a"))
     skipped = shutil.ignore_patterns("__pycache__")
@@ -388,9 +380,7 @@ def test_posh_asks_nothing_twice(tmp_path: Path, judge: Any) -> None:
     assert other.hits > 15
 
 
-def test_the_file_is_in_the_cache_folder_unless_said_otherwise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", tmp_path / "cache")
     monkeypatch.setenv("HOME", str(tmp_path))
     CachedJudge(FakeJudge()).rate(asked("a"))

@@ -1,6 +1,4 @@
-"""Chats as token ids: completions are data, scale entries are whole tokens, and bad numbers are no
-rating.
-"""
+"""Chats as token ids: completions are data, entries whole tokens, bad numbers no rating."""
 
 import math
 from dataclasses import replace
@@ -174,9 +172,7 @@ def test_texts_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [encoder.fit(question, 300)[0] for question in encoder.ahead(questions, 300)] == alone
 
 
-def test_a_long_description_is_encoded_once_for_all_its_questions(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_long_description_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ChatEncoder(tokenizer())
     assert encoder.join_place is not None  # finding it encodes texts of its own
     plain = Mock(wraps=encoder._plain)

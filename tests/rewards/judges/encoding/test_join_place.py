@@ -1,6 +1,4 @@
-"""A beginning that is encoded once gives the tokens of the whole prompt, with every family of
-tokenizers.
-"""
+"""A beginning that is encoded once gives the whole prompt's tokens, with every tokenizer."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -96,9 +94,7 @@ def family_tokenizer(name: str) -> PreTrainedTokenizerFast:
 
 
 def _sentence_piece(puts_space_first: bool) -> Tokenizer:
-    """Returns an untrained BPE over whole texts, as SentencePiece makes them. Training parts at
-    newlines as SentencePiece does: no token has one beside other characters.
-    """
+    """Returns an untrained BPE over whole texts, whose tokens have no newline beside others."""
     backend = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
     replace = normalizers.Replace(" ", "▁")
     if puts_space_first:
@@ -125,8 +121,7 @@ def encoder_of(name: str) -> ChatEncoder:
 
 @pytest.mark.parametrize("name", BEHIND)
 def test_the_place_is_that_of_the_familys_pattern(name: str) -> None:
-    place = encoder_of(name).join_place
-    assert place.behind == BEHIND[name]
+    assert encoder_of(name).join_place.behind == BEHIND[name]
 
 
 @pytest.mark.parametrize("name", ["llama3", "qwen2"])
@@ -142,9 +137,7 @@ def test_the_other_place_is_seen_to_be_wrong(name: str) -> None:
     st.lists(st.text(st.characters(exclude_categories=()), max_size=20), min_size=1, max_size=3),
     st.sampled_from([EMPTY_LINE, "\n", " ", "\n\n\n", ""]),
 )
-def test_joined_ids_are_those_of_the_whole(
-    name: str, texts: list[str], asked: list[str], line: str
-) -> None:
+def test_joined_is_the_whole(name: str, texts: list[str], asked: list[str], line: str) -> None:
     encoder = encoder_of(name)
     for text in texts:
         beginning = f"Check the TEXT.\n\nTEXT:\n{text}"
@@ -167,8 +160,7 @@ def test_hard_characters_on_both_sides(name: str) -> None:
 @pytest.mark.parametrize("name", [*FAMILIES, SMOLLM2])
 def test_our_prompts_are_parted(name: str) -> None:
     """Else a judge would read its whole text again for every question."""
-    wording = load_prompts().precision
-    beginning = f"{wording.instructions}\n\nTEXT:\nA red kite."
+    beginning = f"{load_prompts().precision.instructions}\n\nTEXT:\nA red kite."
     asked = SharedPrompt(beginning, "\n\nDoes the TEXT speak of it?")
     pieces = encoder_of(name)._pieces(asked, len(beginning))
     assert any(not isinstance(piece, int) and piece.is_shared for piece in pieces)
@@ -204,16 +196,6 @@ def test_twice_the_text_is_twice_the_reading(monkeypatch: pytest.MonkeyPatch, bu
     assert read(800) < 2.1 * read(400)
 
 
-def test_a_token_across_the_line_forbids_the_place() -> None:
-    """A vocabulary that was trained without any pattern may have `.` and a newline in one token."""
-    plain = Tokenizer(models.BPE())
-    plain.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, show_progress=False)
-    plain.train_from_iterator(["A kite.\n\nIs it red?\n\nDoes it fly."] * 50, trainer)
-    assert find_join_place(plain) is None
-
-
 # GPT-4o's, also Llama 4's: a slash behind a sign and an empty line is in one word with them
 GPT_4O = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+"
 SPACES = normalizers.Replace(" ", "\u2581")
@@ -246,9 +228,7 @@ def trained(text: str, normalizer: Any, pattern: str = "") -> Tokenizer:
     ],
     ids=["Czech letter", "sign of a space", "newline as a space", "slash"],
 )
-def test_a_word_across_the_line_forbids_the_place(
-    normalizer: Any, pattern: str, learnt: str, content: str
-) -> None:
+def test_a_word_across_the_line(normalizer: Any, pattern: str, learnt: str, content: str) -> None:
     """Else the two parts would have other tokens than the whole."""
     plain = trained(learnt, normalizer, pattern)
     place = find_join_place(plain)
@@ -256,6 +236,13 @@ def test_a_word_across_the_line_forbids_the_place(
         first = plain.encode(content[:cut]).ids
         second = plain.encode(place.anchor + content[cut:]).ids[place.anchor_tokens :]
         assert first + second == plain.encode(content).ids
+
+
+def test_a_token_across_the_line_forbids_the_place() -> None:
+    """A vocabulary that was trained without any pattern may have `.` and a newline in one token."""
+    anything = r"[\s\S]+"
+    plain = trained("A kite.\n\nIs it red?\n\nDoes it fly.", None, anything)
+    assert find_join_place(plain) is None
 
 
 def test_a_unigram_model_has_no_place() -> None:

@@ -1,6 +1,4 @@
-"""Questions with pictures as token ids and pixels: the processor's own for a harmless text, safe
-for any other.
-"""
+"""Questions with pictures as ids and pixels: the processor's own, and safe for any text."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -55,9 +53,7 @@ def test_encoded_as_the_processor_does(judge: Any, images: Any) -> None:
 @pytest.mark.parametrize("images", [(FIRST,), ()], ids=["picture", "none"])
 @pytest.mark.parametrize("template", ["", "<pad>"], ids=["added", "in the template"])
 def test_a_sequence_begins_once(template: str, images: Any) -> None:
-    """LLaVA's processor puts the beginning of a sequence before what its template makes, unless
-    that has it.
-    """
+    """LLaVA's processor puts the beginning before a template's text, unless that has it."""
     processor = tiny_processor()
     processor.chat_template = template + processor.chat_template
     processor.tokenizer.bos_token = "<pad>"
@@ -96,9 +92,7 @@ def test_a_completion_brings_no_pictures(judge: Any, content: Any) -> None:
 
 
 def test_what_vllm_is_asked(judge: Any) -> None:
-    """One placeholder per picture, which vLLM makes as many as its model needs; the text as safe as
-    ever.
-    """
+    """One placeholder per picture, which vLLM multiplies; the text as safe as ever."""
     other = VllmJudge(judge.model)
     assert other.sees_pictures
     placeholder = judge.encoder.placeholder_id

@@ -61,9 +61,7 @@ def test_a_chat_has_the_ids_that_it_has_with_transformers(style: str, tmp_path: 
 
 
 def test_older_layouts(tmp_path: Path) -> None:
-    """Several templates by name in the configuration, and control tokens that are more than their
-    texts.
-    """
+    """Several templates by name, and control tokens that are more than their texts."""
     folder = saved(tmp_path, "unused")
     (folder / FILES[2]).unlink()
     named = [{"name": "tool_use", "template": "t"}]

@@ -1,6 +1,4 @@
-"""Encoder-decoder models as judges: a tiny T5 with random weights, and a tokenizer made as T5's
-is.
-"""
+"""Encoder-decoder models as judges: a tiny T5 with random weights and a tokenizer as T5's."""
 
 from pathlib import Path
 from typing import Any
@@ -25,11 +23,7 @@ TEXTS = [
 
 
 def unigram() -> PreTrainedTokenizerFast:
-    """A Unigram model over words that begin with a space mark, whose vocabulary holds the control
-    tokens, as T5's.
-
-    Its pieces are listed, because `UnigramTrainer` gives another vocabulary in each process.
-    """
+    """As T5's; its pieces are listed, as `UnigramTrainer` gives others in each process."""
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789<>/_=,.:;?!'\"()-+|▁"
     words = sorted({f"▁{word}" for text in TEXTS for word in text.split()})
     pieces = [(token, 0.0) for token in ("<pad>", "</s>", "<unk>")]

@@ -1,6 +1,4 @@
-"""A judge gives the same ratings whatever the installed transformers calls a forward's arguments,
-and hands a model nothing that it would swallow.
-"""
+"""A judge's ratings do not depend on what transformers calls a forward's arguments."""
 
 import inspect
 from pathlib import Path

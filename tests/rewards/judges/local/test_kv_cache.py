@@ -1,6 +1,4 @@
-"""What a KV cache of so many bytes holds, by hand, and by vLLM's own arithmetic for the recipes'
-judges.
-"""
+"""What a KV cache of so many bytes holds, by hand and by vLLM's own arithmetic."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -58,9 +56,7 @@ def test_whole_blocks_and_one_for_the_engine() -> None:
         ({"memory": 4e9}, (int(4e9) // (163_840 * 256) - 1) * 256),
     ],
 )
-def test_a_judge_reads_what_its_cache_holds(
-    monkeypatch: pytest.MonkeyPatch, options: Any, context: int
-) -> None:
+def test_a_judge_reads_what_is_held(monkeypatch: Any, options: Any, context: int) -> None:
     config = config_of("Qwen/Qwen3-14B")
     fields = SimpleNamespace(get_text_config=lambda: config, model_type="qwen3")
     monkeypatch.setattr(VllmJudge, "config", fields)

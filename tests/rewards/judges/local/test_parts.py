@@ -1,6 +1,4 @@
-"""A judge whose model runs elsewhere gets its questions in parts, and the next part is encoded
-while it answers.
-"""
+"""A local judge gets its questions in parts; the next one is encoded while it answers."""
 
 import threading
 from collections.abc import Mapping, Sequence

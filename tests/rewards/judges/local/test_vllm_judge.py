@@ -1,6 +1,4 @@
-"""VllmJudge on vLLM's real engine (make test-vllm): the same numbers as transformers, and what
-happens when it dies.
-"""
+"""VllmJudge on vLLM's real engine (make test-vllm): transformers' numbers, and its death."""
 
 import importlib.util
 import os
@@ -48,9 +46,7 @@ def judge() -> Iterator[VllmJudge]:
 
 
 def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]:
-    """On so many questions: the largest difference between log-probabilities of the scale's tokens,
-    and the rank correlation of the ratings.
-    """
+    """The largest difference between log-probabilities, and the ratings' rank correlation."""
     questions = posh_questions(count)
     scale = one.encoder.scale(RATING_SCALE)
     ids = list(chain(*scale.values()))
@@ -108,9 +104,7 @@ def test_the_likeliest_tokens_are_those_of_transformers(judge: VllmJudge) -> Non
 
 
 @pytest.mark.vllm
-def test_usage_adds_up_and_order_is_kept(
-    judge: VllmJudge, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_usage_adds_up_in_any_order(judge: VllmJudge, caplog: pytest.LogCaptureFixture) -> None:
     questions = posh_questions(FEW)
     before = copy(judge.usage)
     judge._engine.reset_prefix_cache()
@@ -147,9 +141,7 @@ def test_write_and_too_long(judge: VllmJudge) -> None:
 
 
 @pytest.mark.vllm
-def test_an_engine_killed_in_the_middle_of_a_call_is_restarted_once_a_step(
-    judge: VllmJudge,
-) -> None:
+def test_an_engine_killed_in_a_call_is_restarted_once_a_step(judge: VllmJudge) -> None:
     questions = posh_questions(FEW)
     before = judge.rate(questions)
     with judge:
@@ -184,9 +176,7 @@ def test_ctrl_c_in_the_middle_of_a_call_ends_the_engine(judge: VllmJudge) -> Non
 
 
 def in_the_middle(judge: VllmJudge, happens: Callable[[], None]) -> list[psutil.Process]:
-    """Let this happen once, in the engine's next call, which the engine's process is stopped to
-    answer. Filled then: the engine's processes.
-    """
+    """Let this happen in the engine's next call. Filled then: the engine's processes."""
     inner = judge._engine.llm_engine.step
     processes: list[psutil.Process] = []
 
@@ -274,9 +264,7 @@ if __name__ == "__main__":
 
 @pytest.mark.vllm
 def test_beside_an_engine_within_this_process_a_judge_starts_and_restarts(tmp_path: Path) -> None:
-    """As with TRL's vllm_mode=colocate: what freezes vLLM's view of the environment must not keep a
-    judge from it.
-    """
+    """As with TRL's vllm_mode=colocate, which freezes vLLM's view of the environment."""
     script = tmp_path / "colocated.py"
     script.write_text(COLOCATED)
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}

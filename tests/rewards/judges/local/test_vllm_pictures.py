@@ -1,6 +1,4 @@
-"""Pictures through vLLM's real engine, which serves them only where torchvision is: rated and
-answered as by transformers.
-"""
+"""Pictures through vLLM's real engine: rated and answered as by transformers."""
 
 import importlib.util
 import json

@@ -1,6 +1,4 @@
-"""VllmJudge's waking, sleeping and failing on a stand-in for vLLM, whose real CPU build cannot
-sleep.
-"""
+"""VllmJudge wakes, sleeps and fails on a stand-in for vLLM, whose CPU build cannot sleep."""
 
 import multiprocessing
 import os
@@ -17,12 +15,14 @@ from typing import Any
 
 import psutil
 import pytest
+from transformers import LlamaConfig
 
 from spanreward import Rating, Status
 from spanreward.rewards.judges.local.vllm_engine import Guard, one_at_a_time
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.fake_vllm import GB, install
 from tests.support.fakes import asked
+from tests.support.tokenizer import tokenizer
 
 ASK = asked("Rate it from 1 to 5: 4")
 ENGINE = "spanreward.rewards.judges.local.vllm_engine"
@@ -64,37 +64,19 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
     return install(monkeypatch)
 
 
-@pytest.fixture
-def model(tiny_chat_model: Path) -> str:
-    return str(tiny_chat_model)
-
-
 @pytest.fixture(scope="module")
-def tiny_chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what a judge reads before its engine starts: configuration, tokenizer, chat
-    template.
-    """
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import LlamaConfig, PreTrainedTokenizerFast
-
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with what a judge reads before its engine starts."""
     folder = tmp_path_factory.mktemp("model")
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE({letter: number for number, letter in enumerate(letters)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
-    fast.chat_template = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
-    fast.save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
     LlamaConfig(vocab_size=256, max_position_embeddings=512).save_pretrained(folder)
-    return folder
+    return str(folder)
 
 
 def test_exact_ids_and_the_likeliest_tokens_are_never_in_one_batch(
     fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    """vLLM (V1 runner, read in 0.33) gives a row without exact ids minus infinity where another row
-    has them.
-    """
+    """vLLM (read in 0.33) gives a row without exact ids minus infinity beside one with them."""
     batches: list[tuple[int, bool]] = []
     generate = fake.generate
 
@@ -110,9 +92,7 @@ def test_exact_ids_and_the_likeliest_tokens_are_never_in_one_batch(
     assert sorted(batches[-2:]) == [(3, False), (3, True)]
 
 
-def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(
-    fake: Any, model: str
-) -> None:
+def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_anew(fake: Any, model: str) -> None:
     judge = VllmJudge(model, memory=2e9)
     with judge:
         rated(judge)
@@ -153,9 +133,7 @@ def test_engines_of_several_ranks_on_the_same_devices_are_refused(
     assert fake.built == []
 
 
-def test_the_engine_inherits_no_store_of_torchrun(
-    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
+def test_the_engine_has_no_store_of_torchrun(fake: Any, monkeypatch: Any, model: str) -> None:
     seen, note = noting("TORCHELASTIC_USE_AGENT_STORE")
     monkeypatch.setattr(fake, "_call", note)
     monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
@@ -165,10 +143,7 @@ def test_the_engine_inherits_no_store_of_torchrun(
 
 
 def with_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> list[int]:
-    """As if the process saw so many GPUs.
-
-    Returns a list to which those are added whose free memory is asked.
-    """
+    """As if the process saw so many GPUs. Returns those whose free memory is asked."""
     asked: list[int] = []
 
     def free(gpu: int) -> tuple[int, int]:
@@ -219,9 +194,7 @@ def test_a_rank_has_its_gpu_though_it_sees_no_other(
     assert set(asked) == {index}
 
 
-def test_engines_on_different_gpus_start_at_once_and_those_on_one_after_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_engines_start_one_after_another_on_the_same_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     with_gpus(monkeypatch, 8)
     started = []
 
@@ -245,9 +218,7 @@ def test_engines_on_different_gpus_start_at_once_and_those_on_one_after_another(
     assert len(started) == 3
 
 
-def test_a_judge_on_several_gpus_waits_for_them_all(
-    monkeypatch: pytest.MonkeyPatch, model: str, tmp_path: Path
-) -> None:
+def test_several_gpus_are_all_waited_for(monkeypatch: Any, model: str, tmp_path: Path) -> None:
     install(monkeypatch)
     VllmJudge(model).start()
     with_gpus(monkeypatch, 4)
@@ -260,9 +231,7 @@ def test_a_judge_on_several_gpus_waits_for_them_all(
     assert len(list(tmp_path.glob("vllm-start-GPU-*.lock"))) == 4
 
 
-def test_a_vllm_that_lacks_what_is_used_of_it_is_named(
-    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
+def test_a_vllm_that_lacks_what_is_used_is_named(fake: Any, monkeypatch: Any, model: str) -> None:
     told = r"vLLM 0\.32\.0 .* {}.*'vllm>=0\.28,<0\.34'"
     with monkeypatch.context() as patch:
         patch.delattr("tests.support.fake_vllm.Environment.disable_envs_cache")
@@ -280,12 +249,8 @@ def test_a_vllm_that_lacks_what_is_used_of_it_is_named(
         VllmJudge(model).start()
 
 
-def test_cuda_is_initialised_before_a_device_is_pinned(
-    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
-    """In a process that has touched CUDA only inside the pinned environment, other devices would be
-    invisible.
-    """
+def test_cuda_starts_before_a_device_is_pinned(fake: Any, monkeypatch: Any, model: str) -> None:
+    """If CUDA starts inside the pinned environment, other devices stay invisible."""
     order, note = noting("CUDA_VISIBLE_DEVICES")
     with_gpus(monkeypatch, 2)
     monkeypatch.setattr("torch.cuda.init", lambda: note(None, "init"))
@@ -297,9 +262,7 @@ def test_cuda_is_initialised_before_a_device_is_pinned(
     assert order[-1] == ("sleep1", "4,5")
 
 
-def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(
-    fake: Any, model: str
-) -> None:
+def test_out_of_memory_on_wake_is_explained_and_fails_the_step(fake: Any, model: str) -> None:
     judge = VllmJudge(model)
     rated(judge)
     full = [RuntimeError("CUDA out of memory") for _ in range(2)]
@@ -315,14 +278,6 @@ def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(
     assert len(fake.built) == 2
 
 
-def test_a_judge_that_woke_badly_is_started_anew(fake: Any, model: str) -> None:
-    judge = VllmJudge(model)
-    rated(judge)
-    fake.raises = {"check": [RuntimeError("the judge answers with nan")]}
-    rated(judge)
-    assert ends(fake) == ["shutdown", "sleep1"]
-
-
 def test_a_judge_that_cannot_sleep_is_closed(fake: Any, model: str) -> None:
     judge = VllmJudge(model)
     fake.raises = {"sleep1": [RuntimeError("no room in main memory")]}
@@ -334,9 +289,7 @@ def test_a_judge_that_cannot_sleep_is_closed(fake: Any, model: str) -> None:
 def test_beside_trls_colocated_engine_it_starts_and_restarts_in_a_process_of_its_own(
     monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    """TRL sets vLLM to engines within the process, of which only one can sleep, and vLLM keeps its
-    view of that.
-    """
+    """TRL's engine is within the process, where only one can sleep, and vLLM keeps its view."""
     fake = install(monkeypatch, colocated=True)
     envs = sys.modules["vllm"].envs
     judge = VllmJudge(model)
@@ -376,18 +329,7 @@ def test_it_does_not_start_beside_a_policy_that_leaves_too_little(
         VllmJudge(model, memory=memory).start()
 
 
-def test_waking_beside_a_full_gpu_fails_only_the_step(fake: Any, model: str) -> None:
-    judge = VllmJudge(model, memory=4e9)
-    judge.start()
-    fake.device.taken = 70 * GB
-    with judge:
-        (failure,) = judge.rate(ASK)
-    assert "RuntimeError: CUDA out of memory" in failure.message
-    fake.device.taken = 60 * GB
-    rated(judge)
-
-
-def test_one_that_wakes_with_other_weights_is_started_anew(fake: Any, model: str) -> None:
+def test_one_that_wakes_badly_or_with_other_weights_is_started_anew(fake: Any, model: str) -> None:
     """Finite answers are not enough: an adapter came back wrong without a word (vLLM #53888)."""
     judge = VllmJudge(model)
     judge.start()
@@ -395,7 +337,9 @@ def test_one_that_wakes_with_other_weights_is_started_anew(fake: Any, model: str
         fake.logprob = logprob
         rated(judge)
         assert len(fake.built) == built
-    assert ends(fake) == ["shutdown", "shutdown", "sleep1"]
+    fake.raises = {"check": [RuntimeError("the judge answers with nan")]}
+    rated(judge)
+    assert ends(fake) == [*["shutdown"] * 3, "sleep1"]
 
 
 def test_the_engine_falls_asleep_before_the_next_one_starts(
@@ -447,9 +391,7 @@ def test_an_engine_that_does_not_come_up_leaves_no_process(
     assert [child.is_alive() for child in children] == [False]
 
 
-def test_a_dead_engine_is_not_waited_for(
-    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
+def test_a_dead_engine_is_left_alone(fake: Any, monkeypatch: Any, model: str) -> None:
     """vLLM itself never comes back from a call in whose middle its process is killed."""
     never = threading.Event()
     judge = VllmJudge(model)
@@ -470,9 +412,7 @@ def test_a_dead_engine_is_not_waited_for(
     assert "then ZeroDivisionError" in failure.message
 
 
-def test_a_hanging_engine_is_given_up_at_the_deadline(
-    fake: Any, monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
+def test_a_hanging_engine_is_given_up_in_time(fake: Any, monkeypatch: Any, model: str) -> None:
     judge = VllmJudge(model, deadline=1.0)
     judge.start()
     never = threading.Event()

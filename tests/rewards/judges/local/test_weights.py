@@ -1,6 +1,4 @@
-"""How a judge's weights come into the process: number formats, and ZeRO-3, which must not touch
-them.
-"""
+"""How a judge's weights come in: number formats, and ZeRO-3, which must not touch them."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""One reading of a server's answer: values, refusals and busy servers, how to ask learnt, and where
-no key may go.
-"""
+"""A server's answers: values, refusals, busy servers, how to ask, and where no key may go."""
 
 import json
 import logging
@@ -95,9 +93,7 @@ def test_a_refusal_is_shown_in_its_own_words_and_not_asked_again(
 
 
 @pytest.mark.parametrize(("status", "said", "patient"), BUSY)
-def test_a_busy_server_is_asked_again(
-    server: Server, status: int, said: Any, patient: bool
-) -> None:
+def test_a_busy_server_is_asked_anew(server: Server, status: int, said: Any, patient: bool) -> None:
     content = said if isinstance(said, bytes) else json.dumps(said).encode()
     assert isinstance(found := read_server_answer(status, content), Busy)
     assert found.patient is patient
@@ -261,9 +257,7 @@ def test_ids_with_one_spelling_are_added_up_and_null_is_nothing(server: Server) 
 
 
 def test_five_tokens_without_the_scale_are_no_rating(server: Server) -> None:
-    """What five tokens do not show counts as 0; with less than min_mass on the scale there is no
-    rating.
-    """
+    """What five tokens do not show counts as 0; below min_mass there is no rating."""
     rest = [(token, math.log(0.24)) for token in ("The", "It", "I", "A")]
     server.behave = tops(*rest, ("4", math.log(0.04)))
     assert isinstance(answered(server), Failure)
@@ -313,9 +307,7 @@ class Paths(Server):
     ],
 )
 @pytest.mark.parametrize("models", [404, 405, 401, 200])
-def test_a_server_without_a_list_under_any_path_starts_where_rating_works(
-    root: str, url: str, models: int
-) -> None:
+def test_a_server_without_a_list_of_models_under_any_path(root: str, url: str, models: int) -> None:
     server = Paths(root, models)
     judge = ChatJudge(server.url + url, "m", deadline=20.0)
     judge.start()
@@ -327,9 +319,7 @@ def test_a_server_without_a_list_under_any_path_starts_where_rating_works(
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "localhost", "LOCALHOST", "localhost."]
 )
-def test_no_loopback_goes_through_a_proxy(
-    server: Server, monkeypatch: pytest.MonkeyPatch, host: str
-) -> None:
+def test_no_loopback_has_a_proxy(server: Server, monkeypatch: Any, host: str) -> None:
     proxy = Server()
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
     monkeypatch.delenv("NO_PROXY", raising=False)
@@ -349,9 +339,7 @@ def test_other_loopbacks_and_others(host: str) -> None:
     assert ServerUrl.at(f"http://{host}:8000", "it").here is (host in HERE)
 
 
-def test_a_redirect_names_its_target_and_gets_no_key(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_redirect_is_named_and_gets_no_key(server: Server, monkeypatch: Any) -> None:
     monkeypatch.setenv(http_client.KEY, SECRET)
     target = Server()
     where = f"http://me:{SECRET}@127.0.0.1:{target.port}/v1/chat?api_key={SECRET}"
@@ -402,7 +390,7 @@ def test_a_certificate_is_trusted_by_ssl_cert_file_or_refused_at_once(
     [
         *("encoder:/data/a+b", "server:http://h/v1#org/a+b", "encoder:c++/judge"),
         *("vllm:org/a+matching", "match encoder:/data/a+b match", "match mtch:x"),
-        "match mine.py:Own cascade",
+        *("match mine.py:Own cascade", "match vllm:m server:http://h:1#m"),
     ],
 )
 def test_a_plus_in_a_folder_is_no_jury(judges: str) -> None:

@@ -1,8 +1,4 @@
-"""A judge's server that lies costs its own questions, in time, and tells no secret.
-
-Each lie of tests/support/liar.py is told about one question of three, and the two others keep their
-ratings.
-"""
+"""A server that lies about one question of three costs that one, in time, and no secret."""
 
 import time
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
-"""Pictures through server: and chat: judges: how they are sent, what of them is refused, and that a
-text cannot add one.
-"""
+"""Pictures through server: and chat: judges, what of them is refused, and no more of them."""
 
 import base64
 import io

@@ -1,8 +1,4 @@
-"""Ratings from servers in the manner of OpenAI, Gemini, Anthropic, Ollama and OpenRouter, and from
-500 mutations of their answers.
-
-No unreadable answer becomes a finite score, no message holds the key, nothing is raised.
-"""
+"""Ratings from servers in six manners, and 500 mutated answers: nothing is made up or raised."""
 
 import json
 import logging
@@ -60,9 +56,7 @@ def openai(body: Body, text: str) -> tuple[int, bytes]:
 
 
 def openai_thinking(body: Body, text: str) -> tuple[int, bytes]:
-    """A reasoning model: another name for the length, no temperature, at least 16 tokens, no
-    log-probabilities, and nothing but thoughts in few tokens.
-    """
+    """Another name for the length, no temperature, no log-probabilities, thoughts at first."""
     length = body.get("max_completion_tokens", 99)
     extra = "chat_template_kwargs" in body or "repetition_penalty" in body
     refusals = {
@@ -134,9 +128,7 @@ def speak(server: Server, manner: str, text: str = "4") -> None:
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_each_manner_gives_ratings(
-    server: Server, manner: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_each_manner_rates(server: Server, manner: str, caplog: pytest.LogCaptureFixture) -> None:
     speak(server, manner)
     judge = ChatJudge(server.url, "m", deadline=60.0)
     with caplog.at_level(logging.WARNING):
@@ -162,9 +154,7 @@ def test_each_manner_gives_ratings(
     assert isinstance(start.rate([pictured])[0], Rating)
 
 
-def test_a_thinking_model_gets_more_tokens_once(
-    server: Server, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_thinking_model_gets_more_once(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     speak(server, "openai_thinking", "I think.\nRating: 2")
     judge = ChatJudge(server.url, "m", concurrency=1)
     with caplog.at_level(logging.WARNING):
@@ -278,10 +268,7 @@ def mutated(content: bytes, chance: random.Random) -> bytes:
 
 
 def carries_a_rating(content: bytes) -> bool:
-    """Whether a person who reads the answer would find a rating in it.
-
-    By the plain fields that the five manners share, read without any of the product's code.
-    """
+    """Whether a person would find a rating in it, by the fields that all manners share."""
     try:
         (choice, *_) = json.loads(content)["choices"]
     except (ValueError, KeyError, TypeError):
