@@ -17,7 +17,7 @@ from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from PIL import Image, ImageOps, PngImagePlugin
+from PIL import Image, PngImagePlugin
 from PIL.ExifTags import Base
 
 from spanreward import FunctionJudge, PoshReward, Sample, Status
@@ -347,19 +347,6 @@ def test_equal_questions_have_equal_keys(tmp_path: Path) -> None:
     picture.save(tmp_path / "picture.png", pnginfo=note)
     read = replace(one, images=(Image.open(tmp_path / "picture.png"),))
     assert question_keys([one], {}) == question_keys([other], {}) == question_keys([read], {})
-
-
-def test_a_turned_picture_looks_different(tmp_path: Path) -> None:
-    """Why the orientation is in the key: the pixels are the same."""
-    picture = pictures()[1]
-    exif = Image.Exif()
-    exif[Base.Orientation] = 6
-    picture.save(tmp_path / "turned.png", exif=exif)
-    turned = Image.open(tmp_path / "turned.png")
-    assert turned.tobytes() == picture.tobytes()
-    assert ImageOps.exif_transpose(turned).size == (2, 4)
-    questions = [Question([], images=(image,)) for image in (picture, turned)]
-    assert len(set(question_keys(questions, {}))) == 2
 
 
 def samples() -> list[Sample]:

@@ -475,12 +475,6 @@ def test_other_files_are_refused_and_left_as_they_are(tmp_path: Path, make: Any)
     assert path.read_bytes() == before
 
 
-def test_a_bound_that_holds_nothing_is_refused(path: Path) -> None:
-    with pytest.raises(ValueError, match="1000"):
-        Store(path, 1000)
-    assert not path.exists()
-
-
 def test_a_damaged_index_gives_no_other_answer(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Found by atheris: one byte of the index led from a key to another key's row."""
     store = Store(path, MIB)

@@ -1,6 +1,5 @@
 """A beginning that is encoded once gives the whole prompt's tokens, with every tokenizer."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from unittest.mock import Mock
@@ -41,55 +40,39 @@ TURNS = "{% for m in messages %}<start_of_turn>{{ m.role }}\n{{ m.content }}<end
 INSTRUCTIONS = "{% for m in messages %}[INST] {{ m.content }}[/INST]{% endfor %}"
 
 
-@dataclass(frozen=True)
-class Family:
-    """A family's pattern (None: GPT-2's, "": none) and template."""
-
-    pattern: str | None
-    template: str
-    control: tuple[str, ...]
-    puts_space_first: bool = False
-
-
-FAMILIES = {
-    "gpt2": Family(None, CHATML, ("<|im_start|>", "<|im_end|>")),
-    "llama3": Family(LLAMA_3, HEADERS, ("<|start_header_id|>", "<|eot_id|>", "<|end_header_id|>")),
-    "qwen2": Family(QWEN_2, CHATML, ("<|im_start|>", "<|im_end|>")),
-    "gemma": Family("", TURNS, ("<start_of_turn>", "<end_of_turn>")),
-    "mistral": Family("", INSTRUCTIONS, ("[INST]", "[/INST]"), puts_space_first=True),
+# a pattern (None: GPT-2's; no text: none, and "_": none, with a space put first), a template and
+# control tokens
+FAMILIES: dict[str, tuple[str | None, str, list[str]]] = {
+    "gpt2": (None, CHATML, ["<|im_start|>", "<|im_end|>"]),
+    "llama3": (LLAMA_3, HEADERS, ["<|start_header_id|>", "<|eot_id|>", "<|end_header_id|>"]),
+    "qwen2": (QWEN_2, CHATML, ["<|im_start|>", "<|im_end|>"]),
+    "gemma": ("", TURNS, ["<start_of_turn>", "<end_of_turn>"]),
+    "mistral": ("_", INSTRUCTIONS, ["[INST]", "[/INST]"]),
 }
 
 
 def family_tokenizer(name: str) -> PreTrainedTokenizerFast:
     """Returns a tokenizer of the family, with a few hundred tokens."""
-    family = FAMILIES[name]
+    pattern, template, control = FAMILIES[name]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    if family.pattern == "":
+    if pattern in ("", "_"):
         alphabet = [*map(chr, range(32, 127)), "\n"]
-        backend = _sentence_piece(family.puts_space_first)
+        backend = _sentence_piece(puts_space_first=pattern == "_")
     else:
         backend = Tokenizer(models.BPE())
-        plain = family.pattern is None
-        byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=plain)
+        byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
         backend.pre_tokenizer = byte_level
-        if family.pattern is not None:
+        if pattern is not None:
             backend.normalizer = normalizers.NFC()
-            split = pre_tokenizers.Split(Regex(family.pattern), "isolated")
+            split = pre_tokenizers.Split(Regex(pattern), "isolated")
             backend.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
         backend.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=600,
-        special_tokens=["<unk>", *family.control],
-        initial_alphabet=alphabet,
-        show_progress=False,
-    )
+    special: Any = {"special_tokens": ["<unk>", *control], "initial_alphabet": alphabet}
+    trainer = trainers.BpeTrainer(vocab_size=600, show_progress=False, **special)
     backend.train_from_iterator(TEXTS, trainer)
+    names: Any = {"eos_token": control[1], "additional_special_tokens": control}
     return PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        chat_template=family.template,
-        eos_token=family.control[1],
-        unk_token="<unk>",
-        additional_special_tokens=list(family.control),
+        tokenizer_object=backend, chat_template=template, unk_token="<unk>", **names
     )
 
 

@@ -16,16 +16,17 @@ class Forwarding:
     """A loaded model behind a forward of another signature, as another transformers has it."""
 
     def __init__(self, model: Any) -> None:
-        self.model = model
-        self.base_model = model.base_model
-        self.device = model.device
+        self.model, self.base_model, self.device = model, model.base_model, model.device
 
     def __call__(self, **arguments: Any) -> Any:
         return self.forward(**arguments)
 
-    def own_name(self) -> str:
-        """The name in the transformers that is installed here."""
-        return str(cache_name(self.model))
+    def own(self, ids: Any, cache: Any, use_cache: Any, logits_to_keep: Any) -> tuple[Any, Any]:
+        """The output and the cache, by the name in the transformers that is installed here."""
+        name = str(cache_name(self.model))
+        options = {"use_cache": use_cache, "logits_to_keep": logits_to_keep, name: cache}
+        output = self.model(input_ids=ids, **options)
+        return output, output[name] if use_cache else None
 
 
 class OldName(Forwarding):
@@ -36,11 +37,7 @@ class OldName(Forwarding):
         logits_to_keep: Any = 0, **swallowed: Any,
     ) -> Any:  # fmt: skip
         assert not swallowed
-        earlier = {self.own_name(): past_key_values}
-        output = self.model(
-            input_ids=input_ids, use_cache=use_cache, logits_to_keep=logits_to_keep, **earlier
-        )
-        cache = output[self.own_name()] if use_cache else None
+        output, cache = self.own(input_ids, past_key_values, use_cache, logits_to_keep)
         return Output(logits=output.logits, past_key_values=cache)
 
 
@@ -52,11 +49,8 @@ class NewName(Forwarding):
         **swallowed: Any,
     ) -> Any:  # fmt: skip
         assert not swallowed
-        output = self.model(
-            input_ids=input_ids, use_cache=use_cache, logits_to_keep=logits_to_keep,
-            **{self.own_name(): cache},
-        )  # fmt: skip
-        return Output(logits=output.logits, cache=output[self.own_name()] if use_cache else None)
+        output, later = self.own(input_ids, cache, use_cache, logits_to_keep)
+        return Output(logits=output.logits, cache=later)
 
 
 class WithoutCache(Forwarding):
@@ -83,18 +77,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", [OldName, NewName, WithoutCache])
-def test_ratings_are_the_same_by_every_signature(
-    kind: type[Forwarding], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = questions()
-    plain = TransformersJudge(str(folder), batch_size=4, min_mass=0.0)
-    expected = plain.rate(asked)
-    judge = TransformersJudge(str(folder), batch_size=4, min_mass=0.0)
+def test_ratings_are_the_same_by_every_signature(kind: type[Forwarding], folder: Path) -> None:
+    plain, judge = (TransformersJudge(str(folder), batch_size=4, min_mass=0.0) for _ in range(2))
     judge.start()
     judge._model = kind(judge._model)
     judge._cache_name = cache_name(judge._model)
     judge._selects_positions = selects_positions(judge._model)
-    assert close(judge.rate(asked), expected)
+    assert close(judge.rate(questions()), plain.rate(questions()))
     assert (judge.usage.cached_tokens > 0) == (kind is not WithoutCache)
 
 
@@ -102,12 +91,9 @@ def test_what_the_judge_gives_a_model_is_in_its_signature(folder: Path) -> None:
     """With the transformers that is installed here: nothing goes to **kwargs."""
     judge = TransformersJudge(str(folder), batch_size=4, min_mass=0.0)
     judge.start()
-    model = judge._model
-    names = set(inspect.signature(model.forward).parameters)
+    model: Any = judge._model
     given: set[str] = set()
-    model.register_forward_pre_hook(
-        lambda module, words, named: given.update(named), with_kwargs=True
-    )
+    model.register_forward_pre_hook(lambda _, __, named: given.update(named), with_kwargs=True)
     judge.rate(questions())
     assert {"input_ids", "use_cache", "logits_to_keep", cache_name(model)} <= given
-    assert given <= names
+    assert given <= set(inspect.signature(model.forward).parameters)

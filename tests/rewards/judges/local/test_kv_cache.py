@@ -78,12 +78,8 @@ def test_every_recipes_judge_starts_by_vllms_own_rule(model: str, memory: int) -
     layers = config.num_hidden_layers
 
     def check(tokens: int, block: int) -> None:
-        spec = FullAttentionSpec(
-            block_size=block,
-            num_kv_heads=config.num_key_value_heads,
-            head_size=config.head_dim,
-            dtype=torch.bfloat16,
-        )
+        heads = {"num_kv_heads": config.num_key_value_heads, "head_size": config.head_dim}
+        spec = FullAttentionSpec(block_size=block, dtype=torch.bfloat16, **heads)
         vllm_config: Any = SimpleNamespace(
             model_config=SimpleNamespace(max_model_len=tokens),
             parallel_config=SimpleNamespace(decode_context_parallel_size=1),
@@ -92,11 +88,10 @@ def test_every_recipes_judge_starts_by_vllms_own_rule(model: str, memory: int) -
         left = memory - layers * spec.page_size_bytes  # vLLM keeps one block for itself
         _check_enough_kv_cache_memory(left, lambda: needed, tokens, lambda _: 0)
 
-    held = min(
-        config.max_position_embeddings, tokens_that_fit(memory, bytes_per_token(config, "auto"))
-    )
+    most = config.max_position_embeddings
+    held = min(most, tokens_that_fit(memory, bytes_per_token(config, "auto")))
     for block in (16, 32, 64, 128):
         check(held, block)
-    if held < config.max_position_embeddings:
+    if held < most:
         with pytest.raises(ValueError, match="at least one request"):
-            check(config.max_position_embeddings, 16)
+            check(most, 16)

@@ -10,34 +10,22 @@ from accelerate.utils.deepspeed import HfDeepSpeedConfig
 from PIL import Image
 from transformers.integrations import deepspeed
 
-from spanreward.rewards.judges import Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from tests.support.tiny_models import close, questions, save_llama, save_llava, save_qwen
+from tests.support.tiny_models import ask, close, questions, save_llama, save_llava, save_qwen
 
-SEEN = [
-    Question([{"role": "user", "content": "Rate it."}], images=(Image.new("RGB", (60, 40), "red"),))
-]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("llama")
-    save_llama(folder)
-    return str(folder)
+SEEN = [ask("Rate it.", Image.new("RGB", (60, 40), "red"))]
 
 
 @pytest.mark.parametrize("save", [save_llama, save_llava, save_qwen])
 def test_bfloat16_on_the_cpu(save: Any, tmp_path: Path) -> None:
     save(tmp_path)
     single, half = (
-        TransformersJudge(str(tmp_path), dtype=dtype, min_mass=0.0)
-        for dtype in ("float32", "bfloat16")
+        TransformersJudge(str(tmp_path), dtype=one, min_mass=0.0) for one in ("float32", "bfloat16")
     )
     asked = questions()[:3] + (SEEN if single.sees_pictures else [])
-    ratings = half.rate(asked)
-    assert all(isinstance(rating, Rating) for rating in ratings)
+    masses, others = ([rating.mass for rating in judge.rate(asked)] for judge in (half, single))
+    assert masses != others
     assert {weights.dtype for weights in half._model.parameters()} == {torch.bfloat16}
-    assert [rating.mass for rating in ratings] != [rating.mass for rating in single.rate(asked)]
     assert all(isinstance(text, str) for text in half.write(asked, 3))
     assert half.name != single.name
 

@@ -18,6 +18,7 @@ from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.rows.pictures import MAX_PIXELS, shown_picture
 from tests.support.server import IDS, Server
+from tests.support.tiny_models import ask
 
 RED = Image.new("RGB", (6, 4), "red")
 BLUE = Image.new("RGB", (5, 5), "blue")
@@ -31,7 +32,7 @@ def judge(request: pytest.FixtureRequest, server: Server, folder: str) -> Remote
 
 
 def give(entry: object, *pictures: Any) -> Question:
-    return Question([{"role": "user", "content": f"give {entry}"}], pictures)
+    return ask(f"give {entry}", *pictures)
 
 
 def about_pictures(server: Server) -> list[dict[str, Any]]:
@@ -41,13 +42,9 @@ def about_pictures(server: Server) -> list[dict[str, Any]]:
 
 def sent_pictures(body: dict[str, Any]) -> list[Image.Image]:
     *parts, text = body["messages"][0]["content"]
-    assert text["type"] == "text"
-    pictures: list[Image.Image] = []
-    for part in parts:
-        assert part["type"] == "image_url"
-        encoded = part["image_url"]["url"].partition(";base64,")[2]
-        pictures.append(Image.open(io.BytesIO(base64.b64decode(encoded))))
-    return pictures
+    assert [part["type"] for part in (*parts, text)] == ["image_url"] * len(parts) + ["text"]
+    encoded = [part["image_url"]["url"].partition(";base64,")[2] for part in parts]
+    return [Image.open(io.BytesIO(base64.b64decode(one))) for one in encoded]
 
 
 def test_pictures_stand_in_order_before_the_text(server: Server, judge: RemoteJudge) -> None:
@@ -64,25 +61,21 @@ def test_pictures_stand_in_order_before_the_text(server: Server, judge: RemoteJu
 
 def test_texts_still_go_as_token_ids(server: Server, folder: str) -> None:
     judge = ServerJudge(server.url, "m", folder)
-    mixed = [give(2), give(4, RED), give(5), give(3, BLUE)]
-    means = [max(one.probabilities, key=one.probabilities.get) for one in judge.rate(mixed)]  # type: ignore[union-attr,arg-type]
-    assert means == ["2", "4", "5", "3"]
+    ratings = judge.rate([give(2), give(4, RED), give(5), give(3, BLUE)])
+    assert [max(one.probabilities, key=one.probabilities.get) for one in ratings] == [*"2453"]
     forms = ["prompt" in body for body in server.bodies if "give" in str(body) or "prompt" in body]
     assert sorted(forms) == [False, False, True, True]
     assert judge.write([give(1), give(2, RED)], 8) == ["text of ['1']", "text of ['2']"]
 
 
 def test_the_bytes_are_those_that_every_engine_gets(server: Server, judge: RemoteJudge) -> None:
-    sideways = Image.effect_noise((40, 20), 60).convert("RGB")
-    exif = Image.Exif()
+    stored, exif = io.BytesIO(), Image.Exif()
     exif[0x0112] = 6  # turned by a quarter
-    stored = io.BytesIO()
-    sideways.save(stored, "PNG", exif=exif)
-    turned = Image.open(io.BytesIO(stored.getvalue()))
+    Image.effect_noise((40, 20), 60).convert("RGB").save(stored, "PNG", exif=exif)
+    turned = Image.open(stored)
     judge.rate([give(4, turned)])
     (sent,) = sent_pictures(about_pictures(server)[-1])
-    assert sent.format == "PNG"
-    assert sent.size == (20, 40)
+    assert (sent.format, sent.size) == ("PNG", (20, 40))
     assert sent.tobytes() == shown_picture(turned).tobytes()
 
 

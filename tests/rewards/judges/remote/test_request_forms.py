@@ -144,9 +144,9 @@ def test_each_manner_rates(server: Server, manner: str, caplog: pytest.LogCaptur
         assert first.mean == 4
         assert "12 ratings" in caplog.text
         # the next call asks in writing at once, in the manner that is known
-        asked = len(server.bodies)
+        before = len(server.bodies)
         judge.rate([*QUESTIONS[:3], *asked("Another.")])
-        assert len(server.bodies) == asked + 4
+        assert len(server.bodies) == before + 4
     assert judge.usage.retries == 0
     start = ChatJudge(server.url, "m", deadline=60.0)
     start.start()

@@ -210,18 +210,6 @@ def test_retry_after_is_honoured_if_it_is_seconds(server: Any, judge: Any, after
     assert after != "1" or server.times[1] - server.times[0] > 0.9
 
 
-@pytest.mark.parametrize("trouble", [500, b'{"choices": ['])
-def test_a_question_that_breaks_the_server_fails_alone(
-    server: Any, judge: Any, trouble: Any
-) -> None:
-    server.behave = lambda body, number: trouble if "give 3" in text_of(body) else None
-    answers = judge.rate([give(entry) for entry in SCALE])
-    failed(answers.pop(2), Status.ERROR, server.url, f"the last of {ATTEMPTS} times")
-    assert rated(answers) == ["1", "2", "4", "5"]
-    assert judge.usage.retries == ATTEMPTS - 1
-    assert len(server.bodies) == 5 + ATTEMPTS - 1  # only what failed is asked again
-
-
 @pytest.mark.parametrize(
     "usage",
     [
@@ -244,22 +232,25 @@ BOMB = gzip.compress(bytes(1 << 26))
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"),
+    ("trouble", "reason"),
     [
+        *((500, f"the last of {ATTEMPTS} times"), (b'{"choices": [', f"the last of {ATTEMPTS}")),
+        # of an answer without end only so much is read
         ((200, {"Content-Encoding": "gzip"}, BOMB), "is compressed"),
         (b'{"choices": [' + b" " * LARGEST, f"more than {LARGEST:,} bytes"),
         ((400, {}, b"x" * (LARGEST + 1)), f"more than {LARGEST:,} bytes"),
     ],
 )
-def test_of_an_answer_without_end_only_so_much_is_read(
-    server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, answer: Any, reason: str
+def test_a_question_that_breaks_the_server_fails_alone(
+    server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, trouble: Any, reason: str
 ) -> None:
     monkeypatch.setattr(client_module, "ATTEMPTS", 2)
     monkeypatch.setattr(zlib, "decompressobj", lambda *_: pytest.fail("it was decompressed"))
-    server.behave = lambda body, number: answer if "give 3" in text_of(body) else None
+    server.behave = lambda body, number: trouble if "give 3" in text_of(body) else None
     answers = judge.rate([give(entry) for entry in SCALE])
     failed(answers.pop(2), Status.ERROR, server.url, reason)
     assert rated(answers) == ["1", "2", "4", "5"]
+    assert (judge.usage.retries, len(server.bodies)) == (1, 6)  # only what failed is asked again
 
 
 def test_what_hangs_is_given_up_at_the_deadline(server: Any, folder: Path) -> None:
