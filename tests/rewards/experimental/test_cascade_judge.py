@@ -170,7 +170,7 @@ def test_a_share_of_what_is_sure_is_audited_and_the_teacher_counts_there() -> No
 
 
 def test_audits_are_those_of_the_seed_and_of_a_lower_share_and_more() -> None:
-    options = ({}, {}, {"seed": 1}, {"audit": 0.05})
+    options: Any = ({}, {}, {"seed": 1}, {"audit": 0.05})
     runs = [pair(**{"audit": 0.2, **one}) for one in options]
     for judge in runs:
         judge.rate(asked(*PROMPTS))
@@ -264,11 +264,12 @@ def test_what_a_cascade_needs_is_what_one_of_both_needs() -> None:
     assert CascadeJudge(plain, plain).deadline is None
 
 
-def test_pickled_as_settings() -> None:
-    judge = CascadeJudge(MatchJudge(), MatchJudge(), sure=0.8, audit=0.5, seed=3)
+def test_by_its_name_and_pickled_as_settings() -> None:
+    judge: Any = load_judge("cascade", student="match", teacher="match", sure=0.8, seed=3)
+    assert isinstance(judge, CascadeJudge)
     PoshReward(judge).assess(samples())
     copy = pickle.loads(pickle.dumps(judge))
-    assert (copy.sure, copy.audit, copy.seed, copy.usage) == (0.8, 0.5, 3, Usage())
+    assert (copy.sure, copy.audit, copy.seed, copy.usage) == (0.8, 0.02, 3, Usage())
 
 
 def test_another_setting_or_judge_is_another_name(tmp_path: Any) -> None:
@@ -288,9 +289,3 @@ def test_another_setting_or_judge_is_another_name(tmp_path: Any) -> None:
 def test_a_share_that_is_none_is_refused(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"cascade's {name} "):
         pair(**{name: value})
-
-
-def test_by_its_name() -> None:
-    judge = load_judge("cascade", student="match", teacher="match", sure=0.5)
-    assert isinstance(judge, CascadeJudge)
-    assert (judge.sure, judge.audit) == (0.5, 0.02)

@@ -31,13 +31,10 @@ def test_what_is_a_rating(answer: Any, mean: float) -> None:
     assert rated(answer).mean == pytest.approx(mean)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        *(None, "", "no idea", 0, 6, -1, math.nan, math.inf, "7"),
-        *({}, {"5": 0.0}, {"5": 2.0}, {"5": -1}, {"1": math.nan}),
-    ],
-)
+NONE = (None, "", "no idea", 0, 6, -1, math.nan, math.inf, "7")
+
+
+@pytest.mark.parametrize("answer", [*NONE, {}, {"5": 0.0}, {"5": 2.0}, {"5": -1}, {"1": math.nan}])
 def test_what_is_none(answer: Any) -> None:
     assert rated(answer).status is Status.UNPARSED
 

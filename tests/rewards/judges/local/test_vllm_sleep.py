@@ -171,16 +171,19 @@ def with_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> list[int]:
     ],
 )
 def test_a_rank_has_its_gpu(fake: Any, monkeypatch: Any, model: str, case: Any) -> None:
+    """If CUDA starts inside the pinned environment, other devices stay invisible."""
     rank, visible, count, pinned, index = case
     asked = with_gpus(monkeypatch, count)
-    seen, note = noting("CUDA_VISIBLE_DEVICES")
+    order, note = noting("CUDA_VISIBLE_DEVICES")
     monkeypatch.setattr(fake, "_call", note)
+    monkeypatch.setattr("torch.cuda.init", lambda: note(None, "init"))
     for name, value in (("LOCAL_RANK", rank), ("CUDA_VISIBLE_DEVICES", visible)):
         monkeypatch.delenv(name, raising=False)
         if value is not None:
             monkeypatch.setenv(name, value)
     VllmJudge(model).start()
-    assert seen[0] == ("start", pinned)
+    assert order[:2] == [("init", visible), ("start", pinned)]
+    assert order[-1] == ("sleep1", visible)
     assert set(asked) == {index}
 
 
@@ -237,19 +240,6 @@ def test_a_vllm_that_lacks_what_is_used_is_named(fake: Any, monkeypatch: Any, mo
     monkeypatch.setattr(fake, "__init__", without)
     with pytest.raises(RuntimeError, match=told.format(r"llm_engine\.engine_core\.shutdown")):
         VllmJudge(model).start()
-
-
-def test_cuda_starts_before_a_device_is_pinned(fake: Any, monkeypatch: Any, model: str) -> None:
-    """If CUDA starts inside the pinned environment, other devices stay invisible."""
-    order, note = noting("CUDA_VISIBLE_DEVICES")
-    with_gpus(monkeypatch, 2)
-    monkeypatch.setattr("torch.cuda.init", lambda: note(None, "init"))
-    monkeypatch.setattr(fake, "_call", note)
-    monkeypatch.setenv("LOCAL_RANK", "1")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
-    VllmJudge(model).start()
-    assert order[:2] == [("init", "4,5"), ("start", "5")]
-    assert order[-1] == ("sleep1", "4,5")
 
 
 def test_out_of_memory_on_wake_is_explained_and_fails_the_step(fake: Any, model: str) -> None:
@@ -350,19 +340,20 @@ def test_the_engine_falls_asleep_before_the_next_one_starts(
     assert order == ["lock", "sleep", "unlock"]
 
 
-def test_a_new_engine_that_cannot_answer_is_not_left_behind(fake: Any, model: str) -> None:
-    fake.raises = {"check": [RuntimeError("the adapter cannot be read")]}
-    with pytest.raises(RuntimeError, match="cannot be read"):
-        VllmJudge(model).start()
-    assert ends(fake) == ["shutdown"]
-
-
-def test_interrupted_it_leaves_no_engine(fake: Any, model: str) -> None:
-    judge = VllmJudge(model)
-    fake.raises = {"generate": [KeyboardInterrupt()]}
-    with pytest.raises(KeyboardInterrupt), judge:
-        judge.rate(ASK)
-    assert fake.built[0].called == ["start", "check", "generate", "shutdown"]
+@pytest.mark.parametrize(
+    ("use", "call", "error"),
+    [
+        (VllmJudge.start, "check", RuntimeError("the adapter cannot be read")),
+        (rated, "generate", KeyboardInterrupt()),
+    ],
+)
+def test_an_engine_is_not_left_behind(
+    fake: Any, model: str, use: Callable[..., None], call: str, error: BaseException
+) -> None:
+    fake.raises = {call: [error]}
+    with pytest.raises(type(error)):
+        use(VllmJudge(model))
+    assert fake.built[0].called[-2:] == [call, "shutdown"]
 
 
 def test_an_engine_that_does_not_come_up_leaves_no_process(

@@ -49,47 +49,69 @@ def answered(server: Server) -> Any:
     return ChatJudge(server.url, "m", deadline=20.0).rate([give(4)])[0]
 
 
-ODD = [{"loc": ["body", "n"], "msg": "odd"}]
-ACCOUNT, INNER = "The account is empty", '{"error": {"message": "inner"}}'
-REFUSED: list[tuple[int, Any, str]] = [
-    (200, {"error": {"message": ACCOUNT, "code": 402}}, ACCOUNT),
-    (200, {"error": "no such key"}, "no such key"),
-    (200, {"detail": "Not authenticated"}, "Not authenticated"),
-    (200, {"error": {"code": "401", "message": "bad token"}}, "bad token"),
-    (200, {"base_resp": {"status_code": 1004, "status_msg": "login fail"}}, "login fail"),
-    (400, b"the prompt is too long", "too long"),
-    (400, {"error": {"message": "outer", "metadata": {"raw": INNER}}}, "inner; outer"),
-    (400, [{"error": {"code": 400, "message": "first of a list"}}], "first of a list"),
-    (413, b"<html><style>a{}</style><h1>Too   Large</h1></html>", "Too Large"),
-    (422, {"object": "error", "message": {"detail": ODD}}, "n: odd"),
-    (429, {"error": {"message": "Your plan", "type": "insufficient_quota"}}, "Your plan"),
-    (429, {"error": {"message": "Insufficient balance, recharge", "code": "1113"}}, "recharge"),
+def error(message: str, **more: Any) -> dict[str, Any]:
+    return {"error": {"message": message, **more}}
+
+
+ODD = {"detail": [{"loc": ["body", "n"], "msg": "odd"}]}
+RAW = {"raw": '{"error": {"message": "inner"}}'}
+WHO = "Who are you and what do you want from this server?"
+ADVISED = ("bad token", "Forbidden", "", WHO)
+REFUSED: list[tuple[int, Any, str, str]] = [
+    (200, error("The account is empty", code=402), "The account is empty", "'m' (402)"),
+    (200, {"error": "no such key"}, "no such key", "with 200"),
+    (200, {"detail": "Not authenticated"}, "Not authenticated", "with 200"),
+    (200, error("bad token", code="401"), "bad token", "'m' (401)"),
+    (
+        200,
+        {"base_resp": {"status_code": 1004, "status_msg": "login fail"}},
+        "login fail",
+        "with 200",
+    ),
+    (400, b"the prompt is too long", "too long", "with 400"),
+    (400, error("outer", metadata=RAW), "inner; outer", "with 400"),
+    (400, [error("first of a list", code=400)], "first of a list", "with 400"),
+    (413, b"<html><style>a{}</style><h1>Too   Large</h1></html>", "Too Large", "with 413"),
+    (422, {"object": "error", "message": ODD}, "n: odd", "with 422"),
+    (429, error("Look at your plan", type="insufficient_quota"), "Look at your plan", "'m' (402)"),
+    (429, error("Insufficient balance, recharge", code="1113"), "recharge", "'m' (402)"),
 ]
-LOST = [{"error": {"code": 503, "message": "lost"}, "message": {"content": ""}}]
-QUOTA = {"code": 429, "message": "You exceeded your current quota, see billing details"}
+PLAIN = [
+    (403, "You may not request logprobs from this model"),
+    (403, "The text was flagged by a filter for violence"),
+    (403, "Forbidden"),
+    (403, "This token has no access to the model any more"),
+    (404, "No provider here can handle the parameters that you asked for"),
+    (404, "The model 'm' was not found on this machine"),
+    (404, ""),
+    (401, WHO),
+    (402, "Please pay for what you use from this server first"),
+]
+REFUSED += [(status, error(words), words, f"'m' ({status})") for status, words in PLAIN]
+QUOTA = "You exceeded your current quota, see billing details"
 BUSY: list[tuple[int, Any, bool]] = [
-    (200, {"error": {"message": "upstream went away", "code": 502}}, True),
-    (200, {"choices": LOST}, True),
-    (200, {"error": {"type": "overloaded_error", "message": "later please"}}, True),
-    (200, {"error": {"status": "RESOURCE_EXHAUSTED", "message": "a minute's worth"}}, True),
+    (200, error("upstream went away", code=502), True),
+    (200, {"choices": [{**error("lost", code=503), "message": {"content": ""}}]}, True),
+    (200, error("later please", type="overloaded_error"), True),
+    (200, error("a minute's worth", status="RESOURCE_EXHAUSTED"), True),
     (200, {"error": "internal error"}, False),
     (409, {"message": "the model is being replaced"}, False),
-    (429, [{"error": QUOTA}], True),
+    (429, [error(QUOTA, code=429)], True),
     (500, b"oops", False),
-    (503, {"error": {"code": 503, "message": "Loading model"}}, True),
+    (503, error("Loading model", code=503), True),
     (529, b"", True),
 ]
 
 
-@pytest.mark.parametrize(("status", "said", "words"), REFUSED)
-def test_a_refusal_is_shown_in_its_own_words_and_not_asked_again(
-    server: Server, status: int, said: Any, words: str
+@pytest.mark.parametrize(("status", "said", "words", "who"), REFUSED)
+def test_a_refusal_has_its_own_words_and_advice_only_where_it_helps(
+    server: Server, status: int, said: Any, words: str, who: str
 ) -> None:
     server.behave = refusing(status, said)
     message = answered(server).message
-    assert words in message
-    assert http_client.KEY not in message or words == "bad token"
-    assert len(server.bodies) <= (2 if status in (400, 422) else 1)  # once without extra fields
+    assert [one for one in (words, who) if one not in message] == []
+    assert (http_client.KEY in message or "/v1/models" in message) is (words in ADVISED)
+    assert len(server.bodies) <= (1 if status in (200, 413, 429) else 2)  # without extra fields
 
 
 @pytest.mark.parametrize(("status", "said", "patient"), BUSY)
@@ -108,31 +130,10 @@ def test_an_error_that_is_none_spoils_no_answer() -> None:
         assert isinstance(read_server_answer(200, content), ServerAnswer)
 
 
-@pytest.mark.parametrize(
-    ("status", "words", "advised"),
-    [
-        (403, "You may not request logprobs from this model", False),
-        (403, "The text was flagged by a filter for violence", False),
-        (403, "Forbidden", True),
-        (403, "This token has no access to the model any more", False),
-        (404, "No provider here can handle the parameters that you asked for", False),
-        (404, "The model 'm' was not found on this machine", False),
-        (404, "", True),
-        (401, "Who are you and what do you want from this server?", True),
-        (402, "Please pay for what you use from this server first", False),
-    ],
-)
-def test_advice_only_where_it_helps(server: Server, status: int, words: str, advised: bool) -> None:
-    server.behave = refusing(status, {"error": {"message": words}})
-    message = answered(server).message
-    assert [said for said in (words, f"'m' ({status})") if said not in message] == []
-    assert (http_client.KEY in message or "/v1/models" in message) is advised
-
-
 def test_one_flagged_text_does_not_cost_the_others(server: Server) -> None:
     judge = ChatJudge(server.url, "m", concurrency=1)
     judge.start()
-    said = {"error": {"message": "flagged by a filter"}}
+    said = error("flagged by a filter")
     server.behave = refusing(403, said, lambda body: "give 1" in str(body))
     answers = judge.rate([give(1), give(2), give(3)])
     assert [type(one) for one in answers] == [Failure, Rating, Rating]
@@ -200,7 +201,7 @@ def numbered(count: int) -> list[Question]:
 def test_how_to_ask_is_learnt_once(
     server: Server, status: int, words: str, refuses: Any, mended: Any, caplog: Any
 ) -> None:
-    server.behave = refusing(status, {"error": {"message": words}}, refuses)
+    server.behave = refusing(status, error(words), refuses)
     judge = ChatJudge(server.url, "m", concurrency=8)
     with caplog.at_level(logging.WARNING):
         answers = judge.rate(numbered(40)) + judge.rate([give(5)])
@@ -217,7 +218,7 @@ def test_several_things_are_learnt_one_after_another_by_one_question(server: Ser
     def behave(body: dict, number: int) -> Any:
         for name, words in unknown.items():
             if name in body:
-                said = {"error": {"message": f"{name}: {words}", "param": name}}
+                said = error(f"{name}: {words}", param=name)
                 return 400, {}, json.dumps(said).encode()
         return (400, {}, b"logprobs at most 5") if body["top_logprobs"] > 5 else None
 
