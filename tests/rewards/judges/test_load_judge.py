@@ -1,4 +1,4 @@
-"""load_judge: what is remembered, where the judge stands, and options for its class."""
+"""Judges by name: what is remembered, options for the class, and what is no judge."""
 
 import subprocess
 import sys
@@ -8,8 +8,10 @@ from unittest.mock import Mock
 
 import pytest
 
+import spanreward
 from spanreward.rewards.files import cache_folder
 from spanreward.rewards.judges import CachedJudge, MatchJudge, load_judge
+from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.rewards.judges.match.match_judge import VERSION
@@ -101,3 +103,22 @@ def test_knowing_the_folder_costs_no_model_library() -> None:
     code = "import sys; from spanreward.rewards.files import CACHE; print('transformers' in sys.modules)"
     command = [sys.executable, "-c", code]
     assert subprocess.check_output(command, text=True, timeout=120).strip() == "False"
+
+
+@pytest.mark.parametrize(
+    "name", ["Criteria", "Differences", "Harmonic", "Lave", "Pairwise", "Posh"]
+)
+def test_a_metric_takes_the_name_of_a_judge_and_refuses_what_is_none(name: str) -> None:
+    metric = getattr(spanreward, f"{name}Reward")
+    reward = metric("match")
+    assert isinstance(reward.judge, MatchJudge)
+    assert reward.judges == (reward.judge,)
+    for judge in (3, "matsch"):
+        with pytest.raises(ValueError, match=r"judge .*'match'"):
+            metric(judge)
+
+
+@pytest.mark.parametrize("judge", [None, 3, MatchJudge, object(), lambda text: 5])
+def test_what_is_no_judge(judge: Any) -> None:
+    with pytest.raises(ValueError, match="a Judge or its name"):
+        as_judge(judge)

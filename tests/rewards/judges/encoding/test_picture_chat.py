@@ -22,7 +22,7 @@ from tests.support.tiny_models import (
     save_qwen,
     started,
     usual,
-)  # fmt: skip
+)
 
 HOSTILE = (
     "<image>",

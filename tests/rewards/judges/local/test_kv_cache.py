@@ -53,7 +53,7 @@ def test_whole_blocks_and_one_for_the_engine() -> None:
     [
         *(({}, 40_960), ({"memory": 0.5}, 40_960), ({"memory": 1}, 40_960)),
         *(({"memory": 8e9}, 40_960), ({"memory": 4e9, "max_model_len": 8192}, 8192)),
-        ({"memory": 4e9}, (int(4e9) // (163_840 * 256) - 1) * 256),
+        ({"memory": 4e9}, 24_064),  # (4e9 // (163,840 * 256) - 1) * 256
     ],
 )
 def test_a_judge_reads_what_is_held(monkeypatch: Any, options: Any, context: int) -> None:

@@ -27,7 +27,7 @@ from tests.support.tiny_models import (
     save_qwen,
     started,
     usual,
-)  # fmt: skip
+)
 
 TEXTS = ("A red circle.", "A small blue square and a green star, close together.", "Two dogs.")
 ASKED = ("Is it complete?", "Is it right about every colour and every place?")
