@@ -17,16 +17,14 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        ("~/x", f"{HOME}/x"),
-        ("output=~/x", f"output={HOME}/x"),
-        ("--json=~/x.json", f"--json={HOME}/x.json"),
-        ("sft=~/a,~/b", f"sft={HOME}/a,{HOME}/b"),
+        ("~/x", f"{HOME}/x"), ("output=~/x", f"output={HOME}/x"),
+        ("--json=~/x.json", f"--json={HOME}/x.json"), ("sft=~/a,~/b", f"sft={HOME}/a,{HOME}/b"),
         ("vllm:~/models/m", f"vllm:{HOME}/models/m"),
         ("encoder:~/a+match+~/my.py:Rule", f"encoder:{HOME}/a+match+{HOME}/my.py:Rule"),
         ("hub:~/data:test", f"hub:{HOME}/data:test"),
         ("teacher=[~/a.jsonl,~/b.jsonl]", f"teacher=[{HOME}/a.jsonl,{HOME}/b.jsonl]"),
     ],
-)
+)  # fmt: skip
 def test_a_path_is_written_out(text: str, path: str) -> None:
     assert expanded(text) == path
 
@@ -34,16 +32,10 @@ def test_a_path_is_written_out(text: str, path: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "~",
-        "a~/x",
-        "outputs/~/x",
-        "http://host/~me/model",
-        "server:http://127.0.0.1:8000#~/served",
-        "about ~ 5, ~10",
-        "~nobody-of-this-name/x",
+        "", "~", "a~/x", "outputs/~/x", "http://host/~me/model",
+        "server:http://127.0.0.1:8000#~/served", "about ~ 5, ~10", "~nobody-of-this-name/x",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_path_stays(text: str) -> None:
     assert expanded(text) == text
 

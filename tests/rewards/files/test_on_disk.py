@@ -55,9 +55,7 @@ def test_values_are_on_the_disk_alone() -> None:
     assert kept_bytes(2000) - kept_bytes(1000) <= 16 * 1000
 
 
-def test_a_full_disk_is_named_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_full_disk_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """People seldom know that rows lie in the folder for temporary files."""
     monkeypatch.setattr(on_disk, "without_name", partial(Path("/dev/full").open, "r+b"))
     unraisable: list[Any] = []

@@ -168,12 +168,11 @@ def test_probabilities_by_rating_or_in_order() -> None:
 @pytest.mark.parametrize(
     ("tables", "told"),
     [
-        ({}, "at least one"),
-        ({"fluency": [0.5, 0.1, 0, 0, 0]}, "sum to 1"),
+        ({}, "at least one"), ({"fluency": [0.5, 0.1, 0, 0, 0]}, "sum to 1"),
         ({"fluency": [1.5, -0.5, 0, 0, 0]}, "at least 0"),
         ({"fluency": [math.nan, 0, 0, 0, 1]}, "at least 0"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_distribution(tables: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         aggregate(tables, 0.75)

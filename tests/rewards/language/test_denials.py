@@ -26,17 +26,13 @@ def denials(verdict: Verdict) -> list[Span]:
     [
         ("There is no red hat.", ["no red hat"]),
         ("There isn't a plate on the table.", ["n't", "plate"]),
-        ("There is no plate in the picture.", ["no plate"]),
-        ("A man with no hat.", ["no hat"]),
-        ("A man without a hat.", ["hat"]),
-        ("The man has no hat.", ["no hat"]),
+        ("There is no plate in the picture.", ["no plate"]), ("A man with no hat.", ["no hat"]),
+        ("A man without a hat.", ["hat"]), ("The man has no hat.", ["no hat"]),
         ("The circle is not blue.", ["circle", "not blue"]),
-        ("The dog is not there.", ["dog", "not"]),
-        ("The plate is missing.", ["plate"]),
-        ("No dog is visible.", ["No dog"]),
-        ("The dog does not exist.", ["dog", "not"]),
+        ("The dog is not there.", ["dog", "not"]), ("The plate is missing.", ["plate"]),
+        ("No dog is visible.", ["No dog"]), ("The dog does not exist.", ["dog", "not"]),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_denial_costs_what_a_wrong_thing_costs(text: str, words: list[str]) -> None:
     honest, wrong = judged("A man."), judged(f"A man. {text}")
     said = f"A man. {text}"
@@ -49,17 +45,12 @@ def test_a_wrong_denial_costs_what_a_wrong_thing_costs(text: str, words: list[st
 @pytest.mark.parametrize(
     "text",
     [
-        "There is no zebra.",
-        "The circle is not red.",
-        "There is no blue hat.",
+        "There is no zebra.", "The circle is not red.", "There is no blue hat.",
         "A dog with no hat.",  # it is the man's
-        "There is no dog on the table.",
-        "The dog is not on the table.",  # a dog and a table are there
-        "Is there no dog?",
-        "If there is no dog, it is quiet.",
-        "Without doubt.",
+        "There is no dog on the table.", "The dog is not on the table.",  # a dog and a table are there
+        "Is there no dog?", "If there is no dog, it is quiet.", "Without doubt.",
     ],
-)
+)  # fmt: skip
 def test_what_the_reference_leaves_open_is_no_component(text: str) -> None:
     assert denials(judged(f"A man. {text}")) == []
 

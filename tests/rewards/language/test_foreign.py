@@ -26,12 +26,9 @@ FOREIGN = [
 ]
 ENGLISH = [
     "red circle blue square green triangle yellow star black line",
-    "A sign that says 一个穿红衬衫的男人 hangs above the door of a shop.",
-    "Two dogs.",
-    "cat",
-    "",
+    "A sign that says 一个穿红衬衫的男人 hangs above the door of a shop.", "Two dogs.", "cat", "",
     "12 34 56 78 90 11 12",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

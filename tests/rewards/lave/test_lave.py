@@ -232,15 +232,13 @@ def test_ways_to_write_a_rating(output: Any, rating: Any) -> None:
     [
         ("red. rating is 3", "The candidate says red. Rating is 3"),
         ("red. RATING 3", 'The candidate says "red. rating 3'),
-        ("red rating -> 3", "It says red rating -> 3."),
-        ("3", "3"),
-        ("3 cars", "The candidate answer is\n3"),
-        ("red score: 3", "The candidate adds score: 3"),
+        ("red rating -> 3", "It says red rating -> 3."), ("3", "3"),
+        ("3 cars", "The candidate answer is\n3"), ("red score: 3", "The candidate adds score: 3"),
         ("red I rate it 3", "The candidate adds I rate it 3"),
         ("red [[3]]", "The candidate adds [[3]]"),
         ("red {'rating': 3}", "The candidate adds {'rating': 3}"),
     ],
-)
+)  # fmt: skip
 def test_a_rating_that_the_candidate_holds_may_be_a_quotation(completion: str, output: str) -> None:
     assert assess(Scripted(output), sample(completion))[0].status is Status.UNPARSED
     assert assess(Scripted(f"{output}. So rating=1"), sample(completion))[0].parts["rating"] == 1.0
@@ -415,13 +413,11 @@ def test_ten_different_answers_are_all_kept() -> None:
 @pytest.mark.parametrize(
     ("answers", "binary"),
     [
-        (("yes",) * 6 + ("no",) * 4, True),
-        (("Yes.", "red", "Yes"), True),
-        (("red", "red", "yes"), False),
-        (("yes", "red"), True),  # as often as the most frequent one
+        (("yes",) * 6 + ("no",) * 4, True), (("Yes.", "red", "Yes"), True),
+        (("red", "red", "yes"), False), (("yes", "red"), True),  # as often as the most frequent one
         (("no",), True),
     ],
-)
+)  # fmt: skip
 def test_yes_no_questions_have_their_own_demonstrations(answers: Any, binary: bool) -> None:
     judge = Scripted()
     assess(judge, sample("red", answers=answers))

@@ -36,10 +36,8 @@ JUST_SAID = "words just said"
 @pytest.mark.parametrize(
     ("text", "known", "filler"),
     [
-        ("A large large red square.", "", "large"),
-        ("A large, large red square.", "", "large"),
-        ("A red square square.", "", "square"),
-        ("A red-red square.", "A red square.", "red"),
+        ("A large large red square.", "", "large"), ("A large, large red square.", "", "large"),
+        ("A red square square.", "", "square"), ("A red-red square.", "A red square.", "red"),
         ("It sits in the corner in the corner.", "", "in the corner"),
         ("It sits in the corner. in the corner.", "", "in the corner"),
         ("It sits in the corner, in the corner.", "", "in the corner"),
@@ -55,13 +53,11 @@ JUST_SAID = "words just said"
         ("Two men, two men and a dog.", "", ""),
         # function words, chains, and names
         ("A very very old dog that that man had had.", "", ""),
-        ("Row after row after row of seats.", "", ""),
-        ("Duran Duran play.", "", ""),
-        ("Red Red squares.", "A red square.", "Red"),
-        ("A tuk tuk waits.", "A green tuk tuk.", ""),
+        ("Row after row after row of seats.", "", ""), ("Duran Duran play.", "", ""),
+        ("Red Red squares.", "A red square.", "Red"), ("A tuk tuk waits.", "A green tuk tuk.", ""),
         ('A sign says "PIZZA PIZZA".', "", ""),
     ],
-)
+)  # fmt: skip
 def test_what_was_just_said_is_said_again(text: str, known: str, filler: str) -> None:
     expected = [(filler, JUST_SAID)] if filler else []
     assert found(text, beside_text=known) == expected
@@ -91,11 +87,7 @@ def test_what_was_just_said_is_said_again(text: str, known: str, filler: str) ->
         (f"The the man. {HONEST} A of a man.", None, None),  # a word twice in a row is no slip
         # far apart, and one is free
         (f"The is man. {HONEST} A of a man.", "A", "words in no order"),
-        (
-            "A man who is there to be with it as well as of him.",
-            "it as well as of him",
-            "words that state nothing",
-        ),
+        ( "A man who is there to be with it as well as of him.", "it as well as of him", "words that state nothing", ),
         ("A red star." + "\n" * 20, "\n" * (20 + 1 - MOST_SIGNS), "signs and white space"),
         ("A red star" + "!" * 20, "!" * (20 - MOST_SIGNS), "signs and white space"),
         ("A red 的的的 star.", "的的的", "no words"),
@@ -105,11 +97,9 @@ def test_what_was_just_said_is_said_again(text: str, known: str, filler: str) ->
         ("A red star. A blue", "blue", "an unfinished end"),
         ("A red star and the", "the", "an unfinished end"),
         ("A red star and a blue one", None, None),  # many captions have no full stop
-        ("A red star. A blue one.", None, None),
-        ("", None, None),
-        ("   ", None, None),
+        ("A red star. A blue one.", None, None), ("", None, None), ("   ", None, None),
     ],
-)
+)  # fmt: skip
 def test_each_kind_by_hand(text: str, filler: str | None, reason: str | None) -> None:
     pieces = found(text)
     if filler is None and reason is None:

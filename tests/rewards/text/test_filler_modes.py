@@ -4,14 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spanreward import (
-    CriteriaReward,
-    FunctionJudge,
-    MatchJudge,
-    PairwiseReward,
-    PoshReward,
-    Sample,
-)
+from spanreward import CriteriaReward, FunctionJudge, MatchJudge, PairwiseReward, PoshReward, Sample
 
 CERTAIN = FunctionJudge("certain", lambda text: 5)
 TEXT = "A red circle above a blue square. "

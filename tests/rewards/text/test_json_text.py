@@ -6,10 +6,8 @@ from spanreward.rewards.text.written import read_text
 
 READ = {
     '{"bbox_2d": [4, 8, 90, 200], "label": "a grey heron"}': "a grey heron",
-    '```json\n[{"bbox_2d": [4, 8, 90, 200], "label": "a grey heron"}, {"bbox_2d": [1, 2, 3, 4], '
-    '"label": "two boats"}]\n```': "a grey heron;\ntwo boats",
-    '[{"phrase": "a heron", "polygon": [[1, 2], [3, 4]]}, {"phrase": "a boat", "polygon": [[1, '
-    "2], [3, 4]]}]": "a heron;\na boat",
+    '```json\n[{"bbox_2d": [4, 8, 90, 200], "label": "a grey heron"}, {"bbox_2d": [1, 2, 3, 4], ' '"label": "two boats"}]\n```': "a grey heron;\ntwo boats",
+    '[{"phrase": "a heron", "polygon": [[1, 2], [3, 4]]}, {"phrase": "a boat", "polygon": [[1, ' "2], [3, 4]]}]": "a heron;\na boat",
     '{"caption": "A heron stands.", "confidence": 0.9}': "A heron stands.",
     '{"text": "A heron stands.", "valid": true, "id": 12, "nsfw": false}': "A heron stands.",
     '{"generatedText": "A heron stands in water", "numTokens": 12}': "A heron stands in water",
@@ -25,9 +23,8 @@ READ = {
     # and so does a number that says something
     '{"dogs": 3, "cats": 2}': "dogs: 3;\ncats: 2",
     '{"object": "a dog", "count": 3}': "a dog;\ncount: 3",
-    '{"object": "a dog", "present": false}': "a dog;\npresent: false",
-    '{"answer": 42}': "42",
-}
+    '{"object": "a dog", "present": false}': "a dog;\npresent: false", '{"answer": 42}': "42",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", READ)

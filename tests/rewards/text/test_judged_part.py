@@ -32,7 +32,7 @@ PARTS = {
     ("<caption>A</caption>B</caption>", "caption"): "A</caption>B",
     ('{"caption": "A", "caption": "B"}', "caption"): 'A", "caption": "B',
     ("Caption: A\nB\nCaption: C", "/Caption: (.*)/"): "A\nB\nCaption: C",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "part"), PARTS)
@@ -45,14 +45,11 @@ def test_a_part_is_found(text: str, part: str) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("A dog.", "caption"),
-        ("A dog.</caption>", "caption"),
-        ("<captions>A dog.</captions>", "caption"),
-        ("<think><caption>A dog.</caption>", "caption"),
-        ("A dog.", "/Caption: (.*)/"),
-        ("", "caption"),
+        ("A dog.", "caption"), ("A dog.</caption>", "caption"),
+        ("<captions>A dog.</captions>", "caption"), ("<think><caption>A dog.</caption>", "caption"),
+        ("A dog.", "/Caption: (.*)/"), ("", "caption"),
     ],
-)
+)  # fmt: skip
 def test_a_text_without_the_part_has_none(text: str, part: str) -> None:
     assert judged_range(text, part) is None
 

@@ -11,23 +11,13 @@ SIGNS = (
     "50% - 60%", "4 > 3", "<3", "5*", "*Note", "10 - 20", "½", "°", "5 °C", "8' x 10'",
 )  # fmt: skip
 MARKUP = {
-    "- 5\n- 7": "5\n7",
-    "- A kite": "A kite",
-    "> A kite": "A kite",
-    "• A kite": "A kite",
-    "* A kite\n* Two": "A kite\nTwo",
-    "✓ Milk\n✓ Eggs": "Milk\nEggs",
-    "→ There is an exit here.": "There is an exit here.",
-    "1. A kite\n2. Two": "A kite\nTwo",
-    "3. A kite\n4. Two": "A kite\nTwo",
-    "1. A kite": "A kite",
-    "① A kite": "A kite",
-    "*A* kite": "A kite",
-    "**5** kites": "5 kites",
-    "| a | b |\n|---|---|\n| c | d |": "a , b \nc , d",
-    "1: A kite": "A kite",
-    "Sky - blue": "blue",
-}
+    "- 5\n- 7": "5\n7", "- A kite": "A kite", "> A kite": "A kite", "• A kite": "A kite",
+    "* A kite\n* Two": "A kite\nTwo", "✓ Milk\n✓ Eggs": "Milk\nEggs",
+    "→ There is an exit here.": "There is an exit here.", "1. A kite\n2. Two": "A kite\nTwo",
+    "3. A kite\n4. Two": "A kite\nTwo", "1. A kite": "A kite", "① A kite": "A kite",
+    "*A* kite": "A kite", "**5** kites": "5 kites",
+    "| a | b |\n|---|---|\n| c | d |": "a , b \nc , d", "1: A kite": "A kite", "Sky - blue": "blue",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SIGNS)

@@ -3,11 +3,7 @@
 import pytest
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.text.no_answers import (
-    MISSING,
-    in_a_sentence,
-    no_answers,
-)
+from spanreward.rewards.text.no_answers import MISSING, in_a_sentence, no_answers
 
 FAILURES = [
     "litellm.RateLimitError: Error code: 429 - slow down",
@@ -15,43 +11,28 @@ FAILURES = [
     "google.api_core.exceptions.ResourceExhausted: 429 Quota exceeded",
     "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='x')",
     "grpc._channel._InactiveRpcError: <_InactiveRpcError of RPC that ended>",
-    "torch.cuda.OutOfMemoryError: CUDA out of memory.",
-    "KeyError: 'choices'",
-    "ValueError('bad image')",
-    "<class 'requests.exceptions.ReadTimeout'>",
+    "torch.cuda.OutOfMemoryError: CUDA out of memory.", "KeyError: 'choices'",
+    "ValueError('bad image')", "<class 'requests.exceptions.ReadTimeout'>",
     "API call failed: openai.BadRequestError: Error code: 400",
     "Unhandled exception: NullReferenceException",
     'Traceback (most recent call last):\n  File "a.py", line 3\nKeyError: 1',
     "java.net.SocketException: reset\n\tat java.net.X.read(Native.java:12)",
-    'Exception in thread "main" java.lang.NullPointerException',
-    "[Errno 111] Connection refused",
+    'Exception in thread "main" java.lang.NullPointerException', "[Errno 111] Connection refused",
     "asyncio.exceptions.TimeoutError",
-    "HTTPError('429 Client Error: Too Many Requests for url: x')",
-    "Error: connection reset",
-    "$ERROR$",
-    "[ERROR]",
-    "Error",
-    "Connection error.",
-    "API Error: overloaded",
+    "HTTPError('429 Client Error: Too Many Requests for url: x')", "Error: connection reset",
+    "$ERROR$", "[ERROR]", "Error", "Connection error.", "API Error: overloaded",
     "An error occurred while processing your request.",
-    "rpc error: code = Unavailable desc = closed",
-    "Error code: 500 - {'error': {'message': 'x'}}",
-    "HTTP/1.1 504 Gateway Timeout",
-    "503 Service Unavailable",
-    "Too Many Requests",
-    "Internal Server Error",
-    "Request failed with status code 401",
-    "<Response [500]>",
+    "rpc error: code = Unavailable desc = closed", "Error code: 500 - {'error': {'message': 'x'}}",
+    "HTTP/1.1 504 Gateway Timeout", "503 Service Unavailable", "Too Many Requests",
+    "Internal Server Error", "Request failed with status code 401", "<Response [500]>",
     "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>",
     "<html><body><h1>504 Gateway Time-out</h1></body></html>",
-    '{"error": {"message": "Rate limit", "code": 429}}',
-    "{'error': 'overloaded'}",
+    '{"error": {"message": "Rate limit", "code": 429}}', "{'error': 'overloaded'}",
     '{"object": "error", "message": "too long", "code": 400}',
     '{"type": "error", "error": {"type": "overloaded_error"}}',
-    '```json\n{"error": "bad picture"}\n```',
-    '{"error": {"message": "the answer was cut he',
+    '```json\n{"error": "bad picture"}\n```', '{"error": {"message": "the answer was cut he',
     *sorted(MISSING),
-]
+]  # fmt: skip
 ANSWERS = [
     "A grey heron stands in shallow water.", "An error message fills the screen.",
     "The error is on the left of the screen.", "A blue screen shows error messages: five of them.",
@@ -67,9 +48,8 @@ ANSWERS = [
 SCREENS = [
     ("404 Not Found", ("404 Not Found",)),
     ("ValueError: invalid literal", ("a ValueError for an invalid literal",)),
-    ("Error: disk full", ("The screen says error, the disk is full.",)),
-    ("null", ("null",)),
-]
+    ("Error: disk full", ("The screen says error, the disk is full.",)), ("null", ("null",)),
+]  # fmt: skip
 
 
 def described(*texts: str) -> list[Sample]:

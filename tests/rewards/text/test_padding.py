@@ -21,9 +21,7 @@ def padding(text: str) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        HONEST,
-        f"**{HONEST}**<br><br>A dog.",
+        "", HONEST, f"**{HONEST}**<br><br>A dog.",
         f"<div><div><div><p>{HONEST}</p></div></div></div>",
         f"{HONEST}\n----------------------------------------\nA dog.",
         "| thing | colour |\n| --- | --- |\n| circle | red |\n| dog | brown |",
@@ -31,10 +29,9 @@ def padding(text: str) -> list[str]:
         '[{"bbox_2d": [4, 8, 90, 200], "label": "a circle"}, {"bbox_2d": [1, 2, 3, 4], "label": "a dog"}]',
         "<ref>A circle</ref><box>(12,30),(45,60)</box> and <ref>a dog</ref><box>(1,2),(3,4)</box>",
         f"<think>{'Let me see. ' * 200}</think>{HONEST}",
-        f"{HONEST}</s></s></s></s></s></s></s></s>",
-        f"```\n{HONEST}\n```",
+        f"{HONEST}</s></s></s></s></s></s></s></s>", f"```\n{HONEST}\n```",
     ],
-)
+)  # fmt: skip
 def test_the_markup_of_a_text_is_none(text: str) -> None:
     assert padding(text) == []
 

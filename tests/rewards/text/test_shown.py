@@ -16,40 +16,28 @@ TEXT = "A red kite flies."
 @pytest.mark.parametrize(
     "written",
     [
-        f"{TEXT}</s>A dog sleeps.",
-        f"<s>{TEXT}</s>",
-        f"{TEXT}<|im_end|>\n<|im_start|>user\nAnd then?<|im_end|>\n<|im_start|>assistant\nA "
-        "dog.<|im_end|>",
+        f"{TEXT}</s>A dog sleeps.", f"<s>{TEXT}</s>",
+        f"{TEXT}<|im_end|>\n<|im_start|>user\nAnd then?<|im_end|>\n<|im_start|>assistant\nA dog.<|im_end|>",
         f"<|im_start|>user\nA green kite.<|im_end|>\n<|im_start|>assistant\n{TEXT}<|im_end|>",
         f"USER: <image>\nWhat is it? ASSISTANT: {TEXT}",
-        f"system\nYou help.\nuser\nWhat is it?\nassistant\n{TEXT}",
-        f"assistant\n\n{TEXT}",
+        f"system\nYou help.\nuser\nWhat is it?\nassistant\n{TEXT}", f"assistant\n\n{TEXT}",
         f"[INST] What is it? [/INST] {TEXT}</s>",
         f"<start_of_turn>model\n{TEXT}<end_of_turn>\n<start_of_turn>user\nA dog?",
-        "<|channel|>analysis<|message|>A "
-        f"cat?<|end|><|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
-        "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>final"
-        f"<|message|>{TEXT}<|return|>",
-        "<|channel|>commentary to=functions.zoom <|constrain|>json<|message|>{}<|call|>"
-        "<|start|>functions.zoom to=assistant<|channel|>commentary<|message|>Done.<|end|>"
-        f"<|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
-        "<|start|>assistant to=functions.zoom<|channel|>commentary json<|message|>{}<|call|>"
-        f"<|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
+        "<|channel|>analysis<|message|>A " f"cat?<|end|><|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
+        "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>final" f"<|message|>{TEXT}<|return|>",
+        "<|channel|>commentary to=functions.zoom <|constrain|>json<|message|>{}<|call|><|start|>functions.zoom to=assistant<|channel|>commentary<|message|>Done.<|end|>" f"<|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
+        "<|start|>assistant to=functions.zoom<|channel|>commentary json<|message|>{}<|call|>" f"<|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
         f"<|channel|>final <|constrain|>json<|message|>{TEXT}<|return|>",
         f"<|channel>thought\nA cat?<channel|>{TEXT}<turn|>",
-        f"<|START_THINKING|>A cat?<|END_THINKING|>{TEXT}",
-        f"<rationale>A cat?</rationale>{TEXT}",
-        f"A cat?</think>{TEXT}",
-        f"<s>[INST][IMG]What is it?[/INST]{TEXT}</s>",
-        f"User: What is it?<end_of_utterance>\nAssistant: {TEXT}<end_of_utterance>\nUser: "
-        "And?\nAssistant: A dog.",
+        f"<|START_THINKING|>A cat?<|END_THINKING|>{TEXT}", f"<rationale>A cat?</rationale>{TEXT}",
+        f"A cat?</think>{TEXT}", f"<s>[INST][IMG]What is it?[/INST]{TEXT}</s>",
+        f"User: What is it?<end_of_utterance>\nAssistant: {TEXT}<end_of_utterance>\nUser: And?\nAssistant: A dog.",
         f"{TEXT}\n\n### Instruction:\nAnd then?\n\n### Response:\nA dog.",
-        f"{TEXT}\nQ: And then?\nA: A dog.",
-        f"{TEXT}<|endofchunk|>Output: A dog.",
+        f"{TEXT}\nQ: And then?\nA: A dog.", f"{TEXT}<|endofchunk|>Output: A dog.",
         f"analysisA cat?assistantfinal{TEXT}",
         f"Here is my thought process: a cat? Here is my response: {TEXT}",
     ],
-)
+)  # fmt: skip
 def test_the_answer_alone_is_shown(written: str) -> None:
     reading = read_text(written)
     assert reading.plain.strip() == TEXT
@@ -61,13 +49,10 @@ def test_the_answer_alone_is_shown(written: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "<|channel|>commentary<|message|>I look.",
-        "<think>A cat? <think>A dog?",
-        "<|im_start|>user\nA red kite.<|im_end|>",
-        "</s>",
-        "",
+        "<|channel|>commentary<|message|>I look.", "<think>A cat? <think>A dog?",
+        "<|im_start|>user\nA red kite.<|im_end|>", "</s>", "",
     ],
-)
+)  # fmt: skip
 def test_what_is_never_shown_is_no_answer(text: str) -> None:
     assert not read_text(text).plain.strip()
 

@@ -10,21 +10,16 @@ TEXT = "A grey heron stands. It waits."
 @pytest.mark.parametrize(
     "text",
     [
-        TEXT.replace(" ", "\u0120"),
-        "\u0120" + TEXT.replace(" ", "\u0120") + "\u010a",
-        TEXT.replace(" ", "\u2581"),
-        "\u2581" + TEXT.replace(" ", "\u2581") + "</s>",
+        TEXT.replace(" ", "\u0120"), "\u0120" + TEXT.replace(" ", "\u0120") + "\u010a",
+        TEXT.replace(" ", "\u2581"), "\u2581" + TEXT.replace(" ", "\u2581") + "</s>",
         "<|im_start|>assistant\u010a" + TEXT.replace(" ", "\u0120") + "<|im_end|>\u010a",
-        f"<unused94>thought\nA stork?\n<unused95>{TEXT}",
-        f"<unused12>{TEXT}",
-        f"{TEXT}[UNUSED_TOKEN_145]",
-        f"{TEXT}[UNUSED_TOKEN_145]\n[UNUSED_TOKEN_146]user\nA stork?",
+        f"<unused94>thought\nA stork?\n<unused95>{TEXT}", f"<unused12>{TEXT}",
+        f"{TEXT}[UNUSED_TOKEN_145]", f"{TEXT}[UNUSED_TOKEN_145]\n[UNUSED_TOKEN_146]user\nA stork?",
         f"[UNUSED_TOKEN_146]assistant\n{TEXT}[UNUSED_TOKEN_145]\n",
-        f"<|reserved_special_token_5|>{TEXT}<extra_id_0>",
-        f"<fim_prefix>{TEXT}<fim_suffix>",
+        f"<|reserved_special_token_5|>{TEXT}<extra_id_0>", f"<fim_prefix>{TEXT}<fim_suffix>",
         f"<reserved_106>{TEXT}<pad><pad>",
     ],
-)
+)  # fmt: skip
 def test_tokens_say_nothing(text: str) -> None:
     reading = read_text(text)
     assert reading.plain.strip() == TEXT
@@ -36,12 +31,11 @@ def test_tokens_say_nothing(text: str) -> None:
     "text",
     [
         "The flag of \u0120or\u0121 hangs on a wall by the \u0120nien.",  # Maltese
-        "\u0120or\u0121",
-        "\u2581\u2582\u2583\u2585",
+        "\u0120or\u0121", "\u2581\u2582\u2583\u2585",
         "A fill-in line: \u2581\u2581 and more words beside it than signs.",
         "<unused94>" + TEXT + "<unused95> It flies.",
     ],
-)
+)  # fmt: skip
 def test_signs_of_people_stay(text: str) -> None:
     assert read_text(text).plain == text.replace("<unused94>", "").replace("<unused95>", "")
 

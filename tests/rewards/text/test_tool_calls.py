@@ -13,26 +13,18 @@ CALL = '{"name": "zoom", "arguments": {"x": [1]}}'
 CALLS = [
     f"<tool_call>{CALL}</tool_call>",
     f"<tool_call>\n{CALL}\n</tool_call>\n<tool_call>{CALL}</tool_call>",
-    f"<tool_calls>{CALL}</tool_calls>",
-    f"<function_call>{CALL}</function_call>",
-    "<tool_response>A green kite.</tool_response>",
-    f"<|tool_call|>{CALL}<|/tool_call|>",
-    f"<|tool_call_start|>{CALL}<|tool_call_end|>",
-    "<|tool_call>call:zoom{x:1}<tool_call|>",
+    f"<tool_calls>{CALL}</tool_calls>", f"<function_call>{CALL}</function_call>",
+    "<tool_response>A green kite.</tool_response>", f"<|tool_call|>{CALL}<|/tool_call|>",
+    f"<|tool_call_start|>{CALL}<|tool_call_end|>", "<|tool_call>call:zoom{x:1}<tool_call|>",
     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>zoom<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-    f"[TOOL_CALLS][{CALL}]",
-    '[TOOL_CALLS]zoom[ARGS]{"x": 1}',
+    f"[TOOL_CALLS][{CALL}]", '[TOOL_CALLS]zoom[ARGS]{"x": 1}',
     "[TOOL_RESULTS]A green kite.[/TOOL_RESULTS]",
-    "<function=zoom><parameter=x>1</parameter></function>",
-    "<function=zoom>{}</function>",
-]
+    "<function=zoom><parameter=x>1</parameter></function>", "<function=zoom>{}</function>",
+]  # fmt: skip
 OPEN = [
-    "<tool_call>{",
-    f"<|tool_call|>[{CALL}]",
-    "[TOOL_CALLS][{",
-    "<function=zoom>{",
+    "<tool_call>{", f"<|tool_call|>[{CALL}]", "[TOOL_CALLS][{", "<function=zoom>{",
     "<|python_tag|>f()",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("call", [*CALLS, *OPEN])

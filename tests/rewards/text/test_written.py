@@ -76,40 +76,14 @@ def test_what_is_not_read_is_known(text: str) -> None:
 
 
 UNREAD = {
-    "<think>A cat?</think>A **red** kite.</s>Why?": [
-        ("reasoning", "<think>A cat?</think>"),
-        ("Markdown", "**"),
-        ("Markdown", "**"),
-        ("special tokens", "</s>"),
-        ("after the end", "Why?"),
-    ],
+    "<think>A cat?</think>A **red** kite.</s>Why?": [ ("reasoning", "<think>A cat?</think>"), ("Markdown", "**"), ("Markdown", "**"), ("special tokens", "</s>"), ("after the end", "Why?"), ],
     "It may be a cat.</think> A red kite.": [("reasoning", "It may be a cat.</think>")],
-    "<|im_start|>user\nA dog.<|im_end|>\n<|im_start|>assistant\nA red kite.": [
-        ("another's turn", "<|im_start|>user\nA dog."),
-        ("special tokens", "<|im_end|>"),
-        ("special tokens", "<|im_start|>assistant"),
-    ],
-    "A red kite<box>[[12, 30, 45, 60]]</box> flies <!-- low --><b>~~by~~</b>.": [
-        ("boxes", "<box>[[12, 30, 45, 60]]</box>"),
-        ("hidden text", "<!-- low -->"),
-        ("HTML", "<b>"),
-        ("hidden text", "~~by~~"),
-        ("HTML", "</b>"),
-    ],
-    'Caption: \\boxed{A "red" kite}': [
-        ("labels", "Caption:"),
-        ("LaTeX", "\\boxed{"),
-        ("LaTeX", "}"),
-    ],
-    '{"bbox": [1, 2, 3, 4], "not seen": "a kite"}': [
-        ("JSON", "{"),
-        ("boxes", '"bbox": [1, 2, 3, 4],'),
-        ("JSON", '"'),
-        ("JSON", ': "'),
-        ("JSON", '"}'),
-    ],
+    "<|im_start|>user\nA dog.<|im_end|>\n<|im_start|>assistant\nA red kite.": [ ("another's turn", "<|im_start|>user\nA dog."), ("special tokens", "<|im_end|>"), ("special tokens", "<|im_start|>assistant"), ],
+    "A red kite<box>[[12, 30, 45, 60]]</box> flies <!-- low --><b>~~by~~</b>.": [ ("boxes", "<box>[[12, 30, 45, 60]]</box>"), ("hidden text", "<!-- low -->"), ("HTML", "<b>"), ("hidden text", "~~by~~"), ("HTML", "</b>"), ],
+    'Caption: \\boxed{A "red" kite}': [ ("labels", "Caption:"), ("LaTeX", "\\boxed{"), ("LaTeX", "}"), ],
+    '{"bbox": [1, 2, 3, 4], "not seen": "a kite"}': [ ("JSON", "{"), ("boxes", '"bbox": [1, 2, 3, 4],'), ("JSON", '"'), ("JSON", ': "'), ("JSON", '"}'), ],
     "A red kite   \n\n": [],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", UNREAD)
@@ -133,40 +107,32 @@ PLAIN = (
     " a\nb\t\n",
     "",
 )
-SPELLED = (  # each says SAID
+SPELLED = (
     "### Kite\n\nA red kite flies over a beach. Two children watch it.",
-    "**Description**\n\n" + SAID,
-    "<think>A dog?</think>\n\n<answer>\n" + SAID + "\n</answer>",
-    "It may be a dog. </think>" + SAID,
-    "[THINK]dog[/THINK]" + SAID,
-    "<|channel|>analysis<|message|>A dog.<|end|><|start|>assistant<|channel|>final<|message|>"
-    + SAID
-    + "<|return|>",
+    "**Description**\n\n" + SAID, "<think>A dog?</think>\n\n<answer>\n" + SAID + "\n</answer>",
+    "It may be a dog. </think>" + SAID, "[THINK]dog[/THINK]" + SAID,
+    "<|channel|>analysis<|message|>A dog.<|end|><|start|>assistant<|channel|>final<|message|>" + SAID + "<|return|>",
     '```json\n{"image_caption": "A red kite flies over a beach.", "people": "Two children watch it."}\n```',
     '{"caption": "A red kite flies over a beach. Two children watch it.',
     "{'caption': 'A red kite flies over a beach. Two children watch it.'}",
     '[{"bbox_2d": [1, 2, 30, 40], "caption": "A red kite flies over a beach."}, {"caption": "Two children watch it."}]',
-    "A <|object_ref_start|>red kite<|object_ref_end|><|box_start|>(1,2),(3,4)<|box_end|> flies "
-    "over a beach. Two children watch it.",
-    "A<phrase> red kite</phrase><object><patch_index_0044><patch_index_0863></object> flies over a "
-    "beach. Two children watch it.",
+    "A <|object_ref_start|>red kite<|object_ref_end|><|box_start|>(1,2),(3,4)<|box_end|> flies over a beach. Two children watch it.",
+    "A<phrase> red kite</phrase><object><patch_index_0044><patch_index_0863></object> flies over a beach. Two children watch it.",
     "A red kite<loc_12><loc_30><loc_45><loc_60> flies over a beach. Two children watch it.",
     "A red kite [0.1, 0.2, 0.3, 0.4] flies over a beach. Two children [[1, 2, 3, 4], [5, 6, 7, 8]] watch it.",
-    'A <point x="61.5" y="40.2" alt="kite">red kite</point> flies over a beach. Two children watch '
-    "it.",
+    'A <point x="61.5" y="40.2" alt="kite">red kite</point> flies over a beach. Two children watch ' "it.",
     "Caption: A [red kite](https://a.b/c_d) flies over a beach.[^1] Two&nbsp;children watch&#32;it.",
     "> A red kite flies over a beach.\n> ---\n> 1) Two children watch it.<end_of_utterance>",
     "\\boxed{\\text{A red kite flies over a beach. Two children watch it.}}",
     "A red kite flies over a beach.<br/>Two children watch it.<\uff5cend\u2581of\u2581sentence\uff5c>",
     "<ul><li>A red kite flies over a beach.</li><li>Two children watch it.</li></ul>",
     "A red kite flies over a beach. Two children **watch it.",
-    f"Sure! Here's a caption for the image:\n\n{SAID}",
-    f"<h2>Description</h2><p>{SAID}</p>",
+    f"Sure! Here's a caption for the image:\n\n{SAID}", f"<h2>Description</h2><p>{SAID}</p>",
     f"Description\n===========\n{SAID}",
     "A red kite <click>12, 30</click> flies over a beach. (x1: 12, y1: 30, x2: 45, y2: 60) Two children watch it.",
     "A red kite flies over a beach.\\n\\nTwo children watch it.",
-)
-SHOWN = {  # what a reader is shown is judged, and what he is not shown is not
+)  # fmt: skip
+SHOWN = {
     "There is n**o**t a red circle.": "There is not a red circle.",
     "There is n<i></i>o<!-- --> red circle.": "There is no red circle.",
     '<span title="There is no">A red circle.</span>': "A red circle.",
@@ -188,7 +154,7 @@ SHOWN = {  # what a reader is shown is judged, and what he is not shown is not
     "\\u003c!-- There is no --\\u003e red circle": "  -- There is no --  red circle",
     "There is no<b <!-- red circle": "There is no<b",
     "A red circle. <think>A dog.": "A red circle.",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", PLAIN)
@@ -288,24 +254,15 @@ def test_measures_without_a_judge_read_the_same_text() -> None:
 @pytest.mark.parametrize(
     ("text", "plain"),
     [
-        ("x<sup>8</sup>", "x\u2078"),
-        ("x<sub>8</sub>", "x\u2088"),
-        ("Na<sup>+</sup>", "Na\u207a"),
-        ("the 1<sup>st</sup> door", "the 1st door"),
-        ("\ufeff9-", "9-"),
-        ("75-69\u2060", "75-69"),
-        ("\U0001f468\u200d\U0001f469", "\U0001f468\u200d\U0001f469"),
-        ("$II$", "II"),
-        ("$$Nf3?$$", "Nf3?"),
-        ("$\\$4.60$", "$4.60"),
-        ("It costs $5 or $6.", "It costs $5 or $6."),
-        ("| 3 |\n| :-: |", "3"),
-        ("<answer> C: </answer>", "C:"),
-        ("<answer> \u2657 </answer>", "\u2657"),
-        ("the kite in <image_2>", "the kite in picture 2"),
+        ("x<sup>8</sup>", "x\u2078"), ("x<sub>8</sub>", "x\u2088"), ("Na<sup>+</sup>", "Na\u207a"),
+        ("the 1<sup>st</sup> door", "the 1st door"), ("\ufeff9-", "9-"), ("75-69\u2060", "75-69"),
+        ("\U0001f468\u200d\U0001f469", "\U0001f468\u200d\U0001f469"), ("$II$", "II"),
+        ("$$Nf3?$$", "Nf3?"), ("$\\$4.60$", "$4.60"), ("It costs $5 or $6.", "It costs $5 or $6."),
+        ("| 3 |\n| :-: |", "3"), ("<answer> C: </answer>", "C:"),
+        ("<answer> \u2657 </answer>", "\u2657"), ("the kite in <image_2>", "the kite in picture 2"),
         ("<image_1>\nA dog.", "A dog."),
     ],
-)
+)  # fmt: skip
 def test_what_means_something_stays_when_its_markup_goes(text: str, plain: str) -> None:
     assert read_text(text).plain == plain
     assert read_text(plain).plain == plain
