@@ -54,11 +54,11 @@ SCREENS = [
 
 def described(*texts: str) -> list[Sample]:
     """Rows whose references all differ."""
-    samples = []
-    for number, text in enumerate(texts):
-        reference = f"A grey heron beside boat {number} and the door of house {number * 7}."
-        samples.append(Sample("Describe.", text, references=(reference,)))
-    return samples
+    references = [
+        f"A grey heron beside boat {n} and the door of house {n * 7}." for n in range(200)
+    ]
+    pairs = zip(texts, references, strict=True)
+    return [Sample("Describe.", text, references=(reference,)) for text, reference in pairs]
 
 
 def ids(samples: list[Sample]) -> list[str]:
@@ -82,15 +82,15 @@ def test_an_answer_is_none(text: str) -> None:
     assert found_in(described("A heron.", text, "A boat.")) == {}
 
 
-@pytest.mark.parametrize(("text", "references"), SCREENS)
-def test_a_text_that_its_row_expects_is_an_answer(text: str, references: tuple[str, ...]) -> None:
-    assert found_in([Sample("", text, references=references)]) == {}
-    question = Sample("", text, question="What does the screen say?", answers=references)
-    assert found_in([question]) == {}
+@pytest.mark.parametrize(("text", "expected"), SCREENS)
+def test_a_text_that_its_row_expects_is_an_answer(text: str, expected: tuple[str, ...]) -> None:
+    assert found_in([Sample("", text, references=expected)]) == {}
+    assert found_in([Sample("", text, question="What is it?", answers=expected)]) == {}
 
 
+FAILED = "Failed to obtain answer via API."
 REPEATED = [
-    "Failed to obtain answer via API.", "Sorry, I can't help with that.",
+    FAILED, "Sorry, I can't help with that.",
     "I am unable to view pictures.", "{}", "Failed", "[no response]", "无法回答这个问题。", "A brown dog.",
 ]  # fmt: skip
 
@@ -102,21 +102,20 @@ def test_one_text_for_many_different_rows(text: str) -> None:
     assert found_in(described(*good, *[text] * 2)) == {}
 
 
-def test_a_text_that_fits_most_of_its_rows_may_come_back() -> None:
-    assert found_in(described(*["A grey heron beside a boat."] * 24)) == {}
-
-
 def test_the_answer_of_one_row_that_another_gets_is_no_answer_of_its_own() -> None:
     """As of a cache that returns one answer for all."""
-    samples = []
-    for number in range(20):
-        thing = ("heron", "kettle", "door", "glove")[number % 4] + str(number)
-        samples.append(Sample("", "A tall red kite flies here.", references=(f"One {thing}.",)))
-    samples[3] = Sample("", "A tall red kite flies here.", references=(samples[3].completion,))
-    assert list(found_in(samples).values()) == [20]
+    text = "A tall red kite flies here."
+    references = [
+        f"One {thing}{n}." for n in range(5) for thing in ("heron", "kettle", "door", "cup")
+    ]
+    references[3] = text
+    samples = [Sample("", text, references=(reference,)) for reference in references]
+    assert found_in(samples) == {text: 20}
 
 
-def asked(texts: list[str], answers: list[str]) -> list[Sample]:
+def asked(*texts: str, last: str = "number 23") -> list[Sample]:
+    """Rows with a question each, whose answers all differ."""
+    answers = [*(f"number {number}" for number in range(23)), last]
     samples = []
     for number, (text, answer) in enumerate(zip(texts, answers, strict=True)):
         question = f"What is number {number}?\nA. a kettle\nB. a lamp"
@@ -126,15 +125,13 @@ def asked(texts: list[str], answers: list[str]) -> list[Sample]:
 
 @pytest.mark.parametrize("text", ["yes", "No.", "B", "(B)", "B.", "2", "a lamp", "None", "7.5"])
 def test_short_answers_come_back(text: str) -> None:
-    answers = [f"number {number}" for number in range(23)]
     expected = "none" if text == "None" else "yes"
-    assert found_in(asked([text] * 24, [*answers, expected])) == {}
+    assert found_in(asked(*[text] * 24, last=expected)) == {}
 
 
 @pytest.mark.parametrize("text", ["nan", "$ERROR$", "None", "no answer was given", "[FAILED]"])
 def test_short_failures_do_not(text: str) -> None:
-    texts = [text] * 8 + ["a lamp"] * 16
-    assert found_in(asked(texts, [f"number {number}" for number in range(24)])) == {text: 8}
+    assert found_in(asked(*[text] * 8, *["a lamp"] * 16)) == {text: 8}
 
 
 def test_equal_rows_have_equal_answers() -> None:
@@ -149,19 +146,25 @@ def test_rows_that_expect_nothing_known_may_have_a_few_equal_answers() -> None:
     assert found_in([Sample("", text) for text in [*texts, *same * 8]]) == {same[0]: 8}
 
 
-def test_a_short_text_for_all_rows_is_what_a_model_has_learnt_to_say() -> None:
-    """The comparison names it by another warning, and says what comes of it."""
-    assert found_in(described(*["A tree."] * 24)) == {}
-    assert found_in(described(*["Failed to obtain answer via API."] * 24)) != {}
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("A grey heron beside a boat.", {}),  # it fits most of its rows
+        # the comparison names what a model has learnt to say by another warning
+        ("A tree.", {}),
+        (FAILED, {FAILED: 24}),
+    ],
+)
+def test_one_text_for_all_rows(text: str, rows: dict[str, int]) -> None:
+    assert found_in(described(*[text] * 24)) == rows
 
 
 def test_a_text_that_stands_out_among_texts_that_come_back() -> None:
     """As captions do: the most frequent one is not much more frequent than the next."""
     rare = [f"A brown dog stands on field {number}." for number in range(100)]
     often = ["A brown dog lies on a sofa."] * 6
-    failed = ["Failed to obtain answer via API."]
-    assert found_in(described(*rare, *often, *failed * 8)) == {}
-    assert found_in(described(*rare, *failed * 4)) == {failed[0]: 4}
+    assert found_in(described(*rare, *often, *[FAILED] * 8)) == {}
+    assert found_in(described(*rare, *[FAILED] * 4)) == {FAILED: 4}
     less = ["A brown dog eats a bone here."] * 5
     assert found_in(described(*rare, *often, *less)) == {}
 
@@ -180,6 +183,6 @@ def test_a_sentence_names_the_text_how_often_and_where() -> None:
     assert in_a_sentence(found[1:], 4, "answers").startswith("1 of 4 answers looks")
 
 
-def test_a_long_text_is_read_in_linear_time() -> None:
-    for text in ("a." * 50_000, "{" * 100_000, "error " * 30_000, "[" * 100_000, "<h1>" * 30_000):
-        assert found_in(described(text)) == {}
+@pytest.mark.parametrize("piece", ["a.", "{", "error ", "[", "<h1>"])
+def test_a_long_text_is_read_in_linear_time(piece: str) -> None:
+    assert found_in(described(piece * (100_000 // len(piece)))) == {}

@@ -62,5 +62,5 @@ def test_one_line_has_no_quotes_and_nothing_unseen(text: str) -> None:
     line = one_line(text)
     assert not set(line) & set('"\n\r\t\u2028\u201c\u201d\u00ab\u00bb\uff02\u200b')
     assert one_line(line) == line
-    found = one_line("the man's red-and-white hat, 2 m (old)")
-    assert found == "the man's red-and-white hat, 2 m (old)"
+    said = "the man's red-and-white hat, 2 m (old)"
+    assert one_line(said) == said

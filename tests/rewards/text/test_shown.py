@@ -57,37 +57,36 @@ def test_what_is_never_shown_is_no_answer(text: str) -> None:
     assert not read_text(text).plain.strip()
 
 
-def test_no_mark_hides_what_a_reader_sees() -> None:
-    # struck out in HTML, and no end
-    assert read_text("A <s>blue</s> red kite.").plain == "A blue red kite."
-    # no turn of its own follows
-    assert read_text("<|im_start|>user\nA red kite.").plain.strip() == "A red kite."
-    assert parts_of("A sign reads ASSISTANT: ring twice.") == [(0, 35, "")]
-    assert parts_of("The user stands.") == [(0, 16, "")]
-    # "User:" hides nothing without an answer
-    assert parts_of("A man.\nUser: Ann.\nTime: noon.") == [(0, 29, "")]
-    assert parts_of("A: a dog\nB: a cat") == [(0, 17, "")]  # options
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("A <s>blue</s> red kite.", "A blue red kite."),  # struck out in HTML, and no end
+        ("<|im_start|>user\nA red kite.", "A red kite."),  # no turn of its own follows
+    ],
+)
+def test_no_mark_hides_what_a_reader_sees(text: str, plain: str) -> None:
+    assert read_text(text).plain.strip() == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A sign reads ASSISTANT: ring twice.", "The user stands.",
+        "A man.\nUser: Ann.\nTime: noon.",  # "User:" hides nothing without an answer
+        "A: a dog\nB: a cat",  # options
+    ],
+)  # fmt: skip
+def test_words_of_a_text_begin_no_turn(text: str) -> None:
+    assert parts_of(text) == [(0, len(text), "")]
 
 
 @pytest.mark.parametrize(
     "frame",
     [
-        *(
-            "Step 1: {}", "Frame 12: {}", "S1: {}", "Frame at 0.0s: {}", "From 0 to 5 seconds: {}",
-            "Caption (50 words): {}",
-        ),
-        *(
-            "Scene 2 - {}",
-            "Part One — {}",
-            "Panel B: {}",
-            "Shot #4: {}",
-            "Fig. 3(b): {}",
-            "Timestamp 00:03 - {}",
-        ),
-        *(
-            "『{}』", "»{}«", "① {}", "─────\n{}\n─────", "→ {}", "✅ {}", "🐶 **Scene:** {}", '"{}"',
-            "Caption: “{}”",
-        ),
+        "Step 1: {}", "Frame 12: {}", "S1: {}", "Frame at 0.0s: {}", "From 0 to 5 seconds: {}",
+        "Caption (50 words): {}", "Scene 2 - {}", "Part One — {}", "Panel B: {}", "Shot #4: {}",
+        "Fig. 3(b): {}", "Timestamp 00:03 - {}", "『{}』", "»{}«", "① {}", "─────\n{}\n─────", "→ {}",
+        "✅ {}", "🐶 **Scene:** {}", '"{}"', "Caption: “{}”",
     ],
 )  # fmt: skip
 def test_labels_bullets_and_quotation_marks_around_a_whole_text_cost_nothing(frame: str) -> None:
@@ -96,12 +95,9 @@ def test_labels_bullets_and_quotation_marks_around_a_whole_text_cost_nothing(fra
 
 
 def test_a_label_that_names_a_thing_and_a_quotation_within_a_text_still_count() -> None:
-    said = ("No step 1: a red kite flies.", 'A sign says "a red kite flies".')
-    scores = [
-        v.score
-        for v in PoshReward("match").assess([Sample("", text, references=(TEXT,)) for text in said])
-    ]
-    assert max(score or 0 for score in scores) < 0.5
+    texts = ("No step 1: a red kite flies.", 'A sign says "a red kite flies".')
+    samples = [Sample("", text, references=(TEXT,)) for text in texts]
+    assert max(verdict.score or 0 for verdict in PoshReward("match").assess(samples)) < 0.5
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.example)

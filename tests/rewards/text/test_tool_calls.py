@@ -47,9 +47,8 @@ def test_what_follows_a_call_is_read(call: str) -> None:
 
 def test_a_call_within_reasoning_hides_no_answer() -> None:
     assert read_text("<think>Use <tool_call>?</think>A red kite.").plain == "A red kite."
-    assert (
-        read_text("A tool call, and a sign: [TOOLS].").plain == "A tool call, and a sign: [TOOLS]."
-    )
+    text = "A tool call, and a sign: [TOOLS]."
+    assert read_text(text).plain == text
 
 
 def test_no_answer_is_found_in_a_call() -> None:
