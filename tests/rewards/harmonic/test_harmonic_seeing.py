@@ -37,25 +37,21 @@ def photos(count: int) -> list[tuple[Image.Image, str]]:
 
 def test_another_picture_changes_what_sees_it_and_nothing_else(judge: Any) -> None:
     (first, caption), (second, _) = photos(2)
-    reward = HarmonicReward(judge, spans="none")
-    one, other = reward.assess(
-        [Sample("", caption, images=(picture,)) for picture in (first, second)]
-    )
+    rows = [Sample("", caption, images=(picture,)) for picture in (first, second)]
+    one, other = HarmonicReward(judge, spans="none").assess(rows)
     assert one.status is other.status is Status.OK
     for name in FIVE:
-        same = (
-            one.parts[name] == other.parts[name]
-            and one.parts[f"{name}_std"] == other.parts[f"{name}_std"]
-        )
+        parts = (name, f"{name}_std")
+        same = all(one.parts[part] == other.parts[part] for part in parts)
         assert same == (name not in ("correctness", "completeness")), name
     assert one.score != other.score
 
 
 def test_a_picture_is_encoded_once_for_all_criteria_and_sentences(judge: Any) -> None:
-    samples = [
-        Sample("", f"{text.rstrip(' .')}. It is a photograph.", images=(picture,))
-        for picture, text in photos(3)
-    ]
+    samples = []
+    for picture, text in photos(3):
+        two = f"{text.rstrip(' .')}. It is a photograph."
+        samples.append(Sample("", two, images=(picture,)))
     reward = HarmonicReward(judge)
     alone = [reward.assess([sample])[0] for sample in samples]
     runs = encodings(judge)
@@ -69,13 +65,11 @@ def test_a_picture_is_encoded_once_for_all_criteria_and_sentences(judge: Any) ->
 
 def test_a_group_shares_its_picture(judge: Any) -> None:
     ((picture, caption),) = photos(1)
-    samples = [
-        Sample("", text, images=(picture.copy(),))
-        for text in (caption, "A dog.", "Two dogs. They run.")
-    ]
+    texts = (caption, "A dog.", "Two dogs. They run.")
+    samples = [Sample("", text, images=(picture.copy(),)) for text in texts]
     runs = encodings(judge)
-    verdicts = HarmonicReward(judge).assess(samples)
-    assert all(verdict.status is Status.OK for verdict in verdicts)
+    for verdict in HarmonicReward(judge).assess(samples):
+        assert verdict.status is Status.OK
     assert len(runs) == 1
 
 
@@ -100,9 +94,6 @@ def test_a_text_judge_never_gets_a_picture(judge: Any, tmp_path: Path) -> None:
     (both,) = HarmonicReward(judge, text_judge=reader, spans="none").assess([sample])
     (seeing,) = HarmonicReward(judge, spans="none").assess([sample])
     (reading,) = HarmonicReward(reader, criteria=FIVE[2:], spans="none").assess([sample])
-    assert {name: both.parts[name] for name in FIVE[:2]} == pytest.approx(
-        {n: seeing.parts[n] for n in FIVE[:2]}
-    )
-    assert {name: both.parts[name] for name in FIVE[2:]} == pytest.approx(
-        {n: reading.parts[n] for n in FIVE[2:]}
-    )
+    for name in FIVE:
+        alone = seeing if name in FIVE[:2] else reading
+        assert both.parts[name] == pytest.approx(alone.parts[name])
