@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,37 +82,32 @@ def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
 
 def test_a_judge_takes_its_options() -> None:
     judge = load_judge("my_judges.py:SureJudge", level=2, model="mine")
-    assert build_reward("posh", judge, {})(
-        [""], ["A star."], reference=["A star."]
-    ) == pytest.approx([0.4])
+    reward = build_reward("posh", judge, {})
+    assert reward([""], ["A star."], reference=["A star."]) == pytest.approx([0.4])
 
 
-def test_what_does_not_exist() -> None:
-    judge = MatchJudge()
-    for make, told in (
-        (lambda: build_reward("my_rewards.py:WordReward", judge, {"mots": 4}), "'most'"),
-        (lambda: build_reward("my_rewards.py:Count", judge, {}), "no class Count"),
-        (lambda: build_reward("words", judge, {}), "FILE.py:NAME"),
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: build_reward("my_rewards.py:WordReward", MatchJudge(), {"mots": 4}), "'most'"),
+        (lambda: build_reward("my_rewards.py:Count", MatchJudge(), {}), "no class Count"),
+        (lambda: build_reward("words", MatchJudge(), {}), "FILE.py:NAME"),
         (lambda: load_judge("my_judges.py:SureJudge", levle=4), "'level'"),
-        (lambda: load_judge("my_judges.py:Sure"), "no class Sure"),
-    ):
-        with pytest.raises(ValueError, match=told):
-            make()
+    ],
+)
+def test_what_does_not_exist(make: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        make()
 
 
 def test_both_on_the_command_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "rows.jsonl").write_text(
-        json.dumps({"completion": "A star.", "reference": "A star."}) + "\n"
-    )
-    for metric, judge in (
-        ("my_rewards.py:WordReward", "match"),
-        ("posh", "my_judges.py:SureJudge"),
-    ):
-        words = f"score {metric} --judge {judge} --input rows.jsonl --output {judge}.jsonl"
-        monkeypatch.setattr(sys, "argv", ["spanreward", *words.split()])
+    (folder / "rows.jsonl").write_text('{"completion": "A star.", "reference": "A star."}\n')
+    words = "my_rewards.py:WordReward --judge match", "posh --judge my_judges.py:SureJudge"
+    for number, score in enumerate([0.2, 1.0]):
+        told = f"score {words[number]} --input rows.jsonl --output {number}.jsonl"
+        monkeypatch.setattr(sys, "argv", ["spanreward", *told.split()])
         command.main()
-    assert json.loads(Path("match.jsonl").read_text())["score"] == 0.2
-    assert json.loads(Path("my_judges.py:SureJudge.jsonl").read_text())["score"] == 1.0
+        assert json.loads(Path(f"{number}.jsonl").read_text())["score"] == score
 
 
 @pytest.mark.parametrize("name", ["rewards.py:WordReward", "json.py:WordReward"])

@@ -68,7 +68,10 @@ def test_pictures_are_shown_and_groups_are_of_one_picture() -> None:
     samples = [Sample("Describe.", text, images=(picture,)) for text, picture in shown]
     verdicts = PairwiseReward(judge).assess(samples)
     assert [len(call) for call in judge.asked] == [4]  # never across prompts
-    assert {question.images[0].getpixel((0, 0)) for question in judge.asked[0]} == {1, 2}
+    assert {question.images[0].getpixel((0, 0)) for question in judge.asked[0]} == {
+        (1, 1, 1),
+        (2, 2, 2),
+    }
     assert verdicts[0].score == pytest.approx(verdicts[1].score)
     # as a dataset decodes them
     copies = [replace(sample, images=(sample.images[0].copy(),)) for sample in samples]
