@@ -1,6 +1,4 @@
-"""What is said where an extra's packages are missing, or TRL is one that does not import here; and
-what needs none.
-"""
+"""What is said where an extra's packages are missing, or TRL does not import; what needs none."""
 
 import os
 import pkgutil
@@ -121,9 +119,7 @@ def test_every_room_and_public_name_of_rewards_is_there() -> None:
         package.nothing()
 
 
-def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformers(
-    tmp_path: Path,
-) -> None:
+def test_what_needs_no_model_here_needs_no_torch(tmp_path: Path) -> None:
     tokenizer().save_pretrained(tmp_path)
     code = f"FOLDER = {str(tmp_path)!r}{LIGHT}"
     names = [*EXTRAS["train"], *EXTRAS["local"], "vllm"]
@@ -139,10 +135,7 @@ def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformer
 
 
 def test_the_import_and_the_help_are_quick() -> None:
-    """.07 and .15 s alone; the seconds here are those of a busy machine.
-
-    What takes long is not imported at all.
-    """
+    """.07 and .15 s alone; the seconds here are those of a busy machine."""
     (*_, seconds, loaded), _ = python(QUICK)
     assert loaded == "[]"
     assert max(map(float, seconds.split())) < 5
@@ -156,17 +149,11 @@ main()
 """
 
 
-@pytest.mark.parametrize(
-    ("code", "what"),
-    [
-        ("from spanreward import SpanGRPOTrainer", "ImportError: SpanGRPOTrainer"),
-        (TRAIN, "spanreward train"),
-    ],
-    ids=["import", "command"],
-)
-def test_a_trl_that_does_not_import_is_named_with_the_versions_that_do(
-    tmp_path: Path, code: str, what: str
-) -> None:
+@pytest.mark.parametrize(("code", "what"), [
+    ("from spanreward import SpanGRPOTrainer", "ImportError: SpanGRPOTrainer"),
+    (TRAIN, "spanreward train"),
+], ids=["import", "command"])  # fmt: skip
+def test_a_trl_that_does_not_import(tmp_path: Path, code: str, what: str) -> None:
     for name, text in OLD_TRL.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

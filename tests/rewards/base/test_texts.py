@@ -1,6 +1,4 @@
-"""A text, or several, in the layouts that data have: read as the same, or refused by one sentence,
-never as something else.
-"""
+"""A text, or several, in the layouts that data have: read as the same, or refused."""
 
 import json
 from typing import Any
@@ -58,14 +56,11 @@ def test_arrays_that_numpy_printed_are_lists() -> None:
     assert texts(printed, "answers") == ("surfing", "it's a wave", "surf")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "['a', None]", "[None, 'a']", "[nan, 'a']", '[null, "a"]', "[nan, None, 'a']", "[NaN]",
-        "[nan, 2]", "[2, None, 3]", "['a', 'b", "['it's', 'b']", '["a", 3]', "['a' ... 'b']",
-        "[['a'], 'b']",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "['a', None]", "[None, 'a']", "[nan, 'a']", '[null, "a"]', "[nan, None, 'a']", "[NaN]",
+    "[nan, 2]", "[2, None, 3]", "['a', 'b", "['it's', 'b']", '["a", 3]', "['a' ... 'b']",
+    "[['a'], 'b']",
+])  # fmt: skip
 def test_what_looks_like_a_list_and_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="'reference' holds a list"):
         texts(text, "reference")
@@ -85,14 +80,10 @@ def test_one_value_in_place_of_several() -> None:
             Sample("", "", references=reference)
 
 
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ({"answer": ["2", "two"]}, ("2", "two")), ({"answer": 2}, ("2",)), ([2, 3], ("2", "3")),
-        ([2.5, -1], ("2.5", "-1")),
-        ([{"answer": 2, "answer_id": 1}, {"answer": "two"}], ("2", "two")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("written", "said"), [
+    ({"answer": ["2", "two"]}, ("2", "two")), ({"answer": 2}, ("2",)), ([2, 3], ("2", "3")),
+    ([2.5, -1], ("2.5", "-1")), ([{"answer": 2, "answer_id": 1}, {"answer": "two"}], ("2", "two")),
+])  # fmt: skip
 def test_a_cell_of_a_table_holds_what_a_line_of_json_holds(written: Any, said: Any) -> None:
     for value in (written, json.dumps(written), repr(written)):
         assert people(value, "answers") == said

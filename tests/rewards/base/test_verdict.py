@@ -66,23 +66,20 @@ SPAN = {"start": 2, "end": 5, "score": 0.0, "credit": 0.1, "kind": "entity"}
 SPAN |= {"note": "", "component": 0}
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"f1": 1}, r"a verdict: f1: .*, got 1"),
-        ({"score": "0.5"}, r"a verdict: score: .* number, got '0\.5'"),
-        ({"status": "timeout"}, "ok and empty"),
-        ({"status": "fine"}, r"a verdict: status: .*'ok', 'empty'.*, got 'fine'"),
-        ({"parts": {"f1": None}}, r"a verdict: parts\.f1: .* number, got None"),
-        ({"spans": [SPAN | {"credit": 1e300}]}, r"a verdict: spans\.0: .*credit"),
-        ({"spans": [SPAN | {"end": 2}]}, r"a verdict: spans\.0: .*0 <= start < end"),
-        ({"unread": [{"start": 2, "end": 2, "kind": "HTML"}]}, r"unread\.0: .*0 <= start < end"),
-        ({"spans": [SPAN | {"colour": 1}]}, r"a verdict: spans\.0\.colour: "),
-        ({"missed": {"0": SPAN}}, r"a verdict: missed: "),
-        ({"note": 3}, r"a verdict: note: .* string, got 3"),
-        ({"score": True}, r"a verdict: score: .* number, got True"),
-    ],
-)
+@pytest.mark.parametrize(("more", "message"), [
+    ({"f1": 1}, r"a verdict: f1: .*, got 1"),
+    ({"score": "0.5"}, r"a verdict: score: .* number, got '0\.5'"),
+    ({"status": "timeout"}, "ok and empty"),
+    ({"status": "fine"}, r"a verdict: status: .*'ok', 'empty'.*, got 'fine'"),
+    ({"parts": {"f1": None}}, r"a verdict: parts\.f1: .* number, got None"),
+    ({"spans": [SPAN | {"credit": 1e300}]}, r"a verdict: spans\.0: .*credit"),
+    ({"spans": [SPAN | {"end": 2}]}, r"a verdict: spans\.0: .*0 <= start < end"),
+    ({"unread": [{"start": 2, "end": 2, "kind": "HTML"}]}, r"unread\.0: .*0 <= start < end"),
+    ({"spans": [SPAN | {"colour": 1}]}, r"a verdict: spans\.0\.colour: "),
+    ({"missed": {"0": SPAN}}, r"a verdict: missed: "),
+    ({"note": 3}, r"a verdict: note: .* string, got 3"),
+    ({"score": True}, r"a verdict: score: .* number, got True"),
+])  # fmt: skip
 def test_other_data_is_refused_in_one_sentence(more: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         Verdict.from_dict({"score": 0.5, **more})
@@ -135,15 +132,12 @@ def test_nothing_hostile_gets_through(text: str) -> None:
 VLLM, CHAT = "vllm:Qwen/Qwen3-8B", "chat:http://127.0.0.1:9#gpt-4o"
 
 
-@pytest.mark.parametrize(
-    ("thing", "name"),
-    [
-        (PoshReward("match"), "PoshReward(judge=match, mode=default)"),
-        (LaveReward(VLLM, mode="published"), f"LaveReward(judge={VLLM}, mode=published)"),
-        (HarmonicReward(CHAT, text_judge="match"), "HarmonicReward(judge=chat:gpt-4o, judge=match"),
-        (overlap, "FunctionReward(overlap)"),
-        (JuryJudge(MatchJudge(), load_judge(VLLM)), f"jury(match, {VLLM})"),
-    ],
-)
+@pytest.mark.parametrize(("thing", "name"), [
+    (PoshReward("match"), "PoshReward(judge=match, mode=default)"),
+    (LaveReward(VLLM, mode="published"), f"LaveReward(judge={VLLM}, mode=published)"),
+    (HarmonicReward(CHAT, text_judge="match"), "HarmonicReward(judge=chat:gpt-4o, judge=match"),
+    (overlap, "FunctionReward(overlap)"),
+    (JuryJudge(MatchJudge(), load_judge(VLLM)), f"jury(match, {VLLM})"),
+])  # fmt: skip
 def test_rewards_and_judges_have_short_names(thing: Any, name: str) -> None:
     assert repr(thing).startswith(name)

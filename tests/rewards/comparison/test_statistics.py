@@ -14,16 +14,11 @@ from spanreward.rewards.comparison.resampling import Interval, drawn_places, rat
 from spanreward.rewards.pairwise.votes import first_slot_share, settled_vote
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "settled"),
-    [
-        (1, 1, 1), (-1, -1, -1), (0, 0, 0), (1, -1, 0), (-1, 1, 0), (1, 0, 0),
-        (None, 1, None), (1, None, None),  # a failed vote is no tie
-    ],
-)  # fmt: skip
-def test_both_orders_settle_a_pair_only_where_they_agree(
-    first: Any, second: Any, settled: Any
-) -> None:
+@pytest.mark.parametrize(("first", "second", "settled"), [
+    (1, 1, 1), (-1, -1, -1), (0, 0, 0), (1, -1, 0), (-1, 1, 0), (1, 0, 0), (None, 1, None),  # a failed vote is no tie
+    (1, None, None),
+])  # fmt: skip
+def test_both_orders_settle_a_pair(first: Any, second: Any, settled: Any) -> None:
     assert settled_vote(first, second) == settled
 
 
@@ -59,9 +54,7 @@ def test_intervals_at_the_edges() -> None:
 
 
 def test_intervals_over_prompts_cover_where_those_over_rows_do_not() -> None:
-    """Two votes on a prompt that agree nine times in ten: drawn as rows they pretend to be twice
-    the evidence.
-    """
+    """Two votes on a prompt that mostly agree pretend to be twice the evidence as rows."""
     rng = np.random.default_rng(3)
     over_prompts = over_rows = 0
     for _ in range(600):

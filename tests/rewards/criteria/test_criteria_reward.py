@@ -1,6 +1,4 @@
-"""CriteriaReward with stand-in judges: the criteria are the parts, and MLLM-Bench's vote against an
-anchor.
-"""
+"""CriteriaReward: the criteria are the parts, and MLLM-Bench's vote against an anchor."""
 
 from pathlib import Path
 from typing import Any

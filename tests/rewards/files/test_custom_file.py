@@ -86,15 +86,12 @@ def test_a_judge_takes_its_options() -> None:
     assert reward([""], ["A star."], reference=["A star."]) == pytest.approx([0.4])
 
 
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (lambda: build_reward("my_rewards.py:WordReward", MatchJudge(), {"mots": 4}), "'most'"),
-        (lambda: build_reward("my_rewards.py:Count", MatchJudge(), {}), "no class Count"),
-        (lambda: build_reward("words", MatchJudge(), {}), "FILE.py:NAME"),
-        (lambda: load_judge("my_judges.py:SureJudge", levle=4), "'level'"),
-    ],
-)
+@pytest.mark.parametrize(("make", "told"), [
+    (lambda: build_reward("my_rewards.py:WordReward", MatchJudge(), {"mots": 4}), "'most'"),
+    (lambda: build_reward("my_rewards.py:Count", MatchJudge(), {}), "no class Count"),
+    (lambda: build_reward("words", MatchJudge(), {}), "FILE.py:NAME"),
+    (lambda: load_judge("my_judges.py:SureJudge", levle=4), "'level'"),
+])  # fmt: skip
 def test_what_does_not_exist(make: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         make()

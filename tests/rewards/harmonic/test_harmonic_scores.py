@@ -25,14 +25,11 @@ def test_smoothed_score_and_standard_deviation() -> None:
     assert found.stds == pytest.approx({"a": math.sqrt(1.49), "b": 0.5, "c": 2.0, "d": 0.0})
 
 
-@pytest.mark.parametrize(
-    ("gamma", "weight"),
-    [
-        (1, 1 / 2), (0.75, 2 ** (2 / 3) / (2 ** (2 / 3) + 2 ** (-2 / 3))),  # sigma^(-2/3): 0.5 and 2
-        (0.5, 4 / (4 + 1 / 4)),  # inverse variance
-        (0.01, 1.0),  # 4^198 to 1
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("gamma", "weight"), [
+    (1, 1 / 2),  # sigma^(-2/3): 0.5 and 2
+    (0.75, 2 ** (2 / 3) / (2 ** (2 / 3) + 2 ** (-2 / 3))), (0.5, 4 / (4 + 1 / 4)),  # inverse variance
+    (0.01, 1.0),  # 4^198 to 1
+])  # fmt: skip
 def test_weights_by_hand(gamma: float, weight: Any) -> None:
     """Equations 2 and 3 for standard deviations of 0.5 and 2."""
     found = aggregate({"b": HALVES, "c": WIDE}, gamma)
@@ -74,10 +71,7 @@ def test_without_smoothing_the_most_probable_rating_is_the_score() -> None:
 
 
 def test_two_wrong_criteria_beside_three_sure_ones() -> None:
-    """Flat rewards: 4.4 of 5 by default, 3.8 when all weigh alike.
-
-    The variances are 1 and 0.05 * 0.95.
-    """
+    """4.4 of 5 by default, 3.8 when all weigh alike; the variances are 1 and 0.05 * 0.95."""
     wrong, sure = (0.4, 0.3, 0.2, 0.1, 0), (0, 0, 0, 0.05, 0.95)
     texts = dict.fromkeys(("correctness", "completeness"), wrong)
     texts |= dict.fromkeys(("clarity", "fluency", "conciseness"), sure)
@@ -89,9 +83,7 @@ def test_two_wrong_criteria_beside_three_sure_ones() -> None:
 
 
 def test_overall_can_fall_as_one_score_rises() -> None:
-    """The lower criterion becomes better, and surer still: it gains weight, and pulls the mean
-    down.
-    """
+    """The lower criterion becomes better, and surer still: it gains weight."""
     before = aggregate({"low": WIDE, "high": HALVES}, 0.5)  # 3.0 with sigma 2, 4.5 with sigma 0.5
     after = aggregate({"low": (0, 0, 0.9, 0.1, 0), "high": HALVES}, 0.5)  # 3.1 with sigma 0.3
     assert after.means["low"] > before.means["low"]
@@ -104,9 +96,7 @@ NAMED = st.dictionaries(st.text(min_size=1, max_size=3), distributions, min_size
 
 
 @given(NAMED, st.floats(0.01, 1))
-def test_weights_sum_to_one_and_the_overall_score_lies_among_the_means(
-    tables: Any, gamma: Any
-) -> None:
+def test_weights_sum_to_one_and_overall_is_a_mean(tables: Any, gamma: Any) -> None:
     found = aggregate(tables, gamma)
     assert math.fsum(found.weights.values()) == pytest.approx(1)
     assert all(0 <= weight <= 1 for weight in found.weights.values())
@@ -141,14 +131,11 @@ def test_probabilities_by_rating_or_in_order() -> None:
     assert mean(rounded) == pytest.approx(4.4997, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("tables", "told"),
-    [
-        ({}, "at least one"), ({"fluency": [0.5, 0.1, 0, 0, 0]}, "sum to 1"),
-        ({"fluency": [1.5, -0.5, 0, 0, 0]}, "at least 0"),
-        ({"fluency": [math.nan, 0, 0, 0, 1]}, "at least 0"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("tables", "told"), [
+    ({}, "at least one"), ({"fluency": [0.5, 0.1, 0, 0, 0]}, "sum to 1"),
+    ({"fluency": [1.5, -0.5, 0, 0, 0]}, "at least 0"),
+    ({"fluency": [math.nan, 0, 0, 0, 1]}, "at least 0"),
+])  # fmt: skip
 def test_what_is_no_distribution(tables: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         aggregate(tables, 0.75)

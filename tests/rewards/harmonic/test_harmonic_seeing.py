@@ -1,10 +1,4 @@
-"""HarmonicEval end to end with judges that see, on real photographs: the plumbing, and nothing
-more.
-
-The models are LLaVA's and Qwen2.5-VL's architectures with random weights. That their ratings follow
-the picture where they should, and only there, says that pictures reach the model, not that anything
-is judged well.
-"""
+"""Pictures reach judges that see, which are LLaVA's and Qwen2.5-VL's with random weights."""
 
 import json
 from pathlib import Path

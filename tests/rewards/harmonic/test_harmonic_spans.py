@@ -68,12 +68,10 @@ pairs = st.lists(
 
 
 @given(ratings, ratings, st.floats(0, 1), pairs)
-def test_credit_adds_up_to_what_was_achieved_and_is_fair(
+def test_credit_adds_up_and_is_fair(
     correctness: Any, completeness: Any, weight: Any, sentences: Any
 ) -> None:
-    """Averages move up and down in balance; a sentence better in everything never has less
-    credit.
-    """
+    """A sentence better in everything never has less credit."""
     whole = rated(correctness, completeness, weight)
     moves = sentence_credit(whole, sentences, ADDS)
     assert sum(moved["correctness"] for moved in moves) == pytest.approx(0, abs=1e-9)

@@ -23,40 +23,34 @@ def together(text: str) -> Any:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "clusters"),
-    [
-        ("A red circle is at the left. The circle is above a square.", ["circle circle"]),
-        ("There is a red circle and a blue square. The red circle is big.", ["circle circle"]),
-        ("There is a red circle and a blue circle. The blue circle is big.", ["circle circle"]),
-        ("A red circle is above a blue circle.", []),
-        ("The red circle is at the left. The blue circle is at the right.", []),
-        ("The circle at the left is red. The circle at the right is blue.", []),
-        ("A large star is in the middle. Another star is at the top.", []),
-        ("Two cats sit on a sofa. The cat is black.", []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "clusters"), [
+    ("A red circle is at the left. The circle is above a square.", ["circle circle"]),
+    ("There is a red circle and a blue square. The red circle is big.", ["circle circle"]),
+    ("There is a red circle and a blue circle. The blue circle is big.", ["circle circle"]),
+    ("A red circle is above a blue circle.", []),
+    ("The red circle is at the left. The blue circle is at the right.", []),
+    ("The circle at the left is red. The circle at the right is blue.", []),
+    ("A large star is in the middle. Another star is at the top.", []),
+    ("Two cats sit on a sofa. The cat is black.", []),
+])  # fmt: skip
 def test_a_noun_refers_back_when_definite_and_compatible(text: str, clusters: Any) -> None:
     assert together(text) == clusters
 
 
-@pytest.mark.parametrize(
-    ("text", "clusters"),
-    [
-        ("The hat that the man wears is red.", ["hat that"]),
-        ("I see a circle which is red.", ["circle which"]),
-        ("A red circle is above a box. It is large.", ["circle It"]),
-        ("In the center there is a circle. It is red.", ["circle It"]),
-        ("A square is on the right. A circle is above it.", ["square it"]),
-        ("A woman holds a box. She smiles.", ["woman She"]),
-        ("Two cats sit on a sofa. They look at a bird.", ["cats They"]),
-        ("A man holds a dog in his hand. The dog looks at him.", ["man his him", "dog dog"]),
-        ("A boy looks at himself in a mirror.", ["boy himself"]),
-        ("There is a table with a vase on it.", ["table it"]),
-        ("A stack of boxes is visible near a wall. A tree is visible behind it.", ["stack it"]),
-        ("It is raining. A man walks.", []), ("A box is here. He smiles.", []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "clusters"), [
+    ("The hat that the man wears is red.", ["hat that"]),
+    ("I see a circle which is red.", ["circle which"]),
+    ("A red circle is above a box. It is large.", ["circle It"]),
+    ("In the center there is a circle. It is red.", ["circle It"]),
+    ("A square is on the right. A circle is above it.", ["square it"]),
+    ("A woman holds a box. She smiles.", ["woman She"]),
+    ("Two cats sit on a sofa. They look at a bird.", ["cats They"]),
+    ("A man holds a dog in his hand. The dog looks at him.", ["man his him", "dog dog"]),
+    ("A boy looks at himself in a mirror.", ["boy himself"]),
+    ("There is a table with a vase on it.", ["table it"]),
+    ("A stack of boxes is visible near a wall. A tree is visible behind it.", ["stack it"]),
+    ("It is raining. A man walks.", []), ("A box is here. He smiles.", []),
+])  # fmt: skip
 def test_a_pronoun_takes_the_most_salient_noun_that_fits(text: str, clusters: Any) -> None:
     assert together(text) == clusters
 
@@ -86,9 +80,7 @@ ANSWERS = dict(zip(TEXTS, CLUSTERS, strict=True))
 
 
 class Maverick:
-    """Answers as Maverick does: tuples of (first, last), word numbers over the whole text, both
-    inclusive.
-    """
+    """Answers as Maverick does: (first, last) numbers of words over the whole text, inclusive."""
 
     def __init__(self, hf_name_or_path: str = "", device: str = "cuda:0") -> None:
         assert device in ("cpu", "cuda")
@@ -114,9 +106,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("installed")
-def test_maverick_is_asked_text_by_text_and_gives_the_graphs_of_its_clusters(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_maverick_is_asked_text_by_text(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         graphs = describe(TEXTS, SMALL, "maverick", "published")
     assert caplog.text.count("CC BY-NC-SA 4.0") == 1
@@ -130,17 +120,13 @@ def test_maverick_is_asked_text_by_text_and_gives_the_graphs_of_its_clusters(
 
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("odd", [[[0, 1]], [], [[0, 1], [None, 3]], [[0, 1], [6, None]]])
-def test_a_cluster_that_maverick_leaves_with_one_mention_says_nothing(
-    monkeypatch: pytest.MonkeyPatch, odd: Any
-) -> None:
+def test_a_cluster_of_one_mention_says_nothing(monkeypatch: pytest.MonkeyPatch, odd: Any) -> None:
     monkeypatch.setitem(ANSWERS, TEXTS[0], [odd])
     (graph,) = describe(TEXTS[:1], SMALL, "maverick", "published")
     assert graph == parse_graphs(TEXTS[:1], SMALL, [[]])[0]
 
 
-def test_a_model_that_is_not_installed_is_said_in_a_sentence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_model_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "maverick", None)
     with pytest.raises(ImportError, match=r"coref='maverick' .*'spanreward\[coref\]'$"):
         describe(["A circle."], SMALL, "maverick")

@@ -22,18 +22,15 @@ def denials(verdict: Verdict) -> list[Span]:
     return [span for span in verdict.spans if span.kind == "denial"]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("There is no red hat.", ["no red hat"]),
-        ("There isn't a plate on the table.", ["n't", "plate"]),
-        ("There is no plate in the picture.", ["no plate"]), ("A man with no hat.", ["no hat"]),
-        ("A man without a hat.", ["hat"]), ("The man has no hat.", ["no hat"]),
-        ("The circle is not blue.", ["circle", "not blue"]),
-        ("The dog is not there.", ["dog", "not"]), ("The plate is missing.", ["plate"]),
-        ("No dog is visible.", ["No dog"]), ("The dog does not exist.", ["dog", "not"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "words"), [
+    ("There is no red hat.", ["no red hat"]),
+    ("There isn't a plate on the table.", ["n't", "plate"]),
+    ("There is no plate in the picture.", ["no plate"]), ("A man with no hat.", ["no hat"]),
+    ("A man without a hat.", ["hat"]), ("The man has no hat.", ["no hat"]),
+    ("The circle is not blue.", ["circle", "not blue"]), ("The dog is not there.", ["dog", "not"]),
+    ("The plate is missing.", ["plate"]), ("No dog is visible.", ["No dog"]),
+    ("The dog does not exist.", ["dog", "not"]),
+])  # fmt: skip
 def test_a_wrong_denial_costs_what_a_wrong_thing_costs(text: str, words: list[str]) -> None:
     said = f"A man. {text}"
     honest, wrong = judged("A man."), judged(said)
@@ -43,15 +40,12 @@ def test_a_wrong_denial_costs_what_a_wrong_thing_costs(text: str, words: list[st
     assert wrong.parts["precision"] < honest.parts["precision"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "There is no zebra.", "The circle is not red.", "There is no blue hat.",
-        "A dog with no hat.",  # it is the man's
-        "There is no dog on the table.", "The dog is not on the table.",  # a dog and a table are there
-        "Is there no dog?", "If there is no dog, it is quiet.", "Without doubt.",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "There is no zebra.", "The circle is not red.", "There is no blue hat.", "A dog with no hat.",  # it is the man's
+    "There is no dog on the table.",  # a dog and a table are there
+    "The dog is not on the table.", "Is there no dog?", "If there is no dog, it is quiet.",
+    "Without doubt.",
+])  # fmt: skip
 def test_what_the_reference_leaves_open_is_no_component(text: str) -> None:
     assert denials(judged(f"A man. {text}")) == []
 
@@ -76,28 +70,21 @@ def test_denials_alone_name_nothing() -> None:
 BOTH = "A red circle above a blue circle."
 
 
-@pytest.mark.parametrize(
-    ("text", "references", "scores"),
-    [
-        # one reference that has the thing is enough
-        ("A man. There is no hat.", ["A man.", "A man in a hat."], [0.0]),
-        ("A man. There is no hat.", ["A man without a hat.", "A man in a hat."], [1.0]),
-        # of several things of a name any may be meant
-        ("The circle is not red.", [BOTH], []),
-        ("There is no red circle. A circle.", [BOTH], [0.0]),
-    ],
-)
+@pytest.mark.parametrize(("text", "references", "scores"), [
+    # one reference that has the thing is enough
+    ("A man. There is no hat.", ["A man.", "A man in a hat."], [0.0]),
+    ("A man. There is no hat.", ["A man without a hat.", "A man in a hat."], [1.0]),
+    # of several things of a name any may be meant
+    ("The circle is not red.", [BOTH], []), ("There is no red circle. A circle.", [BOTH], [0.0]),
+])  # fmt: skip
 def test_denials_of_what_references_have(text: str, references: Any, scores: list[float]) -> None:
     assert [span.score for span in denials(judged(text, *references))] == scores
 
 
-@pytest.mark.parametrize(
-    ("denial", "is_wrong"),
-    [
-        ("There is no circle in the top left corner.", True), ("There is no blue circle.", False),
-        ("There is no circle in the bottom left corner.", False), ("There is no red circle.", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("denial", "is_wrong"), [
+    ("There is no circle in the top left corner.", True), ("There is no blue circle.", False),
+    ("There is no circle in the bottom left corner.", False), ("There is no red circle.", True),
+])  # fmt: skip
 def test_the_referee_looks_at_places(denial: str, is_wrong: bool) -> None:
     text, reference = "There is a red circle.", "There is a red circle in the top left corner."
     verdict = judged(f"{text} {denial}", reference, reward=PoshReward(RefereeJudge({})))

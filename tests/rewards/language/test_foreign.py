@@ -19,12 +19,11 @@ FOREIGN = [
     "Un hombre con camisa roja está sentado en un banco del parque. A su lado hay un perro.",
     "Een man in een rood shirt zit op een bank in het park. Naast hem staat een hond.",
     "Mężczyzna w czerwonej koszuli siedzi na ławce w parku. Obok niego stoi pies.",
-    "一个穿红衬衫的男人坐在公园的长椅上。旁边有一只狗。",
-    "赤いシャツを着た男性が公園のベンチに座っています。",
+    "一个穿红衬衫的男人坐在公园的长椅上。旁边有一只狗。", "赤いシャツを着た男性が公園のベンチに座っています。",
     "Мужчина в красной рубашке сидит на скамейке в парке.",
     "लाल कमीज पहने एक आदमी पार्क में बेंच पर बैठा है।",
     "رجل يرتدي قميصًا أحمر يجلس على مقعد في الحديقة.",
-]
+]  # fmt: skip
 ENGLISH = [
     "red circle blue square green triangle yellow star black line",
     "A sign that says 一个穿红衬衫的男人 hangs above the door of a shop.", "Two dogs.", "cat", "",
@@ -52,7 +51,7 @@ def test_no_english_caption_is_called_foreign() -> None:
     assert not [text for text in captions if is_foreign(text, load_pipeline())]
 
 
-def test_foreign_texts_are_warned_of_once(
+def test_it_is_warned_of_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(foreign, "_warned", set())

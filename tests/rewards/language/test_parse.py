@@ -189,9 +189,7 @@ def test_another_mode_is_refused() -> None:
         parse_graphs(["a"], SMALL, mode="best")
 
 
-def test_without_any_pipeline_the_error_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_any_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "NAMES", tuple(name + "_missing" for name in NAMES))
     with pytest.raises(ImportError, match=r"spacy download en_core_web_sm$"):
         load_pipeline()
@@ -222,7 +220,7 @@ def fragile() -> Any:
 
 
 @pytest.mark.parametrize("bad", [0, 5, 69])
-def test_a_text_that_the_pipeline_fails_on_is_empty_and_the_others_are_as_alone(
+def test_a_text_that_fails_is_empty(
     fragile: Any, caplog: pytest.LogCaptureFixture, bad: int
 ) -> None:
     # more than one batch
@@ -265,22 +263,18 @@ def test_new_words_are_forgotten_also_after_an_error() -> None:
     assert len(strings) == known
 
 
-@pytest.mark.parametrize(
-    ("text", "graph"),
-    [
-        ("There is a small red circle at the top left.",
-         "circle{small, red, left} top; (circle, at, top)"),
-        ("A large blue square sits in the bottom right corner.",
-         "square{large, blue} corner{bottom, right}; (square, sits in, corner)"),
-        ("At the center there is a green triangle.",
-         "center triangle{green}; (triangle, at, center)"),
-        ("The picture shows a small red circle in the top left and a large green star in the middle.",
-         "picture circle{small, red} star{large, green} middle; "
-         "(picture, shows, circle) (star, in, middle)"),
-        ("The red circle is above the blue square.",
-         "circle{red} square{blue}; (circle, above, square)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "graph"), [
+    ("There is a small red circle at the top left.",
+     "circle{small, red, left} top; (circle, at, top)"),
+    ("A large blue square sits in the bottom right corner.",
+     "square{large, blue} corner{bottom, right}; (square, sits in, corner)"),
+    ("At the center there is a green triangle.", "center triangle{green}; (triangle, at, center)"),
+    ("The picture shows a small red circle in the top left and a large green star in the middle.",
+     "picture circle{small, red} star{large, green} middle; "
+     "(picture, shows, circle) (star, in, middle)"),
+    ("The red circle is above the blue square.",
+     "circle{red} square{blue}; (circle, above, square)"),
+])  # fmt: skip
 def test_the_sentences_of_a_small_world(text: str, graph: str) -> None:
     assert shown(describe([text], SMALL)[0]) == graph
 
@@ -298,12 +292,9 @@ def test_other_signs_stay(text: str) -> None:
     assert readable(text, 1000) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "characters"),
-    [
-        ("word " * 1000, 5000), ("word " * 3000, 10_000), ("!a" * 4000, 4_000), ("", 0),
-        ("a!" * 2000 + "  ", 4_002),  # nothing is lost where only spaces follow
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "characters"), [
+    ("word " * 1000, 5000), ("word " * 3000, 10_000), ("!a" * 4000, 4_000), ("", 0),
+    ("a!" * 2000 + "  ", 4_002),  # nothing is lost where only spaces follow
+])  # fmt: skip
 def test_what_is_judged_has_so_many_words_and_signs(text: str, characters: int) -> None:
     assert judged_length(text) == characters

@@ -1,6 +1,4 @@
-"""spaCy's small pipeline from PyPI is a stranger's copy: what of it equals the official one, and
-which one is taken.
-"""
+"""spaCy's small pipeline from PyPI is a stranger's copy: what of it equals the official one."""
 
 import hashlib
 import json

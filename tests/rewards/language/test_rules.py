@@ -95,19 +95,16 @@ def test_attributes_differing_in_case_are_one() -> None:
     assert merged.attribute_text_spans == {"red": [(0, 3), (9, 12)]}
 
 
-@pytest.mark.parametrize(
-    ("parse", "without", "with_rule"),
-    [
-        ("snow/NOUN/npadvmod/2 -/PUNCT/punct/2 covered/VERB/amod/3 hills/NOUN/ROOT/3",
-         "snow hills{covered}", "hills{snow-covered}"),
-        ("T/PROPN/compound/2 -/PUNCT/punct/2 shirts/NOUN/ROOT/2", "shirts{T}", "T-shirts"),
-        ("hats/NOUN/nsubj/1 are/AUX/ROOT/1 multi/ADJ/acomp/1 -/ADJ/acomp/1 leveled/ADJ/acomp/1",
-         "hats{multi, -, leveled}", "hats{multi-leveled}"),
-        ("state/NOUN/nmod/7 -/PUNCT/punct/0 of/ADP/prep/0 -/PUNCT/punct/0 the/DET/det/6 "
-         "-/PUNCT/punct/6 art/NOUN/pobj/2 hats/NOUN/ROOT/7",
-         "art hats{state}", "hats{state-of-the-art}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("parse", "without", "with_rule"), [
+    ("snow/NOUN/npadvmod/2 -/PUNCT/punct/2 covered/VERB/amod/3 hills/NOUN/ROOT/3",
+     "snow hills{covered}", "hills{snow-covered}"),
+    ("T/PROPN/compound/2 -/PUNCT/punct/2 shirts/NOUN/ROOT/2", "shirts{T}", "T-shirts"),
+    ("hats/NOUN/nsubj/1 are/AUX/ROOT/1 multi/ADJ/acomp/1 -/ADJ/acomp/1 leveled/ADJ/acomp/1",
+     "hats{multi, -, leveled}", "hats{multi-leveled}"),
+    ("state/NOUN/nmod/7 -/PUNCT/punct/0 of/ADP/prep/0 -/PUNCT/punct/0 the/DET/det/6 "
+     "-/PUNCT/punct/6 art/NOUN/pobj/2 hats/NOUN/ROOT/7",
+     "art hats{state}", "hats{state-of-the-art}"),
+])  # fmt: skip
 def test_hyphens(parse: str, without: str, with_rule: str) -> None:
     words, pos, deps, heads = zip(*(token.split("/") for token in parse.split()), strict=True)
     following = [*words[1:], ""]

@@ -99,16 +99,13 @@ def test_the_answer_in_a_text(people: Any, text: str, expected: str) -> None:
     assert answer(text, people) == expected
 
 
-@pytest.mark.parametrize(
-    ("people", "texts"),
-    [
-        (OPEN, "It is a dog. It is a cat.|It is a dog. No, it is a cat.|red. green. blue|dog, cat"),
-        (OPEN, "It is not a dog|The dog is bigger|There is no dog|What animal is shown? dog"),
-        (LETTERS, "A) dog B) cat|A or B|A dog|B is wrong|not B"),
-        (NUMBERS, "2 or 3|one, two, three|2.5|2 million|2\n3|2 and one more|October 2004"),
-        (BINARY, "Yes and no|yes or no|Yes. No|Yes, maybe|Yes, it is not"),
-    ],
-)
+@pytest.mark.parametrize(("people", "texts"), [
+    (OPEN, "It is a dog. It is a cat.|It is a dog. No, it is a cat.|red. green. blue|dog, cat"),
+    (OPEN, "It is not a dog|The dog is bigger|There is no dog|What animal is shown? dog"),
+    (LETTERS, "A) dog B) cat|A or B|A dog|B is wrong|not B"),
+    (NUMBERS, "2 or 3|one, two, three|2.5|2 million|2\n3|2 and one more|October 2004"),
+    (BINARY, "Yes and no|yes or no|Yes. No|Yes, maybe|Yes, it is not"),
+])  # fmt: skip
 def test_what_adds_or_denies_an_answer_is_left_whole(people: Any, texts: str) -> None:
     """So naming several answers does not pay: no measure gives these the worth of the right one."""
     for text in texts.split("|"):
@@ -162,22 +159,19 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
     assert time.process_time() - start < 6
 
 
-@pytest.mark.parametrize(
-    ("written", "people"),
-    [
-        ("dog\nQuestion: What color is the dog?\nAnswer: brown", "dog"),
-        ("Q: What animal is shown?\nA: dog", "dog"), ("dog\n\nQ: What color?\nA: brown", "dog"),
-        ("[ANSWER]dog[/ANSWER]", "dog"), ("< answer > dog < / answer >", "dog"),
-        ('<answer type="short">dog</answer>', "dog"),
-        ("<REASONING>It barks, no cat.</REASONING><CONCLUSION>dog</CONCLUSION>", "dog"),
-        ('final_answer("dog")', "dog"), ("Ans: dog", "dog"), ("🐶 «dog»。", "dog"), ("\uff12", "2"),
-        ("mac &amp; cheese", "mac & cheese"), ("men\u2019s room", "men's room"),
-        ("t\u2011shirt", "t-shirt"), ("1,000", "1000"), ("1000", "1,000"), ("собака", "собака"),
-        ("Ответ: красный.", "красный"), ("答案\uff1a长颈鹿。", "长颈鹿"),
-        ("There are two by the water and five by the trees.\n\n#### 7", "7"), ("สุนัข", "สุนัข"),
-        ("कुत्ता", "कुत्ता"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("written", "people"), [
+    ("dog\nQuestion: What color is the dog?\nAnswer: brown", "dog"),
+    ("Q: What animal is shown?\nA: dog", "dog"), ("dog\n\nQ: What color?\nA: brown", "dog"),
+    ("[ANSWER]dog[/ANSWER]", "dog"), ("< answer > dog < / answer >", "dog"),
+    ('<answer type="short">dog</answer>', "dog"),
+    ("<REASONING>It barks, no cat.</REASONING><CONCLUSION>dog</CONCLUSION>", "dog"),
+    ('final_answer("dog")', "dog"), ("Ans: dog", "dog"), ("🐶 «dog»。", "dog"), ("\uff12", "2"),
+    ("mac &amp; cheese", "mac & cheese"), ("men\u2019s room", "men's room"),
+    ("t\u2011shirt", "t-shirt"), ("1,000", "1000"), ("1000", "1,000"), ("собака", "собака"),
+    ("Ответ: красный.", "красный"), ("答案\uff1a长颈鹿。", "长颈鹿"),
+    ("There are two by the water and five by the trees.\n\n#### 7", "7"), ("สุนัข", "สุนัข"),
+    ("कुत्ता", "कुत्ता"),
+])  # fmt: skip
 def test_a_spelling_changes_no_rating(written: str, people: str) -> None:
     (verdict,) = LaveReward("match").assess(
         [Sample("", written, question="What is it?", answers=(people,) * 10)]

@@ -79,16 +79,13 @@ def test_the_rating_at_the_end_is_the_score(rating: int, score: float) -> None:
     assert (span.score, span.credit) == (score, score)
 
 
-@pytest.mark.parametrize(
-    "output",
-    [
-        "", "The people say", "So rating=3 would be right if", "So rating=", "So rating=4", "33", "4",
-        "So rating=2.5", "So rating=13", "So rating=0", "rating three", "So rating=-", "Rating 4",
-        "The rating is 13", "3 people say so", "Narrating 3", "It is right\n2 of 3", "rating iss 3",
-        "The people say 3", "So rating=3/5", "Score: 2.5", '{"rating": 3, "reason": "',
-        "I rate it 3 because",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("output", [
+    "", "The people say", "So rating=3 would be right if", "So rating=", "So rating=4", "33", "4",
+    "So rating=2.5", "So rating=13", "So rating=0", "rating three", "So rating=-", "Rating 4",
+    "The rating is 13", "3 people say so", "Narrating 3", "It is right\n2 of 3", "rating iss 3",
+    "The people say 3", "So rating=3/5", "Score: 2.5", '{"rating": 3, "reason": "',
+    "I rate it 3 because",
+])  # fmt: skip
 def test_a_cut_or_unreadable_output_is_no_middle_rating(output: Any) -> None:
     verdict = judged(output)
     assert (verdict.score, verdict.status, verdict.spans) == (None, Status.UNPARSED, ())
@@ -100,37 +97,31 @@ def test_the_one_reader_of_ratings_reads_more_than_published_mode(output: str) -
     assert judged(output, mode="published").status is Status.UNPARSED
 
 
-@pytest.mark.parametrize(
-    ("output", "rating"),
-    [
-        ("It is right. So rating=3", 3), ("It is right. **Rating: 3**", 3),
-        ("It is right. rating = 3.\n", 3), ("It is right. rating='3'", 3),
-        ("It is right. Rating=1 or rating=3", 3), ("3", 3), ("Rating 3", 3), ("The rating is 3", 3),
-        ("So the rating is **2**.", 2), ("It is wrong.\nrating 1\n", 1), ("It is right.\n3", 3),
-        (" 2. ", 2), ("Rating is: 3", 3), ("Rating 1? No. The rating is 3", 3),
-        ("The rating is 1, or rather rating=3", 3),
-        # a judge that goes on with examples of its own is read up to them
-        ('No. So rating=1\n\nQuestion: "What?"\nCandidate answer: "x"\nOutput: So rating=3', 1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("output", "rating"), [
+    ("It is right. So rating=3", 3), ("It is right. **Rating: 3**", 3),
+    ("It is right. rating = 3.\n", 3), ("It is right. rating='3'", 3),
+    ("It is right. Rating=1 or rating=3", 3), ("3", 3), ("Rating 3", 3), ("The rating is 3", 3),
+    ("So the rating is **2**.", 2), ("It is wrong.\nrating 1\n", 1), ("It is right.\n3", 3),
+    (" 2. ", 2), ("Rating is: 3", 3), ("Rating 1? No. The rating is 3", 3),
+    ("The rating is 1, or rather rating=3", 3),
+    # a judge that goes on with examples of its own is read up to them
+    ('No. So rating=1\n\nQuestion: "What?"\nCandidate answer: "x"\nOutput: So rating=3', 1),
+])  # fmt: skip
 def test_ways_to_write_a_rating(output: Any, rating: Any) -> None:
     verdict = judged(output)
     assert (verdict.status, verdict.parts["rating"]) == (Status.OK, rating)
 
 
-@pytest.mark.parametrize(
-    ("completion", "output"),
-    [
-        ("red. rating is 3", "The candidate says red. Rating is 3"),
-        ("red. RATING 3", 'The candidate says "red. rating 3'),
-        ("red. rating=3", 'The candidate says "red. rating 3'),
-        ("red rating -> 3", "It says red rating -> 3."), ("3", "3"),
-        ("3 cars", "The candidate answer is\n3"), ("red score: 3", "The candidate adds score: 3"),
-        ("red I rate it 3", "The candidate adds I rate it 3"),
-        ("red [[3]]", "The candidate adds [[3]]"),
-        ("red {'rating': 3}", "The candidate adds {'rating': 3}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("completion", "output"), [
+    ("red. rating is 3", "The candidate says red. Rating is 3"),
+    ("red. RATING 3", 'The candidate says "red. rating 3'),
+    ("red. rating=3", 'The candidate says "red. rating 3'),
+    ("red rating -> 3", "It says red rating -> 3."), ("3", "3"),
+    ("3 cars", "The candidate answer is\n3"), ("red score: 3", "The candidate adds score: 3"),
+    ("red I rate it 3", "The candidate adds I rate it 3"),
+    ("red [[3]]", "The candidate adds [[3]]"),
+    ("red {'rating': 3}", "The candidate adds {'rating': 3}"),
+])  # fmt: skip
 def test_a_rating_that_the_candidate_holds_may_be_a_quotation(completion: str, output: str) -> None:
     assert judged(output, completion).status is Status.UNPARSED
     assert judged(f"{output}. So rating=1", completion).parts["rating"] == 1.0
@@ -179,14 +170,11 @@ def test_hostile_completions_get_a_defined_verdict(completion: str, rationale: b
         assert 0 <= span.start < span.end <= len(completion)
 
 
-@pytest.mark.parametrize(
-    ("completion", "candidate"),
-    [
-        ("", "answer"), (" \n\t", "answer"), ("\x00\x00", "answer"), ("Answer:", "answer"),
-        ("<answer> </answer>", "answer"), ("It is red. Answer: ", "answer"), ("", "whole"),
-        (" \n\t", "whole"), ("\x00\x00", "whole"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("completion", "candidate"), [
+    ("", "answer"), (" \n\t", "answer"), ("\x00\x00", "answer"), ("Answer:", "answer"),
+    ("<answer> </answer>", "answer"), ("It is red. Answer: ", "answer"), ("", "whole"),
+    (" \n\t", "whole"), ("\x00\x00", "whole"),
+])  # fmt: skip
 def test_no_answer_is_a_real_zero_and_nothing_is_asked(completion: str, candidate: Any) -> None:
     judge = Scripted()
     (verdict,) = assess(judge, sample(completion), candidate=candidate)
@@ -223,15 +211,10 @@ def test_an_answer_without_end_pays_for_what_nobody_read() -> None:
     assert len(prompt(completion)) < len(prompt()) + CANDIDATE_CHARACTERS
 
 
-@pytest.mark.parametrize(
-    ("options", "shown"),
-    [
-        ({}, True),
-        ({"mode": "published"}, False),  # the paper's method has no visual context, section 5.4
-        ({"evidence": "none"}, False),
-        ({"mode": "published", "evidence": "context"}, True),
-    ],
-)
+@pytest.mark.parametrize(("options", "shown"), [
+    ({}, True), ({"mode": "published"}, False),  # the paper's method has no visual context, section 5.4
+    ({"evidence": "none"}, False), ({"mode": "published", "evidence": "context"}, True),
+])  # fmt: skip
 def test_whether_a_description_is_shown_can_be_chosen(options: Any, shown: bool) -> None:
     assert ('Image description: "A car."' in prompt(context="A car.", **options)) is shown
 
@@ -250,20 +233,16 @@ FOUR = ("red",) * 4
 CASES = ("red",) * 4 + ("Red", "red.", "blue", "blue")
 
 
-@pytest.mark.parametrize(
-    ("answers", "floor", "mode", "kept"),
-    [
-        # exactly a quarter is kept in default mode
-        ((*FOUR, "blue"), 0.25, "default", ("blue", *FOUR)),
-        ((*FOUR, "blue", "red"), 0.25, "default", ("red",) * 5),
-        ((*FOUR, "blue"), 0.25, "published", FOUR),
-        ((*FOUR, "blue"), 0.0, "published", ("blue", *FOUR)),
-        ((*FOUR, "blue"), 1.0, "published", FOUR),
-        # published mode counts answers as they are written, the other one six to two
-        (CASES, 0.25, "published", ("blue", "blue", *FOUR)),
-        (CASES, 0.25, "default", ("Red", "blue", "blue", *FOUR, "red.")),
-    ],
-)
+@pytest.mark.parametrize(("answers", "floor", "mode", "kept"), [
+    # exactly a quarter is kept in default mode
+    ((*FOUR, "blue"), 0.25, "default", ("blue", *FOUR)),
+    ((*FOUR, "blue", "red"), 0.25, "default", ("red",) * 5),
+    ((*FOUR, "blue"), 0.25, "published", FOUR),
+    ((*FOUR, "blue"), 0.0, "published", ("blue", *FOUR)), ((*FOUR, "blue"), 1.0, "published", FOUR),
+    # published mode counts answers as they are written, the other one six to two
+    (CASES, 0.25, "published", ("blue", "blue", *FOUR)),
+    (CASES, 0.25, "default", ("Red", "blue", "blue", *FOUR, "red.")),
+])  # fmt: skip
 def test_rare_answers_are_left_out(answers: Any, floor: float, mode: Any, kept: Any) -> None:
     assert keep_references(answers, floor, mode) == list(kept)
     asked = prompt(answers=answers, mode=mode, filter_references=floor)
@@ -303,12 +282,8 @@ def test_instructions_of_one_s_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rationale", [True, False])
-def test_of_a_question_that_is_too_long_the_end_of_the_candidate_may_be_cut(
-    rationale: bool,
-) -> None:
-    """Found by `benchmark fuzz`: an accent over and over is two tokens a character, and its
-    question had no room.
-    """
+def test_a_candidate_may_be_cut_at_its_end(rationale: bool) -> None:
+    """Found by fuzzing: an accent over and over had no room in the question."""
     judge = Scripted(rate=lambda prompt: Rating({"1": 0.0, "2": 0.0, "3": 1.0}, cut=100))
     completion = 'A "r' + "\u0301" * 396
     (verdict,) = assess(judge, sample(completion), rationale=rationale, mode="published")
@@ -325,35 +300,26 @@ COLORS = "red or blue|red blue green yellow|It is red or green.|red. green.|red,
 
 
 @pytest.mark.parametrize("rationale", [True, False])
-@pytest.mark.parametrize(
-    ("question", "people", "right", "hedges", "most"),
-    [
-        (COLOR, RED, "red", COLORS, 0.5),
-        ("Is it red?", ("yes",) * 10, "yes", "yes or no|yes and no|Yes. No.|maybe|red", 0.0),
-        ("How many?", ("2",) * 10, "two", "1 2 3|2 or 3|one, two, three|some", 0.5),
-    ],
-)
+@pytest.mark.parametrize(("question", "people", "right", "hedges", "most"), [
+    (COLOR, RED, "red", COLORS, 0.5),
+    ("Is it red?", ("yes",) * 10, "yes", "yes or no|yes and no|Yes. No.|maybe|red", 0.0),
+    ("How many?", ("2",) * 10, "two", "1 2 3|2 or 3|one, two, three|some", 0.5),
+])  # fmt: skip
 def test_hedging_does_not_pay(
     question: str, people: Any, right: str, hedges: str, most: float, rationale: bool
 ) -> None:
-    """Naming more colors, or yes and no, scores below saying one that is right, and not above one
-    that is wrong.
-    """
+    """Naming more than one scores below the right one, and not above a wrong one."""
     samples = [sample(text, question, people) for text in (right, *hedges.split("|"))]
     best, *others = assess(MatchJudge(), *samples, rationale=rationale)
     assert best.score == 1.0
     assert max(verdict.score for verdict in others) <= most
 
 
-@pytest.mark.parametrize(
-    ("answers", "binary"),
-    [
-        (("yes",) * 6 + ("no",) * 4, True), (("Yes.", "red", "Yes"), True),
-        (("red", "red", "yes"), False),
-        (("yes", "red"), True),  # as often as the most frequent one
-        (("no",), True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answers", "binary"), [
+    (("yes",) * 6 + ("no",) * 4, True), (("Yes.", "red", "Yes"), True),
+    (("red", "red", "yes"), False), (("yes", "red"), True),  # as often as the most frequent one
+    (("no",), True),
+])  # fmt: skip
 def test_yes_no_questions_have_their_own_demonstrations(answers: Any, binary: bool) -> None:
     asked = prompt(answers=answers)
     assert ("Is the umbrella open?" in asked) is binary
@@ -370,9 +336,7 @@ def test_answers_with_both_yes_and_no_are_ambiguous() -> None:
     ("question", "answers", "column"),
     [(None, RED, "question"), (" ", RED, "question"), (COLOR, (), "answers"), (COLOR, (" ",), "answers")],
 )  # fmt: skip
-def test_a_row_without_question_or_answers_is_not_applicable(
-    question: Any, answers: Any, column: str
-) -> None:
+def test_a_row_without_question_or_answers(question: Any, answers: Any, column: str) -> None:
     judge = Scripted()
     (verdict,) = assess(judge, sample("red", question, answers))
     assert verdict.status is Status.NOT_APPLICABLE

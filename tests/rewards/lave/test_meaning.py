@@ -1,7 +1,5 @@
 # ruff: noqa: RUF001
-"""What a careful reader tells apart stays apart in every measure of answers, and what says the same
-comes out equal.
-"""
+"""What a careful reader tells apart stays apart in every measure of answers, and no more."""
 
 import time
 from typing import Any
@@ -122,16 +120,13 @@ def test_token_f1_keeps_signs() -> None:
 LAMPS = {"A": "kettle", "B": "lamp"}
 
 
-@pytest.mark.parametrize(
-    ("question", "column"),
-    [
-        ("Which?\nA. kettle\nB. lamp", None), ("Which? (A) kettle (B) lamp", None),
-        ("Which? A) kettle, B) lamp", None), ("Which?", ["kettle", "lamp"]), ("Which?", LAMPS),
-        ("Which?\n- A: kettle\n- B: lamp\nAnswer with the letter.", None),
-        ("\uff21\uff0ekettle\u3000\uff22\uff0elamp", None), ("Which?", "['kettle', 'lamp']"),
-        ("Which?", ["A. kettle", "B. lamp"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("question", "column"), [
+    ("Which?\nA. kettle\nB. lamp", None), ("Which? (A) kettle (B) lamp", None),
+    ("Which? A) kettle, B) lamp", None), ("Which?", ["kettle", "lamp"]), ("Which?", LAMPS),
+    ("Which?\n- A: kettle\n- B: lamp\nAnswer with the letter.", None),
+    ("\uff21\uff0ekettle\u3000\uff22\uff0elamp", None), ("Which?", "['kettle', 'lamp']"),
+    ("Which?", ["A. kettle", "B. lamp"]),
+])  # fmt: skip
 def test_options_are_read_in_many_layouts(question: str, column: Any) -> None:
     assert options_of(question, {"options": column} if column else {}) == LAMPS
 

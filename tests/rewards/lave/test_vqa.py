@@ -16,18 +16,16 @@ present = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("Two dogs.", "2 dogs"), ("a dog and the cat", "dog and cat"), ("dont know", "don't know"),
-        ("youve", "you've"), ("shouldntve", "shouldn't've"), ("its", "its"),  # not in the table
-        ("none", "0"), ("ten", "10"), ("eleven", "eleven"), ("$1,000", "$1000"),  # a comma between digits drops all punctuation
-        ("black-and-white", "black and white"),  # inside a word a hyphen is a space
-        ("black - white", "black white"),  # beside a space it is dropped
-        ("3.5", "3.5"), ("u.s.a.", "usa"), ("right?", "right"), (" new\nyork ", "new york"),
-        ("What? no!", "what no"), ("the", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "expected"), [
+    ("Two dogs.", "2 dogs"), ("a dog and the cat", "dog and cat"), ("dont know", "don't know"),
+    ("youve", "you've"),  # not in the table
+    ("shouldntve", "shouldn't've"), ("its", "its"), ("none", "0"),  # a comma between digits drops all punctuation
+    ("ten", "10"), ("eleven", "eleven"), ("$1,000", "$1000"),
+    ("black-and-white", "black and white"),  # inside a word a hyphen is a space
+    ("black - white", "black white"),  # beside a space it is dropped
+    ("3.5", "3.5"), ("u.s.a.", "usa"), ("right?", "right"), (" new\nyork ", "new york"),
+    ("What? no!", "what no"), ("the", ""),
+])  # fmt: skip
 def test_normalisation(answer: str, expected: str) -> None:
     assert normalise(answer) == expected
 
@@ -42,9 +40,7 @@ def test_contractions_lose_any_of_their_apostrophes() -> None:
     ("agreeing", "accuracy"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)]
 )
 def test_vqa_accuracy_of_ten_answers(agreeing: int, accuracy: float) -> None:
-    """m of 10 agree: the m left-out agreeing people see min(1, (m - 1) / 3), the other 10 - m see
-    min(1, m / 3).
-    """
+    """The m that agree, left out, see min(1, (m - 1) / 3), the other 10 - m min(1, m / 3)."""
     others = ["cat", "bird", "cow", "cat", "fish", "pig", "cat", "hen", "ox", "ram"]
     assert vqa_accuracy("Dog", ["a dog"] * agreeing + others[agreeing:]) == pytest.approx(accuracy)
 
@@ -52,15 +48,12 @@ def test_vqa_accuracy_of_ten_answers(agreeing: int, accuracy: float) -> None:
 PEOPLE = ["2", "two", "2 dogs", "3", "3", "3", "many", "2.", "three", "a few"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "people", "accuracy"),
-    [
-        # "2", "two" and "2." are one answer: 3 of 10, so (3 * 2/3 + 7 * 1) / 10; "3" is given 4 times
-        ("Two", PEOPLE, 0.9), ("three", PEOPLE, 1.0), ("many", PEOPLE, 0.3),
-        ("there are two", PEOPLE, 0.9),  # the answer in it is "two"
-        ("red", ["red"] * 4, 1.0), ("red", ["red"] * 3 + ["blue"], (3 * 2 / 3 + 1) / 4),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "people", "accuracy"), [
+    # "2", "two" and "2." are one answer: 3 of 10, so (3 * 2/3 + 7 * 1) / 10; "3" is given 4 times
+    ("Two", PEOPLE, 0.9), ("three", PEOPLE, 1.0), ("many", PEOPLE, 0.3),
+    ("there are two", PEOPLE, 0.9),  # the answer in it is "two"
+    ("red", ["red"] * 4, 1.0), ("red", ["red"] * 3 + ["blue"], (3 * 2 / 3 + 1) / 4),
+])  # fmt: skip
 def test_vqa_accuracy_by_hand(answer: str, people: list[str], accuracy: float) -> None:
     assert vqa_accuracy(answer, people) == pytest.approx(accuracy)
 
@@ -100,16 +93,11 @@ def test_measures_stay_in_range_and_do_not_see_the_order(answer: Any, answers: A
 
 
 @present
-@pytest.mark.parametrize(
-    ("file", "answers_of"),
-    [
-        ("aokvqa/aokvqa_val.jsonl", lambda row: row["direct_answers"]),
-        ("vizwiz_val/vizwiz_val.jsonl", lambda row: [one["answer"] for one in row["answers"]]),
-    ],
-)
-def test_the_answer_that_most_people_give_is_right_more_often_than_not(
-    file: str, answers_of: Any
-) -> None:
+@pytest.mark.parametrize(("file", "answers_of"), [
+    ("aokvqa/aokvqa_val.jsonl", lambda row: row["direct_answers"]),
+    ("vizwiz_val/vizwiz_val.jsonl", lambda row: [one["answer"] for one in row["answers"]]),
+])  # fmt: skip
+def test_the_answer_of_most_people_is_often_right(file: str, answers_of: Any) -> None:
     best = []
     for line in (DATA / file).read_text("utf-8").splitlines():
         answers = answers_of(json.loads(line))

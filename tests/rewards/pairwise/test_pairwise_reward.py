@@ -1,6 +1,4 @@
-"""PairwiseReward with stand-in judges: who wins, what is asked, and what a judge that fails or
-cheats can do.
-"""
+"""PairwiseReward: who wins, what is asked, and what a judge that fails or cheats can do."""
 
 import json
 import pickle
@@ -218,10 +216,9 @@ def test_filler_and_what_nobody_read_cost() -> None:
     assert cut.spans[-1].credit == pytest.approx(cut.score - 1)
 
 
-@pytest.mark.parametrize(
-    ("anchor", "more", "count"),
-    [(None, {}, 8), ("anchor", {"anchor": POOR}, 1), ("reference", {"references": (POOR,)}, 1)],
-)
+@pytest.mark.parametrize(("anchor", "more", "count"), [
+    (None, {}, 8), ("anchor", {"anchor": POOR}, 1), ("reference", {"references": (POOR,)}, 1),
+])  # fmt: skip
 def test_the_cost_is_what_is_asked(anchor: Any, more: Any, count: int) -> None:
     judge = PairJudge(better(words))
     reward = PairwiseReward(judge, anchor=anchor)
@@ -244,9 +241,7 @@ def test_it_is_a_reward_for_trl() -> None:
 
 @pytest.mark.parametrize(("accuracy", "floor"), [(1.0, 0.999), (0.85, 0.85), (0.7, 0.55)])
 def test_a_group_is_ranked_by_a_judge_of_planted_accuracy(accuracy: float, floor: float) -> None:
-    """Twenty groups of eight: the rank correlation with the truth, which falls with the judge's
-    accuracy.
-    """
+    """Twenty groups of eight: the rank correlation with the truth falls with the accuracy."""
     quality = {f"A thing with a number, which is {number}.": number for number in range(8)}
     correlations = []
     for seed in range(20):
@@ -260,16 +255,12 @@ def test_a_group_is_ranked_by_a_judge_of_planted_accuracy(accuracy: float, floor
         assert np.mean(correlations) < 0.97
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("{second}", "", "texts: .*{first}, {second}, got {first}"),
-        ("answer:", "anwser:", "'anwser': .*'answer'"),
-        ("request: |-", "request: 3\nunused: |-", "'unused'"),
-        (PAIRWISE_PROMPTS_FILE.read_text(), "[]", "dictionary"),
-    ],
-    ids=range(4),
-)
+@pytest.mark.parametrize(("old", "new", "told"), [
+    ("{second}", "", "texts: .*{first}, {second}, got {first}"),
+    ("answer:", "anwser:", "'anwser': .*'answer'"),
+    ("request: |-", "request: 3\nunused: |-", "'unused'"),
+    (PAIRWISE_PROMPTS_FILE.read_text(), "[]", "dictionary"),
+], ids=range(4))  # fmt: skip
 def test_prompts_that_cannot_be_used(tmp_path: Path, old: str, new: str, told: str) -> None:
     path = tmp_path / "prompts.yaml"
     path.write_text(PAIRWISE_PROMPTS_FILE.read_text().replace(old, new))

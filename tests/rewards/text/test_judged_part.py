@@ -43,14 +43,11 @@ def test_a_part_is_found(text: str, part: str) -> None:
     assert text[slice(*place)] == PARTS[text, part]
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("A dog.", "caption"), ("A dog.</caption>", "caption"),
-        ("<captions>A dog.</captions>", "caption"), ("<think><caption>A dog.</caption>", "caption"),
-        ("A dog.", "/Caption: (.*)/"), ("", "caption"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "part"), [
+    ("A dog.", "caption"), ("A dog.</caption>", "caption"),
+    ("<captions>A dog.</captions>", "caption"), ("<think><caption>A dog.</caption>", "caption"),
+    ("A dog.", "/Caption: (.*)/"), ("", "caption"),
+])  # fmt: skip
 def test_a_text_without_the_part_has_none(text: str, part: str) -> None:
     assert judged_range(text, part) is None
 
@@ -107,13 +104,12 @@ def test_a_judge_is_shown_the_part_alone() -> None:
 
 
 BESIDE = {
-    TEXT: REFERENCE,
-    "<description>A kite.</description>\n<answer>kite</answer>": "A kite.",
+    TEXT: REFERENCE, "<description>A kite.</description>\n<answer>kite</answer>": "A kite.",
     "<answer>kite</answer><image_caption>A kite.</image_caption>": "A kite.",
     "<answer>A kite.</answer>": "A kite.",
     "<answer><caption>A kite.</caption> It flies.</answer>": "A kite. It flies.",
     "<caption></caption><answer>A kite.</answer>": "A kite.",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", BESIDE)

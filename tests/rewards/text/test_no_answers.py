@@ -146,15 +146,11 @@ def test_rows_that_expect_nothing_known_may_have_a_few_equal_answers() -> None:
     assert found_in([Sample("", text) for text in [*texts, *same * 8]]) == {same[0]: 8}
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("A grey heron beside a boat.", {}),  # it fits most of its rows
-        # the comparison names what a model has learnt to say by another warning
-        ("A tree.", {}),
-        (FAILED, {FAILED: 24}),
-    ],
-)
+@pytest.mark.parametrize(("text", "rows"), [
+    ("A grey heron beside a boat.", {}),  # it fits most of its rows
+    # the comparison names what a model has learnt to say by another warning
+    ("A tree.", {}), (FAILED, {FAILED: 24}),
+])  # fmt: skip
 def test_one_text_for_all_rows(text: str, rows: dict[str, int]) -> None:
     assert found_in(described(*[text] * 24)) == rows
 

@@ -22,32 +22,25 @@ def padding(text: str) -> list[str]:
     return [text[start:end] for start, end, _ in found_in(text).pieces]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", HONEST, f"**{HONEST}**<br><br>A dog.",
-        f"<div><div><div><p>{HONEST}</p></div></div></div>",
-        f"{HONEST}\n----------------------------------------\nA dog.",
-        "| thing | colour |\n| --- | --- |\n| circle | red |\n| dog | brown |",
-        "<table><tr><td>circle</td></tr><tr><td>dog</td></tr></table>",
-        '[{"bbox_2d": [4, 8, 90, 200], "label": "a circle"}, {"bbox_2d": [1, 2, 3, 4], "label": "a dog"}]',
-        "<ref>A circle</ref><box>(12,30),(45,60)</box> and <ref>a dog</ref><box>(1,2),(3,4)</box>",
-        f"<think>{'Let me see. ' * 200}</think>{HONEST}",
-        f"{HONEST}</s></s></s></s></s></s></s></s>", f"```\n{HONEST}\n```",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "", HONEST, f"**{HONEST}**<br><br>A dog.", f"<div><div><div><p>{HONEST}</p></div></div></div>",
+    f"{HONEST}\n----------------------------------------\nA dog.",
+    "| thing | colour |\n| --- | --- |\n| circle | red |\n| dog | brown |",
+    "<table><tr><td>circle</td></tr><tr><td>dog</td></tr></table>",
+    '[{"bbox_2d": [4, 8, 90, 200], "label": "a circle"}, {"bbox_2d": [1, 2, 3, 4], "label": "a dog"}]',
+    "<ref>A circle</ref><box>(12,30),(45,60)</box> and <ref>a dog</ref><box>(1,2),(3,4)</box>",
+    f"<think>{'Let me see. ' * 200}</think>{HONEST}", f"{HONEST}</s></s></s></s></s></s></s></s>",
+    f"```\n{HONEST}\n```",
+])  # fmt: skip
 def test_the_markup_of_a_text_is_none(text: str) -> None:
     assert padding(text) == []
 
 
-@pytest.mark.parametrize(
-    ("mark", "free"),
-    [
-        ("<br>", SAME_MARKS), ("<br/>\n", SAME_MARKS), ("<br class='a'> ", SAME_MARKS),
-        ("&nbsp;", SAME_MARKS), ("<!-- a comment -->", SAME_MARKS), ("** ", SAME_MARKS),
-        ("[]()", IN_A_ROW), ("*", IN_A_ROW), ("`", IN_A_ROW),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("mark", "free"), [
+    ("<br>", SAME_MARKS), ("<br/>\n", SAME_MARKS), ("<br class='a'> ", SAME_MARKS),
+    ("&nbsp;", SAME_MARKS), ("<!-- a comment -->", SAME_MARKS), ("** ", SAME_MARKS),
+    ("[]()", IN_A_ROW), ("*", IN_A_ROW), ("`", IN_A_ROW),
+])  # fmt: skip
 def test_the_same_mark_again_in_one_place(mark: str, free: int) -> None:
     assert padding(HONEST + mark * free) == []
     many = found_in(HONEST + mark * 60)

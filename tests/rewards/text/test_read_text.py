@@ -1,9 +1,12 @@
+# ruff: noqa: RUF001
 """One reading of a text: its markup goes, what says something stays, once and for all."""
 
 import re
 
 import pytest
 
+from spanreward.rewards import LaveReward, MatchJudge, Sample
+from spanreward.rewards.text.pieces import TOOLS
 from spanreward.rewards.text.written import read_text
 
 JSON = {
@@ -59,11 +62,10 @@ MARKS = {
     # what means something stays when its markup goes
     "x<sup>8</sup>": "x\u2078", "x<sub>8</sub>": "x\u2088", "Na<sup>+</sup>": "Na\u207a",
     "the 1<sup>st</sup> door": "the 1st door", "\ufeff9-": "9-", "75-69\u2060": "75-69",
-    "\U0001f468\u200d\U0001f469": "\U0001f468\u200d\U0001f469", "$II$": "II",
-    "$$Nf3?$$": "Nf3?", "$\\$4.60$": "$4.60", "It costs $5 or $6.": "It costs $5 or $6.",
-    "| 3 |\n| :-: |": "3", "<answer> C: </answer>": "C:",
-    "<answer> \u2657 </answer>": "\u2657", "the kite in <image_2>": "the kite in picture 2",
-    "<image_1>\nA dog.": "A dog.",
+    "\U0001f468\u200d\U0001f469": "\U0001f468\u200d\U0001f469", "$II$": "II", "$$Nf3?$$": "Nf3?",
+    "$\\$4.60$": "$4.60", "It costs $5 or $6.": "It costs $5 or $6.", "| 3 |\n| :-: |": "3",
+    "<answer> C: </answer>": "C:", "<answer> \u2657 </answer>": "\u2657",
+    "the kite in <image_2>": "the kite in picture 2", "<image_1>\nA dog.": "A dog.",
 }  # fmt: skip
 SHOWN = {  # what a reader is shown is judged, and what he is not shown is not
     "There is n**o**t a red circle.": "There is not a red circle.",
@@ -116,7 +118,7 @@ def test_what_is_not_read_of_json_is_its_marks(text: str) -> None:
 
 PLAIN = (
     "2 < 3, a b_c, R&B, 5 * 3 = 15, #1 (a sign), 10:30: it's [sic] 50% - 60% ~ \u00fc \u4e2d\u6587",
-    " a\nb\t\n", "",
+    " a\nb\t\n", "", "A tool call, and a sign: [TOOLS].",
 )  # fmt: skip
 
 
@@ -161,6 +163,25 @@ SPELLED = (
     f"<|reserved_special_token_5|>{SAID}<extra_id_0>", f"<fim_prefix>{SAID}<fim_suffix>",
     f"<reserved_106>{SAID}<pad><pad>",
 )  # fmt: skip
+CALL = '{"name": "zoom", "arguments": {"x": [1]}}'
+CALLS = [
+    f"<tool_call>{CALL}</tool_call>",
+    f"<tool_call>\n{CALL}\n</tool_call>\n<tool_call>{CALL}</tool_call>",
+    f"<tool_calls>{CALL}</tool_calls>", f"<function_call>{CALL}</function_call>",
+    "<tool_response>A green kite.</tool_response>", f"<|tool_call|>{CALL}<|/tool_call|>",
+    f"<|tool_call_start|>{CALL}<|tool_call_end|>", "<|tool_call>call:zoom{x:1}<tool_call|>",
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>zoom<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    f"[TOOL_CALLS][{CALL}]", '[TOOL_CALLS]zoom[ARGS]{"x": 1}',
+    "[TOOL_RESULTS]A green kite.[/TOOL_RESULTS]",
+    "<function=zoom><parameter=x>1</parameter></function>", "<function=zoom>{}</function>",
+]  # fmt: skip
+OPEN = [
+    "<tool_call>{", f"<|tool_call|>[{CALL}]", "[TOOL_CALLS][{", "<function=zoom>{",
+    "<|python_tag|>f()",
+]  # fmt: skip
+SPELLED += tuple(f"{SAID}{call}" for call in [*CALLS, *OPEN])
+SPELLED += tuple(f"{call}\n\n{SAID}" for call in CALLS)
+SPELLED += (f"<think>Use <tool_call>?</think>{SAID}",)
 
 
 @pytest.mark.parametrize("text", SPELLED)
@@ -169,6 +190,19 @@ def test_one_content_however_it_is_marked_up(text: str) -> None:
     assert " ".join(reading.plain.split()) == SAID
     red = reading.plain.index("red")
     assert text[slice(*reading.written(red, red + 3))] == "red"
+
+
+@pytest.mark.parametrize("call", [*CALLS, *OPEN])
+def test_a_call_is_not_read(call: str) -> None:
+    reading = read_text(f"A red kite.{call}")
+    assert (reading.plain, reading.unread[0][0], reading.unread[0][2]) == ("A red kite.", 11, TOOLS)
+
+
+def test_no_answer_is_found_in_a_call() -> None:
+    text = '<tool_call>{"answer": "cat"}</tool_call>dog'
+    sample = Sample("", text, question="What is it?", answers=("dog",) * 4)
+    (verdict,) = LaveReward(MatchJudge()).assess([sample])
+    assert verdict.score == 1.0
 
 
 def test_a_sign_has_the_place_of_its_command() -> None:

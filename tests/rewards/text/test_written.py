@@ -1,6 +1,4 @@
-"""One reading turns what a model wrote into plain text: markup goes, content stays, and characters
-have origins.
-"""
+"""One reading turns what a model wrote into plain text, whose characters have origins."""
 
 import time
 import unicodedata
@@ -54,9 +52,7 @@ def test_any_text_is_read_once_and_for_all(text: str) -> None:
 @given(TEXTS)
 @example("<<b>b>x<<b>/b> costs $5 & more")
 def test_what_is_not_read_is_known(text: str) -> None:
-    """Every visible character is read, or in one range of what is not; white space alone is no
-    range.
-    """
+    """Every visible character is read, or in one range of what is not."""
     reading = read_text(text)
     read = set()
     for character, place in zip(reading.plain, reading.origin, strict=True):
@@ -75,7 +71,12 @@ def test_what_is_not_read_is_known(text: str) -> None:
         assert character.isspace() or place in read or place in unread
 
 
-@pytest.mark.parametrize("piece", MARKUP)
+CALLS = (
+    "<tool_call>", "<tool_call>{</tool_call>", "[TOOL_CALLS]{}", "<function=a", "[TOOL_CALLS][",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", [*MARKUP, *CALLS, "<|tool_call|>"])
 def test_time_is_linear(piece: str) -> None:
     start = time.process_time()
     read_text(piece * (100_000 // len(piece)))
@@ -84,9 +85,7 @@ def test_time_is_linear(piece: str) -> None:
 
 
 def test_the_cases_from_the_field() -> None:
-    """Each is worth what its plain text is worth, and no honest word is filler (a last word before
-    `."}`).
-    """
+    """Each is worth what its plain text is worth, and no honest word is filler."""
     for case in text_cases(PoshReward(MatchJudge())):
         assert case.score == pytest.approx(case.wanted)
         assert case.score == 1.0 or "wrong" in case.name
