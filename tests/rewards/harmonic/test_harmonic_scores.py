@@ -50,17 +50,18 @@ def test_a_standard_deviation_of_zero_counts_as_the_floor() -> None:
     one = aggregate({"sure": CERTAIN_FIVE, "b": HALVES}, 0.5, sigma_floor=0.1)
     assert one.weights == pytest.approx({"sure": 100 / 104, "b": 4 / 104})
     assert one.stds["sure"] == 0.0
-    all_sure = {"a": CERTAIN_FIVE, "b": (0, 1, 0, 0, 0), "c": (0, 0, 0, 1, 0)}
-    for gamma in (0.01, 0.5, 0.75, 1):
-        found = aggregate(all_sure, gamma)
-        assert found.weights == pytest.approx(dict.fromkeys("abc", 1 / 3))
-        assert found.overall == pytest.approx(11 / 3)
-    (weight,) = aggregate({"a": CERTAIN_FIVE}, 0.01).weights.values()
-    assert weight == 1.0
+    # below what distinguishes ratings
+    almost = std((0, 0, 0, 1e-6, 1 - 1e-6), 5 - 1e-6)
+    assert almost == pytest.approx(scores.SIGMA_FLOOR, rel=1e-5)
 
 
-def test_the_floor_is_below_what_distinguishes_ratings() -> None:
-    assert std((0, 0, 0, 1e-6, 1 - 1e-6), 5 - 1e-6) == pytest.approx(scores.SIGMA_FLOOR, rel=1e-5)
+@pytest.mark.parametrize("gamma", [0.01, 0.5, 0.75, 1])
+def test_sure_ratings_weigh_alike(gamma: float) -> None:
+    sure = {"a": CERTAIN_FIVE, "b": (0, 1, 0, 0, 0), "c": (0, 0, 0, 1, 0)}
+    found = aggregate(sure, gamma)
+    assert found.weights == pytest.approx(dict.fromkeys("abc", 1 / 3))
+    assert found.overall == pytest.approx(11 / 3)
+    assert aggregate({"a": CERTAIN_FIVE}, gamma).weights == {"a": 1.0}
 
 
 def test_without_smoothing_the_most_probable_rating_is_the_score() -> None:

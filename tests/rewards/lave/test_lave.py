@@ -345,13 +345,6 @@ def test_a_row_without_question_or_answers(question: Any, answers: Any, column: 
     assert not judge.written
 
 
-def test_as_a_reward_of_trl() -> None:
-    reward = LaveReward(MatchJudge(), rationale=False)
-    rows = {"question": [COLOR, None, COLOR], "answers": [list(RED), list(RED), None]}
-    chats = [[{"role": "assistant", "content": text}] for text in ("red", "red", "red")]
-    assert reward([[]] * 3, chats, **rows) == [1.0, None, None]
-
-
 def test_equal_questions_are_asked_once() -> None:
     judge = Scripted()
     reward = LaveReward(judge)

@@ -15,18 +15,20 @@ from PIL import Image
 from scipy.stats import spearmanr
 
 from spanreward.rewards import PairwiseReward, Rating, Sample, Status, Verdict
-from spanreward.rewards.judges.probe import PairProbe
 from spanreward.rewards.pairwise.questions import PAIRWISE_PROMPTS_FILE, load_pairwise_prompts
 from tests.support.group_judges import GroupJudge
 from tests.support.pair_judges import PairJudge, better, mistaken
 from tests.support.paths import DATA
 
 CONTEXT = "A red circle above a blue star on a green ground."
-people = pytest.mark.skipif(not DATA.is_dir(), reason=f"people's judgments are not at {DATA}")
 
 
 def group(*texts: str, **more: Any) -> list[Sample]:
     return [Sample("Describe.", text, context=CONTEXT, **more) for text in texts]
+
+
+def in_group(judge: Any, **options: Any) -> list[Verdict]:
+    return PairwiseReward(judge, **options).assess(group(GOOD, FAIR, POOR))
 
 
 def words(text: str) -> int:
@@ -39,7 +41,7 @@ POOR = "A circle is shown."
 
 def test_inside_the_group_by_hand() -> None:
     judge = PairJudge(better(words))
-    one, two, three = PairwiseReward(judge).assess(group(GOOD, FAIR, POOR))
+    one, two, three = in_group(judge)
     assert one.score > two.score > three.score
     assert one.score == pytest.approx(1 - three.score, abs=1e-6)
     assert two.score == pytest.approx(0.5, abs=1e-6)
@@ -53,7 +55,7 @@ def test_inside_the_group_by_hand() -> None:
 
 @pytest.mark.parametrize("letter", ["A", "B"])
 def test_a_judge_that_looks_at_the_slot_decides_nothing(letter: str) -> None:
-    for verdict in PairwiseReward(PairJudge(lambda _: letter)).assess(group(GOOD, FAIR, POOR)):
+    for verdict in in_group(PairJudge(lambda _: letter)):
         assert verdict.score == pytest.approx(0.5, abs=1e-6)
         assert (verdict.parts["tied"], verdict.parts["orders_disagree"]) == (1, 1)
         assert verdict.parts["first_slot"] == (letter == "A")
@@ -66,10 +68,8 @@ def test_pictures_are_shown_and_groups_are_of_one_picture() -> None:
     samples = [Sample("Describe.", text, images=(picture,)) for text, picture in shown]
     verdicts = PairwiseReward(judge).assess(samples)
     assert [len(call) for call in judge.asked] == [4]  # never across prompts
-    assert {question.images[0].getpixel((0, 0)) for question in judge.asked[0]} == {
-        (1, 1, 1),
-        (2, 2, 2),
-    }
+    pixels = [question.images[0].getpixel((0, 0)) for question in judge.asked[0]]
+    assert {*pixels} == {(1, 1, 1), (2, 2, 2)}
     assert verdicts[0].score == pytest.approx(verdicts[1].score)
     # as a dataset decodes them
     copies = [replace(sample, images=(sample.images[0].copy(),)) for sample in samples]
@@ -98,11 +98,8 @@ def test_equal_and_empty_completions_are_settled_unasked() -> None:
 
 
 def test_a_failed_vote_is_left_out_and_is_no_tie() -> None:
-    # one order of one pair
-    judge = PairJudge(
-        better(words), fails=lambda probe: (probe.first, probe.second) == (GOOD, FAIR)
-    )
-    one, two, three = PairwiseReward(judge).assess(group(GOOD, FAIR, POOR))
+    once = lambda probe: (probe.first, probe.second) == (GOOD, FAIR)  # noqa: E731
+    one, two, three = in_group(PairJudge(better(words), fails=once))
     assert (one.parts["won"], one.parts["failed_pairs"]) == (1.0, 0.5)
     assert one.note == "votes, shown first / second: failed/B, A/B"
     assert one.score == pytest.approx(two.score)  # both beat the third
@@ -111,7 +108,7 @@ def test_a_failed_vote_is_left_out_and_is_no_tie() -> None:
 
 def test_a_completion_without_a_readable_pair_has_no_score() -> None:
     judge = PairJudge(better(words), fails=lambda probe: POOR in (probe.first, probe.second))
-    one, two, three = PairwiseReward(judge).assess(group(GOOD, FAIR, POOR))
+    one, two, three = in_group(judge)
     assert (three.score, three.status) == (None, Status.TIMEOUT)
     assert "too late" in three.note
     assert one.score > two.score
@@ -268,13 +265,10 @@ def test_prompts_that_cannot_be_used(tmp_path: Path, old: str, new: str, told: s
         load_pairwise_prompts(path)
 
 
-def rows_of(file: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (DATA / file).read_text().splitlines()]
-
-
-@people
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"people's judgments are not at {DATA}")
 def test_slots_and_lengths_as_judges_of_vl_rewardbench() -> None:
-    rows = rows_of("vl_rewardbench/preferences.jsonl")
+    lines = (DATA / "vl_rewardbench/preferences.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
     samples = []
     for row in rows:
         preferred = row["human_ranking"].index(0)
@@ -294,67 +288,35 @@ def test_slots_and_lengths_as_judges_of_vl_rewardbench() -> None:
     assert decided == {"general": 89, "hallucination": 356, "reasoning": 145}
 
 
-PAIR_SETS = {"pascal50s": 0.8, "sugarcrepe": 0.7}
+@pytest.mark.parametrize("accuracy", [0.8, 0.7])
+@pytest.mark.parametrize("form", ["pair", "batch"])
+def test_the_measured_agreement_is_the_planted_one(form: Any, accuracy: float) -> None:
+    """A thousand pairs, each in both orders, by judges that are right this often."""
+    generator = np.random.default_rng(0)
 
+    def ranks(texts: Sequence[str]) -> str:
+        right = generator.random() < accuracy
+        return "1, 2" if right == texts[0].startswith("Good") else "2, 1"
 
-def preferred_pairs(name: str) -> list[tuple[str, str, str]]:
-    """The text that people prefer, the other one and what they are about."""
-    pairs = []
-    for row in rows_of(f"{name}/{name}.jsonl"):
-        if name == "pascal50s":
-            label = row["label"]
-            pairs.append((row["captions"][label], row["captions"][1 - label], row["image"]))
-        else:
-            pairs.append((row["caption"], row["negative_caption"], row["filename"]))
-    return [pair for pair in pairs if pair[0] != pair[1]]
-
-
-@people
-@pytest.mark.parametrize("name", PAIR_SETS)
-def test_the_measured_agreement_is_the_planted_one(name: str) -> None:
-    pairs = preferred_pairs(name)
-    preferred = set(pairs)
-
-    def right(probe: PairProbe) -> str:
-        return "A" if (probe.first, probe.second, probe.context) in preferred else "B"
-
-    accuracy = PAIR_SETS[name]
-    samples = []
-    for one, other, context in pairs:
-        samples.append(Sample("Describe.", one, context=context, anchor=other))
-    verdicts = PairwiseReward(PairJudge(mistaken(right, accuracy)), anchor="anchor").assess(samples)
-    won, lost = (np.mean([verdict.parts[part] for verdict in verdicts]) for part in ("won", "lost"))
+    judge: Any = GroupJudge(len, ranks=ranks)
+    if form == "pair":
+        right = lambda probe: "A" if probe.first.startswith("Good") else "B"  # noqa: E731
+        judge = PairJudge(mistaken(right, accuracy))
+    pairs = [(f"Good thing {n}", f"Poor thing {n}") for n in range(1000)]
+    samples = [Sample(pair[0], text, context=CONTEXT) for pair in pairs for text in pair]
+    verdicts = PairwiseReward(judge, form=form).assess(samples)
+    won, lost = (
+        np.mean([verdict.parts[part] for verdict in verdicts[::2]]) for part in ("won", "lost")
+    )
     assert won + (1 - won - lost) / 2 == pytest.approx(accuracy, abs=0.03)
     assert won == pytest.approx(accuracy**2, abs=0.04)  # both orders
     disagree = np.mean([verdict.parts["orders_disagree"] for verdict in verdicts])
     assert disagree == pytest.approx(2 * accuracy * (1 - accuracy), abs=0.04)
 
 
-@people
-@pytest.mark.parametrize("name", PAIR_SETS)
-def test_the_measured_agreement_of_rankings_is_the_planted_one(name: str) -> None:
-    """The same in the form "batch", a group of two for every pair."""
-    pairs, accuracy, generator = preferred_pairs(name), PAIR_SETS[name], np.random.default_rng(0)
-    preferred = {(one, other) for one, other, _ in pairs}
-
-    def ranks(texts: Sequence[str]) -> str:
-        right = generator.random() < accuracy
-        return "1, 2" if right == (tuple(texts) in preferred) else "2, 1"
-
-    groups = []
-    for number, (*texts, context) in enumerate(pairs):
-        groups += [Sample(f"Describe {number}.", text, context=context) for text in texts]
-    verdicts = PairwiseReward(GroupJudge(len, ranks=ranks), form="batch").assess(groups)
-    won = np.mean([verdict.parts["won"] for verdict in verdicts[::2]])
-    disagree = np.mean([verdict.parts["orders_disagree"] for verdict in verdicts])
-    assert won == pytest.approx(accuracy**2, abs=0.04)
-    assert disagree == pytest.approx(2 * accuracy * (1 - accuracy), abs=0.04)
-
-
 @pytest.mark.parametrize("form", ["pair", "score"])
 def test_all_ties_give_everybody_one_half(form: Any) -> None:
-    verdicts = PairwiseReward(GroupJudge(lambda _: 0.5), form=form).assess(group(GOOD, FAIR, POOR))
-    for verdict in verdicts:
+    for verdict in in_group(GroupJudge(lambda _: 0.5), form=form):
         assert verdict.score == pytest.approx(0.5, abs=1e-6)
         if form == "pair":
             assert (verdict.parts["tied"], verdict.parts["orders_disagree"]) == (1, 0)

@@ -82,37 +82,6 @@ def test_an_answer_is_none(text: str) -> None:
     assert found_in(described("A heron.", text, "A boat.")) == {}
 
 
-@pytest.mark.parametrize(("text", "expected"), SCREENS)
-def test_a_text_that_its_row_expects_is_an_answer(text: str, expected: tuple[str, ...]) -> None:
-    assert found_in([Sample("", text, references=expected)]) == {}
-    assert found_in([Sample("", text, question="What is it?", answers=expected)]) == {}
-
-
-FAILED = "Failed to obtain answer via API."
-REPEATED = [
-    FAILED, "Sorry, I can't help with that.",
-    "I am unable to view pictures.", "{}", "Failed", "[no response]", "无法回答这个问题。", "A brown dog.",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", REPEATED)
-def test_one_text_for_many_different_rows(text: str) -> None:
-    good = [f"A grey heron beside boat {number}." for number in range(16)]
-    assert found_in(described(*good, *[text] * 8)) == {text: 8}
-    assert found_in(described(*good, *[text] * 2)) == {}
-
-
-def test_the_answer_of_one_row_that_another_gets_is_no_answer_of_its_own() -> None:
-    """As of a cache that returns one answer for all."""
-    text = "A tall red kite flies here."
-    references = [
-        f"One {thing}{n}." for n in range(5) for thing in ("heron", "kettle", "door", "cup")
-    ]
-    references[3] = text
-    samples = [Sample("", text, references=(reference,)) for reference in references]
-    assert found_in(samples) == {text: 20}
-
-
 def asked(*texts: str, last: str = "number 23") -> list[Sample]:
     """Rows with a question each, whose answers all differ."""
     answers = [*(f"number {number}" for number in range(23)), last]
@@ -123,46 +92,48 @@ def asked(*texts: str, last: str = "number 23") -> list[Sample]:
     return samples
 
 
-@pytest.mark.parametrize("text", ["yes", "No.", "B", "(B)", "B.", "2", "a lamp", "None", "7.5"])
-def test_short_answers_come_back(text: str) -> None:
-    expected = "none" if text == "None" else "yes"
-    assert found_in(asked(*[text] * 24, last=expected)) == {}
+def of_a_cache() -> list[Sample]:
+    """One answer for all rows, which is that of one of them."""
+    references = ["A tall red kite flies here.", *(f"One heron{n}." for n in range(9))]
+    references += [f"One kettle{n}." for n in range(10)]
+    return [Sample("", references[0], references=(reference,)) for reference in references]
 
 
-@pytest.mark.parametrize("text", ["nan", "$ERROR$", "None", "no answer was given", "[FAILED]"])
-def test_short_failures_do_not(text: str) -> None:
-    assert found_in(asked(*[text] * 8, *["a lamp"] * 16)) == {text: 8}
-
-
-def test_equal_rows_have_equal_answers() -> None:
-    sample = Sample("Describe.", "Two blue squares.", references=("Nothing alike.",))
-    assert found_in([sample] * 10) == {}
-
-
-def test_rows_that_expect_nothing_known_may_have_a_few_equal_answers() -> None:
-    texts = [f"A heron and {number} boats." for number in range(20)]
-    same = ["A bathroom with a toilet and a sink."]
-    assert found_in([Sample("", text) for text in [*texts, *same * 4]]) == {}
-    assert found_in([Sample("", text) for text in [*texts, *same * 8]]) == {same[0]: 8}
-
-
-@pytest.mark.parametrize(("text", "rows"), [
-    ("A grey heron beside a boat.", {}),  # it fits most of its rows
+BOATS = [f"A grey heron beside boat {number}." for number in range(16)]
+FIELDS = [f"A brown dog stands on field {number}." for number in range(100)]
+SOFA, BONE = "A brown dog lies on a sofa.", "A brown dog eats a bone here."
+KITE, SINK = "A tall red kite flies here.", "A bathroom with a toilet and a sink."
+FAILED = "Failed to obtain answer via API."
+COME_BACK = "yes|No.|B|(B)|B.|2|a lamp|7.5"
+DO_NOT = "nan|$ERROR$|None|no answer was given|[FAILED]"
+REPEATED = f"{FAILED}|Sorry, I can't help with that.|I am unable to view pictures.|{{}}|Failed"
+REPEATED += "|[no response]|无法回答这个问题。|A brown dog."
+ROWS = [
+    *(([Sample("", text, references=expected)], {}) for text, expected in SCREENS),
+    *(([Sample("", text, question="Q?", answers=expected)], {}) for text, expected in SCREENS),
+    *((described(*BOATS, *[text] * 8), {text: 8}) for text in REPEATED.split("|")),
+    *((described(*BOATS, *[text] * 2), {}) for text in REPEATED.split("|")),
+    *((asked(*[text] * 24, last="yes"), {}) for text in COME_BACK.split("|")),
+    (asked(*["None"] * 24, last="none"), {}),
+    *((asked(*[text] * 8, *["a lamp"] * 16), {text: 8}) for text in DO_NOT.split("|")),
+    ([Sample("Describe.", "Two squares.", references=("Nothing alike.",))] * 10, {}),  # equal rows
+    (of_a_cache(), {KITE: 20}),
+    # rows that expect nothing known may have a few equal answers
+    ([Sample("", text) for text in [*BOATS, *FIELDS[:4], *[SINK] * 4]], {}),
+    ([Sample("", text) for text in [*BOATS, *FIELDS[:4], *[SINK] * 8]], {SINK: 8}),
+    (described(*["A grey heron beside a boat."] * 24), {}),  # it fits most of its rows
     # the comparison names what a model has learnt to say by another warning
-    ("A tree.", {}), (FAILED, {FAILED: 24}),
-])  # fmt: skip
-def test_one_text_for_all_rows(text: str, rows: dict[str, int]) -> None:
-    assert found_in(described(*[text] * 24)) == rows
+    (described(*["A tree."] * 24), {}), (described(*[FAILED] * 24), {FAILED: 24}),
+    # as captions do, the most frequent one is not much more frequent than the next
+    (described(*FIELDS, *[SOFA] * 6, *[FAILED] * 8), {}),
+    (described(*FIELDS, *[FAILED] * 4), {FAILED: 4}),
+    (described(*FIELDS, *[SOFA] * 6, *[BONE] * 5), {}),
+]  # fmt: skip
 
 
-def test_a_text_that_stands_out_among_texts_that_come_back() -> None:
-    """As captions do: the most frequent one is not much more frequent than the next."""
-    rare = [f"A brown dog stands on field {number}." for number in range(100)]
-    often = ["A brown dog lies on a sofa."] * 6
-    assert found_in(described(*rare, *often, *[FAILED] * 8)) == {}
-    assert found_in(described(*rare, *[FAILED] * 4)) == {FAILED: 4}
-    less = ["A brown dog eats a bone here."] * 5
-    assert found_in(described(*rare, *often, *less)) == {}
+@pytest.mark.parametrize(("samples", "found"), ROWS, ids=range(len(ROWS)))
+def test_one_text_for_many_rows(samples: list[Sample], found: dict[str, int]) -> None:
+    assert found_in(samples) == found
 
 
 def test_what_a_model_repeats_here_is_its_own() -> None:
