@@ -33,16 +33,12 @@ def test_by_hand(text: str, places: list[str]) -> None:
     assert misplaced(text) == places
 
 
-def test_the_published_extractor_notes_none() -> None:
-    graph = parse_graphs([HEAPS[0]])[0]
-    assert graph.misplaced == []
-    assert set(graph.to_dict()) == {"entities", "relations", "sentences"}
-
-
-def test_they_survive_json() -> None:
-    graph = describe([HEAPS[0]])[0]
+def test_a_graph_keeps_them_through_json_and_the_published_one_has_none() -> None:
+    (graph,), (published,) = describe(HEAPS[:1]), parse_graphs(HEAPS[:1])
     assert graph.misplaced
     assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
+    assert published.misplaced == []
+    assert set(published.to_dict()) == {"entities", "relations", "sentences"}
 
 
 @pytest.mark.parametrize("heap", HEAPS)

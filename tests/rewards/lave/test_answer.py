@@ -9,7 +9,6 @@ from hypothesis import given, strategies as st
 from experiments.field.answers import answer_cases
 from spanreward.rewards import LaveReward, MatchJudge, Sample
 from spanreward.rewards.lave.answer import SHORT_CHARACTERS, find_answer
-from spanreward.rewards.lave.compared import answer_in
 from spanreward.rewards.lave.trimming import trimmed
 from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy
 from tests.support.paths import DATA
@@ -124,11 +123,6 @@ def test_the_letter_a_is_an_answer_and_no_article(text: str, worth: float) -> No
     assert verdict.score == worth
 
 
-def test_peoples_answers_lose_their_markup_alone() -> None:
-    marked = ["**dog**", "dog</s>", "dog.", "it is a dog"]
-    assert vqa_accuracy("dog", marked) == vqa_accuracy("dog", ["dog"] * 3 + ["x"])
-
-
 SCRAPS = [
     *"aA B2.:{}[]()<>\"'\\*`\n|/#$,", "answer", "<think>", "It is ", "yes", "<answer>", "Answer: ",
 ]  # fmt: skip
@@ -177,7 +171,3 @@ def test_a_spelling_changes_no_rating(written: str, people: str) -> None:
         [Sample("", written, question="What is it?", answers=(people,) * 10)]
     )
     assert verdict.score == vqa_accuracy(written, [people] * 10) == 1.0
-
-
-def test_an_option_that_is_listed_is_no_announcement() -> None:
-    assert answer_in("A: dog\nB: cat\nThe answer is B", ["B"] * 10) == "b"

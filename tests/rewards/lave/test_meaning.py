@@ -112,7 +112,8 @@ def test_what_says_the_same_is_paid(case: Any) -> None:
     assert scores(*case) == (1.0, 1.0)
 
 
-def test_token_f1_keeps_signs() -> None:
+def test_token_f1_keeps_signs_and_a_vitamin_is_no_option() -> None:
+    assert options_of("Vitamin A. Is it healthy?", {}) == {}
     assert token_f1("-40", ["40"]) == token_f1("2/3", ["3/2"]) == 0.0
     assert token_f1("\u221240", ["-40"]) == token_f1("7.50", ["7.5"]) == 1.0
 
@@ -129,10 +130,6 @@ LAMPS = {"A": "kettle", "B": "lamp"}
 ])  # fmt: skip
 def test_options_are_read_in_many_layouts(question: str, column: Any) -> None:
     assert options_of(question, {"options": column} if column else {}) == LAMPS
-
-
-def test_a_vitamin_is_no_option() -> None:
-    assert options_of("Vitamin A. Is it healthy?", {}) == {}
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,8 @@ def test_what_the_letters_are_compared_as() -> None:
     options = options_of(ANIMALS, {})
     assert with_option("C and A.", options) == "A (a horse), C (a small goat)"
     assert answer_in("A, C", ["A, C"]) == answer_in("C and A", ["A, C"]) == "a c"
+    listed = "A: dog\nB: cat\nThe answer is B"  # is no announcement
+    assert answer_in(listed, ["B"] * 10) == "b"
 
 
 @pytest.mark.parametrize("text", [

@@ -53,6 +53,8 @@ PEOPLE = ["2", "two", "2 dogs", "3", "3", "3", "many", "2.", "three", "a few"]
     ("Two", PEOPLE, 0.9), ("three", PEOPLE, 1.0), ("many", PEOPLE, 0.3),
     ("there are two", PEOPLE, 0.9),  # the answer in it is "two"
     ("red", ["red"] * 4, 1.0), ("red", ["red"] * 3 + ["blue"], (3 * 2 / 3 + 1) / 4),
+    # people's answers lose their markup alone
+    ("dog", ["**dog**", "dog</s>", "dog.", "it is a dog"], (3 * 2 / 3 + 1) / 4),
 ])  # fmt: skip
 def test_vqa_accuracy_by_hand(answer: str, people: list[str], accuracy: float) -> None:
     assert vqa_accuracy(answer, people) == pytest.approx(accuracy)

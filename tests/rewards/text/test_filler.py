@@ -116,6 +116,8 @@ def test_what_stands_beside_is_nobodys_filler() -> None:
     text = "赤い星。 QXZ vkj zzq jqk."
     assert find_filler(text, beside_text="青い星 QXZ vkj zzq jqk").share == 0
     assert find_filler(text, beside_text="A star.").share > 0.4
+    assert found("Dr. Smith", ends=False) == []  # answers have no end
+    assert found("Dr. Smith") == [("Smith", "an unfinished end")]
 
 
 def test_words_outside_what_is_asked_about() -> None:
@@ -126,11 +128,6 @@ def test_words_outside_what_is_asked_about() -> None:
     assert found(text, stated=stated) == [(text[text.index("word9") :], reason)]
     stated.append((text.index("word9"), text.index("word9") + 5))
     assert found(text, stated=stated) == [("word19", reason)]
-
-
-def test_answers_have_no_end() -> None:
-    assert found("Dr. Smith", ends=False) == []
-    assert found("Dr. Smith") == [("Smith", "an unfinished end")]
 
 
 @given(st.text(max_size=400))
@@ -237,10 +234,13 @@ def test_lave_penalises_what_stands_beside(text: str, low: float, high: float) -
     assert answer(text, mode="published").score == 1.0 or "It" in text
 
 
-def test_a_degenerate_completion() -> None:
-    assert is_degenerate(sample(HONEST + " in" * 20))
-    assert not is_degenerate(sample(HONEST + " in in"))
-    assert not is_degenerate(Sample("Who?", "Dr. Smith", question="Who?", answers=("Smith",)))
+@pytest.mark.parametrize(("row", "is_filler"), [
+    (sample(HONEST + " in" * 20), True), (sample(HONEST + " in in"), False),
+    (Sample("Who?", "Dr. Smith", question="Who?", answers=("Smith",)), False),
+    (Sample("", "<p>" * 40 + "A **dog** sleeps.</s>"), False),
+])  # fmt: skip
+def test_a_degenerate_completion(row: Sample, is_filler: bool) -> None:
+    assert is_degenerate(row) == is_filler
 
 
 PEOPLE = {  # where captions by people lie, and under which keys
