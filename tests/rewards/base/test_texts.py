@@ -24,10 +24,7 @@ def test_a_list_is_read_however_it_is_written(said: list[str]) -> None:
     objects = [{"answer": text, "answer_id": number} for number, text in enumerate(said)]
     for answers in (objects, json.dumps(objects), repr(objects), {"answer": said}):
         assert people(answers, "answers") == tuple(said)
-
-
-@given(SAID)
-def test_a_sample_reads_as_a_row_does_and_again_the_same(said: list[str]) -> None:
+    # a sample reads as a row does, and again the same
     sample = Sample("", "", references=said, answers=json.dumps(said), criteria=tuple(said))
     assert sample.references == sample.answers == sample.criteria == tuple(said)
     assert Sample("", "", references=sample.references).references == sample.references

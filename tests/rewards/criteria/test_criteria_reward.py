@@ -89,12 +89,6 @@ def test_the_cost_is_what_is_asked(form: str) -> None:
     assert reward.cost(8, 0).questions == len(judge.asked[0])
 
 
-def test_it_is_a_reward_for_trl() -> None:
-    reward = CriteriaReward(PairJudge(meets=lambda probe: 5 if "bridge" in probe.text else 1))
-    columns = {"context": [CONTEXT] * 2, "criteria": [list(CRITERIA), "One."]}
-    assert reward(["What is it?"] * 2, [GOOD, POOR], **columns) == [1.0, 0.0]
-
-
 def test_prompts_of_one_s_own(tmp_path: Path) -> None:
     texts = yaml.safe_load(CRITERIA_PROMPTS_FILE.read_text("utf-8"))
     file = tmp_path / "criteria.yaml"

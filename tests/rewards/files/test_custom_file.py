@@ -60,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_metric_takes_its_options_and_a_judge_where_it_wants_one() -> None:
+def test_a_metric_and_a_judge_take_their_options() -> None:
     reward = build_reward("my_rewards.py:WordReward", MatchJudge(), {"most": 4})
     assert reward([""], ["one two"]) == [0.5]
     assert (reward.__name__, reward.judges) == ("words", ())
@@ -68,6 +68,9 @@ def test_a_metric_takes_its_options_and_a_judge_where_it_wants_one() -> None:
     asking = build_reward("my_rewards.py:LongReward", judge, {})
     assert (asking.__name__, asking.judges) == ("long", (judge,))
     assert type(asking).__module__ == type(reward).__module__
+    sure = load_judge("my_judges.py:SureJudge", level=2, model="mine")
+    rated = build_reward("posh", sure, {})([""], ["A star."], reference=["A star."])
+    assert rated == pytest.approx([0.4])
 
 
 def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
@@ -78,12 +81,6 @@ def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
         assert build_reward(f"{path}:WordReward", MatchJudge(), {})([""], ["one two"]) == [score]
     assert sys.modules["json"] is json
     assert json.loads("[1]") == [1]
-
-
-def test_a_judge_takes_its_options() -> None:
-    judge = load_judge("my_judges.py:SureJudge", level=2, model="mine")
-    reward = build_reward("posh", judge, {})
-    assert reward([""], ["A star."], reference=["A star."]) == pytest.approx([0.4])
 
 
 @pytest.mark.parametrize(("make", "told"), [

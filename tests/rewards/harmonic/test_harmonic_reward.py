@@ -252,6 +252,7 @@ def test_each_judge_is_awake_for_its_own_questions_only() -> None:
     assert log == ["seeing wakes", "seeing sleeps", "reading wakes", "reading sleeps"]
     assert {criterion_of(p) for p in judge.rated[0]} == set(SEEING)
     assert {criterion_of(p) for p in text_judge.rated[0]} == set(FIVE[2:])
+    assert not any(question.images for question in text_judge.questions)
     assert verdict == HarmonicReward(FakeJudge()).assess([sample()])[0]
     fluency = HarmonicReward(judge, text_judge=text_judge, criteria=["fluency"])
     assert fluency.judges == (text_judge,)

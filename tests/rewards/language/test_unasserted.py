@@ -174,13 +174,9 @@ def harmonic(text: str, context: str) -> float:
 
 
 @pytest.mark.parametrize("text", [
-    "There is no red circle.", "Is there a red circle?", "I doubt that there is a red circle.",
-    "It is false that there is a red circle.", "A red circle. That is not true.",
-    "A red circle does not exist.", "Either a red circle or a blue circle.",
+    "There is no red circle.", "Is there a red circle?", "Either a red circle or a blue circle.",
     "Not in the picture:\n- a red circle\n", "False: there is a red circle.",
-    "The following is wrong. A red circle.", "A red circle. No.",
-    "There is anything but a red circle.", "There would be a red circle.",
-    "There are 0 red circles.",
+    "The following is wrong. A red circle.",
 ])  # fmt: skip
 def test_what_claims_nothing_is_paid_as_what_says_nothing(text: str) -> None:
     verdict = judged(text, "A red circle.")

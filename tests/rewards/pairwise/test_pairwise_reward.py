@@ -98,7 +98,9 @@ def test_equal_and_empty_completions_are_settled_unasked() -> None:
 
 
 def test_a_failed_vote_is_left_out_and_is_no_tie() -> None:
-    once = lambda probe: (probe.first, probe.second) == (GOOD, FAIR)  # noqa: E731
+    def once(probe: Any) -> bool:
+        return (probe.first, probe.second) == (GOOD, FAIR)
+
     one, two, three = in_group(PairJudge(better(words), fails=once))
     assert (one.parts["won"], one.parts["failed_pairs"]) == (1.0, 0.5)
     assert one.note == "votes, shown first / second: failed/B, A/B"
@@ -300,8 +302,7 @@ def test_the_measured_agreement_is_the_planted_one(form: Any, accuracy: float) -
 
     judge: Any = GroupJudge(len, ranks=ranks)
     if form == "pair":
-        right = lambda probe: "A" if probe.first.startswith("Good") else "B"  # noqa: E731
-        judge = PairJudge(mistaken(right, accuracy))
+        judge = PairJudge(mistaken(better(lambda text: text.startswith("Good")), accuracy))
     pairs = [(f"Good thing {n}", f"Poor thing {n}") for n in range(1000)]
     samples = [Sample(pair[0], text, context=CONTEXT) for pair in pairs for text in pair]
     verdicts = PairwiseReward(judge, form=form).assess(samples)
