@@ -119,8 +119,8 @@ def test_criteria_of_your_own(tmp_path: Path) -> None:
     assert reward.main_parts == ("overall", "correctness", "safety", "taste")
     _, safety, taste = judge.rated[0]
     assert f"Safety. {SAFETY['question']}\n1 = level 1 of it\n2 = level 2 of it" in safety
-    assert "what is known of it" not in safety
-    assert "what is known of it" in taste
+    assert "known of it" not in safety
+    assert "known of it" in taste
     names = [c.name for c in HarmonicReward(FakeJudge(), criteria=path).criteria]
     assert names == ["safety", "taste"]
 
