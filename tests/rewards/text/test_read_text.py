@@ -130,7 +130,7 @@ def test_a_plain_text_is_itself(text: str) -> None:
 FIRST, SECOND = "A red kite flies over a beach.", "Two children watch it."
 SAID = f"{FIRST} {SECOND}"
 GPT, BPE = SAID.replace(" ", "\u0120"), SAID.replace(" ", "\u2581")
-SPELLED = (
+SPELLED: tuple[str, ...] = (
     SAID, f"### Kite\n\n{SAID}", f"**Description**\n\n{SAID}", f"[THINK]dog[/THINK]{SAID}",
     f"<think>A dog?</think>\n\n<answer>\n{SAID}\n</answer>", f"It may be a dog. </think>{SAID}",
     "<|channel|>analysis<|message|>A dog.<|end|><|start|>assistant<|channel|>final<|message|>"
