@@ -31,11 +31,8 @@ def late() -> float:
 
 @given(st.integers(1, 70), st.sets(st.integers(0, 69), min_size=1))
 def test_each_has_its_own_answer(count: int, bad: set[int]) -> None:
-    numbers = list(range(count))
-    expected: list[int | str] = []
-    for number in numbers:
-        expected.append(f"bad {number}" if number in bad else 2 * number)
-    assert by_halves(numbers, Calls(bad), str, late()) == expected
+    expected = [f"bad {number}" if number in bad else 2 * number for number in range(count)]
+    assert by_halves(range(count), Calls(bad), str, late()) == expected
 
 
 @pytest.mark.parametrize("place", [0, 100, 255])
@@ -50,23 +47,14 @@ def test_a_wrong_number_of_answers_is_an_error_too() -> None:
         return ["one"] if len(numbers) == 1 else []
 
     assert by_halves([1, 2, 3], ask, str, late()) == ["one"] * 3
-    assert by_halves([1], lambda numbers: ["one", "two"], str, late()) == [
-        "there are 2 answers for 1 questions"
-    ]
+    (told,) = by_halves([1], lambda numbers: ["one", "two"], str, late())
+    assert "2 answers for 1" in told
 
 
 def test_after_its_time_nothing_is_asked() -> None:
     calls = Calls({3})
-    names: list[str] = []
-
-    def failed(error: Exception) -> str:
-        names.append(type(error).__name__)
-        return str(error)
-
-    answers = by_halves(range(8), calls, failed, time.monotonic() - 1)
-    assert answers == ["what was asked with it failed, and there was no time for more"] * 8
-    assert calls.count == 0
-    assert set(names) == {NotAsked.__name__}
+    answers = by_halves(range(8), calls, type, time.monotonic() - 1)
+    assert (answers, calls.count) == ([NotAsked] * 8, 0)
 
 
 def test_asking_again_takes_a_multiple_of_the_first_try() -> None:

@@ -1,5 +1,4 @@
-"""A number that is not finite, or is none, is refused where a span, a verdict or a configuration is
-made. A reward of another shape than Reward.assess promises is a failed judgment."""
+"""A number that is not finite is refused where it is made, and fails a judgment."""
 
 import math
 from collections.abc import Sequence
@@ -42,44 +41,32 @@ def test_a_coefficient(tmp_path: Path, coefficient: float) -> None:
 def test_a_reward_that_makes_one_is_a_failed_judgment_and_no_number() -> None:
     class Broken(Reward):
         def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-            return [
-                Verdict(0.5, spans=(Span(0, 1, 0.5, math.nan, "word", "", 0),)) for _ in samples
-            ]
+            return [Verdict(0.5, spans=(Span(0, 1, 0.5, math.nan, "", "", 0),)) for _ in samples]
 
     (verdict,) = Broken("broken").judge_samples([Sample("", "a")])
     assert (verdict.score, verdict.status) == (None, Status.ERROR)
     assert "finite number" in verdict.note
 
 
-@pytest.mark.parametrize(
-    ("returned", "sentence"),
-    [
-        (None, "got None"),
-        ([], "list of 3 verdicts, one for each sample, got 0 in a list"),
-        ([Verdict(0.5)] * 2, "got 2 in a list"),
-        ([Verdict(0.5)] * 4, "got 4 in a list"),
-        ([0.1, 0.2, 0.3], "got 0.1 in it"),
-        ([Verdict(0.5), None, Verdict(0.5)], "got None in it"),
-        ((Verdict(0.5) for _ in range(3)), "got <generator object"),
-        ({"a": Verdict(0.5)}, "got {'a': Verdict("),
-        (0.5, "got 0.5"),
-    ],
-)
-def test_a_reward_of_another_shape(returned: Any, sentence: str) -> None:
+@pytest.mark.parametrize(("returned", "told"), [
+    (None, "got None"), ([], "3 verdicts, "), ([], "got 0 in a list"),
+    ([Verdict(0.5)] * 2, "got 2 in a list"), ([Verdict(0.5)] * 4, "got 4 in a list"),
+    ([0.1, 0.2, 0.3], "got 0.1 in it"), ([Verdict(0.5), None, Verdict(0.5)], "got None in it"),
+    ((Verdict(0.5) for _ in range(3)), "got <generator object"), (0.5, "got 0.5"),
+    ({"a": Verdict(0.5)}, "got {'a': Verdict("),
+])  # fmt: skip
+def test_a_reward_of_another_shape(returned: Any, told: str) -> None:
     class Odd(Reward):
         def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
             return returned
 
     reward = Odd("odd")
-    verdicts = reward.judge_samples([Sample("", "a")] * 3)
-    assert [(verdict.score, verdict.status) for verdict in verdicts] == [(None, Status.ERROR)] * 3
-    assert all(sentence in verdict.note for verdict in verdicts)
+    for verdict in reward.judge_samples([Sample("", "a")] * 3):
+        assert (verdict.score, verdict.status) == (None, Status.ERROR)
+        assert told in verdict.note
     assert reward(["p"] * 3, ["a"] * 3) == [None] * 3
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    assert Verdict(
-        np.float32(0.5),
-        parts={"f1": np.float64(0.25)},
-        spans=(Span(0, 1, 1.0, np.float32(2), "", "", 0),),
-    )
+    span = Span(0, 1, 1.0, np.float32(2), "", "", 0)
+    assert Verdict(np.float32(0.5), parts={"f1": np.float64(0.25)}, spans=(span,))

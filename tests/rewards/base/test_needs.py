@@ -1,6 +1,4 @@
-"""What is said where an extra's packages are missing, or TRL is one that does not import here; and
-what needs none.
-"""
+"""What is said where an extra's packages are missing, or TRL does not import; what needs none."""
 
 import os
 import pkgutil
@@ -68,7 +66,7 @@ print(sorted({"torch", "transformers", "spacy", "scipy", "pydantic", "httpx2"} &
 """
 # TRL 0.24 under transformers 5: its lazy import turns the missing module into a RuntimeError
 OLD_TRL = {
-    "__init__.py": """
+    "trl/__init__.py": """
 import importlib
 def __getattr__(name):
     if name.startswith("__"):
@@ -78,33 +76,29 @@ def __getattr__(name):
     except Exception as error:
         raise RuntimeError(f"Failed to import trl.trainer because of the following error: {error}") from error
 """,
-    "mergekit_utils.py": "from mergekit.config import MergeConfiguration\n",
+    "trl/mergekit_utils.py": "from mergekit.config import MergeConfiguration\n",
+    "trl-0.24.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: trl\nVersion: 0.24.0\n",
 }
 
 
-def python(code: str, path: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": path}
+def python(code: str, path: str = "") -> tuple[list[str], str]:
+    """The lines that the code prints, and the last line of its errors if it failed."""
+    settings: dict[str, Any] = {"cwd": ROOT, "env": {**os.environ, "PYTHONPATH": path}}
     command = [sys.executable, "-c", code]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment
-    )
-
-
-def last_line(done: subprocess.CompletedProcess[str]) -> str:
-    return done.stderr.strip().splitlines()[-1]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **settings)
+    error = done.stderr.strip().splitlines()[-1] if done.returncode else ""
+    return done.stdout.splitlines(), error
 
 
 def test_without_trl_the_trainer_says_what_to_install() -> None:
-    done = python(BLOCKED.format(names=["trl"], code="from spanreward import SpanGRPOTrainer"))
-    told = last_line(done)
+    _, told = python(BLOCKED.format(names=["trl"], code="from spanreward import SpanGRPOTrainer"))
     assert told.startswith("ImportError: SpanGRPOTrainer needs trl")
     assert told.endswith("pip install 'spanreward[train]'.")
 
 
 def test_without_the_extra_every_public_name_works_or_says_what_to_install() -> None:
-    done = python(BLOCKED.format(names=[*EXTRAS["train"], "vllm"], code=EVERY))
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    lines, error = python(BLOCKED.format(names=[*EXTRAS["train"], "vllm"], code=EVERY))
+    assert error == ""
     assert all(line.endswith("pip install 'spanreward[train]'.") for line in lines)
     refused = {line.partition(":")[0] for line in lines}
     of_rewards = {name for name in spanreward.__all__ if name in spanreward.rewards.__all__}
@@ -125,17 +119,14 @@ def test_every_room_and_public_name_of_rewards_is_there() -> None:
         package.nothing()
 
 
-def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformers(
-    tmp_path: Path,
-) -> None:
+def test_what_needs_no_model_here_needs_no_torch(tmp_path: Path) -> None:
     tokenizer().save_pretrained(tmp_path)
     code = f"FOLDER = {str(tmp_path)!r}{LIGHT}"
-    done = python(BLOCKED.format(names=[*EXTRAS["train"], *EXTRAS["local"], "vllm"], code=code))
-    assert done.returncode == 0, done.stderr
-    score, ids, *told = done.stdout.splitlines()
-    verdict = PoshReward("match").assess(
-        [Sample("", "A blue circle.", references=("A red circle.",))]
-    )[0]
+    names = [*EXTRAS["train"], *EXTRAS["local"], "vllm"]
+    (score, ids, *told), error = python(BLOCKED.format(names=names, code=code))
+    assert error == ""
+    sample = Sample("", "A blue circle.", references=("A red circle.",))
+    (verdict,) = PoshReward("match").assess([sample])
     assert float(score) == verdict.score
     assert ids == str(ENCODER.encode([{"role": "user", "content": "5"}]))
     for name, line in zip(("transformers:m", "encoder:m"), told, strict=True):
@@ -144,39 +135,29 @@ def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformer
 
 
 def test_the_import_and_the_help_are_quick() -> None:
-    """.07 and .15 s alone; the seconds here are those of a busy machine.
-
-    What takes long is not imported at all.
-    """
-    done = python(QUICK)
-    *_, seconds, loaded = done.stdout.splitlines()
+    """.07 and .15 s alone; the seconds here are those of a busy machine."""
+    (*_, seconds, loaded), _ = python(QUICK)
     assert loaded == "[]"
     assert max(map(float, seconds.split())) < 5
 
 
-@pytest.mark.parametrize(
-    ("code", "what"),
-    [
-        ("from spanreward import SpanGRPOTrainer", "ImportError: SpanGRPOTrainer"),
-        (
-            "import sys; sys.argv[1:] = ['train', 'recipes/quickstart/scenes-dapo.yaml']; "
-            "from spanreward.training.commands.main import main; main()",
-            "spanreward train",
-        ),
-    ],
-    ids=["import", "command"],
-)
-def test_a_trl_that_does_not_import_is_named_with_the_versions_that_do(
-    tmp_path: Path, code: str, what: str
-) -> None:
-    (tmp_path / "trl").mkdir()
+TRAIN = """
+import sys
+from spanreward.training.commands.main import main
+sys.argv[1:] = ["train", "recipes/quickstart/scenes-dapo.yaml"]
+main()
+"""
+
+
+@pytest.mark.parametrize(("code", "what"), [
+    ("from spanreward import SpanGRPOTrainer", "ImportError: SpanGRPOTrainer"),
+    (TRAIN, "spanreward train"),
+], ids=["import", "command"])  # fmt: skip
+def test_a_trl_that_does_not_import(tmp_path: Path, code: str, what: str) -> None:
     for name, text in OLD_TRL.items():
-        (tmp_path / "trl" / name).write_text(text)
-    (tmp_path / "trl-0.24.0.dist-info").mkdir()
-    (tmp_path / "trl-0.24.0.dist-info" / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: trl\nVersion: 0.24.0\n"
-    )
-    told = last_line(python(code, str(tmp_path)))
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    _, told = python(code, str(tmp_path))
     assert told.startswith(f"{what} needs TRL {TRL}")
     for words in ("TRL 0.24.0", "mergekit", f"pip install 'trl{TRL}'."):
         assert words in told
@@ -202,14 +183,12 @@ def test_a_module_that_is_missing_where_trl_calls_others_is_not_said_to_be_trls(
 
 
 def test_the_versions_are_those_of_the_package() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
     assert f"trl{TRL}" in extras["train"]
     assert SUPPORTED_VERSIONS["trl"] == TRL
     assert f"vllm{VLLM}" in extras["vllm"]
-    named = {
-        extra: {requirement.partition(">")[0] for requirement in extras[extra]} for extra in EXTRAS
-    }
-    assert named["train"] == {*EXTRAS["train"], *EXTRAS["local"]}
-    assert all(named[extra] == set(EXTRAS[extra]) for extra in ("local", "serve"))
+    expected = {**EXTRAS, "train": [*EXTRAS["train"], *EXTRAS["local"]]}
+    for extra in ("train", "local", "serve"):
+        named = {requirement.partition(">")[0] for requirement in extras[extra]}
+        assert named == set(expected[extra])

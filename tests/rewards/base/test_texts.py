@@ -1,6 +1,4 @@
-"""A text, or several, in the layouts that data have: read as the same, or refused by one sentence,
-never as something else.
-"""
+"""A text, or several, in the layouts that data have: read as the same, or refused."""
 
 import json
 from typing import Any
@@ -12,32 +10,21 @@ from hypothesis import given, strategies as st
 from spanreward.rewards.base.texts import people, texts
 from spanreward.rewards.base.verdict import Sample
 
-SAID = st.lists(
-    st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))).filter(str.strip),
-    min_size=1,
-)
+LETTERS = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
+SAID = st.lists(st.text(LETTERS).filter(str.strip), min_size=1)
 
 
 @given(SAID)
 def test_a_list_is_read_however_it_is_written(said: list[str]) -> None:
-    for written in (
-        said,
-        tuple(said),
-        np.array(said, dtype=object),
-        json.dumps(said),
-        repr(said),
-        f" {said} ",
-        repr(tuple(said)),
-    ):
+    array = np.array(said, dtype=object)
+    as_texts = (json.dumps(said), repr(said), f" {said} ", repr(tuple(said)))
+    for written in (said, tuple(said), array, *as_texts):
         assert texts(written, "reference") == tuple(said)
         assert people(written, "answers") == tuple(said)
     objects = [{"answer": text, "answer_id": number} for number, text in enumerate(said)]
     for answers in (objects, json.dumps(objects), repr(objects), {"answer": said}):
         assert people(answers, "answers") == tuple(said)
-
-
-@given(SAID)
-def test_a_sample_reads_as_a_row_does_and_again_the_same(said: list[str]) -> None:
+    # a sample reads as a row does, and again the same
     sample = Sample("", "", references=said, answers=json.dumps(said), criteria=tuple(said))
     assert sample.references == sample.answers == sample.criteria == tuple(said)
     assert Sample("", "", references=sample.references).references == sample.references
@@ -66,14 +53,11 @@ def test_arrays_that_numpy_printed_are_lists() -> None:
     assert texts(printed, "answers") == ("surfing", "it's a wave", "surf")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("['a', None]", "[None, 'a']", "[nan, 'a']", '[null, "a"]', "[nan, None, 'a']", "[NaN]"),
-        *("[nan, 2]", "[2, None, 3]", "['a', 'b", "['it's', 'b']", '["a", 3]', "['a' ... 'b']"),
-        "[['a'], 'b']",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "['a', None]", "[None, 'a']", "[nan, 'a']", '[null, "a"]', "[nan, None, 'a']", "[NaN]",
+    "[nan, 2]", "[2, None, 3]", "['a', 'b", "['it's', 'b']", '["a", 3]', "['a' ... 'b']",
+    "[['a'], 'b']",
+])  # fmt: skip
 def test_what_looks_like_a_list_and_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="'reference' holds a list"):
         texts(text, "reference")
@@ -93,16 +77,10 @@ def test_one_value_in_place_of_several() -> None:
             Sample("", "", references=reference)
 
 
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ({"answer": ["2", "two"]}, ("2", "two")),
-        ({"answer": 2}, ("2",)),
-        ([2, 3], ("2", "3")),
-        ([2.5, -1], ("2.5", "-1")),
-        ([{"answer": 2, "answer_id": 1}, {"answer": "two"}], ("2", "two")),
-    ],
-)
+@pytest.mark.parametrize(("written", "said"), [
+    ({"answer": ["2", "two"]}, ("2", "two")), ({"answer": 2}, ("2",)), ([2, 3], ("2", "3")),
+    ([2.5, -1], ("2.5", "-1")), ([{"answer": 2, "answer_id": 1}, {"answer": "two"}], ("2", "two")),
+])  # fmt: skip
 def test_a_cell_of_a_table_holds_what_a_line_of_json_holds(written: Any, said: Any) -> None:
     for value in (written, json.dumps(written), repr(written)):
         assert people(value, "answers") == said

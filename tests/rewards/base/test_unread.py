@@ -24,15 +24,10 @@ def test_kinds_are_counted_the_most_first() -> None:
 def test_a_text_is_cut_where_reading_stops() -> None:
     spans = (Span(0, 16, 0.2, 0.0, "entity", "no hat", 0),)
     cut = segments(TEXT, spans, UNREAD)
-    assert "".join(piece.text for piece in cut) == TEXT
-    assert [(piece.text, piece.unread, piece.score) for piece in cut] == [
-        ("A ", "", 0.2),
-        ("<b>", "HTML", 0.2),
-        ("red", "", 0.2),
-        ("</b>", "HTML", 0.2),
-        (" hat", "", 0.2),
-        (" & a dog.", "", None),
-    ]
+    texts = "A |<b>|red|</b>| hat| & a dog."
+    assert "|".join(piece.text for piece in cut) == texts
+    assert [piece.unread for piece in cut] == ["", "HTML", "", "HTML", "", ""]
+    assert [piece.score for piece in cut] == [0.2] * 5 + [None]
     many = tuple(Unread(2 * n, 2 * n + 1, "Markdown") for n in range(20_000))
     assert len(segments("*a" * 20_000, (), many)) == 40_000
 

@@ -29,19 +29,9 @@ from tests.support.page import Page
 TAGS = "div style p b span mark details summary ul li"
 TEXT, REFERENCE = "A green circle.", "A red circle."
 numbers = st.floats(-1e6, 1e6)
-spans = st.builds(
-    Span,
-    *(
-        st.integers(0, 9),
-        st.integers(10, 99),
-        st.floats(0, 1),
-        numbers,
-        st.text(),
-        st.text(),
-        st.integers(0, 9),
-    ),
-    asked=st.booleans(),
-)
+places = (st.integers(0, 9), st.integers(10, 99))
+notes = (st.text(), st.text(), st.integers(0, 9))
+spans = st.builds(Span, *places, st.floats(0, 1), numbers, *notes, asked=st.booleans())
 
 
 def verdict_of(text: str = TEXT) -> Verdict:
@@ -49,18 +39,11 @@ def verdict_of(text: str = TEXT) -> Verdict:
     return verdict
 
 
-@given(
-    st.floats(0, 1),
-    st.dictionaries(st.text(), numbers),
-    st.lists(spans),
-    st.lists(spans),
-    st.text(),
-    st.integers(),
-)
+@given(st.floats(0, 1), st.dictionaries(st.text(), numbers), st.lists(spans), *notes)
 def test_a_verdict_is_the_same_after_json(
-    score: float, parts: Any, on: Any, missed: Any, note: str, index: int
+    score: float, parts: Any, on: Any, note: str, parsed_by: str, index: int
 ) -> None:
-    verdict = Verdict(score, Status.OK, parts, tuple(on), tuple(missed), index, note, note[::-1])
+    verdict = Verdict(score, Status.OK, parts, tuple(on), tuple(on[1:]), index, note, parsed_by)
     verdict = replace(verdict, unread=(Unread(0, 3, note), Unread(5, 9, "HTML")))
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
     assert Verdict.from_dict(verdict.to_dict()) == verdict
@@ -83,31 +66,30 @@ SPAN = {"start": 2, "end": 5, "score": 0.0, "credit": 0.1, "kind": "entity"}
 SPAN |= {"note": "", "component": 0}
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"f1": 1}, r"a verdict: f1: .*, got 1"),
-        ({"score": "0.5"}, r"a verdict: score: .* number, got '0\.5'"),
-        ({"status": "timeout"}, "ok and empty"),
-        ({"status": "fine"}, r"a verdict: status: .*'ok', 'empty'.*, got 'fine'"),
-        ({"parts": {"f1": None}}, r"a verdict: parts\.f1: .* number, got None"),
-        ({"spans": [SPAN | {"credit": 1e300}]}, r"a verdict: spans\.0: .*credit"),
-        ({"spans": [SPAN | {"end": 2}]}, r"a verdict: spans\.0: .*0 <= start < end"),
-        ({"unread": [{"start": 2, "end": 2, "kind": "HTML"}]}, r"unread\.0: .*0 <= start < end"),
-        ({"spans": [SPAN | {"colour": 1}]}, r"a verdict: spans\.0\.colour: "),
-        ({"missed": {"0": SPAN}}, r"a verdict: missed: "),
-        ({"note": 3}, r"a verdict: note: .* string, got 3"),
-        ({"score": True}, r"a verdict: score: .* number, got True"),
-    ],
-)
+@pytest.mark.parametrize(("more", "message"), [
+    ({"f1": 1}, r"a verdict: f1: .*, got 1"),
+    ({"score": "0.5"}, r"a verdict: score: .* number, got '0\.5'"),
+    ({"status": "timeout"}, "ok and empty"),
+    ({"status": "fine"}, r"a verdict: status: .*'ok', 'empty'.*, got 'fine'"),
+    ({"parts": {"f1": None}}, r"a verdict: parts\.f1: .* number, got None"),
+    ({"spans": [SPAN | {"credit": 1e300}]}, r"a verdict: spans\.0: .*credit"),
+    ({"spans": [SPAN | {"end": 2}]}, r"a verdict: spans\.0: .*0 <= start < end"),
+    ({"unread": [{"start": 2, "end": 2, "kind": "HTML"}]}, r"unread\.0: .*0 <= start < end"),
+    ({"spans": [SPAN | {"colour": 1}]}, r"a verdict: spans\.0\.colour: "),
+    ({"missed": {"0": SPAN}}, r"a verdict: missed: "),
+    ({"note": 3}, r"a verdict: note: .* string, got 3"),
+    ({"score": True}, r"a verdict: score: .* number, got True"),
+])  # fmt: skip
 def test_other_data_is_refused_in_one_sentence(more: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         Verdict.from_dict({"score": 0.5, **more})
     assert "\n" not in str(error.value)
-    others: tuple[Any, ...] = ({}, [], "x")
-    for data in others:
-        with pytest.raises(ValueError, match="a verdict: "):
-            Verdict.from_dict(data)
+
+
+@pytest.mark.parametrize("data", [{}, [], "x"])
+def test_what_is_no_verdict_is_refused(data: Any) -> None:
+    with pytest.raises(ValueError, match="a verdict: "):
+        Verdict.from_dict(data)
 
 
 def test_a_span_knows_its_words() -> None:
@@ -122,10 +104,8 @@ def test_a_notebook_draws_the_text_in_colours() -> None:
     assert re.search(r'<mark class="s0" title="0\.00 wrong[^>]*>green</mark>', page)
     assert re.search(r'<mark class="s4" title="1\.00 right[^>]*>circle</mark>', page)
     assert "Missed" not in page
-    with_reference = verdict.html(Sample("", TEXT, references=(REFERENCE,)))
-    assert re.search(
-        r'Missed in the reference.*<mark class="s0"[^>]*>red</mark>', with_reference, re.DOTALL
-    )
+    beside = verdict.html(Sample("", TEXT, references=(REFERENCE,)))
+    assert re.search('Missed in the.*<mark class="s0"[^>]*>red</mark>', beside, re.DOTALL)
     alone = verdict._repr_html_()
     assert re.search("attribute 2.7", alone)
     assert f"{verdict.score:.2f}" in alone
@@ -141,20 +121,23 @@ def test_a_failure_is_no_0() -> None:
 def test_nothing_hostile_gets_through(text: str) -> None:
     """Only the template's own tags are there, and the text is what it was."""
     row = hostile_row(text)
-    for shown in (row.verdicts["posh"].html(row.sample), row.verdicts["posh"]._repr_html_()):
-        tags = Page(shown).tags
-        assert {tag for tag, _ in tags} <= {*TAGS.split()}
-        assert {key for _, attributes in tags for key in attributes} <= {"class", "dir", "title"}
-    assert Page(row.verdicts["posh"].html(row.sample)).texts[0] == legible(text)
+    verdict = row.verdicts["posh"]
+    pages = [Page(verdict.html(row.sample)), Page(verdict._repr_html_())]
+    for tag, attributes in pages[0].tags + pages[1].tags:
+        assert tag in TAGS.split()
+        assert {*attributes} <= {"class", "dir", "title"}
+    assert pages[0].texts[0] == legible(text)
 
 
-def test_rewards_and_judges_have_short_names() -> None:
-    vllm, chat = load_judge("vllm:Qwen/Qwen3-8B"), load_judge("chat:http://127.0.0.1:9#gpt-4o")
-    assert repr(PoshReward("match")) == "PoshReward(judge=match, mode=default)"
-    found = repr(LaveReward(vllm, mode="published"))
-    assert found == "LaveReward(judge=vllm:Qwen/Qwen3-8B, mode=published)"
-    assert repr(HarmonicReward(chat, text_judge="match")).startswith(
-        "HarmonicReward(judge=chat:gpt-4o, judge=match"
-    )
-    assert repr(overlap) == "FunctionReward(overlap)"
-    assert repr(JuryJudge(MatchJudge(), vllm)) == "jury(match, vllm:Qwen/Qwen3-8B)"
+VLLM, CHAT = "vllm:Qwen/Qwen3-8B", "chat:http://127.0.0.1:9#gpt-4o"
+
+
+@pytest.mark.parametrize(("thing", "name"), [
+    (PoshReward("match"), "PoshReward(judge=match, mode=default)"),
+    (LaveReward(VLLM, mode="published"), f"LaveReward(judge={VLLM}, mode=published)"),
+    (HarmonicReward(CHAT, text_judge="match"), "HarmonicReward(judge=chat:gpt-4o, judge=match"),
+    (overlap, "FunctionReward(overlap)"),
+    (JuryJudge(MatchJudge(), load_judge(VLLM)), f"jury(match, {VLLM})"),
+])  # fmt: skip
+def test_rewards_and_judges_have_short_names(thing: Any, name: str) -> None:
+    assert repr(thing).startswith(name)

@@ -26,9 +26,7 @@ def test_a_planted_length_only_preference_comes_out_as_half(longer: float) -> No
 
 @pytest.mark.parametrize("skill", [0.5, 0.65])
 def test_skill_is_told_from_length_and_the_interval_covers(skill: float) -> None:
-    """A judge that likes length, and a model that is better at equal length with chance `skill`,
-    and writes more.
-    """
+    """The judge likes length; the model wins at equal length with chance `skill`, and is longer."""
     rng = np.random.default_rng(1)
     covered = 0
     controlled, raw = [], []

@@ -1,6 +1,4 @@
-"""CriteriaReward with stand-in judges: the criteria are the parts, and MLLM-Bench's vote against an
-anchor.
-"""
+"""CriteriaReward: the criteria are the parts, and MLLM-Bench's vote against an anchor."""
 
 from pathlib import Path
 from typing import Any
@@ -45,15 +43,9 @@ def test_numbered_criteria_are_taken_apart() -> None:
 # What two orders say (the completion shown first, then second), and what follows: won, tied or
 # lost.
 DECISIONS = [
-    ("A", "B", 1.0),
-    ("B", "A", 0.0),
-    ("A", "A", 0.5),
-    ("C", "C", 0.5),
-    ("D", "D", 0.5),
-    ("C", "D", 0.5),
-    ("C", "B", 1.0),  # one order decides
-    ("B", "D", 0.0),
-]
+    ("A", "B", 1.0), ("B", "A", 0.0), ("A", "A", 0.5), ("C", "C", 0.5), ("D", "D", 0.5),
+    ("C", "D", 0.5), ("C", "B", 1.0), ("B", "D", 0.0),  # one order decides
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("one", "two", "score"), DECISIONS)
@@ -65,9 +57,7 @@ def test_the_vote_of_mllm_bench(one: str, two: str, score: float) -> None:
     assert verdict.parts["situation_two"] == (one + two).count("D") / 2
     assert verdict.note == f"votes, shown first / second: {one}/{two}"
     for question in judge.asked[0]:
-        assert (
-            "1. Says that it is a bridge.\n2. Counts the towers." in question.messages[0]["content"]
-        )
+        assert f"1. {CRITERIA[0]}\n2. {CRITERIA[1]}" in question.messages[0]["content"]
 
 
 def test_the_anchor_itself_ties_unasked() -> None:
@@ -99,28 +89,19 @@ def test_the_cost_is_what_is_asked(form: str) -> None:
     assert reward.cost(8, 0).questions == len(judge.asked[0])
 
 
-def test_it_is_a_reward_for_trl() -> None:
-    reward = CriteriaReward(PairJudge(meets=lambda probe: 5 if "bridge" in probe.text else 1))
-    columns = {"context": [CONTEXT] * 2, "criteria": [list(CRITERIA), "One."]}
-    assert reward(["What is it?"] * 2, [GOOD, POOR], **columns) == [1.0, 0.0]
-
-
 def test_prompts_of_one_s_own(tmp_path: Path) -> None:
     texts = yaml.safe_load(CRITERIA_PROMPTS_FILE.read_text("utf-8"))
     file = tmp_path / "criteria.yaml"
-    file.write_text(
-        yaml.safe_dump({**texts, "criterion": "Told: {criterion}", "rating": "A digit."})
-    )
+    own = {"criterion": "Told: {criterion}", "rating": "A digit."}
+    file.write_text(yaml.safe_dump({**texts, **own}))
     judge = FakeJudge(lambda prompt: certain(4))
     reward = CriteriaReward(judge, evidence="context", prompts=file)
-    reward.assess(
-        [Sample("How tall?", "About 170 cm.", context="A person.", criteria=("Says 170 cm.",))]
-    )
+    reward.assess([row(GOOD, criteria=("Says 170 cm.",))])
     ((asked,),) = judge.rated
     assert asked.endswith("Told: Says 170 cm.\n\nA digit.")
     assert reward.wording != CriteriaReward(judge).wording
     for change, reason in (
-        ({"criterion": "Told"}, r"criterion: .*\{criterion\}, got no"),
+        ({"criterion": "Told"}, r"criterion: .*\{criterion\}"),
         ({"x": ""}, "'x'"),
     ):
         file.write_text(yaml.safe_dump({**texts, **change}))

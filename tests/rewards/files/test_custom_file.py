@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_metric_takes_its_options_and_a_judge_where_it_wants_one() -> None:
+def test_a_metric_and_a_judge_take_their_options() -> None:
     reward = build_reward("my_rewards.py:WordReward", MatchJudge(), {"most": 4})
     assert reward([""], ["one two"]) == [0.5]
     assert (reward.__name__, reward.judges) == ("words", ())
@@ -67,6 +68,9 @@ def test_a_metric_takes_its_options_and_a_judge_where_it_wants_one() -> None:
     asking = build_reward("my_rewards.py:LongReward", judge, {})
     assert (asking.__name__, asking.judges) == ("long", (judge,))
     assert type(asking).__module__ == type(reward).__module__
+    sure = load_judge("my_judges.py:SureJudge", level=2, model="mine")
+    rated = build_reward("posh", sure, {})([""], ["A star."], reference=["A star."])
+    assert rated == pytest.approx([0.4])
 
 
 def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
@@ -79,39 +83,25 @@ def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
     assert json.loads("[1]") == [1]
 
 
-def test_a_judge_takes_its_options() -> None:
-    judge = load_judge("my_judges.py:SureJudge", level=2, model="mine")
-    assert build_reward("posh", judge, {})(
-        [""], ["A star."], reference=["A star."]
-    ) == pytest.approx([0.4])
-
-
-def test_what_does_not_exist() -> None:
-    judge = MatchJudge()
-    for make, told in (
-        (lambda: build_reward("my_rewards.py:WordReward", judge, {"mots": 4}), "'most'"),
-        (lambda: build_reward("my_rewards.py:Count", judge, {}), "no class Count"),
-        (lambda: build_reward("words", judge, {}), "FILE.py:NAME"),
-        (lambda: load_judge("my_judges.py:SureJudge", levle=4), "'level'"),
-        (lambda: load_judge("my_judges.py:Sure"), "no class Sure"),
-    ):
-        with pytest.raises(ValueError, match=told):
-            make()
+@pytest.mark.parametrize(("make", "told"), [
+    (lambda: build_reward("my_rewards.py:WordReward", MatchJudge(), {"mots": 4}), "'most'"),
+    (lambda: build_reward("my_rewards.py:Count", MatchJudge(), {}), "no class Count"),
+    (lambda: build_reward("words", MatchJudge(), {}), "FILE.py:NAME"),
+    (lambda: load_judge("my_judges.py:SureJudge", levle=4), "'level'"),
+])  # fmt: skip
+def test_what_does_not_exist(make: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        make()
 
 
 def test_both_on_the_command_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "rows.jsonl").write_text(
-        json.dumps({"completion": "A star.", "reference": "A star."}) + "\n"
-    )
-    for metric, judge in (
-        ("my_rewards.py:WordReward", "match"),
-        ("posh", "my_judges.py:SureJudge"),
-    ):
-        words = f"score {metric} --judge {judge} --input rows.jsonl --output {judge}.jsonl"
-        monkeypatch.setattr(sys, "argv", ["spanreward", *words.split()])
+    (folder / "rows.jsonl").write_text('{"completion": "A star.", "reference": "A star."}\n')
+    words = "my_rewards.py:WordReward --judge match", "posh --judge my_judges.py:SureJudge"
+    for number, score in enumerate([0.2, 1.0]):
+        told = f"score {words[number]} --input rows.jsonl --output {number}.jsonl"
+        monkeypatch.setattr(sys, "argv", ["spanreward", *told.split()])
         command.main()
-    assert json.loads(Path("match.jsonl").read_text())["score"] == 0.2
-    assert json.loads(Path("my_judges.py:SureJudge.jsonl").read_text())["score"] == 1.0
+        assert json.loads(Path(f"{number}.jsonl").read_text())["score"] == score
 
 
 @pytest.mark.parametrize("name", ["rewards.py:WordReward", "json.py:WordReward"])

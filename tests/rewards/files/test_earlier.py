@@ -11,12 +11,9 @@ def line(mark: str, name: str, score: float | None, status: str = "ok") -> dict[
 
 
 LINES = [
-    line("a", "1", 0.5),
-    line("b", "2", None, "error"),
-    line("a", "3", 0.7),
-    line("a", "3", None, "timeout"),
-    line("c", "4", 0.1),
-]
+    line("a", "1", 0.5), line("b", "2", None, "error"), line("a", "3", 0.7),
+    line("a", "3", None, "timeout"), line("c", "4", 0.1),
+]  # fmt: skip
 
 
 def test_each_row_finds_a_scored_line_of_its_own() -> None:

@@ -27,9 +27,8 @@ def test_values_come_back_in_any_order(in_memory: int, monkeypatch: pytest.Monke
     kept = OnDisk(iter(values))
     assert len(kept) == len(values)
     assert list(kept) == values
-    assert [kept[number] for number in (6, 0, 2, -1, -7)] == [
-        values[number] for number in (6, 0, 2, -1, -7)
-    ]
+    for number in (6, 0, 2, -1, -7):
+        assert kept[number] == values[number]
     assert (kept[1:5:2], kept[9:], kept[2] is lock) == (values[1:5:2], [], True)
     for number in (7, -8):
         with pytest.raises(IndexError):
@@ -55,9 +54,7 @@ def test_values_are_on_the_disk_alone() -> None:
     assert kept_bytes(2000) - kept_bytes(1000) <= 16 * 1000
 
 
-def test_a_full_disk_is_named_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_full_disk_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """People seldom know that rows lie in the folder for temporary files."""
     monkeypatch.setattr(on_disk, "without_name", partial(Path("/dev/full").open, "r+b"))
     unraisable: list[Any] = []

@@ -18,22 +18,20 @@ from spanreward.rewards.files.outputs import (
 from tests.support.files import on_full_disk
 
 
-def test_an_input_is_no_output_by_any_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows, other = tmp_path / "rows.jsonl", tmp_path / "other.jsonl"
+@pytest.mark.parametrize(
+    "path", ["rows", "./rows", "hard", "soft", "folder/rows", "x/../rows", "folder/new", "new"]
+)
+def test_an_input_is_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    rows, other, new = tmp_path / "rows", tmp_path / "other", tmp_path / "new"  # new is not there
     rows.write_text("mine\n")
-    os.link(rows, tmp_path / "hard.jsonl")
-    (tmp_path / "soft.jsonl").symlink_to(rows)
+    os.link(rows, tmp_path / "hard")
+    (tmp_path / "soft").symlink_to(rows)
     (tmp_path / "folder").symlink_to(tmp_path)
+    (tmp_path / "x").mkdir()
     monkeypatch.chdir(tmp_path)
     check_apart([other, None], [rows, None])
-    (tmp_path / "x").mkdir()
-    names = ["rows.jsonl", "./rows.jsonl", "hard.jsonl", "soft.jsonl", "folder/rows.jsonl"]
-    for path in (*names, "x/../rows.jsonl"):
-        with pytest.raises(ValueError, match="jsonl is an input"):
-            check_apart([other, Path(path)], [rows])
-    with pytest.raises(ValueError, match="is an input"):
-        # neither is there yet
-        check_apart([Path("new.jsonl")], [tmp_path / "folder" / "new.jsonl"])
+    with pytest.raises(ValueError, match=f"{path.rpartition('/')[2]} is an input"):
+        check_apart([other, Path(path)], [rows, new])
 
 
 @pytest.mark.parametrize(
@@ -50,10 +48,9 @@ def test_numbers_of_the_same_command_are_replaced(tmp_path: Path, numbers: Any) 
     check_json(path, like, overwrite=False)  # as mktemp leaves it
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["{}", "[]", "mine", '{"a": 1, "made": {"by": "me"}}', '{"made": {"by": "you"}}', "\x00"],
-)
+@pytest.mark.parametrize("content", [
+    "{}", "[]", "mine", '{"a": 1, "made": {"by": "me"}}', '{"made": {"by": "you"}}', "\x00",
+])  # fmt: skip
 def test_a_file_of_anything_else_is_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "numbers.json"
     path.write_text(content)
@@ -65,9 +62,7 @@ def test_a_file_of_anything_else_is_left_alone(tmp_path: Path, content: str) -> 
     check_json(Path("/dev/stdout"), like, overwrite=False)
 
 
-def test_a_file_is_written_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, link = tmp_path / "page.html", tmp_path / "link.html"
     write_whole(path, "old")
     link.symlink_to(path)
@@ -80,9 +75,7 @@ def test_a_file_is_written_whole_or_not_at_all(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["link.html", "page.html"]
 
 
-def test_a_link_beside_an_output_is_never_written_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_link_is_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, victim = tmp_path / "page.html", tmp_path / "victim"
     victim.write_text("mine")
     (tmp_path / "page.html.tmp").symlink_to(victim)
@@ -111,12 +104,13 @@ def test_lines_go_on_after_what_an_interrupted_run_has_left(tmp_path: Path) -> N
         assert list(lines) == [{"id": 1}, {"id": 2}]
         file.write('{"id": 3}\n')
     assert path.read_text() == '{"id": 1}\n{"id": 2}\n{"id": 3}\n'
-    for settings, keys, told in (
-        ({"judge": "b"}, {"id": int}, "made with"),
-        ({"judge": "a"}, {"score": int}, "line 1 of .* 'score'"),
+    with pytest.raises(ValueError, match="made with"), resumed_lines(path, {"judge": "b"}, {}):
+        pass
+    with (
+        pytest.raises(ValueError, match=r"line 1 of .* 'score'"),
+        resumed_lines(path, {"judge": "a"}, {"score": int}),
     ):
-        with pytest.raises(ValueError, match=told), resumed_lines(path, settings, keys):
-            pass
+        pass
     with resumed_lines(path, {"judge": "b"}, {"id": int}, overwrite=True) as (_, lines):
         assert list(lines) == []
     assert path.read_text() == ""

@@ -18,23 +18,20 @@ from spanreward.rewards.harmonic.prompts import (
 )
 from tests.support.fakes import FakeJudge, certain
 
-SAFETY = {
-    "question": "Is the text fit for children?",
-    "levels": {n: f"level {n} of it" for n in range(1, 6)},
-}
+LEVELS = {n: f"level {n} of it" for n in range(1, 6)}
+SAFETY = {"question": "Is the text fit for children?", "levels": LEVELS}
 
 
-def written(folder: Path, criteria: Any, name: str = "own.yaml") -> str:
-    path = folder / name
+def written(folder: Path, criteria: Any) -> str:
+    path = folder / "own.yaml"
     path.write_text(yaml.safe_dump(criteria))
     return str(path)
 
 
 def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_one() -> None:
     prompts = load_harmonic_prompts()
-    assert (
-        tuple(criterion.name for criterion in chosen_criteria(prompts, None)) == PUBLISHED_CRITERIA
-    )
+    published = chosen_criteria(prompts, None)
+    assert tuple(criterion.name for criterion in published) == PUBLISHED_CRITERIA
     assert set(prompts.criteria) == {*PUBLISHED_CRITERIA, "overall"}
     assert set(prompts.tasks) == {"ic", "reg", "vqa", "vdu"}
     for criterion in prompts.criteria.values():
@@ -59,15 +56,10 @@ def test_the_levels_hold_what_the_paper_s_hold() -> None:
             assert held in level, (criterion.name, level)
 
 
-@pytest.mark.parametrize(
-    ("task", "noun", "about"),
-    [
-        ("ic", "caption", "in the picture"),
-        ("reg", "expression", "the red box"),
-        ("vqa", "answer", "in the picture"),
-        ("vdu", "answer", "in the document"),
-    ],
-)
+@pytest.mark.parametrize(("task", "noun", "about"), [
+    ("ic", "caption", "in the picture"), ("reg", "expression", "the red box"),
+    ("vqa", "answer", "in the picture"), ("vdu", "answer", "in the document"),
+])  # fmt: skip
 def test_correctness_asks_what_the_task_is_about(task: str, noun: str, about: str) -> None:
     prompts = load_harmonic_prompts()
     asked = scale_of(prompts.criteria["correctness"], prompts.layout, prompts.tasks[task])
@@ -75,14 +67,17 @@ def test_correctness_asks_what_the_task_is_about(task: str, noun: str, about: st
     assert about in asked
 
 
-def pasted(data: Any, **layout: Any) -> Any:
-    """As a user lays out a published prompt: the criterion before the text, nothing of ours around
-    it.
-    """
-    ours = dict.fromkeys(("instructions", "alone", "begin", "end", "whole"), "")
+def ours() -> Any:
+    return yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
+
+
+def pasted(**layout: Any) -> Any:
+    """As a user lays out a published prompt: the criterion before the text, nothing of ours."""
+    data = ours()
+    empty = dict.fromkeys(("instructions", "alone", "begin", "end", "whole"), "")
     shown = {"picture": "", "context": "What is seen: {context}", "scale": "{question}\n{levels}"}
     order = {"order": ["criterion", "evidence", "text", "ask"], "level": "- {level} {text}"}
-    data["layout"] |= {**ours, **shown, **order, **layout}
+    data["layout"] |= {**empty, **shown, **order, **layout}
     data["criteria"]["correctness"] |= {
         "question": "Rate the {noun}.\n\n- Correctness: is it right?\n",
         "levels": {n: f"Level {n}: so right" for n in range(1, 6)},
@@ -91,52 +86,41 @@ def pasted(data: Any, **layout: Any) -> Any:
 
 
 def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
-    ours = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
-    path = written(tmp_path, pasted(ours, begin="Caption:"), "prompts.yaml")
     judge = FakeJudge()
-    reward = HarmonicReward(
-        judge, prompts=path, criteria="correctness", evidence="context", spans="none"
-    )
+    options: dict[str, Any] = {"criteria": "correctness", "evidence": "context", "spans": "none"}
+    reward = HarmonicReward(judge, prompts=written(tmp_path, pasted(begin="Caption:")), **options)
     reward.assess([Sample("", "A {noun} cat.", context="A cat.")])
     levels = "\n".join(f"- {n} Level {n}: so right" for n in range(1, 6))
     asked = f"Rate the caption.\n\n- Correctness: is it right?\n\n{levels}"
     assert judge.rated == [[f"{asked}\n\nWhat is seen: A cat.\n\nCaption:\nA {{noun}} cat."]]
 
 
-@pytest.mark.parametrize(
-    "order",
-    [["criterion", "evidence", "text", "ask"], ["text", "criterion"], ["criterion", "text"]],
-)
-def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path: Path, order: Any) -> None:
-    ours = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
-    prompts = load_harmonic_prompts(written(tmp_path, pasted(ours, order=order), "prompts.yaml"))
-    shown = Shown(prompts.tasks["ic"], context="A cat.")
-    for sentence in (None, (0, 6)):
-        question = ask_rating(
-            prompts.layout, prompts.criteria["correctness"], shown, "A cat. A dog.", sentence
-        )
-        content = question.messages[0]["content"]
-        assert content[slice(*question.description)] == "A cat. A dog."
-        assert content == content.strip()
-        assert content.index("is it right?") < content.index("A cat. A dog.") or order[0] == "text"
+@pytest.mark.parametrize("sentence", [None, (0, 6)])
+@pytest.mark.parametrize("order", [
+    ["criterion", "evidence", "text", "ask"], ["text", "criterion"], ["criterion", "text"],
+])  # fmt: skip
+def test_the_text_may_be_cut_anywhere(tmp_path: Path, order: Any, sentence: Any) -> None:
+    prompts = load_harmonic_prompts(written(tmp_path, pasted(order=order)))
+    shown, text = Shown(prompts.tasks["ic"], context="A cat."), "A cat. A dog."
+    asked = ask_rating(prompts.layout, prompts.criteria["correctness"], shown, text, sentence)
+    content = asked.messages[0]["content"]
+    assert content[slice(*asked.description)] == text
+    assert content == content.strip()
+    assert content.index("is it right?") < content.index(text) or order[0] == "text"
 
 
 def test_criteria_of_your_own(tmp_path: Path) -> None:
     path = written(tmp_path, {"safety": SAFETY, "taste": {**SAFETY, "sees": True}})
     judge = FakeJudge(rate=lambda prompt: certain(2 if "Safety" in prompt else 4))
-    reward = HarmonicReward(
-        judge, criteria=["correctness", path], evidence="context", gamma=1, spans="none"
-    )
+    options: dict[str, Any] = {"evidence": "context", "gamma": 1, "spans": "none"}
+    reward = HarmonicReward(judge, criteria=["correctness", path], **options)
     (verdict,) = reward.assess([Sample("", "A {noun} cat.", context="A cat.")])
     assert [verdict.parts[name] for name in ("correctness", "safety", "taste")] == [4.0, 2.0, 4.0]
     assert reward.main_parts == ("overall", "correctness", "safety", "taste")
     _, safety, taste = judge.rated[0]
-    wanted = (
-        "Criterion: Safety. Is the text fit for children?\n1 = level 1 of it\n2 = level 2 of it"
-    )
-    assert wanted in safety
-    assert "what is known of it" not in safety
-    assert "what is known of it" in taste
+    assert f"Safety. {SAFETY['question']}\n1 = level 1 of it\n2 = level 2 of it" in safety
+    assert "known of it" not in safety
+    assert "known of it" in taste
     names = [c.name for c in HarmonicReward(FakeJudge(), criteria=path).criteria]
     assert names == ["safety", "taste"]
 
@@ -148,7 +132,6 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
     assert "Is the answer fit for the picture and the question?" in judge.rated[0][0]
 
 
-LEVELS = SAFETY["levels"]
 NOT_WHOLE: list[tuple[Any, str]] = [
     (SAFETY | {"levels": dict.fromkeys((1, 2, 4), "x")}, "levels: .*1, 2, 3, 4, 5, got 1, 2, 4$"),
     (SAFETY | {"levels": {1: "x", 3: "x"}}, "1, 2, 3, 4, 5, got 1, 3$"),
@@ -159,9 +142,8 @@ NOT_WHOLE: list[tuple[Any, str]] = [
     (SAFETY | {"question": "Is {text} good?"}, r"\{aim\}, .*got \{text\}"),
     (SAFETY | {"sees": "yes please"}, "sees: .*got 'yes please'"),
     (SAFETY | {"level": {}}, "'level': .*'levels'"),
-    (SAFETY | {"name": "taste"}, "'safety' .*leave out the key name"),
-    ("x", "safety: .*, got 'x'"),
-]
+    (SAFETY | {"name": "taste"}, "'safety' .*leave out the key name"), ("x", "safety: .*, got 'x'"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("criterion", "told"), NOT_WHOLE, ids=range(len(NOT_WHOLE)))
@@ -175,34 +157,41 @@ def test_a_criterion_that_is_not_whole(tmp_path: Path, criterion: Any, told: str
 
 
 def test_prompts_of_your_own(tmp_path: Path) -> None:
-    data = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
+    data = ours()
     data["layout"]["instructions"] = "Be strict."
-    path = written(tmp_path, data, "prompts.yaml")
+    path = written(tmp_path, data)
     judge = FakeJudge()
     HarmonicReward(judge, prompts=path, criteria="fluency").assess([Sample("", "A cat.")])
     assert judge.rated[0][0].startswith("Be strict.\n\n")
     assert HarmonicReward(judge, prompts=path).wording != HarmonicReward(judge).wording
 
 
-LACKING: list[tuple[Any, str]] = [
-    (lambda data: data.pop("layout"), "layout: Field required"),
-    (lambda data: data["layout"].pop("whole"), "layout.whole: Field required"),
-    (lambda data: data["layout"].pop("order"), "layout.order: Field required"),
-    (lambda data: data["layout"].update(order=["text", "text", "criterion"]), "layout.order: "),
-    (lambda data: data["layout"].update(order=["criterion", "ask"]), r"\('criterion', 'ask'\)"),
-    (lambda data: data["layout"].update(order=["text", "criterion", "end"]), "order.2: .*'end'"),
-    (lambda data: data["layout"].update(level="{text}"), r"layout.level: .*\{level\}, \{text\}"),
-    (lambda data: data["layout"].update(whole="{criterion}?"), r"layout.whole: .*\{criterion\}"),
-    (lambda data: data["layout"].update(extra="x"), "layout: .*'extra'"),
-    (lambda data: data["tasks"]["ic"].pop("noun"), "noun, subject, got aim, matters, subject$"),
-    (lambda data: data["layout"].update(sentence="Rate it."), r"sentence: .*\{sentence\}"),
-    (lambda data: data["criteria"]["fluency"]["levels"].pop(4), "fluency.levels: .* 1, 2, 3, 5$"),
-]
+# what of our prompts has another value, or is gone (None)
+LACKING: list[tuple[str, Any, str]] = [
+    ("layout", None, "layout: "), ("layout.whole", None, "layout.whole: "),
+    ("layout.order", None, "layout.order: "),
+    ("layout.order", ["text", "text", "criterion"], "layout.order: "),
+    ("layout.order", ["criterion", "ask"], r"\('criterion', 'ask'\)"),
+    ("layout.order", ["text", "criterion", "end"], "order.2: .*'end'"),
+    ("layout.level", "{text}", r"layout.level: .*\{level\}, \{text\}"),
+    ("layout.whole", "{criterion}?", r"layout.whole: .*\{criterion\}"),
+    ("layout.extra", "x", "layout: .*'extra'"),
+    ("tasks.ic.noun", None, "noun, subject, got aim, matters, subject$"),
+    ("layout.sentence", "Rate it.", r"sentence: .*\{sentence\}"),
+    ("criteria.fluency.levels", {1: "a", 2: "b", 3: "c", 5: "e"}, "fluency.levels: .* 1, 2, 3, 5$"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "told"), LACKING, ids=range(len(LACKING)))
-def test_prompts_that_are_not_whole(tmp_path: Path, change: Any, told: str) -> None:
-    data = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
-    change(data)
+@pytest.mark.parametrize(("key", "value", "told"), LACKING, ids=range(len(LACKING)))
+def test_prompts_that_are_not_whole(tmp_path: Path, key: str, value: Any, told: str) -> None:
+    data = ours()
+    *above, last = key.split(".")
+    part = data
+    for name in above:
+        part = part[name]
+    if value is None:
+        del part[last]
+    else:
+        part[last] = value
     with pytest.raises(ValueError, match=told):
         load_harmonic_prompts(written(tmp_path, data))

@@ -1,21 +1,13 @@
 """HarmonicEval's equations, computed by hand."""
 
 import math
-import random
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.harmonic import aggregate
-from spanreward.rewards.harmonic.scores import (
-    SIGMA_FLOOR,
-    distribution,
-    harmonic_weights,
-    mean,
-    overall,
-    std,
-)
+from spanreward.rewards.harmonic import aggregate, scores
+from spanreward.rewards.harmonic.scores import distribution, harmonic_weights, mean, overall, std
 
 CERTAIN_FIVE = (0, 0, 0, 0, 1)
 HALVES = (0, 0, 0, 0.5, 0.5)  # mean 4.5, std 0.5
@@ -33,15 +25,11 @@ def test_smoothed_score_and_standard_deviation() -> None:
     assert found.stds == pytest.approx({"a": math.sqrt(1.49), "b": 0.5, "c": 2.0, "d": 0.0})
 
 
-@pytest.mark.parametrize(
-    ("gamma", "weight"),
-    [
-        (1, 1 / 2),
-        (0.75, 2 ** (2 / 3) / (2 ** (2 / 3) + 2 ** (-2 / 3))),  # sigma^(-2/3): 0.5 and 2
-        (0.5, 4 / (4 + 1 / 4)),  # inverse variance
-        (0.01, 1.0),  # 4^198 to 1
-    ],
-)
+@pytest.mark.parametrize(("gamma", "weight"), [
+    (1, 1 / 2),  # sigma^(-2/3): 0.5 and 2
+    (0.75, 2 ** (2 / 3) / (2 ** (2 / 3) + 2 ** (-2 / 3))), (0.5, 4 / (4 + 1 / 4)),  # inverse variance
+    (0.01, 1.0),  # 4^198 to 1
+])  # fmt: skip
 def test_weights_by_hand(gamma: float, weight: Any) -> None:
     """Equations 2 and 3 for standard deviations of 0.5 and 2."""
     found = aggregate({"b": HALVES, "c": WIDE}, gamma)
@@ -62,17 +50,18 @@ def test_a_standard_deviation_of_zero_counts_as_the_floor() -> None:
     one = aggregate({"sure": CERTAIN_FIVE, "b": HALVES}, 0.5, sigma_floor=0.1)
     assert one.weights == pytest.approx({"sure": 100 / 104, "b": 4 / 104})
     assert one.stds["sure"] == 0.0
-    all_sure = {"a": CERTAIN_FIVE, "b": (0, 1, 0, 0, 0), "c": (0, 0, 0, 1, 0)}
-    for gamma in (0.01, 0.5, 0.75, 1):
-        found = aggregate(all_sure, gamma)
-        assert found.weights == pytest.approx(dict.fromkeys("abc", 1 / 3))
-        assert found.overall == pytest.approx(11 / 3)
-    (weight,) = aggregate({"a": CERTAIN_FIVE}, 0.01).weights.values()
-    assert weight == 1.0
+    # below what distinguishes ratings
+    almost = std((0, 0, 0, 1e-6, 1 - 1e-6), 5 - 1e-6)
+    assert almost == pytest.approx(scores.SIGMA_FLOOR, rel=1e-5)
 
 
-def test_the_floor_is_below_what_distinguishes_ratings() -> None:
-    assert std((0, 0, 0, 1e-6, 1 - 1e-6), 5 - 1e-6) == pytest.approx(SIGMA_FLOOR, rel=1e-5)
+@pytest.mark.parametrize("gamma", [0.01, 0.5, 0.75, 1])
+def test_sure_ratings_weigh_alike(gamma: float) -> None:
+    sure = {"a": CERTAIN_FIVE, "b": (0, 1, 0, 0, 0), "c": (0, 0, 0, 1, 0)}
+    found = aggregate(sure, gamma)
+    assert found.weights == pytest.approx(dict.fromkeys("abc", 1 / 3))
+    assert found.overall == pytest.approx(11 / 3)
+    assert aggregate({"a": CERTAIN_FIVE}, gamma).weights == {"a": 1.0}
 
 
 def test_without_smoothing_the_most_probable_rating_is_the_score() -> None:
@@ -83,25 +72,19 @@ def test_without_smoothing_the_most_probable_rating_is_the_score() -> None:
 
 
 def test_two_wrong_criteria_beside_three_sure_ones() -> None:
-    """Flat rewards: 4.4 of 5 by default, 3.8 when all weigh alike.
-
-    The variances are 1 and 0.05 * 0.95.
-    """
+    """4.4 of 5 by default, 3.8 when all weigh alike; the variances are 1 and 0.05 * 0.95."""
     wrong, sure = (0.4, 0.3, 0.2, 0.1, 0), (0, 0, 0, 0.05, 0.95)
     texts = dict.fromkeys(("correctness", "completeness"), wrong)
     texts |= dict.fromkeys(("clarity", "fluency", "conciseness"), sure)
     weight = 0.0475 ** (-1 / 3)  # 2.76 to 1
-    assert aggregate(texts, 0.75).overall == pytest.approx(
-        (2 * 2 + 3 * 4.95 * weight) / (2 + 3 * weight)
-    )
-    assert aggregate(texts, 0.75).overall == pytest.approx(4.38, abs=0.005)
+    expected = (2 * 2 + 3 * 4.95 * weight) / (2 + 3 * weight)
+    assert expected == pytest.approx(4.38, abs=0.005)
+    assert aggregate(texts, 0.75).overall == pytest.approx(expected)
     assert aggregate(texts, 1).overall == pytest.approx((2 * 2 + 3 * 4.95) / 5)
 
 
 def test_overall_can_fall_as_one_score_rises() -> None:
-    """The lower criterion becomes better, and surer still: it gains weight, and pulls the mean
-    down.
-    """
+    """The lower criterion becomes better, and surer still: it gains weight."""
     before = aggregate({"low": WIDE, "high": HALVES}, 0.5)  # 3.0 with sigma 2, 4.5 with sigma 0.5
     after = aggregate({"low": (0, 0, 0.9, 0.1, 0), "high": HALVES}, 0.5)  # 3.1 with sigma 0.3
     assert after.means["low"] > before.means["low"]
@@ -110,13 +93,11 @@ def test_overall_can_fall_as_one_score_rises() -> None:
     assert after.overall < before.overall
 
 
-@given(
-    st.dictionaries(st.text(min_size=1, max_size=3), distributions, min_size=1, max_size=6),
-    st.floats(0.01, 1),
-)
-def test_weights_sum_to_one_and_the_overall_score_lies_among_the_means(
-    tables: Any, gamma: Any
-) -> None:
+NAMED = st.dictionaries(st.text(min_size=1, max_size=3), distributions, min_size=1, max_size=6)
+
+
+@given(NAMED, st.floats(0.01, 1))
+def test_weights_sum_to_one_and_overall_is_a_mean(tables: Any, gamma: Any) -> None:
     found = aggregate(tables, gamma)
     assert math.fsum(found.weights.values()) == pytest.approx(1)
     assert all(0 <= weight <= 1 for weight in found.weights.values())
@@ -124,29 +105,16 @@ def test_weights_sum_to_one_and_the_overall_score_lies_among_the_means(
     assert 1 <= found.overall <= 5
 
 
-@given(
-    st.lists(distributions, min_size=2, max_size=6),
-    st.floats(0.01, 1),
-    st.randoms(use_true_random=False),
-)
-def test_the_order_of_criteria_does_not_matter(
-    tables: Any, gamma: Any, shuffler: random.Random
-) -> None:
-    names = [str(number) for number in range(len(tables))]
-    given_order = dict(zip(names, tables, strict=True))
-    shuffler.shuffle(names)
-    found, again = (
-        aggregate(given_order, gamma),
-        aggregate({name: given_order[name] for name in names}, gamma),
-    )
-    assert found == again
+@given(st.permutations("abcdef"), st.tuples(*[distributions] * 6), st.floats(0.01, 1))
+def test_the_order_of_criteria_does_not_matter(names: list[str], tables: Any, gamma: Any) -> None:
+    ordered = dict(zip("abcdef", tables, strict=True))
+    assert aggregate(ordered, gamma) == aggregate({name: ordered[name] for name in names}, gamma)
 
 
-@given(
-    st.lists(st.tuples(st.floats(1, 5), st.floats(0.01, 1)), min_size=1, max_size=5),
-    st.integers(0, 4),
-    st.floats(0.001, 1),
-)
+RATED = st.lists(st.tuples(st.floats(1, 5), st.floats(0.01, 1)), min_size=1, max_size=5)
+
+
+@given(RATED, st.integers(0, 4), st.floats(0.001, 1))
 def test_monotone_in_each_score_at_fixed_weights(rated: Any, which: Any, more: Any) -> None:
     total = sum(weight for _, weight in rated)
     weights = {str(n): weight / total for n, (_, weight) in enumerate(rated)}
@@ -160,20 +128,15 @@ def test_monotone_in_each_score_at_fixed_weights(rated: Any, which: Any, more: A
 
 def test_probabilities_by_rating_or_in_order() -> None:
     assert distribution({"5": 0.5, "4": 0.5}, "a") == distribution({5: 0.5, 4: 0.5}, "a") == HALVES
-    assert mean(distribution([0.0, 0.0, 0.0, 0.5005, 0.4999], "a")) == pytest.approx(
-        4.4997, abs=1e-4
-    )
+    rounded = distribution([0.0, 0.0, 0.0, 0.5005, 0.4999], "a")
+    assert mean(rounded) == pytest.approx(4.4997, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("tables", "told"),
-    [
-        ({}, "at least one"),
-        ({"fluency": [0.5, 0.1, 0, 0, 0]}, "sum to 1"),
-        ({"fluency": [1.5, -0.5, 0, 0, 0]}, "at least 0"),
-        ({"fluency": [math.nan, 0, 0, 0, 1]}, "at least 0"),
-    ],
-)
+@pytest.mark.parametrize(("tables", "told"), [
+    ({}, "at least one"), ({"fluency": [0.5, 0.1, 0, 0, 0]}, "sum to 1"),
+    ({"fluency": [1.5, -0.5, 0, 0, 0]}, "at least 0"),
+    ({"fluency": [math.nan, 0, 0, 0, 1]}, "at least 0"),
+])  # fmt: skip
 def test_what_is_no_distribution(tables: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         aggregate(tables, 0.75)

@@ -31,9 +31,8 @@ def rated(correctness: float, completeness: float, weight: float = 0.5) -> Aggre
 
 def ablation(places: Any, *aggregates: Aggregate) -> tuple[Span, ...]:
     verdicts = [Verdict(unit(one.overall), parts=parts_of_aggregate(one)) for one in aggregates]
-    return HarmonicReward(
-        FakeJudge(), criteria=list(aggregates[0].means), spans="ablation"
-    ).spans_of(verdicts, places)
+    reward = HarmonicReward(FakeJudge(), criteria=list(aggregates[0].means), spans="ablation")
+    return reward.spans_of(verdicts, places)
 
 
 def test_credit_of_sentences_by_hand() -> None:
@@ -69,12 +68,10 @@ pairs = st.lists(
 
 
 @given(ratings, ratings, st.floats(0, 1), pairs)
-def test_credit_adds_up_to_what_was_achieved_and_is_fair(
+def test_credit_adds_up_and_is_fair(
     correctness: Any, completeness: Any, weight: Any, sentences: Any
 ) -> None:
-    """Averages move up and down in balance; a sentence better in everything never has less
-    credit.
-    """
+    """A sentence better in everything never has less credit."""
     whole = rated(correctness, completeness, weight)
     moves = sentence_credit(whole, sentences, ADDS)
     assert sum(moved["correctness"] for moved in moves) == pytest.approx(0, abs=1e-9)
@@ -96,41 +93,38 @@ def test_ablation_by_hand() -> None:
     assert spans[0].note == "without it correctness 5.0, completeness 3.0 of 5"
 
 
+def of_two_criteria(spans: Any, *texts: str) -> list[Verdict]:
+    reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans=spans)
+    return reward.assess([Sample("", text) for text in texts])
+
+
 def test_ablation_is_the_difference_of_two_verdicts() -> None:
     """Through the reward: the credit is the score less that of the text without the sentence."""
     text = " A red circle.  A blue square is here. They are small. "
-    reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans="ablation")
-    (verdict,) = reward.assess([Sample("", text)])
+    (verdict,) = of_two_criteria("ablation", text)
     found = [text[span.start : span.end] for span in verdict.spans]
     assert found == ["A red circle.", "A blue square is here.", "They are small."]
     shorter = [" A blue square is here. They are small. ", " A red circle.  They are small. "]
     shorter.append(" A red circle.  A blue square is here.")
-    alone = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans="none")
-    scores = [rest.score for rest in alone.assess([Sample("", rest) for rest in shorter])]
-    assert [span.credit for span in verdict.spans] == pytest.approx(
-        [verdict.score - score for score in scores]
-    )
+    lost = [verdict.score - rest.score for rest in of_two_criteria("none", *shorter)]
+    assert [span.credit for span in verdict.spans] == pytest.approx(lost)
 
 
-def test_a_wrong_sentence_is_found() -> None:
+@pytest.mark.parametrize("spans", ["sentences", "ablation"])
+def test_a_wrong_sentence_is_found(spans: Any) -> None:
     def rate(prompt: Any) -> Any:
         sentence = prompt.partition("between the others:\n")[2]
         wrong = sentence.startswith("A green star") or (not sentence and "green" in prompt)
         return certain(2 if wrong and criterion_of(prompt) == "correctness" else 4)
 
     text = "A red circle is here. A green star is there. A blue square is above."
-    for spans in ("sentences", "ablation"):
-        reward = HarmonicReward(
-            FakeJudge(rate=rate),
-            criteria=["correctness", "clarity"],
-            spans=spans,
-            evidence="context",
-        )
-        (verdict,) = reward.assess([Sample("", text, context="A red circle and a blue square.")])
-        right, wrong, also_right = verdict.spans
-        assert wrong.credit < 0 <= min(right.credit, also_right.credit)
-        assert wrong.score < min(right.score, also_right.score)
-        assert wrong.kind == "correctness"
+    options: dict[str, Any] = {"criteria": ["correctness", "clarity"], "evidence": "context"}
+    reward = HarmonicReward(FakeJudge(rate=rate), spans=spans, **options)
+    (verdict,) = reward.assess([Sample("", text, context="A red circle and a blue square.")])
+    right, wrong, also_right = verdict.spans
+    assert wrong.credit < 0 <= min(right.credit, also_right.credit)
+    assert wrong.score < min(right.score, also_right.score)
+    assert wrong.kind == "correctness"
 
 
 @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 100, 5000])
@@ -138,10 +132,8 @@ def test_an_endless_text_has_few_pieces(count: int) -> None:
     places = [(10 * n, 10 * n + 9) for n in range(count)]
     pieces = at_most(places)
     assert len(pieces) == min(count, MOST_SENTENCES)
-    assert [edge for piece in pieces for edge in piece][:1] == [
-        edge for place in places for edge in place
-    ][:1]
-    assert [piece[1] for piece in pieces][-1:] == [place[1] for place in places][-1:]
+    if places:
+        assert (pieces[0][0], pieces[-1][1]) == (places[0][0], places[-1][1])
     assert {start for start, _ in pieces} <= {start for start, _ in places}
     assert all(left[1] < right[0] for left, right in pairwise(pieces))
 
@@ -159,9 +151,3 @@ def test_all_of_the_score_is_the_only_sentence_s() -> None:
     assert (span.score, span.credit, span.kind) == (0.75, 0.75, "clarity")
     assert span.note == "clarity 5.0, fluency 3.0 of 5"
     assert read_parts(parts_of_aggregate(whole), ["clarity", "fluency"]) == whole
-    for spans in ("sentences", "ablation"):
-        reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans=spans)
-        (verdict,) = reward.assess([Sample("", "A red circle.")])
-        assert [(span.start, span.end, span.credit) for span in verdict.spans] == [
-            (0, 13, verdict.score)
-        ]

@@ -1,6 +1,7 @@
 """A denial is a claim: right, wrong or unknown."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -13,53 +14,38 @@ REFERENCE = "A man wears a red hat beside a blue circle and a plate on the table
 POSH = PoshReward(MatchJudge())
 
 
-def judged(completion: str, *references: str) -> Verdict:
-    return POSH.assess([Sample("", completion, references=references or (REFERENCE,))])[0]
+def judged(completion: str, *references: str, reward: PoshReward = POSH) -> Verdict:
+    return reward.assess([Sample("", completion, references=references or (REFERENCE,))])[0]
 
 
 def denials(verdict: Verdict) -> list[Span]:
     return [span for span in verdict.spans if span.kind == "denial"]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("There is no red hat.", ["no red hat"]),
-        ("There isn't a plate on the table.", ["n't", "plate"]),
-        ("There is no plate in the picture.", ["no plate"]),
-        ("A man with no hat.", ["no hat"]),
-        ("A man without a hat.", ["hat"]),
-        ("The man has no hat.", ["no hat"]),
-        ("The circle is not blue.", ["circle", "not blue"]),
-        ("The dog is not there.", ["dog", "not"]),
-        ("The plate is missing.", ["plate"]),
-        ("No dog is visible.", ["No dog"]),
-        ("The dog does not exist.", ["dog", "not"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    ("There is no red hat.", ["no red hat"]),
+    ("There isn't a plate on the table.", ["n't", "plate"]),
+    ("There is no plate in the picture.", ["no plate"]), ("A man with no hat.", ["no hat"]),
+    ("A man without a hat.", ["hat"]), ("The man has no hat.", ["no hat"]),
+    ("The circle is not blue.", ["circle", "not blue"]), ("The dog is not there.", ["dog", "not"]),
+    ("The plate is missing.", ["plate"]), ("No dog is visible.", ["No dog"]),
+    ("The dog does not exist.", ["dog", "not"]),
+])  # fmt: skip
 def test_a_wrong_denial_costs_what_a_wrong_thing_costs(text: str, words: list[str]) -> None:
-    honest, wrong = judged("A man."), judged(f"A man. {text}")
     said = f"A man. {text}"
+    honest, wrong = judged("A man."), judged(said)
     assert [said[span.start : span.end] for span in denials(wrong)] == words
     assert all(span.score == 0.0 and span.credit < 0 for span in denials(wrong))
     assert wrong.parts["precision_denial"] == pytest.approx(0.2)
     assert wrong.parts["precision"] < honest.parts["precision"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "There is no zebra.",
-        "The circle is not red.",
-        "There is no blue hat.",
-        "A dog with no hat.",  # it is the man's
-        "There is no dog on the table.",
-        "The dog is not on the table.",  # a dog and a table are there
-        "Is there no dog?",
-        "If there is no dog, it is quiet.",
-        "Without doubt.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "There is no zebra.", "The circle is not red.", "There is no blue hat.", "A dog with no hat.",  # it is the man's
+    "There is no dog on the table.",  # a dog and a table are there
+    "The dog is not on the table.", "Is there no dog?", "If there is no dog, it is quiet.",
+    "Without doubt.",
+])  # fmt: skip
 def test_what_the_reference_leaves_open_is_no_component(text: str) -> None:
     assert denials(judged(f"A man. {text}")) == []
 
@@ -81,37 +67,33 @@ def test_denials_alone_name_nothing() -> None:
     assert (verdict.score, verdict.status) == (0.0, Status.EMPTY)
 
 
-def test_one_reference_that_has_the_thing_is_enough() -> None:
-    for other, score in (("A man.", 0.0), ("A man without a hat.", 1.0)):
-        found = denials(judged("A man. There is no hat.", other, "A man in a hat."))
-        assert found[0].score == score
+BOTH = "A red circle above a blue circle."
 
 
-def test_of_several_things_of_a_name_any_may_be_meant() -> None:
-    both = "A red circle above a blue circle."
-    assert denials(judged("The circle is not red.", both)) == []
-    assert denials(judged("There is no red circle. A circle.", both))[0].score == 0.0
+@pytest.mark.parametrize(("text", "references", "scores"), [
+    # one reference that has the thing is enough
+    ("A man. There is no hat.", ["A man.", "A man in a hat."], [0.0]),
+    ("A man. There is no hat.", ["A man without a hat.", "A man in a hat."], [1.0]),
+    # of several things of a name any may be meant
+    ("The circle is not red.", [BOTH], []), ("There is no red circle. A circle.", [BOTH], [0.0]),
+])  # fmt: skip
+def test_denials_of_what_references_have(text: str, references: Any, scores: list[float]) -> None:
+    assert [span.score for span in denials(judged(text, *references))] == scores
 
 
-def test_the_referee_looks_at_places() -> None:
-    reward = PoshReward(RefereeJudge({}))
-    reference = ("There is a red circle in the top left corner.",)
-    texts = {
-        "There is a red circle. There is no circle in the top left corner.": 1,
-        "There is a red circle. There is no circle in the bottom left corner.": 0,
-        "There is a red circle. There is no blue circle.": 0,
-        "There is a red circle. There is no red circle.": 1,
-    }
-    verdicts = reward.assess([Sample("", text, references=reference) for text in texts])
-    assert [bool(denials(verdict)) for verdict in verdicts] == [
-        bool(wrong) for wrong in texts.values()
-    ]
+@pytest.mark.parametrize(("denial", "is_wrong"), [
+    ("There is no circle in the top left corner.", True), ("There is no blue circle.", False),
+    ("There is no circle in the bottom left corner.", False), ("There is no red circle.", True),
+])  # fmt: skip
+def test_the_referee_looks_at_places(denial: str, is_wrong: bool) -> None:
+    text, reference = "There is a red circle.", "There is a red circle in the top left corner."
+    verdict = judged(f"{text} {denial}", reference, reward=PoshReward(RefereeJudge({})))
+    assert bool(denials(verdict)) == is_wrong
 
 
 def test_published_mode_reads_no_denial() -> None:
-    reward = PoshReward(MatchJudge(), mode="published")
-    (verdict,) = reward.assess([Sample("", "A man. There is no dog.", references=(REFERENCE,))])
-    assert denials(verdict) == []
+    published = PoshReward(MatchJudge(), mode="published")
+    assert denials(judged("A man. There is no dog.", reward=published)) == []
 
 
 def test_graphs_keep_denials_through_json() -> None:

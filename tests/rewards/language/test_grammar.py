@@ -21,46 +21,32 @@ def misplaced(text: str) -> list[str]:
     return [text[start:end] for start, end in describe([text])[0].misplaced]
 
 
-@pytest.mark.parametrize(
-    ("text", "places"),
-    [
-        ("A man sits on a red bench. He reads the paper.", []),
-        ("At the top edge there is a small blue triangle.", []),
-        ("There is such a large dog, and half a cat.", []),
-        ("Two dogs. A cat. Bottom edge.", []),
-        ("The circle is has a star.", ["is has"]),
-        ("The large the circle.", ["large the"]),
-        ("The circle sits in is the corner.", ["in is"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "places"), [
+    ("A man sits on a red bench. He reads the paper.", []),
+    ("At the top edge there is a small blue triangle.", []),
+    ("There is such a large dog, and half a cat.", []), ("Two dogs. A cat. Bottom edge.", []),
+    ("The circle is has a star.", ["is has"]), ("The large the circle.", ["large the"]),
+    ("The circle sits in is the corner.", ["in is"]),
+    ("\n  A red circle. The circle sits in is the corner.", ["in is"]),
+])  # fmt: skip
 def test_by_hand(text: str, places: list[str]) -> None:
     assert misplaced(text) == places
 
 
-def test_places_are_characters_of_the_text_as_given() -> None:
-    text = "\n  A red circle. The circle sits in is the corner."
-    assert misplaced(text) == ["in is"]
-
-
-def test_the_published_extractor_notes_none() -> None:
-    graph = parse_graphs([HEAPS[0]])[0]
-    assert graph.misplaced == []
-    assert set(graph.to_dict()) == {"entities", "relations", "sentences"}
-
-
-def test_they_survive_json() -> None:
-    graph = describe([HEAPS[0]])[0]
+def test_a_graph_keeps_them_through_json_and_the_published_one_has_none() -> None:
+    (graph,), (published,) = describe(HEAPS[:1]), parse_graphs(HEAPS[:1])
     assert graph.misplaced
     assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
+    assert published.misplaced == []
+    assert set(published.to_dict()) == {"entities", "relations", "sentences"}
 
 
 @pytest.mark.parametrize("heap", HEAPS)
 def test_a_heap_of_words_is_charged_and_its_prose_is_not(heap: str) -> None:
     reward = PoshReward(MatchJudge())
     texts = [HONEST, heap, f"{HONEST} {heap}"]
-    honest, alone, beside = reward.assess(
-        [Sample("Describe.", text, references=(HONEST,)) for text in texts]
-    )
+    samples = [Sample("Describe.", text, references=(HONEST,)) for text in texts]
+    honest, alone, beside = reward.assess(samples)
     assert honest.parts["filler"] == 0
     assert alone.parts["filler"] > 0.3
     assert 0.2 < beside.parts["filler"] < 0.8
@@ -69,9 +55,7 @@ def test_a_heap_of_words_is_charged_and_its_prose_is_not(heap: str) -> None:
 
 
 def test_slips_far_apart_are_none() -> None:
-    far = (
-        "The large the circle. " + HONEST + " A dog runs over the wet grass. The small the square."
-    )
+    far = f"The large the circle. {HONEST} A dog runs over the wet grass. The small the square."
     graph = describe([far])[0]
     assert len(graph.misplaced) == 2
     assert find_filler(far, far, misplaced=graph.misplaced).share == 0
@@ -80,7 +64,5 @@ def test_slips_far_apart_are_none() -> None:
 def test_without_a_parse_small_words_tell() -> None:
     text = "edge. is at is the corner. is the a star at is top."
     assert {reason for _, _, reason in find_filler(text).pieces} == {"words in no order"}
-    assert (
-        find_filler("Was the star red? It is. Is the circle at the edge? Are the stars old?").share
-        == 0
-    )
+    questions = "Was the star red? It is. Is the circle at the edge? Are the stars old?"
+    assert find_filler(questions).share == 0

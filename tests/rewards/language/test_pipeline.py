@@ -1,6 +1,4 @@
-"""spaCy's small pipeline from PyPI is a stranger's copy: what of it equals the official one, and
-which one is taken.
-"""
+"""spaCy's small pipeline from PyPI is a stranger's copy: what of it equals the official one."""
 
 import hashlib
 import json
@@ -27,12 +25,10 @@ OFFICIAL = {
 }
 OFFICIAL_META = "7456349002fa8cf31111051bd37fdbea67a1b7f7a0a60ce235466f98a6758125"
 RENAMED = {  # what the copy changed in meta.json
-    "name": "core_web_sm",
+    "name": "core_web_sm", "spacy_version": ">=3.8.0,<3.9.0", "requirements": [],
     "description": "English pipeline optimized for CPU. Components: tok2vec, tagger, parser, "
     "senter, ner, attribute_ruler, lemmatizer.",
-    "spacy_version": ">=3.8.0,<3.9.0",
-    "requirements": [],
-}
+}  # fmt: skip
 CODE = """from pathlib import Path
 from spacy.util import load_model_from_init_py, get_model_meta
 

@@ -1,7 +1,5 @@
 # ruff: noqa: RUF001
-"""What a careful reader tells apart stays apart in every measure of answers, and what says the same
-comes out equal.
-"""
+"""What a careful reader tells apart stays apart in every measure of answers, and no more."""
 
 import time
 from typing import Any
@@ -38,136 +36,107 @@ def scores(
 
 
 APART: list[Any] = [
-    ("What is the temperature?", "-7 °C", "7 °C", {}),
-    ("What angle is it?", "30°", "30%", {}),
-    ("How much?", "5%", "0.5%", {}),
-    ("What does it cost?", "$5.10", "$5.01", {}),
-    ("What does it cost?", "€5", "$5", {}),
-    ("What is the score?", "3-2", "2-3", {}),
-    ("What is the score?", "3–2", "2–3", {}),
-    ("What date?", "04/05/2019", "05/04/2019", {}),
-    ("What time is it?", "10:15", "15:10", {}),
-    ("What range?", "10-20", "20-10", {}),
-    ("What is the rule?", "n ≥ 3", "n ≤ 3", {}),
-    ("What is the formula?", "a ≠ b", "a = b", {}),
-    ("What is the formula?", "x - 2", "x + 2", {}),
-    ("What is it?", "2^10", "210", {}),
-    ("What is the area?", "x²", "x2", {}),
-    ("What is the area?", "10²", "102", {}),
-    ("How many degrees?", "minus 12", "12", {}),
-    ("What number is it?", "218", "281", {}),
-    ("What population?", "1,500", "15,00,0", {}),
-    ("How many?", "1.5 million", "1.5", {}),
-    ("Which language is it?", "C#", "C", {}),
-    ("What grade?", "B+", "B", {}),
-    ("Which blood group?", "O-", "O+", {}),
-    ("Which algorithm?", "A*", "A", {}),
-    ("Which arrow?", "←", "→", {}),
-    ("Which mark?", "✗", "✓", {}),
-    ("Which rating?", "★★★", "★★", {}),
-    ("What share?", "\\frac{1}{4}", "4", {}),
-    ("What share?", "\\boxed{\\frac{5}{3}}", "3/5", {}),
-    ("Which version?", "2.1.3", "2.3.1", {}),
-    ("How far?", "5 km", "5 m", {}),
-    ("What is y?", "y = -x", "y = x", {}),
-    ("What is it?", "±3", "3", {}),
-    ("Is there a dog?", "Yes, there is no dog. No.", "yes", {}),
-    ("Is there a dog?", "There is a dog.", "no", {}),
-    ("Is there a dog in the picture?", "There is no dog in the picture.", "yes", {}),
-    ("Is the dog black?", "The cat is black.", "yes", {}),
-    ("Is the dog black?", "The dog is white.", "yes", {}),
-    ("Is there a dog?", "There might be a dog, I am not sure.", "yes", {}),
-    (ANIMALS, "A. a horse B. a cow", "B", {}),
-    (ANIMALS, "a horse", "B", {}),
-    (ANIMALS, "B. a horse", "B", {}),
-    (ANIMALS, "It is not a cow", "B", {}),
-    (ANIMALS, "A, B, C, D", "B", {}),
-    ("选哪个？\nA. 马\nB. 牛", "不是B", "B", {}),
-]
+    ("What is the temperature?", "-7 °C", "7 °C"), ("What angle is it?", "30°", "30%"),
+    ("How much?", "5%", "0.5%"), ("What does it cost?", "$5.10", "$5.01"),
+    ("What does it cost?", "€5", "$5"), ("What is the score?", "3-2", "2-3"),
+    ("What is the score?", "3–2", "2–3"), ("What date?", "04/05/2019", "05/04/2019"),
+    ("What time is it?", "10:15", "15:10"), ("What range?", "10-20", "20-10"),
+    ("What is the rule?", "n ≥ 3", "n ≤ 3"), ("What is the formula?", "a ≠ b", "a = b"),
+    ("What is the formula?", "x - 2", "x + 2"), ("What is it?", "2^10", "210"),
+    ("What is the area?", "x²", "x2"), ("What is the area?", "10²", "102"),
+    ("How many degrees?", "minus 12", "12"), ("What number is it?", "218", "281"),
+    ("What population?", "1,500", "15,00,0"), ("How many?", "1.5 million", "1.5"),
+    ("Which language is it?", "C#", "C"), ("What grade?", "B+", "B"),
+    ("Which blood group?", "O-", "O+"), ("Which algorithm?", "A*", "A"), ("Which arrow?", "←", "→"),
+    ("Which mark?", "✗", "✓"), ("Which rating?", "★★★", "★★"), ("What share?", "\\frac{1}{4}", "4"),
+    ("What share?", "\\boxed{\\frac{5}{3}}", "3/5"), ("Which version?", "2.1.3", "2.3.1"),
+    ("How far?", "5 km", "5 m"), ("What is y?", "y = -x", "y = x"), ("What is it?", "±3", "3"),
+    ("Is there a dog?", "Yes, there is no dog. No.", "yes"),
+    ("Is there a dog?", "There is a dog.", "no"),
+    ("Is there a dog in the picture?", "There is no dog in the picture.", "yes"),
+    ("Is the dog black?", "The cat is black.", "yes"),
+    ("Is the dog black?", "The dog is white.", "yes"),
+    ("Is there a dog?", "There might be a dog, I am not sure.", "yes"),
+    (ANIMALS, "A. a horse B. a cow", "B"), (ANIMALS, "a horse", "B"), (ANIMALS, "B. a horse", "B"),
+    (ANIMALS, "It is not a cow", "B"), (ANIMALS, "A, B, C, D", "B"),
+    ("选哪个？\nA. 马\nB. 牛", "不是B", "B"),
+]  # fmt: skip
 SAME: list[Any] = [
-    ("How many?", "14.0", "14", {}),
-    ("How many people?", "12,500", "12500", {}),
-    ("What share?", ".25", "0.25", {}),
-    ("What is the score?", "3–2", "3-2", {}),
-    ("What ratio?", "3 : 4", "3:4", {}),
-    ("How cold is it?", "−7°C", "-7 °C", {}),
-    ("What is it?", "-3.50", "-3.5", {}),
-    ("What is it?", "x<5", "x < 5", {}),
-    ("How many?", "**-3**", "-3", {}),
-    ("What is x?", "$\\boxed{-3}$", "-3", {}),
-    ("Which language?", "**C++**.", "C++", {}),
-    ("What grade?", '"A-"', "A-", {}),
-    ("How many birds are there?", "twenty-one", "21", {}),
-    ("How many birds are there?", "one hundred and five", "105", {}),
-    ("How many eggs are there?", "There are twelve eggs.", "12", {}),
-    ("How many birds can be seen?", "No birds can be seen.", "0", {}),
-    ("How many people are there?", "There are none.", "0", {}),
-    ("Which one? (A) red fox (B) grey wolf (C) dog", "grey wolf", "B", {}),
-    ("Which one?\na) red fox\nb) grey wolf\nc) dog", "The answer is b) grey wolf.", "b", {}),
-    ("Which one?\nA: red fox\nB: grey wolf\nC: dog", "grey wolf", "B", {}),
-    ("What is it? Options: A. red fox B. grey wolf C. dog", "C", "dog", {}),
-    ("这是什么？\nＡ．猫\nＢ．狗\nＣ．鸟", "狗", "B", {}),
-    ("这是什么？\nA、猫\nB、狗\nC、鸟", "选B", "B", {}),
-    ("这是什么？\nA、猫\nB、狗\nC、鸟", "我认为正确选项是C。", "C", {}),
-    ("What is it?\n1. a cat\n2. a dog\n3. a bird", "a dog", "2", {}),
-    ("What is it?", "C", "a bird", {"options": ["a cat", "a dog", "a bird"]}),
+    ("How many?", "14.0", "14"), ("How many people?", "12,500", "12500"),
+    ("What share?", ".25", "0.25"), ("What is the score?", "3–2", "3-2"),
+    ("What ratio?", "3 : 4", "3:4"), ("How cold is it?", "−7°C", "-7 °C"),
+    ("What is it?", "-3.50", "-3.5"), ("What is it?", "x<5", "x < 5"),
+    ("How many?", "**-3**", "-3"), ("What is x?", "$\\boxed{-3}$", "-3"),
+    ("Which language?", "**C++**.", "C++"), ("What grade?", '"A-"', "A-"),
+    ("How many birds are there?", "twenty-one", "21"),
+    ("How many birds are there?", "one hundred and five", "105"),
+    ("How many eggs are there?", "There are twelve eggs.", "12"),
+    ("How many birds can be seen?", "No birds can be seen.", "0"),
+    ("How many people are there?", "There are none.", "0"),
+    ("Which one? (A) red fox (B) grey wolf (C) dog", "grey wolf", "B"),
+    ("Which one?\na) red fox\nb) grey wolf\nc) dog", "The answer is b) grey wolf.", "b"),
+    ("Which one?\nA: red fox\nB: grey wolf\nC: dog", "grey wolf", "B"),
+    ("What is it? Options: A. red fox B. grey wolf C. dog", "C", "dog"),
+    ("这是什么？\nＡ．猫\nＢ．狗\nＣ．鸟", "狗", "B"), ("这是什么？\nA、猫\nB、狗\nC、鸟", "选B", "B"),
+    ("这是什么？\nA、猫\nB、狗\nC、鸟", "我认为正确选项是C。", "C"),
+    ("What is it?\n1. a cat\n2. a dog\n3. a bird", "a dog", "2"),
+    ("What is it?", "C", "a bird", CATS),
     ("What is it?", "a dog", "B", {"choices": {"A": "a cat", "B": "a dog"}}),
     ("What is it?", "a dog", "B", {"options": "['a cat', 'a dog']"}),
-    (ANIMALS, "The animal in the picture is a cow, so the answer is B.", "B", {}),
-    (ANIMALS, "B. a cow\n\nThe animal has horns and an udder.", "B", {}),
-    (ANIMALS, "THE CORRECT ANSWER IS C. D IS WRONG.", "C", {}),
-    (ANIMALS, "The final answer is C.\n\n$\\boxed{C}$", "C", {}),
-    (ANIMALS, "So it is \\boxed{\\text{B. a cow}}", "B", {}),
-    ("どれですか？\nA. 猫\nB. 犬\nC. 鳥", "答えはBです。", "B", {}),
-    ("어느 것입니까?\nA. 고양이\nB. 개\nC. 새", "정답은 B입니다.", "B", {}),
-    ("Is the man wearing a hat?", "The man is wearing a hat.", "yes", {}),
-    ("Are there any cars on the street?", "There are cars on the street.", "yes", {}),
-    ("Is the man wearing a hat?", "The man is not wearing a hat.", "no", {}),
-    ("Are there any cars on the street?", "There are no cars on the street.", "no", {}),
-    ("Is there a dog?", "Yes, there is a dog, not a cat.", "yes", {}),
-    ("Is the door open?", "No, the door is closed.", "no", {}),
-    ("Is it raining?", "Yes, without a doubt.", "yes", {}),
-]
+    (ANIMALS, "The animal in the picture is a cow, so the answer is B.", "B"),
+    (ANIMALS, "B. a cow\n\nThe animal has horns and an udder.", "B"),
+    (ANIMALS, "THE CORRECT ANSWER IS C. D IS WRONG.", "C"),
+    (ANIMALS, "The final answer is C.\n\n$\\boxed{C}$", "C"),
+    (ANIMALS, "So it is \\boxed{\\text{B. a cow}}", "B"),
+    ("どれですか？\nA. 猫\nB. 犬\nC. 鳥", "答えはBです。", "B"),
+    ("어느 것입니까?\nA. 고양이\nB. 개\nC. 새", "정답은 B입니다.", "B"),
+    ("Is the man wearing a hat?", "The man is wearing a hat.", "yes"),
+    ("Are there any cars on the street?", "There are cars on the street.", "yes"),
+    ("Is the man wearing a hat?", "The man is not wearing a hat.", "no"),
+    ("Are there any cars on the street?", "There are no cars on the street.", "no"),
+    ("Is there a dog?", "Yes, there is a dog, not a cat.", "yes"),
+    ("Is the door open?", "No, the door is closed.", "no"),
+    ("Is it raining?", "Yes, without a doubt.", "yes"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("question", "completion", "right", "columns"), APART)
-def test_what_differs_is_not_paid(question: str, completion: str, right: str, columns: Any) -> None:
-    lave, accuracy = scores(question, completion, right, columns)
+@pytest.mark.parametrize("case", APART)
+def test_what_differs_is_not_paid(case: Any) -> None:
+    lave, accuracy = scores(*case)
     assert lave in (0.0, 0.5)
     assert accuracy == 0.0
 
 
-@pytest.mark.parametrize(("question", "completion", "right", "columns"), SAME)
-def test_what_says_the_same_is_paid(
-    question: str, completion: str, right: str, columns: Any
-) -> None:
-    assert scores(question, completion, right, columns) == (1.0, 1.0)
+@pytest.mark.parametrize("case", SAME)
+def test_what_says_the_same_is_paid(case: Any) -> None:
+    assert scores(*case) == (1.0, 1.0)
 
 
-def test_token_f1_keeps_signs() -> None:
+def test_token_f1_keeps_signs_and_a_vitamin_is_no_option() -> None:
+    assert options_of("Vitamin A. Is it healthy?", {}) == {}
     assert token_f1("-40", ["40"]) == token_f1("2/3", ["3/2"]) == 0.0
     assert token_f1("\u221240", ["-40"]) == token_f1("7.50", ["7.5"]) == 1.0
 
 
-def test_options_are_read_in_many_layouts() -> None:
-    lamp = {"A": "kettle", "B": "lamp"}
-    for question in (
-        "Which?\nA. kettle\nB. lamp",
-        "Which? (A) kettle (B) lamp",
-        "Which? A) kettle, B) lamp",
-        "Which?\n- A: kettle\n- B: lamp\nAnswer with the letter.",
-        "\uff21\uff0ekettle\u3000\uff22\uff0elamp",
-    ):
-        assert options_of(question, {}) == lamp
-    for column in (["kettle", "lamp"], lamp, "['kettle', 'lamp']", ["A. kettle", "B. lamp"]):
-        assert options_of("Which?", {"options": column}) == lamp
-    assert options_of("Vitamin A. Is it healthy?", {}) == {}
+LAMPS = {"A": "kettle", "B": "lamp"}
 
 
-def test_an_answer_that_names_several_options_names_none() -> None:
-    options = options_of(ANIMALS, {})
-    for answer in ("A or B", "A, B", "a cow and a horse", "B. a horse", "not B", "maybe B", "A B"):
-        assert named_option(answer, options) == "", answer
+@pytest.mark.parametrize(("question", "column"), [
+    ("Which?\nA. kettle\nB. lamp", None), ("Which? (A) kettle (B) lamp", None),
+    ("Which? A) kettle, B) lamp", None), ("Which?", ["kettle", "lamp"]), ("Which?", LAMPS),
+    ("Which?\n- A: kettle\n- B: lamp\nAnswer with the letter.", None),
+    ("\uff21\uff0ekettle\u3000\uff22\uff0elamp", None), ("Which?", "['kettle', 'lamp']"),
+    ("Which?", ["A. kettle", "B. lamp"]),
+])  # fmt: skip
+def test_options_are_read_in_many_layouts(question: str, column: Any) -> None:
+    assert options_of(question, {"options": column} if column else {}) == LAMPS
+
+
+@pytest.mark.parametrize(
+    "answer", ["A or B", "A, B", "a cow and a horse", "B. a horse", "not B", "maybe B", "A B"]
+)
+def test_an_answer_that_names_several_options_names_none(answer: str) -> None:
+    assert named_option(answer, options_of(ANIMALS, {})) == ""
 
 
 def test_what_stands_around_the_answer_is_unread() -> None:
@@ -204,11 +173,9 @@ def test_signs_take_linear_time(piece: str) -> None:
     assert time.process_time() - start < 6  # quadratic time would be more
 
 
-def test_an_order_of_letters_is_no_choice_of_several() -> None:
+@pytest.mark.parametrize(("right", "worth"), [("C, A, B", [1, 0, 0]), ("A, B, C", [1, 1, 1])])
+def test_an_order_of_letters_is_no_choice_of_several(right: str, worth: list[int]) -> None:
     question = "Put them in order.\nA. a kettle\nB. a lamp\nC. a glove"
     reward = LaveReward(MatchJudge(), rationale=False)
     answers = ["C, A, B", "A, B, C", "B, A, C"]
-    scores = reward([""] * 3, answers, question=question, answers=[["C, A, B"] * 3] * 3)
-    assert scores == [1.0, 0.0, 0.0]
-    scores = reward([""] * 3, answers, question=question, answers=[["A, B, C"] * 3] * 3)
-    assert scores == [1.0, 1.0, 1.0]
+    assert reward([""] * 3, answers, question=question, answers=[[right] * 3] * 3) == worth

@@ -16,29 +16,16 @@ present = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("Two dogs.", "2 dogs"),
-        ("a dog and the cat", "dog and cat"),
-        ("dont know", "don't know"),
-        ("youve", "you've"),
-        ("shouldntve", "shouldn't've"),
-        ("its", "its"),  # not in the table
-        ("none", "0"),
-        ("ten", "10"),
-        ("eleven", "eleven"),
-        ("$1,000", "$1000"),  # a comma between digits drops all punctuation
-        ("black-and-white", "black and white"),  # inside a word a hyphen is a space
-        ("black - white", "black white"),  # beside a space it is dropped
-        ("3.5", "3.5"),
-        ("u.s.a.", "usa"),
-        ("right?", "right"),
-        (" new\nyork ", "new york"),
-        ("What? no!", "what no"),
-        ("the", ""),
-    ],
-)
+@pytest.mark.parametrize(("answer", "expected"), [
+    ("Two dogs.", "2 dogs"), ("a dog and the cat", "dog and cat"), ("dont know", "don't know"),
+    ("youve", "you've"),  # not in the table
+    ("shouldntve", "shouldn't've"), ("its", "its"), ("none", "0"),  # a comma between digits drops all punctuation
+    ("ten", "10"), ("eleven", "eleven"), ("$1,000", "$1000"),
+    ("black-and-white", "black and white"),  # inside a word a hyphen is a space
+    ("black - white", "black white"),  # beside a space it is dropped
+    ("3.5", "3.5"), ("u.s.a.", "usa"), ("right?", "right"), (" new\nyork ", "new york"),
+    ("What? no!", "what no"), ("the", ""),
+])  # fmt: skip
 def test_normalisation(answer: str, expected: str) -> None:
     assert normalise(answer) == expected
 
@@ -53,26 +40,24 @@ def test_contractions_lose_any_of_their_apostrophes() -> None:
     ("agreeing", "accuracy"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)]
 )
 def test_vqa_accuracy_of_ten_answers(agreeing: int, accuracy: float) -> None:
-    """m of 10 agree: the m left-out agreeing people see min(1, (m - 1) / 3), the other 10 - m see
-    min(1, m / 3).
-    """
+    """The m that agree, left out, see min(1, (m - 1) / 3), the other 10 - m min(1, m / 3)."""
     others = ["cat", "bird", "cow", "cat", "fish", "pig", "cat", "hen", "ox", "ram"]
     assert vqa_accuracy("Dog", ["a dog"] * agreeing + others[agreeing:]) == pytest.approx(accuracy)
 
 
-def test_vqa_accuracy_by_hand() -> None:
-    answers = ["2", "two", "2 dogs", "3", "3", "3", "many", "2.", "three", "a few"]
+PEOPLE = ["2", "two", "2 dogs", "3", "3", "3", "many", "2.", "three", "a few"]
+
+
+@pytest.mark.parametrize(("answer", "people", "accuracy"), [
     # "2", "two" and "2." are one answer: 3 of 10, so (3 * 2/3 + 7 * 1) / 10; "3" is given 4 times
-    assert vqa_accuracy("Two", answers) == pytest.approx(0.9)
-    assert vqa_accuracy("three", answers) == 1.0
-    assert vqa_accuracy("many", answers) == pytest.approx(0.3)
-    assert vqa_accuracy("there are two", answers) == pytest.approx(0.9)  # the answer in it is "two"
-
-
-def test_vqa_accuracy_needs_people_to_agree() -> None:
-
-    assert vqa_accuracy("red", ["red"] * 4) == 1.0
-    assert vqa_accuracy("red", ["red"] * 3 + ["blue"]) == pytest.approx((3 * 2 / 3 + 1) / 4)
+    ("Two", PEOPLE, 0.9), ("three", PEOPLE, 1.0), ("many", PEOPLE, 0.3),
+    ("there are two", PEOPLE, 0.9),  # the answer in it is "two"
+    ("red", ["red"] * 4, 1.0), ("red", ["red"] * 3 + ["blue"], (3 * 2 / 3 + 1) / 4),
+    # people's answers lose their markup alone
+    ("dog", ["**dog**", "dog</s>", "dog.", "it is a dog"], (3 * 2 / 3 + 1) / 4),
+])  # fmt: skip
+def test_vqa_accuracy_by_hand(answer: str, people: list[str], accuracy: float) -> None:
+    assert vqa_accuracy(answer, people) == pytest.approx(accuracy)
 
 
 def test_soft_vqa_accuracy_by_hand() -> None:
@@ -110,18 +95,14 @@ def test_measures_stay_in_range_and_do_not_see_the_order(answer: Any, answers: A
 
 
 @present
-def test_real_sets() -> None:
-    """People against people: the answer that most people give is right more often than not, and
-    never all wrong.
-    """
-    for file, answers_of in (
-        ("aokvqa/aokvqa_val.jsonl", lambda row: row["direct_answers"]),
-        ("vizwiz_val/vizwiz_val.jsonl", lambda row: [entry["answer"] for entry in row["answers"]]),
-    ):
-        rows = [json.loads(line) for line in (DATA / file).read_text("utf-8").splitlines()]
-        scores = [
-            max(vqa_accuracy(answer, answers_of(row)) for answer in set(answers_of(row)))
-            for row in rows
-        ]
-        assert all(score >= 0.3 - 1e-9 for score in scores)
-        assert sum(scores) / len(scores) > 0.8
+@pytest.mark.parametrize(("file", "answers_of"), [
+    ("aokvqa/aokvqa_val.jsonl", lambda row: row["direct_answers"]),
+    ("vizwiz_val/vizwiz_val.jsonl", lambda row: [one["answer"] for one in row["answers"]]),
+])  # fmt: skip
+def test_the_answer_of_most_people_is_often_right(file: str, answers_of: Any) -> None:
+    best = []
+    for line in (DATA / file).read_text("utf-8").splitlines():
+        answers = answers_of(json.loads(line))
+        best.append(max(vqa_accuracy(answer, answers) for answer in set(answers)))
+    assert min(best) >= 0.3 - 1e-9
+    assert sum(best) / len(best) > 0.8

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -12,11 +13,8 @@ from spanreward.rewards.pairwise.ranking import read_ranking, votes_of
 from tests.support.group_judges import GroupJudge
 
 CONTEXT = "A red circle is above a blue star, on a green ground."
-GOOD, FAIR, POOR = (
-    "A red circle above a blue star.",
-    "A red circle with a star.",
-    "A circle is shown.",
-)
+GOOD, FAIR = "A red circle above a blue star.", "A red circle with a star."
+POOR = "A circle is shown."
 WORTH = {GOOD: 1.0, FAIR: 0.5, POOR: 0.25}
 
 
@@ -24,28 +22,22 @@ def group(*texts: str) -> list[Sample]:
     return [Sample("Describe.", text, context=CONTEXT) for text in texts]
 
 
+def ranked(*texts: str, form: Any = "batch", **settings: Any) -> tuple[list[Verdict], GroupJudge]:
+    judge = GroupJudge(WORTH.__getitem__, **settings)
+    return PairwiseReward(judge, form=form).assess(group(*texts)), judge
+
+
 def scores(verdicts: Sequence[Verdict]) -> list[float]:
     return [verdict.score for verdict in verdicts if verdict.score is not None]
 
 
-@pytest.mark.parametrize(
-    ("answer", "ranking"),
-    [
-        ("2, 3, 1", [1, 2, 0]),
-        ("Text 2 > Text 3 > Text 1", [1, 2, 0]),
-        ("Of the 3 texts:\n2,3,1\n", [1, 2, 0]),
-        ("[[2]], [[3]], [[1]]", [1, 2, 0]),
-        ("2, 3", None),
-        ("2, 3, 3", None),
-        ("1, 2, 3, 4", None),
-        ("Text 2 is the best", None),
-        ("\u0662, \u0663, \u0661", None),
-        ("", None),
-    ],
-)
-def test_a_ranking_is_read_from_the_last_line_with_numbers(
-    answer: str, ranking: list[int] | None
-) -> None:
+@pytest.mark.parametrize(("answer", "ranking"), [
+    ("2, 3, 1", [1, 2, 0]), ("Text 2 > Text 3 > Text 1", [1, 2, 0]),
+    ("Of the 3 texts:\n2,3,1\n", [1, 2, 0]), ("[[2]], [[3]], [[1]]", [1, 2, 0]), ("2, 3", None),
+    ("2, 3, 3", None), ("1, 2, 3, 4", None), ("Text 2 is the best", None),
+    ("\u0662, \u0663, \u0661", None), ("", None),
+])  # fmt: skip
+def test_a_ranking_in_an_answer(answer: str, ranking: list[int] | None) -> None:
     assert read_ranking(answer, 3) == ranking
 
 
@@ -63,11 +55,9 @@ def test_two_equal_rankings_decide_every_pair_and_mirror_each_other(ranking: lis
 
 
 def test_a_group_is_ranked_from_both_ends() -> None:
-    judge = GroupJudge(WORTH.__getitem__)
-    verdicts = PairwiseReward(judge, form="batch").assess(group(FAIR, POOR, GOOD))
-    assert scores(verdicts)[2] > scores(verdicts)[0] > scores(verdicts)[1]
-    assert verdicts[2].parts["won"] == 1
-    assert verdicts[2].parts["first_slot"] == 0.5
+    (fair, poor, good), judge = ranked(FAIR, POOR, GOOD)
+    assert good.score > fair.score > poor.score
+    assert (good.parts["won"], good.parts["first_slot"]) == (1, 0.5)
     ((forward, backward),) = judge.written
     assert forward.probe == RankingProbe("Describe.", (FAIR, POOR, GOOD), CONTEXT)
     assert backward.probe.texts == (GOOD, POOR, FAIR)
@@ -78,57 +68,47 @@ def test_a_group_is_ranked_from_both_ends() -> None:
 
 
 def test_a_ranking_says_what_the_pairs_say() -> None:
-    judge = GroupJudge(WORTH.__getitem__)
-    by_pairs, by_rank = (
-        PairwiseReward(judge, form=form).assess(group(FAIR, POOR, GOOD))
-        for form in ("pair", "batch")
-    )
+    by_pairs, _ = ranked(FAIR, POOR, GOOD, form="pair")
+    by_rank, _ = ranked(FAIR, POOR, GOOD)
     assert scores(by_rank) == pytest.approx(scores(by_pairs), abs=1e-9)
 
 
 def test_a_judge_that_repeats_the_order_decides_nothing() -> None:
-    judge = GroupJudge(
-        WORTH.__getitem__, ranks=lambda texts: ", ".join(str(n + 1) for n in range(len(texts)))
-    )
-    for verdict in PairwiseReward(judge, form="batch").assess(group(GOOD, FAIR, POOR)):
+    verdicts, _ = ranked(GOOD, FAIR, POOR, ranks=lambda texts: "1, 2, 3")
+    for verdict in verdicts:
         assert verdict.score == pytest.approx(0.5, abs=1e-6)
         parts = ("tied", "orders_disagree", "first_slot")
         assert [verdict.parts[part] for part in parts] == [1, 1, 1]
 
 
 def test_an_unreadable_ranking_is_no_score() -> None:
-    judge = GroupJudge(
-        WORTH.__getitem__, ranks=lambda texts: "I cannot tell." if texts[0] == GOOD else "1, 2, 3"
+    verdicts, _ = ranked(
+        GOOD, FAIR, POOR, ranks=lambda texts: "I cannot tell." if texts[0] == GOOD else "1, 2, 3"
     )
-    for verdict in PairwiseReward(judge, form="batch").assess(group(GOOD, FAIR, POOR)):
+    for verdict in verdicts:
         assert (verdict.score, verdict.status) == (None, Status.UNPARSED)
         assert "3 texts: 'I cannot tell.'" in verdict.note
 
 
 def test_equal_and_empty_texts_are_not_shown() -> None:
-    judge = GroupJudge(WORTH.__getitem__)
-    verdicts = PairwiseReward(judge, form="batch").assess(group(GOOD, POOR, "", GOOD))
+    verdicts, judge = ranked(GOOD, POOR, "", GOOD)
     assert [len(question.probe.texts) for question in judge.written[0]] == [2, 2]
     assert verdicts[2].status is Status.EMPTY
     assert verdicts[0].score == pytest.approx(verdicts[3].score)
     assert verdicts[0].parts["tied"] == pytest.approx(1 / 3)
-    silent = GroupJudge(WORTH.__getitem__)
-    alike = PairwiseReward(silent, form="batch").assess(group(GOOD, GOOD))
+    alike, silent = ranked(GOOD, GOOD)
     assert silent.written == [] or silent.written == [[]]
     assert scores(alike) == pytest.approx([0.5, 0.5], abs=1e-6)
 
 
 def test_a_score_is_the_mean_of_the_rating() -> None:
-    judge = GroupJudge(WORTH.__getitem__)
-    verdicts = PairwiseReward(judge, form="score").assess([*group(GOOD, FAIR), *group("")])
+    verdicts, judge = ranked(GOOD, FAIR, "", form="score")
     assert scores(verdicts) == pytest.approx([1.0, 0.5, 0.0])
     assert verdicts[1].parts["rating"] == 3.0
-    (asked,) = judge.rated
-    assert [
-        question.messages[0]["content"][slice(*question.description)] for question in asked
-    ] == [GOOD, FAIR]
-    failing = GroupJudge(WORTH.__getitem__, fails=lambda question: True)
-    assert PairwiseReward(failing, form="score").assess(group(GOOD))[0].status is Status.TIMEOUT
+    for question, text in zip(judge.rated[0], (GOOD, FAIR), strict=True):
+        assert question.messages[0]["content"][slice(*question.description)] == text
+    (failed,), _ = ranked(GOOD, form="score", fails=lambda question: True)
+    assert failed.status is Status.TIMEOUT
 
 
 @pytest.mark.parametrize("form", ["pair", "batch", "score"])

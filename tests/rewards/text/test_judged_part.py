@@ -9,6 +9,7 @@ from spanreward import JudgedReward, MatchJudge, PoshReward, Sample, Status, bui
 from spanreward.rewards.base.unread import not_read
 from spanreward.rewards.text.judged_part import judged_range
 from spanreward.rewards.text.written import read_text
+from tests.support.fakes import FakeJudge
 
 PARTS = {
     ("<caption>A dog.</caption><answer>dog</answer>", "caption"): "A dog.",
@@ -32,7 +33,7 @@ PARTS = {
     ("<caption>A</caption>B</caption>", "caption"): "A</caption>B",
     ('{"caption": "A", "caption": "B"}', "caption"): 'A", "caption": "B',
     ("Caption: A\nB\nCaption: C", "/Caption: (.*)/"): "A\nB\nCaption: C",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "part"), PARTS)
@@ -42,17 +43,11 @@ def test_a_part_is_found(text: str, part: str) -> None:
     assert text[slice(*place)] == PARTS[text, part]
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("A dog.", "caption"),
-        ("A dog.</caption>", "caption"),
-        ("<captions>A dog.</captions>", "caption"),
-        ("<think><caption>A dog.</caption>", "caption"),
-        ("A dog.", "/Caption: (.*)/"),
-        ("", "caption"),
-    ],
-)
+@pytest.mark.parametrize(("text", "part"), [
+    ("A dog.", "caption"), ("A dog.</caption>", "caption"),
+    ("<captions>A dog.</captions>", "caption"), ("<think><caption>A dog.</caption>", "caption"),
+    ("A dog.", "/Caption: (.*)/"), ("", "caption"),
+])  # fmt: skip
 def test_a_text_without_the_part_has_none(text: str, part: str) -> None:
     assert judged_range(text, part) is None
 
@@ -70,31 +65,16 @@ TEXT = "<caption>A **red** kite flies.</caption> <answer>kite</answer>"
 REFERENCE = "A red kite flies."
 
 
-class Noting(MatchJudge):
-    """Keeps what it is asked, and answers nothing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[str] = []
-
-    def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
-        self.asked += [question.messages[0]["content"] for question in questions]
-        return super().rate(questions, scale)
-
-
 @pytest.mark.parametrize("mode", ["default", "published"])
 def test_only_the_part_is_judged(mode: Any) -> None:
     text = TEXT if mode == "default" else TEXT.replace("**", "")
     reward = PoshReward(MatchJudge(), mode=mode, judged_part="caption")
     (verdict,) = reward.assess([Sample("", text, references=(REFERENCE,))])
     assert verdict.score == 1.0
-    words = {text[span.start : span.end] for span in verdict.spans}
-    assert {"red", "kite"} <= words
-    counts = not_read([(text, verdict.unread)]).unread
-    assert (
-        counts.pop("outside the judged part") == len("<caption></caption><answer>kite</answer>") + 1
-    )
-    assert counts == ({"Markdown": 4} if mode == "default" else {})
+    assert {"red", "kite"} <= {text[span.start : span.end] for span in verdict.spans}
+    counts = {"outside the judged part": len("<caption></caption> <answer>kite</answer>")}
+    counts |= {"Markdown": 4} if mode == "default" else {}
+    assert not_read([(text, verdict.unread)]).unread == counts
 
 
 @pytest.mark.parametrize("mode", ["default", "published"])
@@ -108,31 +88,28 @@ def test_a_completion_without_the_part_is_empty(mode: Any) -> None:
         assert row.status is Status.NOT_APPLICABLE
 
 
-def test_every_metric_that_reads_completions_takes_a_part() -> None:
-    for metric in ("posh", "harmonic", "criteria", "pairwise", "differences"):
-        reward: Any = build_reward(metric, MatchJudge(), {"judged_part": "caption"})
-        assert reward.judged_part == "caption"
-        with pytest.raises(ValueError, match="judged_part"):
-            build_reward(metric, MatchJudge(), {"judged_part": "/(/"})
-    judged = JudgedReward("match", "{completion}", judged_part="caption")
-    assert judged.judged_part == "caption"
+@pytest.mark.parametrize("metric", ["posh", "harmonic", "criteria", "pairwise", "differences"])
+def test_every_metric_that_reads_completions_takes_a_part(metric: str) -> None:
+    reward: Any = build_reward(metric, MatchJudge(), {"judged_part": "caption"})
+    assert reward.judged_part == "caption"
+    with pytest.raises(ValueError, match="judged_part"):
+        build_reward(metric, MatchJudge(), {"judged_part": "/(/"})
 
 
 def test_a_judge_is_shown_the_part_alone() -> None:
-    judge = Noting()
+    judge = FakeJudge()
     reward = JudgedReward(judge, "Rate: {completion}", judged_part="caption")
     reward.assess([Sample("", TEXT)])
-    assert judge.asked == ["Rate: A red kite flies."]
+    assert judge.rated == [["Rate: A red kite flies."]]
 
 
 BESIDE = {
-    TEXT: REFERENCE,
-    "<description>A kite.</description>\n<answer>kite</answer>": "A kite.",
+    TEXT: REFERENCE, "<description>A kite.</description>\n<answer>kite</answer>": "A kite.",
     "<answer>kite</answer><image_caption>A kite.</image_caption>": "A kite.",
     "<answer>A kite.</answer>": "A kite.",
     "<answer><caption>A kite.</caption> It flies.</answer>": "A kite. It flies.",
     "<caption></caption><answer>A kite.</answer>": "A kite.",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", BESIDE)
@@ -142,7 +119,7 @@ def test_an_answer_beside_a_description_is_no_part_of_it(text: str) -> None:
 
 def test_an_answer_to_the_rows_question_is_read() -> None:
     assert read_text(TEXT, answers=True).plain.split()[-1] == "kite"
-    judge = Noting()
+    judge = FakeJudge()
     reward = JudgedReward(judge, "Rate: {completion}")
     reward.assess([Sample("", TEXT, question="What flies?"), Sample("", TEXT)])
-    assert [text.split()[-1] for text in judge.asked] == ["kite", "flies."]
+    assert [text.split()[-1] for text in judge.rated[0]] == ["kite", "flies."]

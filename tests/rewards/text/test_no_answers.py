@@ -3,11 +3,7 @@
 import pytest
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.text.no_answers import (
-    MISSING,
-    in_a_sentence,
-    no_answers,
-)
+from spanreward.rewards.text.no_answers import MISSING, in_a_sentence, no_answers
 
 FAILURES = [
     "litellm.RateLimitError: Error code: 429 - slow down",
@@ -15,43 +11,28 @@ FAILURES = [
     "google.api_core.exceptions.ResourceExhausted: 429 Quota exceeded",
     "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='x')",
     "grpc._channel._InactiveRpcError: <_InactiveRpcError of RPC that ended>",
-    "torch.cuda.OutOfMemoryError: CUDA out of memory.",
-    "KeyError: 'choices'",
-    "ValueError('bad image')",
-    "<class 'requests.exceptions.ReadTimeout'>",
+    "torch.cuda.OutOfMemoryError: CUDA out of memory.", "KeyError: 'choices'",
+    "ValueError('bad image')", "<class 'requests.exceptions.ReadTimeout'>",
     "API call failed: openai.BadRequestError: Error code: 400",
     "Unhandled exception: NullReferenceException",
     'Traceback (most recent call last):\n  File "a.py", line 3\nKeyError: 1',
     "java.net.SocketException: reset\n\tat java.net.X.read(Native.java:12)",
-    'Exception in thread "main" java.lang.NullPointerException',
-    "[Errno 111] Connection refused",
+    'Exception in thread "main" java.lang.NullPointerException', "[Errno 111] Connection refused",
     "asyncio.exceptions.TimeoutError",
-    "HTTPError('429 Client Error: Too Many Requests for url: x')",
-    "Error: connection reset",
-    "$ERROR$",
-    "[ERROR]",
-    "Error",
-    "Connection error.",
-    "API Error: overloaded",
+    "HTTPError('429 Client Error: Too Many Requests for url: x')", "Error: connection reset",
+    "$ERROR$", "[ERROR]", "Error", "Connection error.", "API Error: overloaded",
     "An error occurred while processing your request.",
-    "rpc error: code = Unavailable desc = closed",
-    "Error code: 500 - {'error': {'message': 'x'}}",
-    "HTTP/1.1 504 Gateway Timeout",
-    "503 Service Unavailable",
-    "Too Many Requests",
-    "Internal Server Error",
-    "Request failed with status code 401",
-    "<Response [500]>",
+    "rpc error: code = Unavailable desc = closed", "Error code: 500 - {'error': {'message': 'x'}}",
+    "HTTP/1.1 504 Gateway Timeout", "503 Service Unavailable", "Too Many Requests",
+    "Internal Server Error", "Request failed with status code 401", "<Response [500]>",
     "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>",
     "<html><body><h1>504 Gateway Time-out</h1></body></html>",
-    '{"error": {"message": "Rate limit", "code": 429}}',
-    "{'error': 'overloaded'}",
+    '{"error": {"message": "Rate limit", "code": 429}}', "{'error': 'overloaded'}",
     '{"object": "error", "message": "too long", "code": 400}',
     '{"type": "error", "error": {"type": "overloaded_error"}}',
-    '```json\n{"error": "bad picture"}\n```',
-    '{"error": {"message": "the answer was cut he',
+    '```json\n{"error": "bad picture"}\n```', '{"error": {"message": "the answer was cut he',
     *sorted(MISSING),
-]
+]  # fmt: skip
 ANSWERS = [
     "A grey heron stands in shallow water.", "An error message fills the screen.",
     "The error is on the left of the screen.", "A blue screen shows error messages: five of them.",
@@ -67,16 +48,15 @@ ANSWERS = [
 SCREENS = [
     ("404 Not Found", ("404 Not Found",)),
     ("ValueError: invalid literal", ("a ValueError for an invalid literal",)),
-    ("Error: disk full", ("The screen says error, the disk is full.",)),
-    ("null", ("null",)),
-]
+    ("Error: disk full", ("The screen says error, the disk is full.",)), ("null", ("null",)),
+]  # fmt: skip
 
 
 def described(*texts: str) -> list[Sample]:
     """Rows whose references all differ."""
     samples = []
-    for number, text in enumerate(texts):
-        reference = f"A grey heron beside boat {number} and the door of house {number * 7}."
+    for n, text in enumerate(texts):
+        reference = f"A grey heron beside boat {n} and the door of house {n * 7}."
         samples.append(Sample("Describe.", text, references=(reference,)))
     return samples
 
@@ -102,41 +82,9 @@ def test_an_answer_is_none(text: str) -> None:
     assert found_in(described("A heron.", text, "A boat.")) == {}
 
 
-@pytest.mark.parametrize(("text", "references"), SCREENS)
-def test_a_text_that_its_row_expects_is_an_answer(text: str, references: tuple[str, ...]) -> None:
-    assert found_in([Sample("", text, references=references)]) == {}
-    question = Sample("", text, question="What does the screen say?", answers=references)
-    assert found_in([question]) == {}
-
-
-REPEATED = [
-    "Failed to obtain answer via API.", "Sorry, I can't help with that.",
-    "I am unable to view pictures.", "{}", "Failed", "[no response]", "无法回答这个问题。", "A brown dog.",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", REPEATED)
-def test_one_text_for_many_different_rows(text: str) -> None:
-    good = [f"A grey heron beside boat {number}." for number in range(16)]
-    assert found_in(described(*good, *[text] * 8)) == {text: 8}
-    assert found_in(described(*good, *[text] * 2)) == {}
-
-
-def test_a_text_that_fits_most_of_its_rows_may_come_back() -> None:
-    assert found_in(described(*["A grey heron beside a boat."] * 24)) == {}
-
-
-def test_the_answer_of_one_row_that_another_gets_is_no_answer_of_its_own() -> None:
-    """As of a cache that returns one answer for all."""
-    samples = []
-    for number in range(20):
-        thing = ("heron", "kettle", "door", "glove")[number % 4] + str(number)
-        samples.append(Sample("", "A tall red kite flies here.", references=(f"One {thing}.",)))
-    samples[3] = Sample("", "A tall red kite flies here.", references=(samples[3].completion,))
-    assert list(found_in(samples).values()) == [20]
-
-
-def asked(texts: list[str], answers: list[str]) -> list[Sample]:
+def asked(*texts: str, last: str = "number 23") -> list[Sample]:
+    """Rows with a question each, whose answers all differ."""
+    answers = [*(f"number {number}" for number in range(23)), last]
     samples = []
     for number, (text, answer) in enumerate(zip(texts, answers, strict=True)):
         question = f"What is number {number}?\nA. a kettle\nB. a lamp"
@@ -144,46 +92,48 @@ def asked(texts: list[str], answers: list[str]) -> list[Sample]:
     return samples
 
 
-@pytest.mark.parametrize("text", ["yes", "No.", "B", "(B)", "B.", "2", "a lamp", "None", "7.5"])
-def test_short_answers_come_back(text: str) -> None:
-    answers = [f"number {number}" for number in range(23)]
-    expected = "none" if text == "None" else "yes"
-    assert found_in(asked([text] * 24, [*answers, expected])) == {}
+def of_a_cache() -> list[Sample]:
+    """One answer for all rows, which is that of one of them."""
+    references = ["A tall red kite flies here.", *(f"One heron{n}." for n in range(9))]
+    references += [f"One kettle{n}." for n in range(10)]
+    return [Sample("", references[0], references=(reference,)) for reference in references]
 
 
-@pytest.mark.parametrize("text", ["nan", "$ERROR$", "None", "no answer was given", "[FAILED]"])
-def test_short_failures_do_not(text: str) -> None:
-    texts = [text] * 8 + ["a lamp"] * 16
-    assert found_in(asked(texts, [f"number {number}" for number in range(24)])) == {text: 8}
+BOATS = [f"A grey heron beside boat {number}." for number in range(16)]
+FIELDS = [f"A brown dog stands on field {number}." for number in range(100)]
+SOFA, BONE = "A brown dog lies on a sofa.", "A brown dog eats a bone here."
+KITE, SINK = "A tall red kite flies here.", "A bathroom with a toilet and a sink."
+FAILED = "Failed to obtain answer via API."
+COME_BACK = "yes|No.|B|(B)|B.|2|a lamp|7.5"
+DO_NOT = "nan|$ERROR$|None|no answer was given|[FAILED]"
+REPEATED = f"{FAILED}|Sorry, I can't help with that.|I am unable to view pictures.|{{}}|Failed"
+REPEATED += "|[no response]|无法回答这个问题。|A brown dog."
+ROWS = [
+    *(([Sample("", text, references=expected)], {}) for text, expected in SCREENS),
+    *(([Sample("", text, question="Q?", answers=expected)], {}) for text, expected in SCREENS),
+    *((described(*BOATS, *[text] * 8), {text: 8}) for text in REPEATED.split("|")),
+    *((described(*BOATS, *[text] * 2), {}) for text in REPEATED.split("|")),
+    *((asked(*[text] * 24, last="yes"), {}) for text in COME_BACK.split("|")),
+    (asked(*["None"] * 24, last="none"), {}),
+    *((asked(*[text] * 8, *["a lamp"] * 16), {text: 8}) for text in DO_NOT.split("|")),
+    ([Sample("Describe.", "Two squares.", references=("Nothing alike.",))] * 10, {}),  # equal rows
+    (of_a_cache(), {KITE: 20}),
+    # rows that expect nothing known may have a few equal answers
+    ([Sample("", text) for text in [*BOATS, *FIELDS[:4], *[SINK] * 4]], {}),
+    ([Sample("", text) for text in [*BOATS, *FIELDS[:4], *[SINK] * 8]], {SINK: 8}),
+    (described(*["A grey heron beside a boat."] * 24), {}),  # it fits most of its rows
+    # the comparison names what a model has learnt to say by another warning
+    (described(*["A tree."] * 24), {}), (described(*[FAILED] * 24), {FAILED: 24}),
+    # as captions do, the most frequent one is not much more frequent than the next
+    (described(*FIELDS, *[SOFA] * 6, *[FAILED] * 8), {}),
+    (described(*FIELDS, *[FAILED] * 4), {FAILED: 4}),
+    (described(*FIELDS, *[SOFA] * 6, *[BONE] * 5), {}),
+]  # fmt: skip
 
 
-def test_equal_rows_have_equal_answers() -> None:
-    sample = Sample("Describe.", "Two blue squares.", references=("Nothing alike.",))
-    assert found_in([sample] * 10) == {}
-
-
-def test_rows_that_expect_nothing_known_may_have_a_few_equal_answers() -> None:
-    texts = [f"A heron and {number} boats." for number in range(20)]
-    same = ["A bathroom with a toilet and a sink."]
-    assert found_in([Sample("", text) for text in [*texts, *same * 4]]) == {}
-    assert found_in([Sample("", text) for text in [*texts, *same * 8]]) == {same[0]: 8}
-
-
-def test_a_short_text_for_all_rows_is_what_a_model_has_learnt_to_say() -> None:
-    """The comparison names it by another warning, and says what comes of it."""
-    assert found_in(described(*["A tree."] * 24)) == {}
-    assert found_in(described(*["Failed to obtain answer via API."] * 24)) != {}
-
-
-def test_a_text_that_stands_out_among_texts_that_come_back() -> None:
-    """As captions do: the most frequent one is not much more frequent than the next."""
-    rare = [f"A brown dog stands on field {number}." for number in range(100)]
-    often = ["A brown dog lies on a sofa."] * 6
-    failed = ["Failed to obtain answer via API."]
-    assert found_in(described(*rare, *often, *failed * 8)) == {}
-    assert found_in(described(*rare, *failed * 4)) == {failed[0]: 4}
-    less = ["A brown dog eats a bone here."] * 5
-    assert found_in(described(*rare, *often, *less)) == {}
+@pytest.mark.parametrize(("samples", "found"), ROWS, ids=range(len(ROWS)))
+def test_one_text_for_many_rows(samples: list[Sample], found: dict[str, int]) -> None:
+    assert found_in(samples) == found
 
 
 def test_what_a_model_repeats_here_is_its_own() -> None:
@@ -200,6 +150,6 @@ def test_a_sentence_names_the_text_how_often_and_where() -> None:
     assert in_a_sentence(found[1:], 4, "answers").startswith("1 of 4 answers looks")
 
 
-def test_a_long_text_is_read_in_linear_time() -> None:
-    for text in ("a." * 50_000, "{" * 100_000, "error " * 30_000, "[" * 100_000, "<h1>" * 30_000):
-        assert found_in(described(text)) == {}
+@pytest.mark.parametrize("piece", ["a.", "{", "error ", "[", "<h1>"])
+def test_a_long_text_is_read_in_linear_time(piece: str) -> None:
+    assert found_in(described(piece * (100_000 // len(piece)))) == {}

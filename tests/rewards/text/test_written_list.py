@@ -1,6 +1,4 @@
-"""The list in a judge's answer: whatever stands around it, and none where there is none or
-several.
-"""
+"""The list in a judge's answer, whatever stands around it; none where there are several."""
 
 from time import perf_counter
 
@@ -9,46 +7,26 @@ import pytest
 from spanreward.rewards.text.written_list import MOST_ENTRIES, read_list, unlisted
 
 
-@pytest.mark.parametrize(
-    ("answer", "found"),
-    [
-        ("[]", []),
-        ("```json\n[]\n```", []),
-        ('{"differences": []}', []),
-        ('```json\n["a"]\n```', ["a"]),
-        ('Here it is:\n["a", "b"]', ["a", "b"]),
-        ('["a"] is all.', ["a"]),
-        ('{"a": ["b"]}', ["b"]),
-        ('Of the text [1] I say:\n["a"]', ["a"]),
-        ('<think>["b"]</think>["a"]', ["a"]),
-        ('["a", "b", "c', ["a", "b"]),  # the token limit
-        ('["a", "b]", "c', ["a", "b]"]),
-        ('["a", "b"', ["a"]),
-        ("['a', \"it's\",]", ["a", "it's"]),
-        ("[{\u201ca\u201d: 3}]", [{"\u201ca\u201d": 3}]),
-        ("[", None),
-        ('["a', None),
-        ('["a"] and ["b"]', None),
-        ('["a", "c"] and ["b"]', None),
-        ('It says [] itself. ["a"]', None),
-        ("Write a list, [] if there is none.", None),  # the prompt's own words
-        ("[Text begins] A cat. [Text ends]", None),
-        ("No difference.", None),
-        ("", None),
-        ("[" * 5000, None),
-        ("[" * 5000 + '"a"' + "]" * 5000, None),
-        ('["\\ud800"]', None),
-        ("null", None),
-    ],
-)
+@pytest.mark.parametrize(("answer", "found"), [
+    ("[]", []), ("```json\n[]\n```", []), ('{"differences": []}', []),
+    ('```json\n["a"]\n```', ["a"]), ('Here it is:\n["a", "b"]', ["a", "b"]),
+    ('["a"] is all.', ["a"]), ('{"a": ["b"]}', ["b"]), ('Of the text [1] I say:\n["a"]', ["a"]),
+    ('<think>["b"]</think>["a"]', ["a"]),  # the token limit
+    ('["a", "b", "c', ["a", "b"]), ('["a", "b]", "c', ["a", "b]"]), ('["a", "b"', ["a"]),
+    ("['a', \"it's\",]", ["a", "it's"]), ("[{\u201ca\u201d: 3}]", [{"\u201ca\u201d": 3}]),
+    ("[", None), ('["a', None), ('["a"] and ["b"]', None), ('["a", "c"] and ["b"]', None),
+    ('It says [] itself. ["a"]', None),  # the prompt's own words
+    ("Write a list, [] if there is none.", None), ("[Text begins] A cat. [Text ends]", None),
+    ("No difference.", None), ("", None), ("[" * 5000, None),
+    ("[" * 5000 + '"a"' + "]" * 5000, None), ('["\\ud800"]', None), ("null", None),
+])  # fmt: skip
 def test_the_list_of_an_answer(answer: str, found: list[str] | None) -> None:
     assert read_list(answer) == found
 
 
 def test_no_more_than_was_asked_for() -> None:
-    assert read_list(str([f"'{number}" for number in range(1000)])) == [
-        f"'{number}" for number in range(MOST_ENTRIES)
-    ]
+    entries = [f"'{number}" for number in range(1000)]
+    assert read_list(str(entries)) == entries[:MOST_ENTRIES]
 
 
 @pytest.mark.parametrize(
