@@ -42,12 +42,22 @@ def test_a_message_without_a_text_is_refused_by_its_keys(message: Any) -> None:
         completion_text([message])
 
 
+WRONG: list[Any] = [3, [3], [{"content": 3}], [{"content": [3]}], [{"content": [{"type": "text"}]}]]
+
+
+@pytest.mark.parametrize("prompt", WRONG)
+def test_what_is_no_message_is_refused(prompt: Any) -> None:
+    with pytest.raises(ValueError, match=r"message|block"):
+        prompt_text(prompt)
+
+
 @pytest.mark.parametrize(
     ("prompt", "shown"),
     [
         ("<image>\nWhat is it?", "What is it?"),
         ([{"from": "human", "value": "<image>\nWhat is it?"}], "What is it?"),
         ([{"role": "user", "content": ASKED}], "What is it?"),
+        ([{"role": "system", "content": "Hi."}, {"content": ASKED}], "Hi.\nWhat is it?"),
         ("<|vision_start|><|image_pad|><|vision_end|>What is it?", "What is it?"),
         ("<|image_1|>\n<|image_2|>\nWhich?", "Which?"),
         (" Describe the <imagery> of x<y. ", " Describe the <imagery> of x<y. "),

@@ -1,6 +1,4 @@
-"""The forms in which tables hold a picture: read by their content, or refused in a sentence that
-says what they are.
-"""
+"""The forms in which tables hold a picture: read by their content, or refused in a sentence."""
 
 import base64
 import io

@@ -2,6 +2,7 @@
 
 from PIL import Image
 
+from spanreward import Sample
 from spanreward.rewards.rows.columns import picture_key, read_columns, read_pictures
 from spanreward.rewards.rows.fingerprint import fingerprint, row_fingerprint
 from spanreward.rewards.rows.sample import read_sample, row_of, row_sample
@@ -23,7 +24,9 @@ def test_a_row_is_a_sample_and_a_row_again() -> None:
     assert (sample.answers, sample.references) == (("dog", "puppy"), ("A dog.", "A puppy."))
     assert (sample.bbox, sample.id) == ((1, 2, 3, 4), "3")
     assert dict(sample.columns) == {"place": "a park"}
-    assert row_sample({}).prompt == row_sample({"prompt": None}).prompt == ""
+    assert (
+        row_sample({}, "x") == row_sample({"prompt": None, "image": None}, "x") == Sample("", "x")
+    )
     row = row_of(sample)
     assert read_sample(row, row["completion"], row["prompt"]) == sample
 
@@ -39,6 +42,7 @@ def test_pictures_are_under_one_of_two_keys() -> None:
     for row in ({"image": picture}, {"images": [picture]}, {"images": [], "image": [picture]}):
         assert read_pictures(row) == (picture,)
     assert read_pictures({"image": " ", "images": None}) == ()
+    assert read_pictures({"image": "one", "images": ["two", "three"]}) == ("two", "three")
     assert picture_key({}, {"images": 1}) == "images"
     assert picture_key({}, {"images": 1, "image": 1}) == picture_key({}, {}) == "image"
     assert picture_key({"image": "photo"}, {"images": 1}) == "photo"

@@ -1,6 +1,4 @@
-"""One reader of rows: the same rows out of every kind of file, and one sentence for a file that is
-none.
-"""
+"""One reader of rows: the same out of every kind of file, and one sentence for what is none."""
 
 import gzip
 import json
