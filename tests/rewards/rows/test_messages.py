@@ -7,7 +7,31 @@ import pytest
 from spanreward.rewards.rows.messages import completion_text, prompt_text
 
 PART = {"type": "text", "text": "A dog."}
+RED = " A red circle.\n"
+BLOCKS = [{"type": "text", "text": " A red"}, {"type": "image", "image": None}]
+BLOCKS += [{"type": "text", "text": " circle.\n"}]
+TOOLS = [{"role": "tool", "content": "7"}, {"role": "user", "content": "A star."}]
 ASKED = [{"type": "image"}, {"type": "text", "text": "What is it?"}]
+
+
+def said(content: Any) -> Any:
+    return [{"role": "assistant", "content": content}]
+
+
+@pytest.mark.parametrize("completion", [RED, said(RED), said(BLOCKS), tuple(said(RED))])
+def test_a_text_and_messages_are_the_same_completion_unstripped(completion: Any) -> None:
+    assert completion_text(completion) == RED
+
+
+@pytest.mark.parametrize("empty", ["", said(""), said(None), said([]), [{"role": "assistant"}]])
+def test_an_empty_message_is_an_empty_completion(empty: Any) -> None:
+    assert completion_text(empty) == ""
+
+
+@pytest.mark.parametrize("completion", [[], TOOLS, None, 3, {"content": "A star."}])
+def test_what_is_neither_a_text_nor_an_assistants_is_refused(completion: Any) -> None:
+    with pytest.raises(ValueError, match="the assistant's"):
+        completion_text(completion)
 
 
 @pytest.mark.parametrize(

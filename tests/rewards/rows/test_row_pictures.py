@@ -30,15 +30,6 @@ def written(image: Image.Image, name: str = "PNG", **options: Any) -> bytes:
     return file.getvalue()
 
 
-def test_a_file_its_bytes_and_the_picture_are_the_same(tmp_path: Path) -> None:
-    image = Image.new("RGB", (3, 2), "red")
-    path = tmp_path / "red.png"
-    path.write_bytes(written(image))
-    content = {"bytes": written(image), "path": None}
-    for picture in (path, str(path), {"path": str(path), "bytes": None}, content, image):
-        assert opened(picture).tobytes() == image.tobytes()
-
-
 def test_modes() -> None:
     half = Image.new("RGBA", (2, 1), (255, 0, 0, 0))
     half.putpixel((1, 0), (255, 0, 0, 255))

@@ -1,5 +1,8 @@
 """A row as a Sample: its columns under their own names or the data's, and the row again."""
 
+from typing import Any
+
+import pytest
 from PIL import Image
 
 from spanreward import Sample
@@ -27,8 +30,27 @@ def test_a_row_is_a_sample_and_a_row_again() -> None:
     assert (
         row_sample({}, "x") == row_sample({"prompt": None, "image": None}, "x") == Sample("", "x")
     )
+    assert_read_again(sample)
+
+
+def assert_read_again(sample: Sample) -> None:
     row = row_of(sample)
-    assert read_sample(row, row["completion"], row["prompt"]) == sample
+    again = read_sample(row, row["completion"], row["prompt"])
+    assert (again, again.columns) == (sample, sample.columns)
+
+
+MORE: dict[str, Any] = {"context": "ctx", "anchor": "other", "criteria": ("Be kind.",)}
+SAMPLES = [
+    Sample("Say.", "A dog. \ud83d\ude00\n"),
+    Sample("", "", references=("['a list', 'in a text']", "A cat."), id="7"),
+    Sample("p", "c", bbox=(0, 1, 2.5, 3), question="What?", answers=("2", "two"), task="ic"),
+    Sample("p", "c", columns={"mine": [0, {"a": None}]}, **MORE),
+]
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_sample_is_read_again_as_it_was(sample: Sample) -> None:
+    assert_read_again(sample)
 
 
 def test_columns_have_the_data_s_names() -> None:
