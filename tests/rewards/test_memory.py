@@ -22,13 +22,16 @@ def test_verdicts_on_new_words_leave_little_behind() -> None:
         return "".join(generator.choices(string.ascii_lowercase, k=8))
 
     def sentences(count: int) -> Any:
-        sentence = "A {} {} sits on the {} {} near {}."
-        return " ".join(sentence.format(*(word() for _ in range(5))) for _ in range(count))
+        return " ".join(
+            f"A {word()} {word()} sits on the {word()} {word()} near {word()}."
+            for _ in range(count)
+        )
 
     def judge(count: int) -> None:
         for _ in range(count // BATCH):
-            references = [(sentences(4),) for _ in range(BATCH)]
-            verdicts = reward.assess([Sample("", "A circle.", references=r) for r in references])
+            verdicts = reward.assess(
+                [Sample("", "A circle.", references=(sentences(4),)) for _ in range(BATCH)]
+            )
             assert {verdict.status for verdict in verdicts} == {Status.OK}
         gc.collect()
 
