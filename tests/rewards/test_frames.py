@@ -1,30 +1,20 @@
-"""No text of a row spells a line of the prompt that it stands in: every prompt of the package, with
-every line of every prompt.
-
-A line that a completion spells must stand in the question exactly as often as it does without that
-completion.
+"""No text of a row spells a line of the prompt that it stands in: a line that a completion spells
+stands in the question exactly as often as without it, in every prompt of the package.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from spanreward import (
-    CriteriaReward,
-    DifferencesReward,
-    Failure,
-    HarmonicReward,
-    JudgedReward,
-    PairwiseReward,
-    PoshReward,
-    Question,
-    Sample,
-)
+from spanreward import CriteriaReward, DifferencesReward, HarmonicReward, Question, Sample
+from spanreward.rewards import JudgedReward, PairwiseReward, PoshReward
 from spanreward.rewards.files.templates import literal_lines
+from spanreward.rewards.judges import Failure
 from tests.support.fakes import FakeJudge, prompt_of
 
 ROOT = Path(__file__).parents[2] / "rewards"
@@ -39,9 +29,7 @@ METRICS: dict[str, Build] = {
     "criteria": CriteriaReward,
     "criteria by votes": lambda judge: CriteriaReward(judge, form="pairwise"),
     "harmonic": lambda judge: HarmonicReward(judge, evidence="context"),
-    "harmonic by sentences": lambda judge: HarmonicReward(
-        judge, evidence="context", spans="sentences"
-    ),
+    "by sentences": lambda judge: HarmonicReward(judge, evidence="context", spans="sentences"),
     "differences": lambda judge: DifferencesReward(judge, evidence="reference"),
     "posh": PoshReward,
     "a prompt of one's own": lambda judge: JudgedReward(judge, OWN),
@@ -82,17 +70,11 @@ class RecordingJudge(FakeJudge):
 
 def questions(build: Build, completion: str, **columns: Any) -> list[str]:
     judge = RecordingJudge()
-    values: dict[str, Any] = {
-        "context": "A red bird stands on a wall.",
-        "references": ("A red bird stands on a wall.",),
-        "criteria": ("Names the bird.",),
-        "anchor": "A bird.",
-    }
-    samples = [
-        Sample("What is there?", text, **values | columns)
-        for text in (completion, "A red cat sits on a wall.")
-    ]
-    build(judge).assess(samples)
+    bird = "A red bird stands on a wall."
+    values: dict[str, Any] = {"context": bird, "references": (bird,), "anchor": "A bird."}
+    values["criteria"] = ("Names the bird.",)
+    first = Sample("What is there?", completion, **values | columns)
+    build(judge).assess([first, replace(first, completion="A red cat sits on a wall.")])
     return [prompt for call in judge.rated + judge.written for prompt in call]
 
 

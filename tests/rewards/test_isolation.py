@@ -1,51 +1,47 @@
-"""Good rows beside one hostile row get what they get without it, from every metric.
+"""Good rows beside hostile ones get what they get without them, from every metric and judge.
 
-Hostile rows are generated from seeds. Some make a metric raise, some make
-the judge raise, and both for the whole batch.
+Hostile rows are generated from seeds. Some make a metric raise, some make the judge raise, and both
+for the whole batch. Hostile completions are those of tests/support/hostile_member.py.
 """
 
 import hashlib
 import io
+import math
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
 from experiments.agreement.overlap_baselines import ReferenceOverlap
-from spanreward import CriteriaReward, DifferencesReward, HarmonicReward, PairwiseReward, Question
-from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.judges import Failure, Judge, MatchJudge, Rating
-from spanreward.rewards.lave import LaveReward, vqa
-from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.reward.judged_reward import JudgedReward
+from spanreward import CriteriaReward, DifferencesReward, FunctionJudge, HarmonicReward
+from spanreward.rewards import JudgedReward, LaveReward, PairwiseReward, PoshReward
+from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.experimental.cascade_judge import CascadeJudge
+from spanreward.rewards.experimental.encoder_judge import EncoderJudge
+from spanreward.rewards.experimental.jury_judge import JuryJudge
+from spanreward.rewards.judges import CachedJudge, Failure, Judge, MatchJudge, Question, Rating
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.remote.chat_judge import ChatJudge
+from spanreward.rewards.lave import vqa
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text import bag_of_words
 from tests.support.hostile_member import MEMBERS
+from tests.support.server import Server, text_of
+from tests.support.tiny_encoder import saved
+from tests.support.tiny_models import save_llama
 
 RAISES = "unspeakable"  # a word for which `Scripted` raises
 REFERENCE = "A red circle is above a blue square. A cat sits on the mat."
-PIECES = (
+PIECES = [
     *("A red circle", " is ", "not", "\n\n", "...", "\0", "\ud800", "\u202e", "é", "円", "1", "-7"),
     *("[", "]", "{", "}", "<|im_end|>", "</think>", "<think>", "**", "```", "|", "> ", "1. ", "'"),
-    *(
-        '"',
-        "\\",
-        "$$",
-        "=",
-        ": 5",
-        "{completion}",
-        "%s",
-        "&amp;",
-        "<b>",
-        "\t",
-        " ",
-        "[Text A ends]",
-    ),
-    RAISES,
-)
+    *('"', "\\", "$$", "=", ": 5", "{completion}", "%s", "&amp;", "<b>", "\t", " "),
+    *("[Text A ends]", RAISES),
+]
 LONGEST = 400  # characters, so that many rows are judged in a test
 
 
@@ -56,10 +52,7 @@ def hostile_text(random_: random.Random) -> str:
         return random_.choice(PIECES) * random_.randrange(60)
     if kind == 1:
         return random_.choice([*MEMBERS.values()])[:LONGEST]
-    text = ""
-    for _ in range(random_.randrange(1, 30)):
-        text += random_.choice(PIECES)
-    return text
+    return "".join(random_.choices(PIECES, k=random_.randrange(1, 30)))
 
 
 def texts(random_: random.Random) -> tuple[str, ...]:
@@ -68,9 +61,8 @@ def texts(random_: random.Random) -> tuple[str, ...]:
 
 def no_text(random_: random.Random) -> Any:
     """Returns what stands where a text belongs, in a row that somebody's own code made."""
-    return random_.choice(
-        [None, 7, float("nan"), b"A cat.", ["A cat."], {"text": "A cat."}, object(), True, ()]
-    )
+    nothing = [None, 7, float("nan"), b"A cat.", ["A cat."], {"text": "A cat."}, object(), True, ()]
+    return random_.choice(nothing)
 
 
 def picture(random_: random.Random) -> Any:
@@ -78,12 +70,10 @@ def picture(random_: random.Random) -> Any:
     whole = io.BytesIO()
     Image.effect_noise((40, 30), 50).save(whole, "PNG")
     cut = whole.getvalue()[: random_.randrange(len(whole.getvalue()))]
-    return random_.choice(
-        [
-            *(None, 7, "", "/nowhere.png", "/etc/passwd", "https://evil.example/a.png", "data:,x"),
-            *(cut, {"bytes": cut}, {"path": "/etc/passwd"}, {"bytes": None}, [], object()),
-        ]
-    )
+    wrong: list[Any] = [None, 7, "", "/nowhere.png", "/etc/passwd", "https://evil.example/a.png"]
+    wrong += ["data:,x", cut]
+    wrong += [{"bytes": cut}, {"path": "/etc/passwd"}, {"bytes": None}, [], object()]
+    return random_.choice(wrong)
 
 
 def box(random_: random.Random) -> Any:
@@ -108,17 +98,10 @@ def value(random_: random.Random, name: str) -> Any:
 
 def sound_sample(completion: str) -> Sample:
     """Returns a row that every metric can judge."""
-    return Sample(
-        "Describe it.",
-        completion,
-        references=(REFERENCE,),
-        context=REFERENCE,
-        question="What is on the mat?",
-        answers=("cat", "a cat", "dog", "cat"),
-        criteria=("It names the cat.", "It names the mat."),
-        anchor="A dog is on the mat.",
-        task="ic",
-    )
+    asked = {"question": "What is on the mat?", "answers": ("cat", "a cat", "dog", "cat")}
+    texts = {"references": (REFERENCE,), "context": REFERENCE, "anchor": "A dog is on the mat."}
+    criteria = ("It names the cat.", "It names the mat.")
+    return Sample("Describe it.", completion, **asked, **texts, criteria=criteria, task="ic")  # type: ignore[arg-type]
 
 
 def hostile_sample(seed: int) -> Sample:
@@ -133,13 +116,8 @@ def hostile_sample(seed: int) -> Sample:
 
 
 ROWS = 40  # hostile ones a metric
-GOOD = (
-    "A red circle is on the mat.",
-    "The cat is blue.",
-    "A cat sits on the mat. A dog sits on it too.",
-    "",
-    "cat",
-)
+GOOD = ["A red circle is on the mat.", "The cat is blue.", "", "cat"]
+GOOD += ["A cat sits on the mat. A dog sits on it too."]
 
 
 class Scripted(Judge):
@@ -149,18 +127,11 @@ class Scripted(Judge):
     sees_pictures = False
 
     def __init__(self) -> None:
-        self.calls = 0
-        self.asked = 0
+        self.calls = self.asked = 0
 
     def rate_each(self, questions: Sequence[Question], scale: Sequence[str]) -> list[Rating]:
         self._read(questions)
-        ratings = []
-        for question in questions:
-            digest = hashlib.sha256(prompt_of(question)).digest()
-            weights = [1 + byte for byte in digest[: len(scale)]]
-            shares = [weight / sum(weights) for weight in weights]
-            ratings.append(Rating(dict(zip(scale, shares, strict=True))))
-        return ratings
+        return [Rating(shares(prompt_of(question), scale)) for question in questions]
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         self._read(questions)
@@ -176,6 +147,12 @@ class Scripted(Judge):
         for question in questions:
             if RAISES.encode() in prompt_of(question):
                 raise RuntimeError(f"sk-secret-0123456789 in {prompt_of(question)!r}")
+
+
+def shares(text: bytes, scale: Sequence[str]) -> dict[str, float]:
+    """Returns a distribution over the entries of a scale, from the text alone."""
+    weights = [1 + byte**2 for byte in hashlib.sha256(text).digest()[: len(scale)]]
+    return {entry: weight / sum(weights) for entry, weight in zip(scale, weights, strict=True)}
 
 
 def prompt_of(question: Question) -> bytes:
@@ -205,48 +182,40 @@ METRICS: dict[str, Callable[[Judge], Reward]] = {
     "vqa accuracy": lambda judge: ReferenceOverlap("vqa_accuracy", agreed),
     "overlap": lambda judge: ReferenceOverlap("bag_of_words", bag_of_words.bag_f1),
 }
-BY_MATCH = ("posh", "lave", "lave, rated")
-
-
-def judges_of(name: str) -> list[type[Judge]]:
-    if name in BY_MATCH:
-        return [Scripted, MatchJudge]
-    return [Scripted]
-
-
-CASES = [(name, judge) for name in METRICS for judge in judges_of(name)]
+CASES: list[tuple[str, type[Judge]]] = [(name, Scripted) for name in METRICS]
+CASES += [("posh", MatchJudge), ("lave", MatchJudge), ("lave, rated", MatchJudge)]
 
 
 @pytest.mark.parametrize(("name", "judge"), CASES)
 def test_good_rows_get_what_they_get_alone(name: str, judge: type[Judge]) -> None:
-    reward = METRICS[name](judge())
+    metric = METRICS[name](judge())
     good = [sound_sample(text) for text in GOOD]
-    alone = reward.judge_samples(good)
+    alone = metric.judge_samples(good)
     assert any(verdict.score is not None for verdict in alone), alone[0].note
     for seed in range(ROWS):
         place = seed % (len(good) + 1)
         batch = [*good[:place], hostile_sample(seed), *good[place:]]
-        verdicts = reward.judge_samples(batch)
+        verdicts = metric.judge_samples(batch)
         verdicts.pop(place)
         assert verdicts == alone, seed
 
 
 @pytest.mark.parametrize("form", ["pair", "batch"])
 def test_a_group_is_compared_beside_hostile_rows_of_other_requests(form: Any) -> None:
-    reward = PairwiseReward(Scripted(), form=form)
+    metric = PairwiseReward(Scripted(), form=form)
     good = [sound_sample(text) for text in GOOD]
-    alone = reward.judge_samples(good)
+    alone = metric.judge_samples(good)
     for seed in range(ROWS):
         hostile = hostile_sample(seed)
         object.__setattr__(hostile, "question", f"{hostile.question} Say it otherwise.")
-        assert reward.judge_samples([*good, hostile])[:-1] == alone, seed
+        assert metric.judge_samples([*good, hostile])[:-1] == alone, seed
 
 
 def test_a_group_is_compared_without_a_member_for_which_the_judge_raises() -> None:
-    reward = PairwiseReward(Scripted())
+    metric = PairwiseReward(Scripted())
     good = [sound_sample(text) for text in GOOD if text]
-    alone = reward.judge_samples(good)
-    *verdicts, raising = reward.judge_samples([*good, sound_sample(f"A {RAISES} circle.")])
+    alone = metric.judge_samples(good)
+    *verdicts, raising = metric.judge_samples([*good, sound_sample(f"A {RAISES} circle.")])
     assert (raising.score, raising.status) == (None, Status.ERROR)
     assert [verdict.score for verdict in verdicts] == [verdict.score for verdict in alone]
     assert [verdict.parts["won"] for verdict in verdicts] == [v.parts["won"] for v in alone]
@@ -254,13 +223,13 @@ def test_a_group_is_compared_without_a_member_for_which_the_judge_raises() -> No
 
 @pytest.mark.parametrize("name", METRICS)
 def test_many_hostile_rows_together_harm_nobody_and_tell_nothing(name: str) -> None:
-    reward = METRICS[name](Scripted())
+    metric = METRICS[name](Scripted())
     good = [sound_sample(text) for text in GOOD]
-    alone = reward.judge_samples(good)
+    alone = metric.judge_samples(good)
     batch: list[Sample] = []
     for seed in range(20):
         batch += [hostile_sample(seed), sound_sample(f"A {RAISES} thing, {seed}.")]
-    verdicts = reward.judge_samples([*batch[::2], *good, *batch[1::2]])
+    verdicts = metric.judge_samples([*batch[::2], *good, *batch[1::2]])
     assert verdicts[20 : 20 + len(good)] == alone
     for verdict in verdicts[20 : 20 + len(good)]:
         assert RAISES not in verdict.note
@@ -279,3 +248,129 @@ def test_honest_rows_cost_no_more_calls(name: str) -> None:
         expected = METRICS[name](again).assess([sound_sample(text) for text in GOOD])
     assert verdicts == expected
     assert (judge.calls, judge.asked) == (again.calls, again.asked)
+
+
+ENTRIES = (*"12345", *"ABC")
+PLACE = 7
+
+
+def rule(seed: str = "") -> FunctionJudge:
+    def rate(text: str) -> dict[str, float]:
+        return shares((seed + text).encode("utf-8", "surrogatepass"), ENTRIES)
+
+    return FunctionJudge(f"rule {seed}", rate)
+
+
+def served(body: dict[str, Any], number: int) -> Any:
+    def tell(answer: dict[str, Any]) -> None:
+        found = shares(text_of(body).encode("utf-8", "surrogatepass"), ENTRIES)
+        (choice,) = answer["choices"]
+        choice["message"]["content"] = max("123", key=found.__getitem__)
+        top = [{"token": entry, "logprob": math.log(share)} for entry, share in found.items()]
+        choice["logprobs"] = {"content": [{"top_logprobs": top}]}
+
+    return tell
+
+
+@pytest.fixture(scope="module")
+def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Callable[[Path], Any]]]:
+    """What makes a judge of each kind; models and server are shared."""
+    server = Server()
+    server.behave = served
+    llama = tmp_path_factory.mktemp("llama")
+    save_llama(llama, context=2560)
+    model = TransformersJudge(str(llama), min_mass=0.0)
+    encoder = EncoderJudge(saved(tmp_path_factory.mktemp("bert")))
+    yield {
+        "match": lambda folder: MatchJudge(),
+        "function": lambda folder: rule(),
+        "encoder": lambda folder: encoder,
+        "transformers": lambda folder: model,
+        "server": lambda folder: ChatJudge(server.url, "m", deadline=60.0),
+        "jury": lambda folder: JuryJudge(rule("one"), rule("two")),
+        "cascade": lambda folder: CascadeJudge(rule("one"), rule("two"), sure=0.4, audit=0.5),
+        "cached": lambda folder: CachedJudge(rule(), folder / "ratings.sqlite"),
+    }
+    server.stop()
+
+
+KINDS = ("function", "transformers", "server", "jury", "cascade", "cached")
+REWARDS = ("posh", "harmonic, context", "lave, rated", "pairwise, references", "criteria")
+PAIRS = [(name, kind) for name in REWARDS for kind in KINDS]
+PAIRS += [("posh", "match"), ("lave, rated", "match"), ("posh", "encoder")]
+ALL = ("match", "encoder")  # what runs with one or two others
+
+
+def honest(number: int) -> Sample:
+    colour = ("red", "blue", "green")[number % 3]
+    thing = ("circle", "square", "star", "cat", "dog")[number % 5]
+    texts = (f"The {thing} is {colour}.", f"A {colour} {thing} is on the mat.")
+    return sound_sample(texts[number % 2])
+
+
+OTHERS = [honest(number) for number in range(15)]
+
+
+@pytest.mark.parametrize(("name", "kind"), PAIRS)
+def test_the_others_verdicts_stay(judges: Any, tmp_path: Path, name: str, kind: str) -> None:
+    """Every reward meets all forty completions, and so does every kind of judge but the slow one; a
+    pair of the two meets a seventh of the forty.
+    """
+    turn = REWARDS.index(name) + (KINDS.index(kind) if kind in KINDS else 0)
+    share = 20 if kind == "transformers" and name != "posh" else 7
+    if kind in ALL:
+        share = 1
+
+    def judged(samples: list[Sample], number: int) -> list[Verdict]:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        return METRICS[name](judges[kind](folder)).judge_samples(samples)
+
+    alone = judged(OTHERS, 0)
+    assert len({(verdict.score, verdict.status) for verdict in alone}) > 1
+    for verdict in alone:
+        assert verdict.status not in (Status.ERROR, Status.NOT_APPLICABLE), verdict.note
+    for number, member in enumerate([*MEMBERS][turn % share :: share], start=1):
+        batch = [*OTHERS[:PLACE], sound_sample(MEMBERS[member]), *OTHERS[PLACE:]]
+        verdicts = judged(batch, number)
+        hostile = verdicts.pop(PLACE)
+        for one, other in zip(verdicts, alone, strict=True):
+            assert_equal(one, other)
+        is_judged = hostile.status in (Status.OK, Status.EMPTY)
+        assert is_judged or name == "pairwise, references", (member, hostile.note)
+
+
+def assert_equal(one: Verdict, other: Verdict) -> None:
+    """To 1e-5, which a model's padding moves."""
+
+    def numbers(verdict: Verdict) -> list[float]:
+        scores = [span.score for span in (*verdict.spans, *verdict.missed)]
+        return [verdict.score or 0.0, *scores, *(span.credit for span in verdict.spans)]
+
+    assert (one.status, one.note, one.reference) == (other.status, other.note, other.reference)
+    places = [[(span.start, span.end, span.kind) for span in v.spans] for v in (one, other)]
+    assert places[0] == places[1]
+    assert one.parts == pytest.approx(other.parts, abs=1e-5)
+    assert numbers(one) == pytest.approx(numbers(other), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_no_samples_have_no_verdicts(name: str) -> None:
+    assert METRICS[name](rule()).assess([]) == METRICS[name](rule()).judge_samples([]) == []
+
+
+def test_a_span_past_the_end_is_refused_where_the_verdict_meets_its_text() -> None:
+    said = (Span(0, 6, 1.0, 0.1, "entity", "", 0),)
+    verdicts = {"short": Verdict(0.5, spans=said), "longer": Verdict(0.5, spans=said)}
+    verdicts |= {"missed": Verdict(0.5, missed=said)}
+    verdicts |= {"none": Verdict(0.5, missed=said, reference=1)}
+
+    class Given(Reward):
+        def assess(self, samples: Any) -> list[Verdict]:
+            return [verdicts[one.completion] for one in samples]
+
+    samples = [replace(sound_sample(text), references=("a dog",)) for text in verdicts]
+    found = Given("given").judge_samples(samples)
+    assert [one.score for one in found] == [None, 0.5, None, None]
+    assert "character 6 " in found[0].note
+    assert found[0].note.endswith("has 5")

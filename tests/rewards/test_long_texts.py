@@ -1,30 +1,15 @@
-"""What a long text costs grows as it does, and no faster: counted in calls and look-ups, not in
-seconds.
-"""
+"""What a long text costs grows as it does, and no faster: counted in calls, not in seconds."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from spanreward import MatchJudge, Sample
-from spanreward.rewards.judges.match.text_index import (
-    ABSENT,
-    HAVING,
-    LOOSE,
-    OF,
-    PART,
-    POSTURE,
-    PREPOSITIONS,
-    REWORDED,
-    SYMMETRIC,
-    WITHIN,
-    WRONG,
-    TextIndex,
-    agreement,
-)
+from spanreward.rewards.judges.match import text_index as ti
+from spanreward.rewards.judges.match.text_index import LOOSE, TextIndex, agreement
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
 from spanreward.rewards.language import coref_rules, parse
 from spanreward.rewards.language.clusters import References
@@ -48,15 +33,17 @@ from spanreward.rewards.posh.prompts import load_prompts
 
 def chain(count: int, name: str = "dog", relation: str = "on") -> SceneGraph:
     """ "A dog on a dog on a dog ...", each the 1st, 2nd, ..."""
-    entities = [
-        Entity(name, [name], [0], [(9 * n, 9 * n + 3)], [f"{n}th"], {f"{n}th": [0]})
-        for n in range(count)
-    ]
-    relations = [
-        Relation(n, n + 1, relation, "prep", [0], [(9 * n + 4, 9 * n + 6)])
-        for n in range(count - 1)
-    ]
-    return SceneGraph(entities, relations)
+    entities, relations = [], []
+    for n in range(count):
+        start, order = 9 * n, f"{n}th"
+        entities.append(Entity(name, [name], [0], [(start, start + 3)], [order], {order: [0]}))
+        relations.append(Relation(n, n + 1, relation, "prep", [0], [(start + 4, start + 6)]))
+    return SceneGraph(entities, relations[:-1])
+
+
+def words_of(text: str) -> list[Word]:
+    words, _ = read_words(load_pipeline()(text))
+    return words
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, where: Any, name: str) -> list[Any]:
@@ -77,8 +64,7 @@ def test_names_of_many_things_of_one_name_read_each_relation_a_few_times(
 ) -> None:
     graph = chain(200)
     for entity in graph.entities:
-        # which tells none of them from another, so that relations are looked at
-        entity.attributes = ["red"]
+        entity.attributes = ["red"]  # tells none from another, so that relations are looked at
     view = view_graph(graph)
     calls = counted(monkeypatch, candidates_file, "_named")
     wording = load_prompts().precision
@@ -99,11 +85,10 @@ def test_things_that_no_reference_has_are_compared_by_what_is_read_once(
 
 
 def test_a_thing_of_which_much_is_said_is_asked_about_with_some_of_it() -> None:
-    graph = SceneGraph(
-        [Entity("dog", ["dog"], [0], [(0, 3)], [f"{n:02}th" for n in range(50)])]
-        + [Entity(f"hat{n}", [f"hat{n}"], [0], [(9 * n, 9 * n + 3)]) for n in range(50)],
-        [Relation(0, n + 1, "with", "prep", [0], [(9 * n, 9 * n + 3)]) for n in range(50)],
-    )
+    entities = [Entity("dog", ["dog"], [0], [(0, 3)], [f"{n:02}th" for n in range(50)])]
+    entities += [Entity(f"hat{n}", [f"hat{n}"], [0], [(9 * n, 9 * n + 3)]) for n in range(50)]
+    relations = [Relation(0, n + 1, "with", "prep", [0], [(9 * n, 9 * n + 3)]) for n in range(50)]
+    graph = SceneGraph(entities, relations)
     interview = Interview(0, view_graph(graph), "", "", chain(2), load_prompts().precision)
     found = {0: EntityAnswer("dog", Mention("dog"), 5.0, True, "")}
     _, mention = interview.described(0, found, besides="03th")
@@ -114,18 +99,14 @@ def test_a_thing_of_which_much_is_said_is_asked_about_with_some_of_it() -> None:
 
 
 def test_each_mention_is_ranked_once_for_all_pronouns(monkeypatch: pytest.MonkeyPatch) -> None:
-    words, _ = read_words(
-        load_pipeline()("Tom and " * 40 + "Tom sit. " + "He saw him and he saw him and " * 10)
-    )
+    words = words_of("Tom and " * 40 + "Tom sit. " + "He saw him and he saw him and " * 10)
     calls = counted(monkeypatch, coref_rules, "_rank")
     clusters_by_rule(words)
     assert 0 < len(calls) <= len(words)
 
 
 def test_a_noun_is_compared_with_those_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    words, _ = read_words(
-        load_pipeline()(", ".join(f"the b{vowel}t{end}" for vowel in "aeiou" for end in "aeiou"))
-    )
+    words = words_of(", ".join(f"the b{vowel}t{end}" for vowel in "aeiou" for end in "aeiou"))
     calls = counted(monkeypatch, coref_rules, "_earlier_thing")
     clusters_by_rule(words)
     assert len(calls) > 10
@@ -168,97 +149,85 @@ def test_verbs_under_one_verb_do_not_look_through_each_other() -> None:
     assert places.count <= 2 * 300
 
 
-def verb_with(edges: Any) -> tuple[Component, list[Component]]:
-    """A verb (0) and prepositions (1 to 6) that hang from it and from one another."""
-    kinds = (Kind.VERB, *[Kind.PREPOSITION] * 6)
-    found = [Component(kind, None, [], id=number) for number, kind in enumerate(kinds)]  # type: ignore[arg-type]
-    for start, end in edges:
-        found[start].links.append((found[end], Role.HAS_PREP))
-    return found[0], found
+EDGE = st.tuples(st.integers(0, 6), st.integers(1, 6)).filter(lambda edge: edge[0] != edge[1])
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 6), st.integers(1, 6)).filter(lambda e: e[0] != e[1]), unique=True
-    )
-)
+@given(st.lists(EDGE, unique=True))
 def test_the_shortest_ways_are_those_of_all_ways(edges: Any) -> None:
-    verb, _ = verb_with(edges)
+    """From a verb (0) to the prepositions (1 to 6) that hang from it and from one another."""
+    steps = verb_and_prepositions(6)
+    for start, end in edges:
+        steps[start].links.append((steps[end], Role.HAS_PREP))
     builder = _Builder({}, References(), DEFAULT)
     expected: dict[int, list[int]] = {}
-    for path in ([step.id for step in path] for path in builder._ways(verb)):
+    for path in ([step.id for step in path] for path in builder._ways(steps[0])):
         if path[-1] not in expected or len(path) < len(expected[path[-1]]):
             expected[path[-1]] = path
-    assert [[step.id for step in path] for path in builder._shortest(verb)] == sorted(
-        expected.values()
-    )
+    found = [[step.id for step in path] for path in builder._shortest(steps[0])]
+    assert found == sorted(expected.values())
+
+
+def verb_and_prepositions(count: int) -> list[Component]:
+    kinds = (Kind.VERB, *[Kind.PREPOSITION] * count)
+    return [Component(kind, None, [], id=number) for number, kind in enumerate(kinds)]  # type: ignore[arg-type]
 
 
 def test_ways_through_prepositions_are_not_walked_one_by_one() -> None:
     """There are 2 ** 58 of them."""
-    steps = [Component(Kind.VERB, None, [], id=0)]  # type: ignore[arg-type]
-    steps += [Component(Kind.PREPOSITION, None, [], id=number) for number in range(1, 60)]  # type: ignore[arg-type]
+    steps = verb_and_prepositions(59)
     for step in steps:
         step.links = [(later, Role.HAS_PREP) for later in steps[step.id + 1 :]]
-    assert [len(path) for path in _Builder({}, References(), DEFAULT)._shortest(steps[0])] == [
-        1
-    ] * 59
-
-
-def groups(count: int) -> Iterator[tuple[int, int]]:
-    """Each group is of the next two."""
-    for number in range(count - 2):
-        yield from ((number, number + 1), (number, number + 2))
+    paths = _Builder({}, References(), DEFAULT)._shortest(steps[0])
+    assert [len(path) for path in paths] == [1] * 59
 
 
 def test_groups_of_groups_do_not_double_what_is_said_of_the_last() -> None:
-    entities = [
-        Entity("group", ["group"], [0], [(9 * n, 9 * n + 5)], ["red", "large"]) for n in range(40)
-    ]
-    relations = [Relation(start, end, "of", "prep", [0], [(0, 2)]) for start, end in groups(40)]
+    """Each group is of the next two."""
+    entities, relations = [], []
+    for n in range(40):
+        entities.append(Entity("group", ["group"], [0], [(9 * n, 9 * n + 5)], ["red", "large"]))
+        ends = [end for end in (n + 1, n + 2) if n < 38]
+        relations += [Relation(n, end, "of", "prep", [0], [(0, 2)]) for end in ends]
     index = TextIndex(SceneGraph(entities, relations))
     assert max(map(len, index.attributes)) == 3  # red, large, group
 
 
 SAID = ("on", "near", "hold", "of", "chase", "above", "with")
+SAYING = st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from(SAID))
+PLACES = st.lists(st.integers(0, 4), min_size=1, unique=True)
 
 
 def of_pair(index: TextIndex, subject: int, object_: int, words: frozenset[str]) -> float:
     """What is said of two things, by going through all that is said of either."""
     if subject == object_ and (subject, object_) not in index.relations:
-        return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
-    said = index.relations.get((subject, object_), []) + (words <= SYMMETRIC) * index.relations.get(
-        (object_, subject), []
-    )
-    best = max((agreement(words, other) for other in said), default=ABSENT)
-    if best > ABSENT or object_ in index.linked[subject]:
-        return best if best > ABSENT else WRONG
-    if not words - POSTURE - PREPOSITIONS - WITHIN <= index.words:
-        return ABSENT
-    others = [
-        said for pair, said in index.relations.items() if pair[0] == subject or pair[1] == object_
-    ]
-    return (
-        WRONG if any(agreement(words, one) > ABSENT for said in others for one in said) else LOOSE
-    )
+        same = ti.OF | ti.PART | ti.WITHIN | ti.HAVING
+        return ti.REWORDED if words <= same else ti.ABSENT
+    said = list(index.relations.get((subject, object_), []))
+    if words <= ti.SYMMETRIC:
+        said += index.relations.get((object_, subject), [])
+    best = max((agreement(words, other) for other in said), default=ti.ABSENT)
+    if best > ti.ABSENT or object_ in index.linked[subject]:
+        return best if best > ti.ABSENT else ti.WRONG
+    if not words - ti.POSTURE - ti.PREPOSITIONS - ti.WITHIN <= index.words:
+        return ti.ABSENT
+    for pair, several in index.relations.items():
+        of_either = pair[0] == subject or pair[1] == object_
+        if of_either and any(agreement(words, one) > ti.ABSENT for one in several):
+            return ti.WRONG
+    return LOOSE
 
 
 @settings(max_examples=300, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from(SAID)), max_size=8),
-    st.sampled_from(SAID),
-    *[st.lists(st.integers(0, 4), min_size=1, unique=True)] * 2,
-)
+@given(st.lists(SAYING, max_size=8), st.sampled_from(SAID), PLACES, PLACES)
 def test_a_relation_is_the_best_of_all_pairs(
     said: Any, asked: str, subjects: list[int], objects: list[int]
 ) -> None:
     entities = [Entity("dog", ["dog"], [0], [(9 * n, 9 * n + 3)]) for n in range(5)]
     relations = [Relation(start, end, words, "prep", [0], [(0, 2)]) for start, end, words in said]
     index, words = TextIndex(SceneGraph(entities, relations, ["Dogs chase."])), lemmas(asked)
-    assert index._related(subjects, objects, words) == max(
-        of_pair(index, s, o, words) for s in subjects for o in objects
-    )
+    best = max(of_pair(index, s, o, words) for s in subjects for o in objects)
+    assert index._related(subjects, objects, words) == best
 
 
 def test_pairs_of_which_nothing_is_said_are_not_gone_through(
@@ -336,18 +305,9 @@ def test_the_work_for_both_graphs_doubles_with_the_text(kind: str) -> None:
 
 
 def test_words_are_read_once_a_text_and_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
-    def words_of(count: int) -> list[int]:
+    docs = counted(monkeypatch, parse, "read_words")
+    for count in (10, 20):
+        docs.clear()
         text = "A red or blue dog sits on the mat. " * count
-        readings.clear()
         PoshReward(MatchJudge()).assess([Sample("", "A dog.", references=(text,))])
-        return sorted(readings)
-
-    readings: list[int] = []
-
-    def reading(doc: Any) -> Any:
-        readings.append(len(doc))
-        return read_words(doc)
-
-    monkeypatch.setattr(parse, "read_words", reading)
-    assert words_of(10) == [3, 100]
-    assert words_of(20) == [3, 200]
+        assert sorted(map(len, docs)) == [3, 10 * count]

@@ -1,6 +1,4 @@
-"""Memory does not grow with the number of verdicts: what is kept of texts is little, and new words
-are forgotten.
-"""
+"""Memory does not grow with the number of verdicts, and new words are forgotten."""
 
 import gc
 import random

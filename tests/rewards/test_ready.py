@@ -1,6 +1,4 @@
-"""spanreward.posh and the others in TRL's own command, which takes reward functions by their
-names.
-"""
+"""spanreward.posh and the others in TRL's own command, which takes rewards by their names."""
 
 import json
 from pathlib import Path
@@ -10,6 +8,7 @@ import pytest
 import spanreward
 from experiments.mistakes.mistakes import prepare
 from spanreward.rewards.judges import Judge, MatchJudge
+from spanreward.rewards.metric_names import NAMES, check_metric
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.ready import _judge
 
@@ -17,14 +16,19 @@ TEXTS = ["A red circle.", "A blue circle."]
 REFERENCES = ["A red circle."] * 2
 
 
+def test_names_are_known_before_the_metrics_are_imported() -> None:
+    assert set(NAMES) == {*METRICS, "remote"}
+    for name in ("posh", "mine.py:Colour"):
+        check_metric(name)
+
+
 def test_every_metric_is_ready_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPANREWARD_JUDGE", raising=False)
     monkeypatch.delenv("SPANREWARD_FILE", raising=False)
     assert {getattr(spanreward, name).__name__ for name in METRICS} == set(METRICS)
     expected = spanreward.PoshReward("match")([""] * 2, TEXTS, reference=REFERENCES)
-    assert (
-        spanreward.posh([""] * 2, TEXTS, completion_ids=[[1]] * 2, solution=REFERENCES) == expected
-    )
+    ids = [[1]] * 2
+    assert spanreward.posh([""] * 2, TEXTS, completion_ids=ids, solution=REFERENCES) == expected
     assert spanreward.posh([""] * 2, TEXTS, solution=TEXTS, reference=REFERENCES) == expected
 
 
@@ -65,11 +69,9 @@ def test_two_steps_of_trl_grpo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     grpo = pytest.importorskip("trl.scripts.grpo")
     prepare(tmp_path)
     (tmp_path / "data").mkdir()
-    rows = [
-        {"prompt": "Describe it.", "solution": f"A red circle and {number} stars."}
-        for number in range(8)
-    ]
-    (tmp_path / "data" / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    row = '{"prompt": "Describe it.", "solution": "A red circle and %d stars."}\n'
+    rows = "".join(row % number for number in range(8))
+    (tmp_path / "data" / "train.jsonl").write_text(rows)
     monkeypatch.delenv("SPANREWARD_JUDGE", raising=False)
     words = f"""
         --model_name_or_path {tmp_path}/reader --dataset_name {tmp_path}/data --reward_funcs spanreward.posh

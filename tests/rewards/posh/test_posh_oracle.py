@@ -1,8 +1,5 @@
-"""The published code's own questions and scores (data/posh_oracle), reproduced; and answers of our
-own, everywhere.
-
-Our own (tests/data/posh_oracle/own_*) are small texts, whose graphs, questions and choices were
-written out from PoSh's specification without running this project.
+"""The published code's own questions and scores (data/posh_oracle), reproduced; and our own
+(tests/data/posh_oracle/own_*), written out from PoSh's specification without running this project.
 """
 
 import hashlib
@@ -13,7 +10,8 @@ from typing import Any
 import pytest
 
 from experiments.benchmark.given_graphs import assess_graphs
-from spanreward import PoshReward, Rating, Sample
+from spanreward import PoshReward, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.language.scene_graph import Entity, Relation, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.candidates import candidates
@@ -23,7 +21,8 @@ from spanreward.rewards.posh.graph_view import view_graph
 from spanreward.rewards.posh.interview import Interview
 from spanreward.rewards.posh.prompts import DirectionPrompts, load_prompts
 from spanreward.rewards.posh.scores import direction_score
-from tests.support.fakes import FakeJudge, asked, hashed_rating
+from tests.support.fakes import FakeJudge, asked, prompt_of
+from tests.support.judged import prompts_of, sample
 from tests.support.parsed import CONSTRUCTED, ORACLE
 
 published = pytest.mark.skipif(not ORACLE.is_dir(), reason=f"no published answers at {ORACLE}")
@@ -51,28 +50,27 @@ def scored_pairs() -> list[dict]:
     return [*OWN, *({**pair, "wording": ORACLE} for pair in pairs + strict)]
 
 
-def sample_of(pair: dict) -> Sample:
-    return Sample(prompt="", completion=pair["generation"], references=(pair["reference"],))
-
-
-def interviews_of(pair: dict, sample: int = 0) -> list[Interview]:
+def interviews_of(pair: dict) -> list[Interview]:
     prompts = load_prompts(pair["wording"])
-    generation, reference = (
-        SceneGraph.from_dict(pair[f"{side}_graph"]) for side in ("generation", "reference")
+    said, wanted = pair["generation"], pair["reference"]
+    said_graph = SceneGraph.from_dict(pair["generation_graph"])
+    wanted_graph = SceneGraph.from_dict(pair["reference_graph"])
+    threshold = float(pair["presence_threshold"])
+    one = Interview(
+        *(0, view_graph(said_graph), said, wanted, wanted_graph, prompts.precision, threshold)
     )
-    said, wanted, threshold = (
-        pair["generation"],
-        pair["reference"],
-        float(pair["presence_threshold"]),
+    other = Interview(
+        *(0, view_graph(wanted_graph), wanted, said, said_graph, prompts.recall, threshold)
     )
-    return [
-        Interview(
-            sample, view_graph(generation), said, wanted, reference, prompts.precision, threshold
-        ),
-        Interview(
-            sample, view_graph(reference), wanted, said, generation, prompts.recall, threshold
-        ),
-    ]
+    return [one, other]
+
+
+def name_of(pair: dict) -> str:
+    return f"{pair['id']}-{pair['presence_threshold']}"
+
+
+def entries_of(pair: dict, direction: str) -> list[dict]:
+    return [entry for entry in pair["granular"] if entry["direction"] == direction]
 
 
 def shortened(prompt: str) -> str:
@@ -84,28 +82,7 @@ def test_the_oracle_is_complete() -> None:
     assert len(scored_pairs()) - len(OWN) == 15 + 12 + 15
 
 
-@pytest.mark.parametrize("pair", OWN, ids=lambda pair: f"{pair['id']}-{pair['presence_threshold']}")
-def test_our_own_answers_follow_from_their_questions(pair: Any) -> None:
-    """No code of PoSh's is used: a question's hash is its rating, and a direction's score the mean
-    of its ratings.
-    """
-    assert len(OWN) == 4
-    for direction in DIRECTIONS:
-        entries = [entry for entry in pair["granular"] if entry["direction"] == direction]
-        for entry in entries:
-            prompt = pair["prompts"][direction][entry["prompt"]] if entry["asked"] else None
-            assert entry["score"] == pytest.approx(
-                hashed_rating(prompt).mean if prompt else 1.0, abs=1e-12
-            )
-        ratings = [entry["score"] for entry in entries]
-        assert pair["coarse"][direction] == pytest.approx(
-            sum(ratings) / len(ratings) / 5, abs=1e-12
-        )
-
-
-@pytest.mark.parametrize(
-    "pair", scored_pairs(), ids=lambda pair: f"{pair['id']}-{pair['presence_threshold']}"
-)
+@pytest.mark.parametrize("pair", scored_pairs(), ids=name_of)
 def test_published_questions_and_scores(pair: Any) -> None:
     judge = FakeJudge()
     sheets = [AnswerSheet(interview) for interview in interviews_of(pair)]
@@ -113,35 +90,24 @@ def test_published_questions_and_scores(pair: Any) -> None:
 
     for direction, sheet in zip(DIRECTIONS, sheets, strict=True):
         interview = sheet.interview
-        prompts = [
-            prompt for call in judge.rated for prompt in call if prompt.startswith(interview.prefix)
-        ]
+        prompts = [prompt for prompt in prompts_of(judge) if prompt.startswith(interview.prefix)]
         if pair["prompts"] is not None:
-            assert prompts == [
-                prompt for prompt in pair["prompts"][direction] if DUMMY not in prompt
-            ]
+            assert prompts == [text for text in pair["prompts"][direction] if DUMMY not in text]
         else:
             dummy = shortened(f"{interview.prefix}\n\n{DUMMY}\n\n{interview.wording.instructions}")
-            expected = [sha for sha in pair["prompt_sha256"][direction] if sha != dummy]
-            assert [shortened(prompt) for prompt in prompts] == expected
-        expected = [
-            entry
-            for entry in pair["granular"]
-            if entry["direction"] == direction and entry["counted"]
-        ]
+            wanted = [sha for sha in pair["prompt_sha256"][direction] if sha != dummy]
+            assert [shortened(prompt) for prompt in prompts] == wanted
+        expected = [entry for entry in entries_of(pair, direction) if entry["counted"]]
         got = components(sheet)
-        assert [component.kind for component in got] == [entry["type"] for entry in expected]
-        assert [c.rating for c in got] == pytest.approx(
-            [entry["score"] for entry in expected], abs=1e-9
-        )
-        assert [c.asked for c in got] == [entry["asked"] for entry in expected]
-        names = [c.identifier for c in got if c.kind == "entity"]
-        assert names == [entry["identifier"] for entry in expected if entry["type"] == "entity"]
+        ratings = [component.rating for component in got]
+        assert ratings == pytest.approx([entry["score"] for entry in expected], abs=1e-9)
         for component, entry in zip(got, expected, strict=True):
+            assert (component.kind, component.asked) == (entry["type"], entry["asked"])
+            if component.kind == "entity":
+                assert component.identifier == entry["identifier"]
             # the published code loses those of capitalised attributes, and repeats some
             if entry["text_spans"]:
                 assert set(component.spans) == {tuple(span) for span in entry["text_spans"]}
-        ratings = [component.rating for component in got]
         assert direction_score(ratings) == pytest.approx(pair["coarse"][direction], abs=1e-9)
 
     written = [prompt for call in judge.written for prompt in call]
@@ -154,30 +120,32 @@ def test_published_questions_and_scores(pair: Any) -> None:
     "wording", [CONSTRUCTED, pytest.param(ORACLE, marks=published)], ids=["own", "published"]
 )
 def test_published_rewards_of_a_batch(threshold: float, wording: Path) -> None:
-    pairs = [
-        p for p in scored_pairs() if (p["presence_threshold"], p["wording"]) == (threshold, wording)
-    ]
+    chosen = (threshold, wording)
+    pairs = [p for p in scored_pairs() if (p["presence_threshold"], p["wording"]) == chosen]
     assert pairs
     reward = PoshReward(
         FakeJudge(), prompts=wording, mode="published", presence_threshold=threshold
     )
     graphs = [SceneGraph.from_dict(pair["generation_graph"]) for pair in pairs]
     references = [[SceneGraph.from_dict(pair["reference_graph"])] for pair in pairs]
-    verdicts = assess_graphs(reward, [sample_of(pair) for pair in pairs], graphs, references)
+    verdicts = assess_graphs(
+        reward,
+        [sample(pair["generation"], pair["reference"]) for pair in pairs],
+        graphs,
+        references,
+    )
     for pair, verdict in zip(pairs, verdicts, strict=True):
-        assert {part: verdict.parts[part] for part in pair["coarse"]} == pytest.approx(
-            pair["coarse"], abs=1e-9
-        )
+        found = {part: verdict.parts[part] for part in pair["coarse"]}
+        assert found == pytest.approx(pair["coarse"], abs=1e-9)
         assert verdict.score == pytest.approx(pair["coarse"]["f1"], abs=1e-9)
 
 
 def golden() -> list[dict]:
-    paths = [
-        path for path in (CONSTRUCTED / "own_golden.json", ORACLE / "golden.json") if path.is_file()
-    ]
-    return [
-        run for path in paths for run in json.loads(path.read_text(encoding="utf-8"))["templating"]
-    ]
+    runs = []
+    for path in (CONSTRUCTED / "own_golden.json", ORACLE / "golden.json"):
+        if path.is_file():
+            runs += json.loads(path.read_text(encoding="utf-8"))["templating"]
+    return runs
 
 
 PLAIN = DirectionPrompts(
@@ -195,20 +163,18 @@ PLAIN = DirectionPrompts(
 
 
 class Listed(FakeJudge):
-    """Hands out the golden ratings in the order of the questions, and rewrites to the same
-    words.
-    """
+    """Hands out the golden ratings in the order of the questions; rewrites to the same words."""
 
     def __init__(self, ratings: list[float]) -> None:
         super().__init__()
         self.ratings = iter(ratings)
 
-    def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
-        self.rated.append([question.messages[0]["content"] for question in questions])
+    def rate(self, questions: Any, scale: Any = RATING_SCALE) -> Any:
+        self.rated.append([prompt_of(question) for question in questions])
         return [between(next(self.ratings)) for _ in questions]
 
     def write(self, questions: Any, max_tokens: Any) -> Any:
-        return [question.messages[0]["content"][1:-1] for question in questions]
+        return [prompt_of(question)[1:-1] for question in questions]
 
 
 def between(mean: float) -> Rating:
@@ -218,38 +184,29 @@ def between(mean: float) -> Rating:
 
 @pytest.mark.parametrize("run", golden(), ids=range(len(golden())))
 def test_golden_templating(run: Any) -> None:
-    graph = SceneGraph.from_dict(run["graph"])
-    special = {
-        number
-        for number, entity in enumerate(view_graph(graph).entities)
-        if entity.fixed is not None
-    }
-    questions = [
-        q for stage in run["passes"] for q in stage["questions"] if q.get("entity") not in special
-    ]
+    view = view_graph(SceneGraph.from_dict(run["graph"]))
+    special = {n for n, entity in enumerate(view.entities) if entity.fixed is not None}
+    questions = [question for stage in run["passes"] for question in stage["questions"]]
+    questions = [question for question in questions if question.get("entity") not in special]
     judge = Listed([question["rating"] for question in questions])
-    sheet = AnswerSheet(Interview(0, view_graph(graph), "", "", SceneGraph(), PLAIN))
+    sheet = AnswerSheet(Interview(0, view, "", "", SceneGraph(), PLAIN))
     conduct([sheet], judge, "published")
-    prompts = [prompt.strip() for call in judge.rated for prompt in call]
+    prompts = [prompt.strip() for prompt in prompts_of(judge)]
     assert len(prompts) == len(questions)
-    expected = [
-        f"entity|{question['identifier']}" for question in questions if "identifier" in question
-    ]
-    assert prompts[: len(expected)] == expected
+    named = [f"entity|{one['identifier']}" for one in questions if "identifier" in one]
+    assert prompts[: len(named)] == named
     for number, chosen in run["chosen"].items():
         found = sheet.entities[int(number)]
         assert (found.present, found.identifier) == (chosen["present"], chosen["identifier"])
         assert found.rating == pytest.approx(chosen["score"], abs=1e-6)
-    last = run["passes"][2]["questions"]
-    rated = {
-        ("attribute", q["attribute_of"], q["number"]): q["rating"]
-        for q in last
-        if "attribute_of" in q
-    }
-    rated |= {("relation", q["relation"]): q["rating"] for q in last if "relation" in q}
-    assert {key: answer.rating for key, answer in sheet.details.items()} == pytest.approx(
-        rated, abs=1e-6
-    )
+    rated: dict[Any, float] = {}
+    for one in run["passes"][2]["questions"]:
+        if "attribute_of" in one:
+            rated["attribute", one["attribute_of"], one["number"]] = one["rating"]
+        elif "relation" in one:
+            rated["relation", one["relation"]] = one["rating"]
+    found_ratings = {key: answer.rating for key, answer in sheet.details.items()}
+    assert found_ratings == pytest.approx(rated, abs=1e-6)
     ratings = [component.rating for component in components(sheet)]
     assert direction_score(ratings) == pytest.approx(run["precision"], abs=1e-6)
 

@@ -1,6 +1,4 @@
-"""PoshReward's contract: statuses, parts, spans that lie on the right characters, and independence
-of the batch.
-"""
+"""PoshReward: statuses, parts, spans on the right characters, and independence of the batch."""
 
 import hashlib
 import pickle
@@ -12,17 +10,18 @@ import pytest
 from spacy.language import Language
 
 from experiments.benchmark.given_graphs import assess_graphs
-from spanreward import Failure, MatchJudge, Question, Rating, Sample, Status
+from spanreward import Failure, MatchJudge, Rating, Status
 from spanreward.rewards.language.parse import describe_both
 from spanreward.rewards.posh import PoshReward, parse_graphs
 from spanreward.rewards.reward.answer_cache import AnswerCache
-from tests.support.fakes import FakeJudge, certain
+from tests.support.fakes import FakeJudge, asked as questions_of, certain
+from tests.support.judged import judged, prompts_of, sample
 
 REFERENCE = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
-
-
-def sample(completion: str, *references: str) -> Sample:
-    return Sample(prompt="Describe.", completion=completion, references=references)
+TWO_REFERENCES = ("A red circle.", "A blue square.")
+BOTH_SAID = "A red circle. A blue square."
+HATS = "A man in a hat. The man's red hat is old."
+SCALE = ("1", "2", "3", "4", "5")
 
 
 def match_reward(**settings: Any) -> PoshReward:
@@ -30,149 +29,115 @@ def match_reward(**settings: Any) -> PoshReward:
 
 
 def test_the_module_example() -> None:
-    (verdict,) = match_reward().assess([sample("A red circle.", "A blue circle.")])
+    verdict = judged("A red circle.", "A blue circle.")
     assert verdict.status is Status.OK
     assert verdict.score == pytest.approx(0.6)
-    assert verdict.parts["precision_entity"] == 1.0
-    assert verdict.parts["precision_attribute"] == pytest.approx(0.2)
-    said = {"A red circle."[span.start : span.end]: span for span in verdict.spans}
-    assert said["circle"].score == 1.0
-    assert said["red"].score == 0.0
+    parts = verdict.parts
+    assert (parts["precision_entity"], parts["precision_attribute"]) == (1.0, pytest.approx(0.2))
+    said = {span.text("A red circle."): span for span in verdict.spans}
+    assert (said["circle"].score, said["red"].score) == (1.0, 0.0)
     assert said["red"].credit < 0 < said["circle"].credit
     asked = 'Does the TEXT say of "circle" that it is "red"?'
     assert said["red"].note == f"red circle: 1.0 of 5. {asked}"
-    assert ["A blue circle."[span.start : span.end] for span in verdict.missed] == ["blue"]
+    assert [span.text("A blue circle.") for span in verdict.missed] == ["blue"]
     assert verdict.missed[0].credit == 0.0
 
 
-def test_wrong_colours_places_and_objects_are_found() -> None:
-    completions = {
-        "There is a small green circle in the top left corner.": {"green"},
-        "There is a small red circle in the bottom right corner.": {"bottom", "right"},
-        "There is a small red triangle in the top left corner.": {"triangle", "small", "red", "in"},
-        "There is a small red circle in the top left corner.": set(),
-    }
-    verdicts = match_reward().assess([sample(text, REFERENCE) for text in completions])
-    for (text, wrong), verdict in zip(completions.items(), verdicts, strict=True):
-        assert {text[span.start : span.end] for span in verdict.spans if span.score < 0.5} == wrong
-    assert max(verdicts, key=lambda verdict: verdict.score or 0.0) is verdicts[-1]
+NOTHING = ["", "\n\t \r\n", "\u00a0\u3000\u2003", "\u200b", "!!!", "?!... --- ,,, ;;; ((((("]
+NOTHING += ["And then?", "Slowly, and then very quickly, up and away!"]
 
 
-@pytest.mark.parametrize("completion", ["", "  \n ", "!!!", "And then?"])
+@pytest.mark.parametrize("completion", NOTHING)
 def test_a_completion_that_names_nothing_is_empty_and_costs_no_question(completion: str) -> None:
     judge = FakeJudge()
-    (verdict,) = PoshReward(judge).assess([sample(completion, REFERENCE)])
+    verdict = judged(completion, REFERENCE, judge=judge)
     assert (verdict.status, verdict.score, verdict.spans) == (Status.EMPTY, 0.0, ())
     assert judge.rated == []
 
 
 def test_published_mode_gives_an_empty_completion_precision_one() -> None:
-    (verdict,) = PoshReward(FakeJudge(), mode="published").assess([sample("", REFERENCE)])
-    assert verdict.status is Status.OK
-    assert verdict.parts["precision"] == 1.0
+    verdict = judged("", REFERENCE, judge=FakeJudge(), mode="published")
+    assert (verdict.status, verdict.parts["precision"]) == (Status.OK, 1.0)
 
 
-@pytest.mark.parametrize("references", [(), ("!!",), ("", "  ")])
+@pytest.mark.parametrize("references", [(), ("", "  "), *((text,) for text in NOTHING)])
 def test_without_a_usable_reference_the_row_does_not_apply(references: Any) -> None:
     judge = FakeJudge()
-    (verdict,) = PoshReward(judge).assess([sample("A red circle.", *references)])
+    verdict = judged("A red circle.", *references, judge=judge)
     assert (verdict.status, verdict.score) == (Status.NOT_APPLICABLE, None)
     assert judge.rated == []
-
-
-def test_none_in_the_column() -> None:
-    columns = {"reference": [None, "A circle."]}
-    assert match_reward()([""] * 2, ["A circle."] * 2, **columns) == [None, 1.0]
+    assert judged("", *references).status is Status.NOT_APPLICABLE
 
 
 def test_several_references() -> None:
-    completion = "A red circle. A blue square."
     both = ("A red circle.", "A blue square. A green star.")
-    single = [match_reward().assess([sample(completion, text)])[0] for text in both]
-    (verdict,) = match_reward().assess([sample(completion, *both)])
+    single = [judged(BOTH_SAID, text) for text in both]
+    verdict = judged(BOTH_SAID, *both)
     assert verdict.parts["precision"] == 1.0  # every component has a reference that says it
     assert [v.parts["precision"] for v in single] == [pytest.approx(0.6, abs=0.01)] * 2
-    assert verdict.reference == 0  # all of it is said
+    assert (verdict.reference, verdict.missed) == (0, ())  # all of it is said
     assert verdict.parts["recall"] == single[0].parts["recall"] == 1.0
-    assert verdict.missed == ()
-    (swapped,) = match_reward().assess([sample(completion, *reversed(both))])
+    swapped = judged(BOTH_SAID, *reversed(both))
     assert swapped.reference == 1
     assert (swapped.score, swapped.spans) == (verdict.score, verdict.spans)
-
-
-TWO_REFERENCES = ("A red circle.", "A blue square.")
-BOTH_SAID = "A red circle. A blue square."
 
 
 def named_or_not(prompt: str) -> Rating:
     """5 where the text of a question of ours holds all its quoted words, else 1."""
     text, question = re.search(r"TEXT:\n(.*)\n\n(Does the TEXT.*)", prompt).groups()
-    return certain(
-        5
-        if set(" ".join(re.findall('"(.*?)"', question)).split())
-        <= {*re.findall(r"\w+", text), "the"}
-        else 1
-    )
+    named = set(" ".join(re.findall('"(.*?)"', question)).split())
+    return certain(5 if named <= {*re.findall(r"\w+", text), "the"} else 1)
+
+
+def one_at_a_time(completion: str, *references: str, **more: Any) -> Any:
+    judge = FakeJudge(named_or_not, **more)
+    return judged(completion, *references, judge=judge, mode="published")
 
 
 def test_published_mode_takes_references_one_at_a_time() -> None:
     # each alone: its two components 5, the other two 1, so precision .6; recall 1; F1 .75
-    both, first = PoshReward(FakeJudge(named_or_not), mode="published").assess(
-        [sample(BOTH_SAID, *TWO_REFERENCES), sample(BOTH_SAID, TWO_REFERENCES[0])]
-    )
-    found = {part: both.parts[part] for part in ("precision", "recall")}
-    assert found == {"precision": 0.6, "recall": 1.0}
+    both = one_at_a_time(BOTH_SAID, *TWO_REFERENCES)
+    assert (both.parts["precision"], both.parts["recall"]) == (0.6, 1.0)
     assert (both.score, both.reference) == (pytest.approx(0.75), 0)
-    assert both == first
-    assert (
-        PoshReward(FakeJudge(named_or_not)).assess([sample(BOTH_SAID, *TWO_REFERENCES)])[0].score
-        == 1.0
-    )
+    assert both == one_at_a_time(BOTH_SAID, TWO_REFERENCES[0])
+    assert judged(BOTH_SAID, *TWO_REFERENCES, judge=FakeJudge(named_or_not)).score == 1.0
 
 
 def test_published_mode_takes_the_reference_with_the_best_f1_and_its_own_precision() -> None:
     # of the first: precision .6, recall 1, F1 .75; of the second precision 1, recall .6, F1 .75; of
     # the third 1 and 1
-    references = (
-        "A red circle.",
-        "A red circle. A blue square. A green star. A pink box.",
-        BOTH_SAID,
-    )
-    reward = PoshReward(FakeJudge(named_or_not), mode="published")
-    (best,) = reward.assess([sample(BOTH_SAID, *references)])
+    more = "A red circle. A blue square. A green star."
+    references = ("A red circle.", f"{more} A pink box.", BOTH_SAID)
+    best = one_at_a_time(BOTH_SAID, *references)
     assert (best.score, best.reference, best.missed) == (1.0, 2, ())
-    (second,) = reward.assess(
-        [sample("A red circle. A blue square. A green star.", *references[:2])]
-    )
     # first: 2 of 6 components, (2 * 5 + 4) / 30; second: all 6, and of its 8 the pink box is not
     # said
-    assert second.reference == 1
-    assert second.parts["precision"] == 1.0
+    second = one_at_a_time(more, *references[:2])
+    assert (second.reference, second.parts["precision"]) == (1, 1.0)
     assert second.parts["recall"] == pytest.approx(0.8)
     assert [span.kind for span in second.missed] == ["entity", "attribute"]
 
 
 @pytest.mark.parametrize(("mode", "score"), [("default", 1.0), ("published", 0.752)])
 def test_the_figures_of_the_page_on_several_references(mode: str, score: float) -> None:
-    (verdict,) = match_reward(mode=mode).assess([sample(BOTH_SAID, *TWO_REFERENCES)])
-    assert verdict.score == pytest.approx(score, abs=5e-4)
+    assert judged(BOTH_SAID, *TWO_REFERENCES, mode=mode).score == pytest.approx(score, abs=5e-4)
 
 
 def test_a_failed_question_about_any_reference_fails_published_mode_too() -> None:
-    judge = FakeJudge(named_or_not, fails=lambda prompt: "TEXT:\nA blue square." in prompt)
-    (verdict,) = PoshReward(judge, mode="published").assess([sample(BOTH_SAID, *TWO_REFERENCES)])
+    verdict = one_at_a_time(
+        BOTH_SAID, *TWO_REFERENCES, fails=lambda prompt: "TEXT:\nA blue square." in prompt
+    )
     assert (verdict.status, verdict.score) == (Status.TIMEOUT, None)
 
 
 def test_missed_keeps_every_omission_with_its_score() -> None:
-    ratings = {"circle": 5, "red": 4, "square": 3, "blue": 1}
-
     def answer(prompt: str) -> Rating:
         question = prompt.rsplit("Does the TEXT", 1)[1]
+        ratings = {"circle": 5, "red": 4, "square": 3, "blue": 1}
         return certain(min(value for word, value in ratings.items() if word in question))
 
-    (verdict,) = PoshReward(FakeJudge(answer)).assess([sample("A circle.", BOTH_SAID)])
-    missed = [(BOTH_SAID[span.start : span.end], span.score) for span in verdict.missed]
+    verdict = judged("A circle.", BOTH_SAID, judge=FakeJudge(answer))
+    missed = [(span.text(BOTH_SAID), span.score) for span in verdict.missed]
     assert missed == [("red", 0.75), ("square", 0.5), ("blue", 0.0)]
     assert [span.score for span in verdict.left_out] == [0.0]
 
@@ -183,8 +148,8 @@ def test_a_failed_question_costs_only_its_own_sample() -> None:
     alone = PoshReward(FakeJudge()).assess(samples)
     judge = FakeJudge(fails=lambda prompt: "zebra" in prompt)
     verdicts = PoshReward(judge).assess(samples)
-    assert (verdicts[0].status, verdicts[0].score) == (Status.TIMEOUT, None)
-    assert verdicts[0].note == "too late"
+    failed = verdicts[0]
+    assert (failed.status, failed.score, failed.note) == (Status.TIMEOUT, None, "too late")
     assert verdicts[1:] == alone[1:]
 
 
@@ -194,21 +159,19 @@ def test_a_judge_that_cannot_write_fails_published_mode_where_it_is_asked_to() -
             return [Failure(Status.UNPARSED, "cannot write") for _ in questions]
 
     samples = [sample("A tall man. A short man.", "A man."), sample("A man.", "A man.")]
-    verdicts = PoshReward(Speechless(), mode="published").assess(samples)
-    assert [verdict.status for verdict in verdicts] == [Status.UNPARSED, Status.OK]
-    assert [verdict.status for verdict in match_reward(mode="published").assess(samples)] == [
-        Status.OK
-    ] * 2
+    for judge, first in ((Speechless(), Status.UNPARSED), (MatchJudge(), Status.OK)):
+        verdicts = PoshReward(judge, mode="published").assess(samples)
+        assert [verdict.status for verdict in verdicts] == [first, Status.OK]
 
 
 def test_an_unreadable_rating_is_one_in_published_mode_and_unparsed_in_default() -> None:
     class Silent(FakeJudge):
-        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
+        def rate(self, questions: Any, scale: Any = SCALE) -> Any:
             return [Failure(Status.UNPARSED, "no digit") for _ in questions]
 
-    (published,) = PoshReward(Silent(), mode="published").assess([sample("A man.", "A man.")])
+    published = judged("A man.", "A man.", judge=Silent(), mode="published")
     assert (published.status, published.score) == (Status.OK, pytest.approx(0.2))
-    (default,) = PoshReward(Silent()).assess([sample("A man.", "A man.")])
+    default = judged("A man.", "A man.", judge=Silent())
     assert (default.status, default.score) == (Status.UNPARSED, None)
 
 
@@ -217,20 +180,17 @@ def test_published_mode_reads_the_twenty_likeliest_tokens(mode: str, top: int) -
     tops: list[Any] = []
 
     class Noting(FakeJudge):
-        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
+        def rate(self, questions: Any, scale: Any = SCALE) -> Any:
             tops.extend(question.top for question in questions)
             return super().rate(questions, scale)
 
-    PoshReward(Noting(), mode=mode).assess([sample("A red circle.", "A red circle above a box.")])
+    judged("A red circle.", "A red circle above a box.", judge=Noting(), mode=mode)
     assert set(tops) == {top}
 
 
 def test_a_settled_name_ends_the_search_with_the_same_result() -> None:
-    texts = [
-        REFERENCE,
-        "A tall man in a red hat holds a big brown dog.",
-        "Two old red cars and a small blue car.",
-    ]
+    texts = [REFERENCE, "A tall man in a red hat holds a big brown dog."]
+    texts += ["Two old red cars and a small blue car."]
     samples = [sample(said, wanted) for said in texts for wanted in texts]
 
     def rating(prompt: str) -> Rating:  # decisive, and each name has its own
@@ -251,8 +211,7 @@ def test_a_settled_name_ends_the_search_with_the_same_result() -> None:
 @pytest.mark.parametrize("judge", [MatchJudge, FakeJudge])
 @pytest.mark.parametrize("mode", ["default", "published"])
 def test_permuted_in_permuted_out_and_batch_equals_single(judge: Any, mode: str) -> None:
-    hats = "A man in a hat. The man's red hat is old."
-    texts = ["A red circle.", REFERENCE, "", hats, "Two dogs and a cat sit."]
+    texts = ["A red circle.", REFERENCE, "", HATS, "Two dogs and a cat sit."]
     samples = [sample(said, wanted, REFERENCE) for said in texts for wanted in texts if wanted]
     batch = PoshReward(judge(), mode=mode).assess(samples)
     assert PoshReward(judge(), mode=mode).assess(samples[::-1])[::-1] == batch
@@ -269,36 +228,17 @@ def test_how_many_questions_a_call_has(mode: str, rated: list[int], written: lis
     are two calls each. Published mode asks equal questions again.
     """
     judge = FakeJudge()
-    hats = "A man in a hat. The man's red hat is old."
-    texts = ["A red circle.", REFERENCE, hats, "Two dogs and no cat sit."]
-    PoshReward(judge, mode=mode).assess(
-        [sample(said, wanted) for said in texts for wanted in texts]
-    )
+    texts = ["A red circle.", REFERENCE, HATS, "Two dogs and no cat sit."]
+    samples = [sample(said, wanted) for said in texts for wanted in texts]
+    PoshReward(judge, mode=mode).assess(samples)
     assert [len(call) for call in judge.rated] == rated
     assert [len(call) for call in judge.written] == written
 
 
-def test_default_mode_asks_an_equal_question_once_and_puts_the_question_last() -> None:
-    judge = FakeJudge()
-    PoshReward(judge).assess(
-        [sample("A red circle.", "A blue circle.", "A blue circle on a box.")] * 3
-    )
-    # no parts: the simplest names of the entities, the other names, and what is said of what was
-    # found
-    assert len(judge.rated) == 3
-    for call in judge.rated:
-        assert len(call) == len(set(call))
-        for prompt in call:
-            assert prompt.splitlines()[-1].startswith("Does the TEXT ")
-    assert judge.written == []
-
-
 @pytest.mark.parametrize("mode", ["default", "published"])
 def test_a_second_call_on_the_same_pairs_asks_nothing(mode: str) -> None:
-    samples = [
-        sample("A tall man and a short man.", REFERENCE, "Two men."),
-        sample("A red circle.", REFERENCE),
-    ]
+    samples = [sample("A tall man and a short man.", REFERENCE, "Two men.")]
+    samples += [sample("A red circle.", REFERENCE)]
     judge = FakeJudge()
     reward = PoshReward(judge, mode=mode)
     first = reward.assess(samples)
@@ -315,10 +255,8 @@ def test_old_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append([question.messages[0]["content"] for question in questions])
         return [float(len(text)) for text in asked[-1]]
 
-    def complete(*texts: Any) -> Any:
-        return answers.complete(
-            [Question([{"role": "user", "content": text}]) for text in texts], ask
-        )
+    def complete(*texts: str) -> Any:
+        return answers.complete(questions_of(*texts), ask)
 
     assert complete("a", "bb") == [1.0, 2.0]
     assert complete("bb") == [2.0]  # of the same batch
@@ -332,9 +270,8 @@ def test_old_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanreward.rewards.posh.reward.PARSED_TOGETHER", 2)
-    samples = [
-        sample(f"A red {noun} on a box.", REFERENCE) for noun in ("cat", "dog", "cat", "car", "cat")
-    ]
+    nouns = ("cat", "dog", "cat", "car", "cat")
+    samples = [sample(f"A red {noun} on a box.", REFERENCE) for noun in nouns]
     alone = [PoshReward(FakeJudge()).assess([one])[0] for one in samples]
     read = threading.Event()
 
@@ -346,7 +283,7 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
     class Waiting(FakeJudge):
         depth, entered = 0, 0
 
-        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
+        def rate(self, questions: Any, scale: Any = SCALE) -> Any:
             assert read.wait(30), "the second part was not read before the first was judged"
             return super().rate(questions, scale)
 
@@ -362,38 +299,24 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
     judge = Waiting()
     assert PoshReward(judge).assess(samples) == alone
     assert judge.entered == 1  # awake over all parts
-    asked = [prompt for call in judge.rated for prompt in call]
-    assert len(asked) == len(set(asked))  # across parts, too
+    assert len(prompts_of(judge)) == len(set(prompts_of(judge)))  # across parts, too
 
 
 def test_every_mention_carries_its_component() -> None:
     completion = "A man has a hat. The man smiles."
     (graph,) = parse_graphs([completion], clusters=[[[[0, 1], [6, 7]]]])
     (reference,) = parse_graphs(["A man."])
-    judge = FakeJudge(lambda prompt: certain(5))
-    (verdict,) = assess_graphs(
-        PoshReward(judge), [sample(completion, "A man.")], [graph], [[reference]]
-    )
-    men = [span for span in verdict.spans if completion[span.start : span.end] == "man"]
+    reward = PoshReward(FakeJudge(lambda prompt: certain(5)))
+    (verdict,) = assess_graphs(reward, [sample(completion, "A man.")], [graph], [[reference]])
+    men = [span for span in verdict.spans if span.text(completion) == "man"]
     assert len(men) == 2
     assert len({(span.component, span.credit) for span in men}) == 1
 
 
 @pytest.mark.parametrize("score", ["precision", "recall", "f1"])
 def test_the_score_is_one_of_the_parts(score: str) -> None:
-    (verdict,) = match_reward(score=score).assess([sample("A red circle.", REFERENCE)])
+    verdict = judged("A red circle.", REFERENCE, score=score)
     assert verdict.score == verdict.parts[score]
-
-
-def test_the_better_thing_to_add_has_the_higher_credit() -> None:
-    reward, reference = match_reward(), "A red circle is above a blue square. A green star."
-    texts = ["A red circle.", "A red circle. A star.", "A red circle. A dog."]
-    base, right, wrong = reward.assess([sample(text, reference) for text in texts])
-    assert right.score > base.score > wrong.score
-    star, dog = (
-        next(span for span in verdict.spans if span.start > 13) for verdict in (right, wrong)
-    )
-    assert star.credit > max(dog.credit, 0)
 
 
 def test_each_text_is_parsed_once_also_one_that_leaves_something_open(
@@ -427,8 +350,7 @@ def test_a_coreference_of_ones_own_gets_each_doc_once() -> None:
         return [[] for _ in docs]
 
     opened = "A red or orange bird. It sings."
-    reward = match_reward(coref=resolve)
-    reward.assess([sample("A red bird.", opened)])
+    judged("A red bird.", opened, coref=resolve)
     assert sorted(asked) == sorted(["A red bird.", opened])
 
 
@@ -445,23 +367,18 @@ def test_verdicts_say_what_parsed_their_texts() -> None:
 
 def test_pickles_as_configuration() -> None:
     reward = match_reward(score="precision", name="words")
-    (before,) = reward.assess([sample("A red circle.", REFERENCE)])
+    unused = pickle.dumps(reward)
+    before = reward.assess([sample("A red circle.", REFERENCE)])
     copy = pickle.loads(pickle.dumps(reward))
     assert (copy.__name__, copy.score, copy.columns) == ("words", "precision", ("reference",))
-    assert copy.assess([sample("A red circle.", REFERENCE)]) == [before]
-    assert len(pickle.dumps(reward)) == len(
-        pickle.dumps(match_reward(score="precision", name="words"))
-    )
+    assert copy.assess([sample("A red circle.", REFERENCE)]) == before
+    assert len(pickle.dumps(reward)) == len(unused)
 
 
 def test_a_completion_of_50000_characters_pays_for_what_is_not_judged() -> None:
-    reward = PoshReward(MatchJudge())
     right = "There is a red circle in the top left corner. "
-    short, padded = (
-        reward.assess([Sample("", text, references=(right,))])[0]
-        for text in (right, right + "and so on " * 5000)
-    )
-    assert short.score == 1.0
+    padded = judged(right + "and so on " * 5000, right)
+    assert judged(right, right).score == 1.0
     assert padded.score < 0.5
     unread = padded.spans[-1]
     assert (unread.kind, unread.start, unread.end) == ("unread", 10_000, len(right) + 50_000)
@@ -482,13 +399,10 @@ def test_recall_asks_about_what_is_asserted_and_about_nothing_else(
     completion: str, shown: str
 ) -> None:
     reference = "A red circle beside a cat."
-    texts = {"default": {reference, shown}, "published": {completion}}
-    for mode, expected in texts.items():
-        judge = FakeJudge()
-        PoshReward(judge, mode=mode).assess([sample(completion, reference)])  # type: ignore[arg-type]
-        prompts = [prompt for call in judge.rated for prompt in call]
-        for text in expected:
-            assert any(text in prompt for prompt in prompts)
-        assert mode == "published" or all(
-            prompt.split("TEXT:\n")[1].split("\n\n")[0] in expected for prompt in prompts
-        )
+    judge = FakeJudge()
+    judged(completion, reference, judge=judge)
+    shown_texts = {prompt.split("TEXT:\n")[1].split("\n\n")[0] for prompt in prompts_of(judge)}
+    assert shown_texts == {reference, shown}
+    judge = FakeJudge()
+    judged(completion, reference, judge=judge, mode="published")
+    assert any(completion in prompt for prompt in prompts_of(judge))

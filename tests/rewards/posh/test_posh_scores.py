@@ -14,26 +14,26 @@ from spanreward.rewards.posh.prompts import DEFAULT, load_prompts
 from spanreward.rewards.posh.scores import coarse_scores, credit, direction_score, f1, span_score
 
 
-def test_direction_score_is_the_mean_rating_over_five() -> None:
-    assert direction_score([5, 1]) == pytest.approx(0.6)
-    assert direction_score([5, 5, 1]) == pytest.approx(11 / 15)
-    assert direction_score([1.5, 1, 1, 1, 5, 5]) == pytest.approx(0.4833, abs=1e-4)  # by hand
-    assert direction_score([]) == 1.0
+@pytest.mark.parametrize(
+    ("ratings", "score"),
+    [([5, 1], 0.6), ([5, 5, 1], 11 / 15), ([1.5, 1, 1, 1, 5, 5], 14.5 / 30), ([], 1.0)],
+)
+def test_direction_score_is_the_mean_rating_over_five(ratings: list[float], score: float) -> None:
+    assert direction_score(ratings) == pytest.approx(score)
 
 
-def test_f1() -> None:
-    assert f1(0.6, 11 / 15) == pytest.approx(0.66)
-    assert f1(0.0, 0.0) == 0.0
-    assert f1(1.0, 0.2) == pytest.approx(1 / 3)
+@pytest.mark.parametrize(
+    ("precision", "recall", "score"), [(0.6, 11 / 15, 0.66), (0.0, 0.0, 0.0), (1.0, 0.2, 1 / 3)]
+)
+def test_f1(precision: float, recall: float, score: float) -> None:
+    assert f1(precision, recall) == pytest.approx(score)
+    scores = {"precision": precision, "recall": recall, "f1": pytest.approx(score)}
+    assert coarse_scores(precision, recall) == scores
 
 
 @given(st.floats(0.2, 1), st.floats(0.2, 1))
 def test_f1_is_the_published_float(precision: Any, recall: Any) -> None:
     assert f1(precision, recall) == 2 * precision * recall / (precision + recall)
-
-
-def test_scores_by_name() -> None:
-    assert coarse_scores(0.5, 1.0) == {"precision": 0.5, "recall": 1.0, "f1": f1(0.5, 1.0)}
 
 
 def test_span_score() -> None:
@@ -44,20 +44,13 @@ def test_credit_by_hand() -> None:
     """Ratings 5 and 1 of the completion, 5, 5 and 1 of the reference: P = 0.6, R = 11/15, (P + R)^2
     = 16/9.
     """
-    precision, recall = 0.6, 11 / 15
-    assert credit(5, precision, recall, said_components=2, wanted_components=3) == pytest.approx(
-        0.605 * 0.4 / 2 + 0.405 * 0.8 / 3
-    )
-    # recall gains nothing
-    assert credit(1, precision, recall, said_components=2, wanted_components=3) == pytest.approx(
-        0.605 * -0.4 / 2
-    )
-    assert credit(
-        1, precision, recall, said_components=2, wanted_components=3, score="precision"
-    ) == pytest.approx(-0.2)
-    assert (
-        credit(1, precision, recall, said_components=2, wanted_components=3, score="recall") == 0.0
-    )
+    gains = (0.605 * 0.4 / 2 + 0.405 * 0.8 / 3, 0.605 * -0.4 / 2)
+    for rating, score, expected in (
+        *((5, "f1", gains[0]), (1, "f1", gains[1])),
+        *((1, "precision", -0.2), (1, "recall", 0.0)),
+    ):
+        found = credit(rating, 0.6, 11 / 15, said_components=2, wanted_components=3, score=score)
+        assert found == pytest.approx(expected)
 
 
 RATED = st.lists(st.floats(1, 5), min_size=1, max_size=8)
@@ -65,10 +58,8 @@ RATED = st.lists(st.floats(1, 5), min_size=1, max_size=8)
 
 @given(said=RATED, wanted=RATED, score=st.sampled_from(["f1", "precision"]))
 def test_credit_is_the_scores_derivative(said: Any, wanted: Any, score: str) -> None:
-    """Measured on the means: a component is said a little more, and as much more of the reference
-    is right.
-
-    What is not said is rated 1, so a step of recall begins there.
+    """A component is said a little more, and as much more of the reference is right; what is not
+    said is rated 1, so a step of recall begins there.
     """
     precision, recall = direction_score(said), direction_score(wanted)
     before, step = coarse_scores(precision, recall)[score], 1e-6
@@ -108,43 +99,45 @@ def test_fill_is_one_pass() -> None:
         fill("{a}", b="")
 
 
-def test_own_prompts_have_both_directions() -> None:
-    prompts = load_prompts()
-    for templates in (prompts.precision, prompts.recall):
-        # a group's completions share what they ask of their reference
-        assert "{source_text}" not in templates.prefix
-        assert "{attributes}" in templates.described
+DIRECTIONS = load_prompts().precision, load_prompts().recall
 
 
-def test_no_level_of_our_scale_is_about_the_wording() -> None:
-    """As published (A.1.4): absent, hinted at, in part, clear, explicit.
-
-    A paraphrase may have every one of them.
-    """
-    for templates in (load_prompts().precision, load_prompts().recall):
-        levels = re.findall(r"^([1-5]) = (.*)$", templates.instructions, re.MULTILINE)
-        assert [level for level, _ in levels] == ["1", "2", "3", "4", "5"]
-        assert not [
-            text
-            for _, text in levels
-            if re.search(r"exact|word|term|vague|synonym|paraphrase|same", text)
-        ]
-        assert "another wording counts" in templates.instructions
+@pytest.mark.parametrize("templates", DIRECTIONS)
+def test_a_group_s_completions_share_what_they_ask_of_their_reference(templates: Any) -> None:
+    assert "{source_text}" not in templates.prefix
+    assert "{attributes}" in templates.described
 
 
-def test_prompts_with_wrong_placeholders_are_refused(tmp_path: Path) -> None:
-    changes: list[tuple[Any, str]] = [
+@pytest.mark.parametrize("templates", DIRECTIONS)
+def test_no_level_of_our_scale_is_about_the_wording(templates: Any) -> None:
+    """A paraphrase may have every one of them (A.1.4: absent, hinted at, in part, clear, explicit)."""
+    levels = dict(re.findall(r"^([1-5]) = (.*)$", templates.instructions, re.MULTILINE))
+    assert [*levels] == ["1", "2", "3", "4", "5"]
+    about_words = r"exact|word|term|vague|synonym|paraphrase|same"
+    assert not re.search(about_words, " ".join(levels.values()))
+    assert "another wording counts" in templates.instructions
+
+
+@pytest.mark.parametrize(
+    ("prefix", "reason"),
+    [
         (None, r"own.yaml: precision.prefix: Field required$"),
-        ("no text", r"precision.prefix: .*\{text\} or \{source_text\}, \{target_text\}, got no"),
+        ("no text", r"precision.prefix: .*\{text\}.* got no"),
         (3, r"precision.prefix: .* got 3 .*quotes"),
-    ]
-    for prefix, reason in changes:
-        data = yaml.safe_load(DEFAULT.read_text())
-        data["precision"] = {**data["precision"], "prefix": prefix}
-        if prefix is None:
-            del data["precision"]["prefix"]
-        (tmp_path / "own.yaml").write_text(yaml.safe_dump(data))
-        with pytest.raises(ValueError, match=reason):
-            load_prompts(tmp_path / "own.yaml")
-    with pytest.raises(FileNotFoundError, match=r"exactly one \*precision.json"):
+    ],
+)
+def test_prompts_with_wrong_placeholders_are_refused(
+    tmp_path: Path, prefix: Any, reason: str
+) -> None:
+    data = yaml.safe_load(DEFAULT.read_text())
+    data["precision"]["prefix"] = prefix
+    if prefix is None:
+        del data["precision"]["prefix"]
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(data))
+    with pytest.raises(ValueError, match=reason):
+        load_prompts(tmp_path / "own.yaml")
+
+
+def test_a_folder_without_prompts_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"\*precision.json"):
         load_prompts(tmp_path)

@@ -10,13 +10,11 @@ from tests.support.own_parts import overlap
 TEXTS = ["A red circle.", "A blue dog.", ""]
 
 
-@pytest.mark.parametrize(
-    "references",
-    [
-        ["A red circle.", "A dog.", "A cat."],
-        [["A red circle."], ["A dog.", "A blue dog."], ["A cat."]],
-    ],
-)
+ONE_EACH = ["A red circle.", "A dog.", "A cat."]
+SEVERAL = [["A red circle."], ["A dog.", "A blue dog."], ["A cat."]]
+
+
+@pytest.mark.parametrize("references", [ONE_EACH, SEVERAL])
 def test_means_and_counts(references: Any) -> None:
     found = PoshReward("match").compute(predictions=TEXTS, references=references)
     scores = PoshReward("match")([""] * 3, TEXTS, reference=references)
@@ -27,13 +25,10 @@ def test_means_and_counts(references: Any) -> None:
 
 def test_references_are_peoples_answers_where_a_metric_reads_these() -> None:
     asked = {"question": ["What is it?"] * 2, "predictions": ["a dog", "a cat"]}
-    answered = LaveReward("match", rationale=False).compute(
-        references=[["dog", "dog"], ["dog"]], **asked
-    )
+    lave, said = LaveReward("match", rationale=False), [["dog", "dog"], ["dog"]]
+    answered = lave.compute(references=said, **asked)
     assert answered["score"] == 0.5
-    assert answered == LaveReward("match", rationale=False).compute(
-        answers=[["dog", "dog"], ["dog"]], **asked
-    )
+    assert answered == lave.compute(answers=said, **asked)
 
 
 def test_nothing_to_judge_has_no_mean() -> None:

@@ -59,4 +59,3 @@ def test_a_reward_names_its_first_failure_once_and_most_failures_once(
     assert "\"KeyError: 'a\\\\nb'\"" in first
     assert many.startswith("halting ")
     assert "2 of 3 completions" in many
-    assert "counts as 0" in many

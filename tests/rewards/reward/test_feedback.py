@@ -1,6 +1,4 @@
-"""A verdict in words: what is wrong, why and what is left out, on one line whatever the texts
-hold.
-"""
+"""A verdict in words: what is wrong, why and what is left out, on one line."""
 
 import pytest
 

@@ -4,16 +4,7 @@ import pickle
 
 import pytest
 
-from spanreward import (
-    PoshReward,
-    Sample,
-    Span,
-    Status,
-    Verdict,
-    build_reward,
-    load_judge,
-    reward,
-)
+from spanreward import PoshReward, Sample, Span, Status, Verdict, build_reward, load_judge, reward
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from tests.support.own_parts import overlap
 from tests.support.paths import SUPPORT

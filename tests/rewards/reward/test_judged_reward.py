@@ -3,10 +3,13 @@
 import json
 import pickle
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from spanreward import Failure, Judge, JudgedReward, Question, Rating, Sample, Status, Verdict
+from spanreward.rewards.judges.judge import RATING_SCALE
+from tests.support.fakes import prompt_of
 
 POLITE = "Request: {prompt}\n\nAnswer: {completion}\n\nHow polite is it? Write a digit from 1 to 5."
 GROUNDED = "What people say: {reference}\nAnswer: {completion}\nIs it right? Write yes or no."
@@ -18,28 +21,27 @@ class Asked(Judge):
     name = "asked"
 
     def __init__(self, level: str = "4", text: str | Failure = "score: 0.5") -> None:
-        self.level = level
-        self.text = text
+        self.level, self.text = level, text
         self.questions: list[Question] = []
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = ("1", "2", "3", "4", "5")
-    ) -> list[Rating | Failure]:
+    def rate(self, questions: Any, scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         self.questions += questions
-        answers: list[Rating | Failure] = []
-        for question in questions:
-            content = question.messages[0]["content"]
-            if "broken" in content:
-                answers.append(Failure(Status.TIMEOUT, "no answer"))
-            elif "please" in content:
-                answers.append(Rating({entry: float(entry == scale[-1]) for entry in scale}))
-            else:
-                answers.append(Rating({entry: float(entry == self.level) for entry in scale}))
-        return answers
+        return [self._rating(prompt_of(question), scale) for question in questions]
+
+    def _rating(self, content: str, scale: Sequence[str]) -> Rating | Failure:
+        if "broken" in content:
+            return Failure(Status.TIMEOUT, "no answer")
+        level = scale[-1] if "please" in content else self.level
+        return Rating({entry: float(entry == level) for entry in scale})
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         self.questions += questions
         return [self.text for _ in questions]
+
+
+def marked(question: Question) -> str:
+    start, end = question.description
+    return prompt_of(question)[start:end]
 
 
 def test_a_metric_of_one_prompt_and_a_scale() -> None:
@@ -48,32 +50,25 @@ def test_a_metric_of_one_prompt_and_a_scale() -> None:
     assert polite(["Where is it?", "Where?"], ["Over there, please.", "There."]) == [1.0, 0.75]
     assert polite.__name__ == "polite"
     first = judge.questions[0]
-    assert first.messages[0]["content"] == (
-        "Request: Where is it?\n\nAnswer: Over there, please.\n\nHow polite is it? Write a digit from 1 to 5."
-    )
-    start, end = first.description
-    assert first.messages[0]["content"][start:end] == "Over there, please."
+    shown = "Request: Where is it?\n\nAnswer: Over there, please.\n\nHow polite is it? Write a digit from 1 to 5."
+    assert prompt_of(first) == shown
+    assert marked(first) == "Over there, please."
 
 
 def test_a_scale_of_words_goes_from_0_to_1_in_equal_steps() -> None:
     reward = JudgedReward(Asked(level="partly"), GROUNDED, scale=("no", "partly", "yes"))
     verdict = reward.assess([Sample("", "A dog.", references=("A cat.",))])[0]
-    assert verdict.score == 0.5
-    assert verdict.parts["rating"] == 0.5
+    assert (verdict.score, verdict.parts["rating"]) == (0.5, 0.5)
 
 
 def test_the_placeholders_are_the_columns() -> None:
     reward = JudgedReward(Asked(), GROUNDED, name="grounded")
     assert reward.columns == ("reference",)
-
     rows = [Sample("", "A dog."), Sample("", "A dog.", references=("A dog.", "A puppy."))]
     without, given = reward.assess(rows)
     assert without.status is Status.NOT_APPLICABLE
     assert without.note.endswith("no reference")
     assert given.status is Status.OK
-
-
-def test_columns_may_be_named() -> None:
     prompt = "{reference}{completion}"
     assert JudgedReward(Asked(), prompt, columns=("reference", "id")).columns == ("reference", "id")
 
@@ -81,13 +76,12 @@ def test_columns_may_be_named() -> None:
 def test_a_completion_that_writes_a_placeholder_stays_text() -> None:
     judge = Asked()
     JudgedReward(judge, GROUNDED).assess([Sample("", "{reference}", references=("A cat.",))])
-    assert "Answer: {reference}\n" in judge.questions[0].messages[0]["content"]
+    assert "Answer: {reference}\n" in prompt_of(judge.questions[0])
 
 
 def test_a_failure_is_no_score_and_leaves_the_neighbours() -> None:
-    failed, rated = JudgedReward(Asked(), POLITE).assess(
-        [Sample("", "It is broken."), Sample("", "There.")]
-    )
+    samples = [Sample("", "It is broken."), Sample("", "There.")]
+    failed, rated = JudgedReward(Asked(), POLITE).assess(samples)
     assert (failed.score, failed.status) == (None, Status.TIMEOUT)
     assert (rated.score, rated.parts["rating"]) == (0.75, 4.0)  # in the scale's own numbers
 
@@ -132,8 +126,9 @@ def test_a_written_answer_is_read_by_a_function(
 
 def test_spans_say_what_each_sentence_adds() -> None:
     text = "There it is. Over there, please."
-    verdict = JudgedReward(Asked(level="1"), POLITE, spans="ablation").assess([Sample("", text)])[0]
-    words = [text[span.start : span.end] for span in verdict.spans]
+    reward = JudgedReward(Asked(level="1"), POLITE, spans="ablation")
+    (verdict,) = reward.assess([Sample("", text)])
+    words = [span.text(text) for span in verdict.spans]
     assert words == ["There it is.", "Over there, please."]
     assert [span.credit for span in verdict.spans] == [0.0, 1.0]
 
@@ -145,10 +140,9 @@ def test_a_picture_or_its_context_is_shown_for_the_asking() -> None:
     nothing, described = reward.assess([Sample("", "A dog."), Sample("", "A dog.", context="Rex.")])
     assert nothing.status is Status.NOT_APPLICABLE
     assert described.status is Status.OK
-    content = judge.questions[0].messages[0]["content"]
+    content = prompt_of(judge.questions[0])
     assert content.startswith("A description of the picture that you can rely on:\nRex.\n\nRequest")
-    start, end = judge.questions[0].description
-    assert content[start:end] == "A dog."
+    assert marked(judge.questions[0]) == "A dog."
 
 
 def test_it_is_pickled_and_tells_its_cost() -> None:
@@ -157,8 +151,4 @@ def test_it_is_pickled_and_tells_its_cost() -> None:
     cost = reward.cost(50, 1)
     assert (cost.questions, cost.written_tokens, cost.exact) == (1, 1, True)
     assert JudgedReward("match", POLITE, parse=read_score).cost(50, 1).written_tokens == 256
-
-
-def test_another_prompt_is_another_wording() -> None:
-    wordings = {JudgedReward("match", text).wording for text in (POLITE, GROUNDED)}
-    assert len(wordings) == 2
+    assert JudgedReward("match", GROUNDED).wording != reward.wording

@@ -22,9 +22,8 @@ class Lengths(PlainTextReward):
 
 def test_the_texts_of_a_row_are_cut() -> None:
     reward = Lengths("lengths")
-    sample = Sample(
-        "", "A kite.", references=(LONG, "A kite."), question=LONG, context=LONG, anchor="a" * 9
-    )
+    more = {"question": LONG, "context": LONG, "anchor": "a" * 9}
+    sample = Sample("", "A kite.", references=(LONG, "A kite."), **more)
     (verdict,) = reward.assess([sample])
     (read,) = reward.read
     assert list(map(len, read.references)) == [JUDGED_CHARACTERS, 7]
@@ -49,9 +48,8 @@ def test_texts_of_usual_length_stay_as_they_are(count: int) -> None:
     reward = Lengths("lengths")
     text = "A red kite. " * count
     (verdict,) = reward.assess([Sample("", "A kite.", references=(text,), question=text)])
-    assert verdict.note == "fine"
-    assert reward.read[0].references == (text,)
-    assert reward.read[0].question == text
+    (read,) = reward.read
+    assert (verdict.note, read.references, read.question) == ("fine", (text,), text)
 
 
 def test_published_mode_reads_all() -> None:
@@ -63,11 +61,8 @@ def test_published_mode_reads_all() -> None:
 
 def test_a_long_reference_is_judged_as_its_beginning_is() -> None:
     begun = "A red kite flies. " * 600  # 10,800 characters
-    reward = PoshReward("match")
-    samples = [
-        Sample("", "A red kite flies.", references=(text,))
-        for text in (begun[:JUDGED_CHARACTERS], begun + LONG)
-    ]
-    short, long = reward.assess(samples)
+    references = begun[:JUDGED_CHARACTERS], begun + LONG
+    samples = [Sample("", "A red kite flies.", references=(text,)) for text in references]
+    short, long = PoshReward("match").assess(samples)
     assert (short.score, short.parts, short.missed) == (long.score, long.parts, long.missed)
     assert "of the reference" in long.note

@@ -1,6 +1,4 @@
-"""A reward behind HTTP: the same verdicts as here, and what a server does wrong costs its own rows
-and is never a 0.
-"""
+"""A reward behind HTTP: what a server does wrong costs its own rows and is never a 0."""
 
 import os
 import pickle
@@ -19,7 +17,6 @@ from spanreward.rewards.files import http_client
 from spanreward.rewards.judges.remote.client import ATTEMPTS
 from spanreward.rewards.reward.remote_reward import read_verdicts
 from spanreward.rewards.rows.pictures import as_text, opened, shown_picture
-from spanreward.rewards.rows.sample import read_sample, row_of
 from tests.support.liar import PATIENT, SECRET, TRANSPORT, legible
 from tests.support.paths import ROOT
 from tests.support.server import Server
@@ -39,27 +36,35 @@ sys.meta_path.insert(0, Blocker())
 from spanreward import RemoteReward
 print(RemoteReward("http://127.0.0.1:9", deadline=0.1)([""], ["A cat."], reference=["A cat."]))
 """
-VERDICT = b'{"score": 0.5, "status": "ok"}'
+VERDICT = '{"score": 0.5, "status": "ok"}'
+SPAN = '"end": 1, "score": 1, "kind": "entity", "note": "", "component": 0'
+FIRST = {  # of two verdicts
+    "a score of 2": '{"score": 2.0, "status": "ok"}',
+    "a score of NaN": '{"score": NaN, "status": "ok"}',
+    "a score without a status": '{"score": 0.5, "status": "error"}',
+    "a failure of status ok": '{"score": null, "status": "ok"}',
+    "a status of its own": '{"score": null, "status": "tired"}',
+    "a part of 1e300": '{"score": 0.5, "parts": {"f1": 1e300}}',
+    "a credit of infinity": f'{{"score": 0.5, "spans": [{{"start": 0, "credit": 1e999, {SPAN}}}]}}',
+    "a span that ends first": f'{{"score": 0.5, "spans": [{{"start": 4, "credit": 0, {SPAN}}}]}}',
+}
+PAST = {  # the text, which the reward knows
+    "a span": f'{{"score": 0.5, "spans": [{{"start": 4, "credit": 0, {SPAN}}}]}}',
+    "missed words": f'{{"score": 0.5, "reference": 7, "missed": [{{"start": 0, "credit": 0, {SPAN}}}]}}',
+}
+PAST["a span"] = PAST["a span"].replace('"end": 1', '"end": 99999')
+
+
+def verdicts(*texts: str) -> bytes:
+    return f'{{"verdicts": [{", ".join(texts)}]}}'.encode()
+
+
 LIES = {
     "no verdicts": b"{}",
     "verdicts that are none": b'{"verdicts": 3}',
-    "one verdict for two rows": b'{"verdicts": [%s]}' % VERDICT,
-    "three verdicts": b'{"verdicts": [%s]}' % b",".join([VERDICT] * 3),
-    "a score of 2": b'{"verdicts": [{"score": 2.0, "status": "ok"}, %s]}' % VERDICT,
-    "a score of NaN": b'{"verdicts": [{"score": NaN, "status": "ok"}, %s]}' % VERDICT,
-    "a score without a status": b'{"verdicts": [{"score": 0.5, "status": "error"}, %s]}' % VERDICT,
-    "a failure of status ok": b'{"verdicts": [{"score": null, "status": "ok"}, %s]}' % VERDICT,
-    "a status of its own": b'{"verdicts": [{"score": null, "status": "tired"}, %s]}' % VERDICT,
-    "a part of 1e300": b'{"verdicts": [{"score": 0.5, "parts": {"f1": 1e300}}, %s]}' % VERDICT,
-    "a credit of infinity": b'{"verdicts": [{"score": 0.5, "spans": [{"start": 0, "end": 1, "score": 1, '
-    b'"credit": 1e999, "kind": "entity", "note": "", "component": 0}]}, %s]}' % VERDICT,
-    "a span that ends before it begins": b'{"verdicts": [{"score": 0.5, "spans": [{"start": 4, "end": 1, "score": 1, '
-    b'"credit": 0, "kind": "entity", "note": "", "component": 0}]}, %s]}' % VERDICT,
-    "a span past the text": b'{"verdicts": [{"score": 0.5, "spans": [{"start": 4, "end": 99999, "score": 1, '
-    b'"credit": 0, "kind": "entity", "note": "", "component": 0}]}, %s]}' % VERDICT,
-    "missed words of a text that is not there": b'{"verdicts": [{"score": 0.5, "reference": 7, "missed": [{"start": 0, '
-    b'"end": 9, "score": 0, "credit": 0, "kind": "entity", "note": "", "component": 0}]}, %s]}'
-    % VERDICT,
+    "one verdict for two rows": verdicts(VERDICT),
+    "three verdicts": verdicts(*[VERDICT] * 3),
+    **{name: verdicts(first, VERDICT) for name, first in (FIRST | PAST).items()},
 }
 
 
@@ -71,37 +76,17 @@ def server() -> Iterator[Server]:
 
 
 def test_it_needs_no_parser_and_no_model() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LIGHT],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": ""},
-    )
+    command, env = [sys.executable, "-c", LIGHT], {**os.environ, "PYTHONPATH": ""}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=env)
     assert done.stdout.strip() == "[None]", done.stderr
 
 
-def test_a_sample_is_read_again_as_it_was() -> None:
-    asked = {"question": "What?", "answers": ("2", "two"), "task": "ic"}
-    more = {"context": "ctx", "anchor": "other", "criteria": ("Be kind.",)}
-    samples = [
-        Sample("Say.", "A dog. \ud83d\ude00\n"),
-        Sample("", "", references=("['a list', 'in a text']", "A cat."), id="7"),
-        Sample("p", "c", bbox=(0.0, 1.0, 2.5, 3.0), **asked),
-        Sample("p", "c", columns={"mine": [0, {"a": None}]}, **more),
-    ]
-    for sample in samples:
-        row = row_of(sample)
-        assert read_sample(row, row["completion"], row["prompt"]) == sample
-    again = read_sample({**row_of(samples[3])}, "c", "p")
-    assert again.columns["mine"] == [0, {"a": None}]
+COLOURS = {"1": 1, "P": 1, "L": 200, "I;16": 200}
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "1", "P", "CMYK", "I;16", "LA"])
 def test_a_picture_travels_as_it_is_seen(mode: str) -> None:
-    picture = Image.new(
-        mode, (5, 3), 1 if mode in ("1", "P") else 200 if mode in ("L", "I;16") else None
-    )
+    picture = Image.new(mode, (5, 3), COLOURS.get(mode))
     content = b64decode(as_text(picture).removeprefix("data:image/png;base64,"))
     seen = shown_picture(opened({"bytes": content}))
     assert seen.tobytes() == shown_picture(picture).tobytes()
@@ -115,16 +100,14 @@ def test_a_server_that_lies_is_none_with_a_status(
     shorten_pauses(monkeypatch, 0.001)
     server.behave = lambda body, number: {**TRANSPORT, **LIES}[lie]
     begun = time.monotonic()
-    verdicts = RemoteReward(server.url, deadline=SOON if lie in PATIENT else SLACK).judge_samples(
-        ROWS
-    )
+    reward = RemoteReward(server.url, deadline=SOON if lie in PATIENT else SLACK)
+    first, second = reward.judge_samples(ROWS)
     assert time.monotonic() - begun < SLACK
-    past = lie in ("a span past the text", "missed words of a text that is not there")
-    assert [verdict.score for verdict in verdicts] == [None, 0.5 if past else None]
-    assert verdicts[0].status.failed
-    assert legible(verdicts[0].note), verdicts[0].note
+    assert (first.score, second.score) == (None, 0.5 if lie in PAST else None)
+    assert first.status.failed
+    assert legible(first.note), first.note
     if lie in PATIENT:
-        assert verdicts[0].status is Status.TIMEOUT
+        assert first.status is Status.TIMEOUT
     else:
         assert len(server.bodies) <= 2 * ATTEMPTS  # some are lost connections
 
@@ -140,21 +123,19 @@ def test_a_busy_server_is_asked_again_and_only_the_lost_request_fails(
             return (429, 503, 502, 408)[number]
         if any(row["completion"] == "20" for row in body["rows"]):
             return 400
-        return b'{"verdicts": [%s]}' % b",".join([VERDICT] * len(body["rows"]))
+        return verdicts(*[VERDICT] * len(body["rows"]))
 
     server.behave = behave
-    verdicts = RemoteReward(server.url, deadline=SLACK).assess(good)
-    assert [number for number, verdict in enumerate(verdicts) if verdict.score is None] == list(
-        range(16, 32)
-    )
-    assert {verdict.status for verdict in verdicts[16:32]} == {Status.ERROR}
-    assert "so it is" in verdicts[16].note
+    found = RemoteReward(server.url, deadline=SLACK).assess(good)
+    lost = [number for number, verdict in enumerate(found) if verdict.score is None]
+    assert lost == list(range(16, 32))
+    assert {verdict.status for verdict in found[16:32]} == {Status.ERROR}
+    assert "so it is" in found[16].note
 
 
 def test_a_reward_without_a_server_is_made_and_says_so() -> None:
-    reward = pickle.loads(
-        pickle.dumps(RemoteReward("http://127.0.0.1:9/", name="posh", deadline=0.2))
-    )
+    made = RemoteReward("http://127.0.0.1:9/", name="posh", deadline=0.2)
+    reward = pickle.loads(pickle.dumps(made))
     assert (reward.__name__, reward.cost(9, 1), reward.missing_column(())) == ("posh", None, None)
     (verdict,) = reward.judge_samples(ROWS[:1])
     assert verdict.status is Status.TIMEOUT
@@ -164,8 +145,8 @@ def test_a_reward_without_a_server_is_made_and_says_so() -> None:
 
 
 def test_verdicts_are_read_whole() -> None:
-    told = b'{"verdicts": [{"score": 0.25, "parts": {"f1": 0.25}, "spans": [{"start": 2, "end": 5, "score": 0.0, '
-    told += b'"credit": -0.1, "kind": "attribute", "note": "no", "component": 1, "asked": false}], "note": "n"}]}'
-    (verdict,) = read_verdicts(200, told)
+    told = """{"score": 0.25, "parts": {"f1": 0.25}, "spans": [{"start": 2, "end": 5, "score": 0.0,
+        "credit": -0.1, "kind": "attribute", "note": "no", "component": 1, "asked": false}], "note": "n"}"""
+    (verdict,) = read_verdicts(200, verdicts(told))
     assert isinstance(verdict, Verdict)
     assert (verdict.score, verdict.parts, verdict.spans[0].asked) == (0.25, {"f1": 0.25}, False)

@@ -1,6 +1,4 @@
-"""The contract with a trainer: columns in, scores or None out, every part logged, and never an
-exception of a judge.
-"""
+"""The contract with a trainer: columns in, scores or None out, and no exception of a judge."""
 
 import logging
 from typing import Any
@@ -9,13 +7,8 @@ import pytest
 
 from spanreward import MatchJudge, PoshReward, Sample, Span, Status, Verdict
 from spanreward.rewards.reward.reward import Reward, summarise
-from spanreward.rewards.rows.sample import read_sample
 
 PROMPT = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Describe."}]}]
-
-
-def message(content: Any) -> Any:
-    return [{"role": "assistant", "content": content}]
 
 
 class Fixed(Reward):
@@ -33,53 +26,20 @@ class Fixed(Reward):
         return self.verdicts or [Verdict(0.5) for _ in samples]
 
 
-class Broken(Fixed):
+class Raising(Reward):
+    def __init__(self, error: BaseException) -> None:
+        super().__init__("fixed")
+        self.error = error
+
     def assess(self, samples: Any) -> Any:
-        raise RuntimeError("the judge is gone")
+        raise self.error
 
 
-COMPLETIONS = {
-    "text": " A red circle.\n",
-    "message": message(" A red circle.\n"),
-    "blocks": message(
-        [
-            {"type": "text", "text": " A red"},
-            {"type": "image", "image": None},
-            {"type": "text", "text": " circle.\n"},
-        ]
-    ),
-    "tuple": tuple(message(" A red circle.\n")),
-}
-
-
-@pytest.mark.parametrize("completion", COMPLETIONS.values(), ids=COMPLETIONS)
-def test_text_and_messages_are_the_same_completion_unstripped(completion: Any) -> None:
+def test_messages_become_a_sample() -> None:
     reward = Fixed()
-    assert reward([PROMPT], [completion], completion_ids=[[1, 2]], reference=["A star."]) == [0.5]
+    said = [{"role": "assistant", "content": " A red circle.\n"}]
+    assert reward([PROMPT], [said], completion_ids=[[1, 2]], reference=["A star."]) == [0.5]
     assert reward.samples == [Sample("Describe.", " A red circle.\n", references=("A star.",))]
-    match = PoshReward(MatchJudge())
-    assert match(["Describe."], [completion], reference=["A blue circle."]) == pytest.approx([0.6])
-
-
-@pytest.mark.parametrize(
-    "empty", ["", message(""), message(None), message([]), [{"role": "assistant"}]]
-)
-def test_an_empty_message_is_an_empty_completion(empty: Any) -> None:
-    assert PoshReward(MatchJudge())([PROMPT], [empty], reference=["A star."]) == [0.0]
-
-
-TOOLS = [{"role": "tool", "content": "7"}, {"role": "user", "content": "A star."}]
-
-
-@pytest.mark.parametrize("completion", [[], TOOLS, None, 3, {"content": "A star."}])
-def test_what_is_neither_a_text_nor_an_assistants_is_refused(completion: Any) -> None:
-    with pytest.raises(ValueError, match="one of the assistant's"):
-        Fixed()([PROMPT], [completion], reference=["A star."])
-
-
-def test_prompts_of_several_messages_are_joined() -> None:
-    sample = read_sample({}, "x", [{"role": "system", "content": "Be brief."}, *PROMPT])
-    assert (sample.prompt, sample.completion) == ("Be brief.\nDescribe.", "x")
 
 
 def test_none_in_a_row_is_not_applicable_and_its_neighbours_are_scored() -> None:
@@ -91,16 +51,6 @@ def test_none_in_a_row_is_not_applicable_and_its_neighbours_are_scored() -> None
     assert not Status.NOT_APPLICABLE.failed
 
 
-def test_rows_become_samples() -> None:
-    plain = {"question": "What?", "task": "vqa", "context": "c"}
-    row = {"reference": ["A star.", " "], "image": "picture", "answers": "yes", "id": 7}
-    read = {"references": ("A star.",), "images": ("picture",), "answers": ("yes",), "id": "7"}
-    sample = Sample("p", "x", bbox=(1, 2, 3, 4), **plain, **read)
-    assert read_sample({"bbox": [1, 2, 3, 4], **plain, **row}, "x", "p") == sample
-    assert read_sample({"image": "one", "images": ["two", "three"]}, "x").images == ("two", "three")
-    assert read_sample({"image": None}, "x") == Sample(prompt="", completion="x")
-
-
 def test_a_call_by_hand_needs_no_prompts() -> None:
     posh = PoshReward("match")
     completions, references = ["A red dog.", "A cat."], ["A red dog.", "A dog."]
@@ -108,11 +58,12 @@ def test_a_call_by_hand_needs_no_prompts() -> None:
     assert by_hand == posh(["", ""], completions, reference=references)
 
 
-def causes(name: str, **shares: float) -> dict[str, float]:
-    """The log's shares of completions without a score, by cause, of texts that were read whole."""
+def causes(name: str, failed: float = 0.0, empty: float = 0.0, **shares: float) -> dict[str, float]:
+    """The log's shares of completions by what became of them, of texts that were read whole."""
     statuses = ("not_applicable", "unparsed", "timeout", "error")
     logged = {f"{name}/unscored_fraction/{status}": shares.get(status, 0.0) for status in statuses}
-    return {f"{name}/not_read": 0.0, **logged}
+    fractions = {f"{name}/failed_fraction": failed, f"{name}/empty_fraction": empty}
+    return {f"{name}/not_read": 0.0, **fractions, **logged}
 
 
 def test_what_was_not_read_is_logged_and_named_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -130,20 +81,15 @@ def test_what_breaks_becomes_none_with_a_status_and_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     logged: dict[str, float] = {}
+    columns = {"reference": ["y"] * 3, "log_metric": logged.__setitem__}
+    broken = Raising(RuntimeError("the judge is gone"))
     with caplog.at_level(logging.ERROR):
-        scores = Broken()(
-            [PROMPT] * 3, ["x"] * 3, reference=["y"] * 3, log_metric=logged.__setitem__
-        )
-    assert scores == [None, None, None]
+        assert broken([PROMPT] * 3, ["x"] * 3, **columns) == [None, None, None]
     (record,) = caplog.records
     assert "3 completions" in record.getMessage()
     assert record.exc_info[1].args == ("the judge is gone",)
-    assert logged == {
-        "fixed/failed_fraction": 1.0,
-        "fixed/empty_fraction": 0.0,
-        **causes("fixed", error=1.0),
-    }
-    _, verdicts = Broken().judge_completions([PROMPT], ["x"], reference=["y"])
+    assert logged == causes("fixed", failed=1.0, error=1.0)
+    _, verdicts = broken.judge_completions([PROMPT], ["x"], reference=["y"])
     assert verdicts == [Verdict(None, Status.ERROR, note="RuntimeError: the judge is gone")]
 
 
@@ -213,12 +159,8 @@ def test_a_judge_that_does_not_wake_is_woken_once() -> None:
 
 
 def test_a_killed_run_is_not_taken_for_a_broken_judge() -> None:
-    class Killed(Fixed):
-        def assess(self, samples: Any) -> Any:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        Killed()([PROMPT], ["x"], reference=["y"])
+        Raising(KeyboardInterrupt())([PROMPT], ["x"], reference=["y"])
 
 
 def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
@@ -237,36 +179,25 @@ def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
         "fixed/recall": pytest.approx(1.4 / 3),
         "fixed/f1": pytest.approx(1.0 / 3),
         "fixed/precision_entity": pytest.approx(0.3),
-        "fixed/failed_fraction": pytest.approx(1 / 5),
-        "fixed/empty_fraction": pytest.approx(1 / 5),
-        **causes("fixed", timeout=1 / 5, not_applicable=1 / 5),
+        **causes("fixed", failed=0.2, empty=0.2, timeout=0.2, not_applicable=0.2),
     }
     assert summarise([]) == {}
 
 
 def test_posh_logs_precision_and_recall_apart() -> None:
     logged: dict[str, float] = {}
-    completions, references = (
-        ["A red circle.", "A cat.", "A cat."],
-        ["A blue circle.", "A cat. A dog.", "A cat."],
-    )
+    completions = ["A red circle.", "A cat.", "A cat."]
+    references = ["A blue circle.", "A cat. A dog.", "A cat."]
     reward = PoshReward(MatchJudge(), name="words")
     reward([""] * 3, completions, reference=references, log_metric=logged.__setitem__)
     # ratings of 5, precision: (5, 1), (5), (5); recall: (5, 1), (5, 1.05), (5): a colour given
     # otherwise, a dog unsaid
-    assert logged == {
-        "words/precision": pytest.approx((0.6 + 1 + 1) / 3),
-        "words/recall": pytest.approx((0.6 + 0.605 + 1) / 3),
-        "words/f1": pytest.approx((0.6 + 2 * 0.605 / 1.605 + 1) / 3),
-        "words/precision_entity": 1.0,
-        "words/precision_attribute": pytest.approx(0.2),
-        "words/recall_entity": pytest.approx((1 + 0.605 + 1) / 3),
-        "words/recall_attribute": pytest.approx(0.2),
-        "words/filler": 0.0,
-        "words/failed_fraction": 0.0,
-        "words/empty_fraction": 0.0,
-        **causes("words"),
-    }
+    f1 = (0.6 + 2 * 0.605 / 1.605 + 1) / 3
+    parts = {"precision": (0.6 + 1 + 1) / 3, "recall": (0.6 + 0.605 + 1) / 3, "f1": f1, "filler": 0}
+    parts |= {"precision_entity": 1.0, "recall_entity": (1 + 0.605 + 1) / 3}
+    parts |= {"precision_attribute": 0.2, "recall_attribute": 0.2}
+    means = {f"words/{part}": mean for part, mean in parts.items()}
+    assert logged == pytest.approx({**means, **causes("words")})
 
 
 @pytest.mark.parametrize("status", Status)

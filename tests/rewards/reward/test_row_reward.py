@@ -1,6 +1,4 @@
-"""Sentence credit of `pairwise` and `criteria`: the score less the score without the sentence, by
-hand.
-"""
+"""Sentence credit of `pairwise` and `criteria`: the score less that without the sentence."""
 
 from typing import Any
 
@@ -16,13 +14,11 @@ WITHOUT = [TEXT[23:], "A red car stands here. A bird flies.", "A red car stands 
 
 
 def row(text: str = TEXT, **more: Any) -> Sample:
-    given = {
-        "context": "A car, a bird.",
-        "criteria": ("Says red.", "Says bird."),
-        "anchor": "A car and more.",
-        **more,
-    }
-    return Sample("Describe.", text, **given)
+    given = {"criteria": ("Says red.", "Says bird."), "anchor": "A car and more."}
+    return Sample("Describe.", text, **{"context": "A car, a bird.", **given, **more})
+
+
+REDS = PairJudge(better(lambda text: "red" in text))
 
 
 def meets(probe: Any) -> int:
@@ -30,11 +26,8 @@ def meets(probe: Any) -> int:
 
 
 def spans(verdict: Verdict, text: str = TEXT) -> list[tuple[str, float, float]]:
-    return [
-        (text[one.start : one.end], one.score, one.credit)
-        for one in verdict.spans
-        if one.kind == "sentence"
-    ]
+    sentences = [span for span in verdict.spans if span.kind == "sentence"]
+    return [(one.text(text), one.score, one.credit) for one in sentences]
 
 
 def test_criteria_one_by_one() -> None:
@@ -52,21 +45,22 @@ def test_criteria_one_by_one() -> None:
     assert (plain.assess([row()])[0].spans, plain.reader()) == ((), "")
 
 
-def test_votes_against_an_anchor() -> None:
-    reds = PairJudge(better(lambda text: "red" in text))
-    for reward in (
-        CriteriaReward(reds, form="pairwise", spans="ablation"),
-        PairwiseReward(reds, anchor="anchor", spans="ablation"),
-    ):
-        (verdict,) = reward.assess([row()])
-        assert verdict.score == 1.0
-        # without red it is a tie
-        assert [credit for *_, credit in spans(verdict)] == [0.5, 0.0, 0.0]
+@pytest.mark.parametrize(
+    "reward",
+    [
+        CriteriaReward(REDS, form="pairwise", spans="ablation"),
+        PairwiseReward(REDS, anchor="anchor", spans="ablation"),
+    ],
+)
+def test_votes_against_an_anchor(reward: Any) -> None:
+    (verdict,) = reward.assess([row()])
+    assert verdict.score == 1.0
+    # without red it is a tie
+    assert [credit for *_, credit in spans(verdict)] == [0.5, 0.0, 0.0]
 
 
 def test_several_references_and_rows_that_lack_something() -> None:
-    reds = PairJudge(better(lambda text: "red" in text))
-    reward = PairwiseReward(reds, anchor="reference", spans="ablation")
+    reward = PairwiseReward(REDS, anchor="reference", spans="ablation")
     rows = [row(references=()), row(references=("A car.", "A red car."))]
     rows.append(row(" ", references=("A car.",)))
     lacking, verdict, empty = reward.assess(rows)
@@ -77,26 +71,17 @@ def test_several_references_and_rows_that_lack_something() -> None:
 
 
 def test_a_score_of_its_own() -> None:
-    judge = Scoring(lambda text: 5 if "bird" in text else 3)
-    verdict, single = PairwiseReward(judge, form="score", spans="ablation").assess(
-        [row(), row("A bird.")]
-    )
+    judge = PairJudge(meets=lambda probe: 5 if "bird" in probe.text else 3)
+    reward = PairwiseReward(judge, form="score", spans="ablation")
+    verdict, single = reward.assess([row(), row("A bird.")])
     assert [credit for *_, credit in spans(verdict)] == [0.0, 0.0, 0.5]
     assert spans(single, "A bird.") == [("A bird.", 1.0, 1.0)]
 
 
-class Scoring(PairJudge):
-    """Rates the text of a QualityProbe."""
-
-    def __init__(self, level: Any) -> None:
-        super().__init__(meets=lambda probe: level(probe.text))
-
-
 def test_one_failure_fails_the_verdict_and_no_other() -> None:
     judge = PairJudge(meets=meets, fails=lambda probe: probe.text == WITHOUT[1])
-    failed, other = CriteriaReward(judge, spans="ablation").assess(
-        [row(), row("A red car. A bird.")]
-    )
+    reward = CriteriaReward(judge, spans="ablation")
+    failed, other = reward.assess([row(), row("A red car. A bird.")])
     assert (failed.score, failed.status, failed.spans) == (None, Status.TIMEOUT, ())
     assert other.score == 1.0
 
@@ -114,15 +99,18 @@ def test_penalties_come_after_the_credit() -> None:
     assert len(spans(verdict, long)) == 32
 
 
-def test_what_it_costs_and_where_it_cannot_be() -> None:
-    for reward in (CriteriaReward, PairwiseReward):
-        options = {"anchor": "anchor"} if reward is PairwiseReward else {}
-        once, many = (
-            reward("match", **options, spans=spans).cost(40, 1) for spans in ("none", "ablation")
-        )
-        assert (many.questions, many.exact) == (5 * once.questions, False)
-        with pytest.raises(ValueError, match=r"spans is .*'sentences'"):
-            reward("match", spans="sentences")
-    for form in ("pair", "batch"):
-        with pytest.raises(ValueError, match="name an anchor"):
-            PairwiseReward("match", form=form, spans="ablation")
+@pytest.mark.parametrize(
+    ("reward", "options"), [(CriteriaReward, {}), (PairwiseReward, {"anchor": "anchor"})]
+)
+def test_what_it_costs_and_which_spans_there_are(reward: Any, options: Any) -> None:
+    once = reward("match", **options, spans="none").cost(40, 1)
+    many = reward("match", **options, spans="ablation").cost(40, 1)
+    assert (many.questions, many.exact) == (5 * once.questions, False)
+    with pytest.raises(ValueError, match=r"spans is .*'sentences'"):
+        reward("match", spans="sentences")
+
+
+@pytest.mark.parametrize("form", ["pair", "batch"])
+def test_comparisons_without_an_anchor_have_no_spans(form: Any) -> None:
+    with pytest.raises(ValueError, match="name an anchor"):
+        PairwiseReward("match", form=form, spans="ablation")

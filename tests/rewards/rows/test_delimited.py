@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows import delimited
 from spanreward.rewards.rows.lines import read_rows
 from spanreward.rewards.rows.tables import read_table, table_rows
@@ -65,16 +64,11 @@ def test_a_table_whose_rows_are_not_known_is_refused(
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "A red dog, asleep\non grass, wet",
-        'He said "stop, now".\r\nThen, he left.',
-        "1,000 people\n2,000 dogs, and more",
-        "one\n\ntwo",
-        'a mark at the end\n"',
-    ],
-)
+LINES = ["A red dog, asleep\non grass, wet", 'He said "stop, now".\r\nThen, he left.', "one\n\ntwo"]
+LINES += ["1,000 people\n2,000 dogs, and more", 'a mark at the end\n"']
+
+
+@pytest.mark.parametrize("text", LINES)
 def test_a_text_of_several_lines_stays_one(tmp_path: Path, text: str) -> None:
     doubled = text.replace('"', '""')
     for content in (f'1,"{doubled}",A.\n2,B.,B.\n', f'1,A 5" disk.,"{doubled}"\n2,B.,B.\n'):
@@ -95,27 +89,21 @@ def test_a_row_of_another_shape_costs_itself_and_says_its_line(tmp_path: Path) -
 def test_what_pandas_writes_for_a_missing_value_is_missing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    names = "id,completion,caption,answers,place\n"
-    content = (
-        names + "1,None,nan,None,nan\n2,B.,None,nan,x\n3,C.,C. or nan,null,x\nnan,nan,C.,x,x\n"
-    )
+    content = "id,completion,caption,answers,place\n1,None,nan,None,nan\n2,B.,None,nan,x\n"
+    content += "3,C.,C. or nan,null,x\nnan,nan,C.,x,x\n"
     path = written(tmp_path, "rows.csv", content)
     with caplog.at_level(logging.WARNING):
-        rows = read_rows(path, {"reference": "caption"})
+        rows: Any = list(read_rows(path, {"reference": "caption"}))
     (warning,) = caplog.messages
     assert str(path) in warning
-    assert "read as missing: 2 of 'reference', 1 of 'answers'" in warning
-    first, second, third, last = rows
-    assert isinstance(first.sample, Sample)
-    assert (first.sample.completion, first.sample.references) == ("None", ())
-    assert (first.sample.answers, first.sample.columns["place"]) == (("None",), "nan")
-    assert isinstance(second.sample, Sample)
-    assert second.sample.references == second.sample.answers == ()
-    assert isinstance(third.sample, Sample)
-    assert (third.sample.references, third.sample.answers) == (("C. or nan",), ("null",))
-    assert last.id == "4"
-    assert isinstance(last.sample, Sample)
-    assert last.sample.completion == "nan"
+    assert "2 of 'reference', 1 of 'answers'" in warning
+    assert rows[-1].id == "4"
+    first, second, third, last = (row.sample for row in rows)
+    assert (first.completion, first.references) == ("None", ())
+    assert (first.answers, first.columns["place"]) == (("None",), "nan")
+    assert second.references == second.answers == ()
+    assert (third.references, third.answers) == (("C. or nan",), ("null",))
+    assert last.completion == "nan"
 
 
 @pytest.mark.parametrize(

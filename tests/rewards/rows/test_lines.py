@@ -13,33 +13,19 @@ from spanreward.rewards.rows.pictures import opened
 from tests.support.paths import ROOT
 
 
-def write(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 def test_pictures_are_found_from_the_file_and_from_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pics").mkdir()
     Image.new("RGB", (8, 8)).save(tmp_path / "pics" / "a.png")
     held = ("pics/a.png", {"path": "pics/a.png", "bytes": None}, str(tmp_path / "pics" / "a.png"))
-    file = write(tmp_path / "rows.jsonl", *({"completion": "A dog.", "image": one} for one in held))
+    rows = [{"completion": "A dog.", "image": one} for one in held]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for folder in (tmp_path, ROOT):
         monkeypatch.chdir(folder)
         found = [row.sample.images[0] for row in read_rows(file) if isinstance(row.sample, Sample)]
         assert [opened(picture).size for picture in found] == [(8, 8)] * 3
-
-
-def test_a_picture_that_is_only_in_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "rows").mkdir()
-    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
-    monkeypatch.chdir(tmp_path)
-    (row,) = read_rows(write(Path("rows/rows.jsonl"), {"completion": "A dog.", "image": "a.png"}))
-    assert isinstance(row.sample, Sample)
-    assert row.sample.images == ("a.png",)
 
 
 def test_a_line_without_an_id_has_its_number() -> None:

@@ -1,6 +1,4 @@
-"""The forms in which tables hold a picture: read by their content, or refused in a sentence that
-says what they are.
-"""
+"""The forms in which tables hold a picture: read by their content, or refused in a sentence."""
 
 import base64
 import io
@@ -76,7 +74,9 @@ def test_bytes_and_names_of_files(tmp_path: Path) -> None:
 
     url = f"file://{tmp_path}/a%20b.png"
     local = url.replace("file://", "file://localhost")
-    for form in (CONTENT, bytearray(CONTENT), Name(), url, local):
+    forms = [CONTENT, bytearray(CONTENT), Name(), url, local, path, str(path), RED]
+    forms += [{"path": str(path), "bytes": None}, {"bytes": CONTENT, "path": None}]
+    for form in forms:
         assert opened(form).tobytes() == RED.tobytes()
     named = "A" * 64  # as a text of base64 is
     (tmp_path / named).write_bytes(CONTENT)

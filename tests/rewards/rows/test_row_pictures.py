@@ -1,6 +1,4 @@
-"""Pictures of rows: what can be opened is shown in RGB, what cannot is one sentence, and nothing is
-downloaded.
-"""
+"""Pictures of rows: what can be opened is shown in RGB, and nothing is downloaded."""
 
 import io
 import os
@@ -20,30 +18,16 @@ from PIL import Image
 
 from spanreward.rewards.judges.encoding.prompt import picture as judges_picture
 from spanreward.rewards.judges.question import Question, question_keys
-from spanreward.rewards.rows.pictures import (
-    MAX_PIXELS,
-    PictureError,
-    as_text,
-    located,
-    opened,
-    shown_picture,
-    with_box,
-)
+from spanreward.rewards.rows import pictures
+from spanreward.rewards.rows.pictures import PictureError, as_text, located, opened, shown_picture
+
+FORMATS = ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM"]
 
 
-def png(image: Image.Image) -> bytes:
+def written(image: Image.Image, name: str = "PNG", **options: Any) -> bytes:
     file = io.BytesIO()
-    image.save(file, "PNG")
+    image.save(file, name, **options)
     return file.getvalue()
-
-
-def test_a_file_its_bytes_and_the_picture_are_the_same(tmp_path: Path) -> None:
-    image = Image.new("RGB", (3, 2), "red")
-    path = tmp_path / "red.png"
-    path.write_bytes(png(image))
-    content = {"bytes": png(image), "path": None}
-    for picture in (path, str(path), {"path": str(path), "bytes": None}, content, image):
-        assert opened(picture).tobytes() == image.tobytes()
 
 
 def test_modes() -> None:
@@ -60,19 +44,15 @@ def test_modes() -> None:
 
 
 @pytest.mark.parametrize(
-    "values",
+    ("values", "kind"),
     [
-        np.array([[0, 0.5, 1]], dtype=np.float32),
-        np.array([[0, 127.5, 255]], dtype=np.float32),
-        np.array([[0, 32768, 65535]], dtype=np.float32),
-        np.array([[-1, 0, 1]], dtype=np.float32),
-        np.array([[0, 2048, 4095]], dtype=np.uint16),
-        np.array([[0, 128, 255]], dtype=np.int32),
-        np.array([[0, 2**30, 2**31 - 1]], dtype=np.int32),
+        *(([0, 0.5, 1], np.float32), ([0, 127.5, 255], np.float32), ([-1, 0, 1], np.float32)),
+        *(([0, 32768, 65535], np.float32), ([0, 2048, 4095], np.uint16)),
+        *(([0, 128, 255], np.int32), ([0, 2**30, 2**31 - 1], np.int32)),
     ],
 )
-def test_no_range_of_values_turns_black_or_white(values: np.ndarray, tmp_path: Path) -> None:
-    Image.fromarray(values).save(tmp_path / "deep.tiff")
+def test_no_range_of_values_turns_black_or_white(values: Any, kind: Any, tmp_path: Path) -> None:
+    Image.fromarray(np.array([values], dtype=kind)).save(tmp_path / "deep.tiff")
     dark, grey, white = shown_picture(opened(str(tmp_path / "deep.tiff"))).get_flattened_data()
     assert (dark, white) == ((0,) * 3, (255,) * 3)
     assert set(grey) <= {127, 128}
@@ -91,60 +71,51 @@ def test_a_camera_held_sideways() -> None:
 
 def test_a_hundred_megapixels_are_shrunk_with_their_proportions() -> None:
     shown = shown_picture(Image.new("L", (20_000, 5_000), 7))
-    assert shown.width * shown.height <= MAX_PIXELS
+    assert shown.width * shown.height <= pictures.MAX_PIXELS
     assert shown.width / shown.height == pytest.approx(4, rel=0.01)
     assert shown_picture(Image.new("RGB", (1, 1))).size == (1, 1)
 
 
-@pytest.mark.parametrize(
-    "url", ["https://example.org/cat.jpg", "http://127.0.0.1:9/cat.jpg", "file://127.0.0.1/cat.jpg"]
-)
+URLS = ["https://example.org/cat.jpg", "http://127.0.0.1:9/cat.jpg", "file://127.0.0.1/cat.jpg"]
+
+
+@pytest.mark.parametrize("url", URLS)
 def test_a_url_is_refused_and_nothing_is_downloaded(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: Any, **__: Any) -> None:
-        raise AssertionError("a connection was opened")
-
-    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "socket", lambda *_, **__: pytest.fail("a connection was opened"))
     with pytest.raises(PictureError, match="nothing is downloaded"):
         opened(url)
 
 
 def test_files_that_are_no_picture(tmp_path: Path) -> None:
-    corrupt, text = tmp_path / "corrupt.png", tmp_path / "text.jpg"
-    corrupt.write_bytes(png(Image.new("RGB", (64, 64), "red"))[:100])
+    corrupt, text, pipe = tmp_path / "corrupt.png", tmp_path / "text.jpg", tmp_path / "pipe.png"
+    corrupt.write_bytes(written(Image.new("RGB", (64, 64), "red"))[:100])
     text.write_text("not a picture")
-    os.mkfifo(tmp_path / "pipe.png")
+    os.mkfifo(pipe)  # which is not waited for
     for path, told in (
         *((corrupt, "cannot be read"), (text, "cannot be read"), ("red\0.png", "null byte")),
-        # which is not waited for
-        *((path, "no plain file") for path in (tmp_path / "pipe.png", tmp_path, "/dev/zero")),
+        *((path, "no plain file") for path in (pipe, tmp_path, "/", "/dev/zero")),
         (tmp_path / "none.png", r"no picture .*none\.png"),
     ):
         with pytest.raises(PictureError, match=told):
             opened(path)
 
 
-EPS = b"""%!PS-Adobe-3.0 EPSF-3.0
-%%BoundingBox: 0 0 8 8
-%%EndComments
-1 0 0 setrgbcolor 0 0 8 8 rectfill
-showpage
-"""
+EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n"
+EPS += b"1 0 0 setrgbcolor 0 0 8 8 rectfill\nshowpage\n"
 
 
 def test_a_format_that_is_run_is_not_read_whatever_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PIL gives PostScript to Ghostscript."""
-    monkeypatch.setattr(
-        subprocess, "check_call", lambda *_, **__: pytest.fail("a program was started")
-    )
+    ran = "a program was started"
+    monkeypatch.setattr(subprocess, "check_call", lambda *_, **__: pytest.fail(ran))
     path = tmp_path / "red.png"
     path.write_bytes(EPS)
-    known = "none of PNG, JPEG, WEBP, GIF, BMP, TIFF, PPM"
     for picture in (path, {"bytes": EPS}):
-        with pytest.raises(PictureError, match=known):
+        with pytest.raises(PictureError, match=r"none of PNG, JPEG, .*PPM"):
             opened(picture)
     by_hand = Image.open(io.BytesIO(EPS))
     with pytest.raises(PictureError, match="format is EPS"):
@@ -153,22 +124,20 @@ def test_a_format_that_is_run_is_not_read_whatever_its_name(
     assert "format is EPS" in judges_picture(by_hand).trouble
 
 
-@pytest.mark.parametrize("name", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM"])
+@pytest.mark.parametrize("name", FORMATS)
 def test_formats_by_name(name: str) -> None:
-    file = io.BytesIO()
-    Image.new("RGB", (4, 4), "white").save(file, name)
-    assert opened({"bytes": file.getvalue()}).convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+    content = written(Image.new("RGB", (4, 4), "white"), name)
+    assert opened({"bytes": content}).convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
 def bomb(width: int, height: int) -> bytes:
     """A PNG that says it is so large, and holds one line."""
     header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(bytes(4 * width + 1))), (b"IEND", b"")]
-    body = [
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in chunks
-    ]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(body)
+    content = b"\x89PNG\r\n\x1a\n"
+    lines = zlib.compress(bytes(4 * width + 1))
+    for chunk in (b"IHDR" + header, b"IDAT" + lines, b"IEND"):
+        content += struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    return content
 
 
 @pytest.mark.parametrize("size", [(13_000, 13_000), (8_001, 8_000), (60_000, 60_000)])
@@ -181,13 +150,12 @@ def test_a_picture_too_large_to_be_decoded_is_not(
         opened({"bytes": bomb(*size)})
 
 
-@pytest.mark.parametrize("name", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM"])
+@pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_damaged_picture_is_one_sentence(name: str, data: Any) -> None:
-    file = io.BytesIO()
-    Image.radial_gradient("L").resize((16, 16)).convert("RGB").save(file, name)
-    content = bytearray(file.getvalue())
+    gradient = Image.radial_gradient("L").resize((16, 16)).convert("RGB")
+    content = bytearray(written(gradient, name))
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     said = ""
@@ -199,28 +167,28 @@ def test_a_damaged_picture_is_one_sentence(name: str, data: Any) -> None:
 
 
 def test_the_red_box() -> None:
-    marked = with_box(Image.new("L", (20, 10)), (5, 2, 15, 8))
+    marked = pictures.with_box(Image.new("L", (20, 10)), (5, 2, 15, 8))
     red = {(x, y) for x in range(20) for y in range(10) if marked.getpixel((x, y)) == (255, 0, 0)}
     inside = {(x, y) for x in range(6, 14) for y in range(3, 7)}
     frame = {(x, y) for x in range(5, 15) for y in range(2, 8)} - inside
     assert red == frame
-    assert with_box(Image.new("RGB", (1, 1)), (0, 0, 1, 1)).getpixel((0, 0)) == (255, 0, 0)
+    assert pictures.with_box(Image.new("RGB", (1, 1)), (0, 0, 1, 1)).getpixel((0, 0)) == (255, 0, 0)
 
 
 def test_the_box_of_a_large_picture_is_scaled_with_it() -> None:
-
-    marked = with_box(Image.new("RGB", (8192, 2048)), (4096, 0, 8192, 2048))
+    marked = pictures.with_box(Image.new("RGB", (8192, 2048)), (4096, 0, 8192, 2048))
     assert marked.size == (4096, 1024)
     assert marked.getpixel((2048, 512)) == (255, 0, 0)
     assert marked.getpixel((2000, 512)) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "box", [(0, 0, 21, 5), (-1, 0, 5, 5), (5, 5, 5, 8), (8, 2, 4, 6), (0, 0, float("nan"), 5)]
-)
+OUTSIDE = [(0, 0, 21, 5), (-1, 0, 5, 5), (5, 5, 5, 8), (8, 2, 4, 6), (0, 0, float("nan"), 5)]
+
+
+@pytest.mark.parametrize("box", OUTSIDE)
 def test_a_box_outside_the_picture(box: Any) -> None:
     with pytest.raises(PictureError, match="20 x 10 pixels"):
-        with_box(Image.new("RGB", (20, 10)), box)
+        pictures.with_box(Image.new("RGB", (20, 10)), box)
 
 
 def test_a_path_goes_from_the_rows_folder_and_then_from_the_working_folder(
@@ -232,7 +200,7 @@ def test_a_path_goes_from_the_rows_folder_and_then_from_the_working_folder(
         Image.new("RGB", (width, 1)).save(folder / "both.png")
     Image.new("RGB", (3, 1)).save(working / "here.png")
     monkeypatch.chdir(working)
-    for name, path in (("both.png", str(rows / "both.png")), ("here.png", "here.png")):
+    for name, path in (("both.png", f"{rows}/both.png"), ("here.png", "here.png")):
         for picture in (name, Path(name), {"path": name, "bytes": None}, {"image": name}):
             assert located(picture, rows) == path
             assert opened(picture, rows).size == opened(path).size
@@ -242,7 +210,7 @@ def test_a_path_goes_from_the_rows_folder_and_then_from_the_working_folder(
 
 def test_what_names_no_file_stays_as_it_is(tmp_path: Path) -> None:
     encoded = as_text(Image.new("RGB", (1, 1)))
-    content = {"bytes": png(Image.new("RGB", (1, 1))), "path": "a.png"}
+    content = {"bytes": written(Image.new("RGB", (1, 1))), "path": "a.png"}
     for picture in ("none.png", "http://127.0.0.1/a.png", encoded, content, "a" * 5000, 7, None):
         assert located(picture, tmp_path) is picture
     assert opened(encoded, tmp_path).size == opened(content, tmp_path).size == (1, 1)
@@ -257,15 +225,14 @@ def test_threads_that_share_an_unread_picture_see_the_same() -> None:
     """Rewards of a step share a row's picture. PIL reads its pixels and its EXIF when they are used."""
     exif = Image.Exif()
     exif[0x0112] = 6  # turn by 90 degrees
-    file = io.BytesIO()
-    Image.effect_noise((64, 32), 50).save(file, "JPEG", exif=exif)
-    expected = seen_by_a_reward(Image.open(io.BytesIO(file.getvalue())))
+    content = written(Image.effect_noise((64, 32), 50), "JPEG", exif=exif)
+    expected = seen_by_a_reward(Image.open(io.BytesIO(content)))
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as threads:
             for _ in range(20):
-                shared = Image.open(io.BytesIO(file.getvalue()))
+                shared = Image.open(io.BytesIO(content))
                 assert list(threads.map(seen_by_a_reward, [shared] * 8)) == [expected] * 8
     finally:
         sys.setswitchinterval(interval)

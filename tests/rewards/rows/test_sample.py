@@ -1,7 +1,11 @@
 """A row as a Sample: its columns under their own names or the data's, and the row again."""
 
+from typing import Any
+
+import pytest
 from PIL import Image
 
+from spanreward import Sample
 from spanreward.rewards.rows.columns import picture_key, read_columns, read_pictures
 from spanreward.rewards.rows.fingerprint import fingerprint, row_fingerprint
 from spanreward.rewards.rows.sample import read_sample, row_of, row_sample
@@ -23,9 +27,31 @@ def test_a_row_is_a_sample_and_a_row_again() -> None:
     assert (sample.answers, sample.references) == (("dog", "puppy"), ("A dog.", "A puppy."))
     assert (sample.bbox, sample.id) == ((1, 2, 3, 4), "3")
     assert dict(sample.columns) == {"place": "a park"}
-    assert row_sample({}).prompt == row_sample({"prompt": None}).prompt == ""
+    assert (
+        row_sample({}, "x") == row_sample({"prompt": None, "image": None}, "x") == Sample("", "x")
+    )
+    assert_read_again(sample)
+
+
+def assert_read_again(sample: Sample) -> None:
     row = row_of(sample)
-    assert read_sample(row, row["completion"], row["prompt"]) == sample
+    again = read_sample(row, row["completion"], row["prompt"])
+    assert again == sample
+    assert {**again.columns, **sample.columns} == again.columns
+
+
+MORE: dict[str, Any] = {"context": "ctx", "anchor": "other", "criteria": ("Be kind.",)}
+SAMPLES = [
+    Sample("Say.", "A dog. \ud83d\ude00\n"),
+    Sample("", "", references=("['a list', 'in a text']", "A cat."), id="7"),
+    Sample("p", "c", bbox=(0, 1, 2.5, 3), question="What?", answers=("2", "two"), task="ic"),
+    Sample("p", "c", columns={"mine": [0, {"a": None}]}, **MORE),
+]
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_sample_is_read_again_as_it_was(sample: Sample) -> None:
+    assert_read_again(sample)
 
 
 def test_columns_have_the_data_s_names() -> None:
@@ -39,6 +65,7 @@ def test_pictures_are_under_one_of_two_keys() -> None:
     for row in ({"image": picture}, {"images": [picture]}, {"images": [], "image": [picture]}):
         assert read_pictures(row) == (picture,)
     assert read_pictures({"image": " ", "images": None}) == ()
+    assert read_pictures({"image": "one", "images": ["two", "three"]}) == ("two", "three")
     assert picture_key({}, {"images": 1}) == "images"
     assert picture_key({}, {"images": 1, "image": 1}) == picture_key({}, {}) == "image"
     assert picture_key({"image": "photo"}, {"images": 1}) == "photo"
