@@ -21,20 +21,15 @@ from spanreward.training.plan.dry_run import row_count
 from spanreward.training.recipe import JsonlPart, Recipe, RecipeError, check_recipe
 from spanreward.training.recipe_rewards import build_rewards
 from spanreward.training.run import build_trainer, run
+from tests.support.data_parts import asked, jsonl, learned
 from tests.support.refused_data import refused
 from tests.support.tables import table
 
 CAPTION = {"image": "red.png", "reference": ["A red wall.", "A wall is red."]}
-ASKED = {
-    "image": "red.png",
-    "question": "What color is it?",
-    "answers": ["red", "Red.", "pink", "red", "blue"],
-}
-VQA = {
-    "image": "blue.png",
-    "question": "Is it red?",
-    "answers": [{"answer": "no", "answer_id": i} for i in range(10)],
-}
+ASKED = {"image": "red.png", "question": "What color is it?"}
+ASKED["answers"] = ["red", "Red.", "pink", "red", "blue"]
+NO = [{"answer": "no", "answer_id": i} for i in range(10)]
+VQA = {"image": "blue.png", "question": "Is it red?", "answers": NO}
 
 
 @pytest.fixture
@@ -42,15 +37,6 @@ def folder(tmp_path: Path) -> Path:
     for name in ("red", "blue"):
         Image.new("RGB", (40, 30), name).save(tmp_path / f"{name}.png")
     return tmp_path
-
-
-def jsonl(folder: Path, *records: Any, **fields: Any) -> JsonlPart:
-    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    return JsonlPart(source="jsonl", path=str(folder / "rows.jsonl"), **fields)
-
-
-def asked(data: JsonlPart) -> list[str]:
-    return [turn["content"] for (turn,) in load_data(data)["prompt"]]
 
 
 def test_questions_and_answers(folder: Path) -> None:
@@ -63,18 +49,8 @@ def test_questions_and_answers(folder: Path) -> None:
 def test_captions_and_questions_have_none_in_what_they_lack(folder: Path) -> None:
     boxed = {"image": "blue.png", "task": "reg", "bbox": [1, 2.5, 30, 20], "context": "A wall."}
     dataset = load_data(jsonl(folder, CAPTION, ASKED, boxed))
-    columns = [
-        "answers",
-        "bbox",
-        "context",
-        "id",
-        "image",
-        "prompt",
-        "question",
-        "reference",
-        "task",
-    ]
-    assert sorted(dataset.column_names) == columns
+    columns = ["answers", "bbox", "context", "id", "image", "prompt", "question"]
+    assert sorted(dataset.column_names) == [*columns, "reference", "task"]
     lacking = [{column for column, value in row.items() if value is None} for row in dataset]
     assert lacking == [
         {"question", "answers", "context", "bbox", "task"},
@@ -85,33 +61,22 @@ def test_captions_and_questions_have_none_in_what_they_lack(folder: Path) -> Non
 
 
 def test_rewards_go_by_the_columns_of_a_row(folder: Path) -> None:
-    dataset = load_data(
-        jsonl(folder, CAPTION, ASKED, {"image": "red.png", "context": "A red wall."})
-    )
+    described = {"image": "red.png", "context": "A red wall."}
+    dataset = load_data(jsonl(folder, CAPTION, ASKED, described))
     samples = [read_sample(row, "red", row["prompt"]) for row in dataset]
-    lave = LaveReward(MatchJudge()).assess(samples)
-    assert [verdict.status for verdict in lave] == [
-        Status.NOT_APPLICABLE,
-        Status.OK,
-        Status.NOT_APPLICABLE,
-    ]
-    harmonic = HarmonicReward(WordJudge(), evidence="context").assess(samples)
-    assert [verdict.status for verdict in harmonic] == [
-        Status.NOT_APPLICABLE,
-        Status.NOT_APPLICABLE,
-        Status.OK,
-    ]
+    harmonic = HarmonicReward(WordJudge(), evidence="context")
+    for reward, judged in ((LaveReward(MatchJudge()), 1), (harmonic, 2)):
+        statuses = [Status.NOT_APPLICABLE] * 3
+        statuses[judged] = Status.OK
+        assert [verdict.status for verdict in reward.assess(samples)] == statuses
 
 
 def test_every_column_can_have_another_name(folder: Path) -> None:
-    columns = {
-        name: f"my {name}"
-        for name in ("image", "reference", "question", "answers", "context", "bbox", "task")
-    }
+    names = ("image", "reference", "question", "answers", "context", "bbox", "task")
+    columns = {name: f"my {name}" for name in names}
     values = {**ASKED, **CAPTION, "context": "A wall.", "bbox": [0, 0, 4, 4], "task": "vqa"}
-    renamed = load_data(
-        jsonl(folder, {columns[name]: value for name, value in values.items()}, columns=columns)
-    )[0]
+    record = {columns[name]: value for name, value in values.items()}
+    renamed = load_data(jsonl(folder, record, columns=columns))[0]
     plain = load_data(jsonl(folder, values))[0]
     del renamed["image"], plain["image"]
     assert renamed == plain
@@ -136,9 +101,8 @@ def test_a_question_is_put_in_once_and_as_it_is() -> None:
 
 
 def test_a_picture_alone_is_enough(folder: Path) -> None:
-    dataset = load_data(
-        jsonl(folder, {"image": "red.png"}, {"image": "blue.png", "question": "What is it?"})
-    )
+    question = {"image": "blue.png", "question": "What is it?"}
+    dataset = load_data(jsonl(folder, {"image": "red.png"}, question))
     assert sorted(dataset.column_names) == ["id", "image", "prompt", "question"]
 
 
@@ -146,32 +110,19 @@ def test_a_picture_alone_is_enough(folder: Path) -> None:
 def test_a_question_that_nobody_answered_is_left_out(
     folder: Path, empty: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    data = jsonl(
-        folder,
-        {**ASKED, "answers": empty},
-        VQA,
-        {**ASKED, "answers": empty, "context": "A red wall."},
-    )
+    unanswered = {**ASKED, "answers": empty}
+    data = jsonl(folder, unanswered, VQA, {**unanswered, "context": "A red wall."})
     assert load_data(data)["id"][:] == ["2", "3"]
     assert re.search("left out 1 rows .* kept 2", caplog.text)
 
 
 def test_sft_learns_every_reference_and_the_most_frequent_answer(folder: Path) -> None:
-    both = {**VQA, "reference": "A blue wall."}
-    data = jsonl(folder, CAPTION, ASKED, both).model_copy(update={"target": "answers"})
-    rows = load_data(data, completions=True)
-    assert [row["completion"][0]["content"] for row in rows] == [
-        "A red wall.",
-        "A wall is red.",
-        "red",
-        "no",
-    ]
+    data = jsonl(folder, CAPTION, ASKED, {**VQA, "reference": "A blue wall."}, target="answers")
+    assert learned(data) == ["A red wall.", "A wall is red.", "red", "no"]
     long_form = {"image": "red.png", "question": "What is it?", "reference": "It is a red wall."}
     (row,) = load_data(jsonl(folder, long_form), completions=True)
-    assert (row["prompt"][0]["content"], row["completion"][0]["content"]) == (
-        "What is it?",
-        "It is a red wall.",
-    )
+    said = [row[name][0]["content"] for name in ("prompt", "completion")]
+    assert said == ["What is it?", "It is a red wall."]
 
 
 def test_answers_are_counted_after_normalisation() -> None:
@@ -206,10 +157,8 @@ def test_a_placeholder_of_the_picture_is_not_asked_twice(folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "tsv.gz", "pretty.json", "parquet"])
 def test_a_recipe_reads_tables_too(folder: Path, kind: str) -> None:
-    rows = [
-        {**ASKED, "bbox": [1, 2, 30, 20]},
-        {**ASKED, "question": "Is it red?", "answers": ["yes"], "bbox": [0, 0, 4, 4]},
-    ]
+    other = {**ASKED, "question": "Is it red?", "answers": ["yes"], "bbox": [0, 0, 4, 4]}
+    rows = [{**ASKED, "bbox": [1, 2, 30, 20]}, other]
     data = JsonlPart(source="jsonl", path=table(folder, kind, rows))
     lines = jsonl(folder, *rows)
     assert load_data(data).remove_columns("image")[:] == load_data(lines).remove_columns("image")[:]
@@ -217,54 +166,45 @@ def test_a_recipe_reads_tables_too(folder: Path, kind: str) -> None:
 
 
 def test_a_recipe_reads_pictures_in_parquet(folder: Path) -> None:
-    struct = {"bytes": (folder / "red.png").read_bytes(), "path": None}
-    Dataset.from_list([{"image": struct, "reference": "A red wall."}]).to_parquet(
-        folder / "rows.parquet"
-    )
-    assert load_data(JsonlPart(source="jsonl", path=str(folder / "rows.parquet")))["image"][
-        0
-    ].size == (40, 30)
-    Dataset.from_list([{"image": {"bytes": b"no", "path": None}, "reference": "A."}]).to_parquet(
-        folder / "no.parquet"
-    )
+    for content, name in (((folder / "red.png").read_bytes(), "rows"), (b"no", "no")):
+        row = {"image": {"bytes": content, "path": None}, "reference": "A red wall."}
+        Dataset.from_list([row]).to_parquet(folder / f"{name}.parquet")
+    data = JsonlPart(source="jsonl", path=str(folder / "rows.parquet"))
+    assert load_data(data)["image"][0].size == (40, 30)
     said = refused(JsonlPart(source="jsonl", path=str(folder / "no.parquet")))
     assert "no.parquet row 1: the picture" in said
     assert "cannot be read" in said
 
 
 def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:
-    trainer = {
-        "use_cpu": True,
-        "bf16": False,
-        "max_steps": 2,
-        "logging_steps": 1,
-        "num_generations": 4,
-    }
-    trainer |= {"per_device_train_batch_size": 8, "max_completion_length": 8, "report_to": "none"}
-    rewards = [{"metric": metric, "judge": WORDS, "options": options}]
-    fields = {
-        "algorithm": "dapo",
-        "output": str(folder / "out"),
-        "policy": {"model": TINY},
-        "trainer": trainer,
-    }
-    return check_recipe({**fields, "data": data.model_dump(), "rewards": rewards})
+    trainer = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1}
+    trainer |= {"per_device_train_batch_size": 8, "num_generations": 4}
+    trainer |= {"max_completion_length": 8, "report_to": "none"}
+    fields = {"algorithm": "dapo", "output": str(folder / "out"), "policy": {"model": TINY}}
+    fields |= {"rewards": [{"metric": metric, "judge": WORDS, "options": options}]}
+    return check_recipe({**fields, "data": data.model_dump(), "trainer": trainer})
 
 
-def test_two_steps_on_questions(folder: Path) -> None:
-    data = jsonl(folder, *[ASKED, VQA] * 4, prompt="In a word: {question}")
-    output = run(recipe(folder, "lave", data))
+CONTEXT = {"image": "red.png", "context": "A red wall."}
+
+
+@pytest.mark.parametrize(
+    ("metric", "rows", "options", "part"),
+    [
+        ("lave", [ASKED, VQA] * 4, {}, "lave/score"),
+        ("harmonic", [CONTEXT] * 8, {"evidence": "context", "spans": "none"}, "harmonic/overall"),
+    ],
+)
+def test_two_steps(folder: Path, metric: str, rows: Any, options: Any, part: str) -> None:
+    """Of questions, and of captions with context and no reference."""
+    data = jsonl(folder, *rows, prompt="In a word: {question}")
+    output = run(recipe(folder, metric, data, **options))
     lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()][:2]
     assert [line["step"] for line in lines] == [1, 2]
-    assert all("lave/score" in line and line["judge/failed_fraction"] == 0 for line in lines)
-    assert all(line["judge/questions"] > 0 for line in lines)
-
-
-def test_two_steps_on_captions_with_context_and_no_reference(folder: Path) -> None:
-    data = jsonl(folder, *[{"image": "red.png", "context": "A red wall."}] * 8)
-    output = run(recipe(folder, "harmonic", data, evidence="context", spans="none"))
-    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()][:2]
-    assert all("harmonic/overall" in line and line["judge/failed_fraction"] == 0 for line in lines)
+    for line in lines:
+        assert part in line
+        assert line["judge/failed_fraction"] == 0
+        assert line["judge/questions"] > 0
 
 
 def test_the_policy_sees_the_question(folder: Path) -> None:
@@ -272,11 +212,8 @@ def test_the_policy_sees_the_question(folder: Path) -> None:
     rows = [ASKED, {**ASKED, "question": "Is it red?"}]
     run_with = recipe(folder, "lave", jsonl(folder, *rows))
     trainer = build_trainer(run_with, build_rewards(run_with.rewards))
-    processor = trainer.processing_class
-    texts = [
-        processor.apply_chat_template(row["prompt"], tokenize=False)
-        for row in trainer.train_dataset
-    ]
+    processor, rows = trainer.processing_class, trainer.train_dataset
+    texts = [processor.apply_chat_template(row["prompt"], tokenize=False) for row in rows]
     assert all(row["question"] in text for row, text in zip(rows, texts, strict=True))
     first, second = (processor.tokenizer(text).input_ids for text in texts)
     assert first != second

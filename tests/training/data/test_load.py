@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from datasets import Dataset
 from PIL import Image
 
 from spanreward.rewards.rows.pictures import shown_picture
 from spanreward.training.data.load import load_data
-from spanreward.training.recipe import JsonlPart, RecipeError
+from spanreward.training.recipe import RecipeError
+from tests.support.data_parts import jsonl, learned
 from tests.support.refused_data import refused
 
 
@@ -26,40 +26,26 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def jsonl(folder: Path, *records: Any) -> JsonlPart:
-    """The data part of a file with these records; a string is a line as it stands."""
-    lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
-    (folder / "rows.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    return JsonlPart(source="jsonl", path=str(folder / "rows.jsonl"))
+GOOD = {"image": "a.png", "reference": "A dog."}
 
 
 def test_jsonl_rows(folder: Path) -> None:
-    data = jsonl(
-        folder,
-        {"image": "a.png", "reference": "A dog.", "more": 1},
-        {"image": "b.png", "reference": ["A cat.", "A red cat."]},
-    )
+    cats = {"image": "b.png", "reference": ["A cat.", "A red cat."]}
+    data = jsonl(folder, {**GOOD, "more": 1}, cats)
     dataset = load_data(data)
     assert sorted(dataset.column_names) == ["id", "image", "prompt", "reference"]
     assert dataset["id"][:] == ["1", "2"]
     assert dataset["reference"][:] == [["A dog."], ["A cat.", "A red cat."]]
-    assert [row["image"].tobytes() for row in dataset] == [
-        Image.open(folder / name).tobytes() for name in ("a.png", "b.png")
-    ]
-    completions = [row["completion"][0]["content"] for row in load_data(data, completions=True)]
-    assert completions == ["A dog.", "A cat.", "A red cat."]
+    pictures = [Image.open(folder / name).tobytes() for name in ("a.png", "b.png")]
+    assert [row["image"].tobytes() for row in dataset] == pictures
+    assert learned(data) == ["A dog.", "A cat.", "A red cat."]
 
 
 def test_jsonl_columns_prompt_and_count(folder: Path) -> None:
     record = {"file": "a.png", "captions": ["A dog."]}
-    data = jsonl(folder, record, record, "not read any more").model_copy(
-        update={
-            "columns": {"image": "file", "reference": "captions"},
-            "prompt": "What is it?",
-            "count": 2,
-        }
-    )
-    dataset: Dataset = load_data(data)
+    columns: Any = {"image": "file", "reference": "captions"}
+    fields = {"columns": columns, "prompt": "What is it?", "count": 2}
+    dataset = load_data(jsonl(folder, record, record, "not read any more", **fields))
     assert dataset["reference"][:] == [["A dog."], ["A dog."]]
     assert dataset[0]["prompt"] == [{"role": "user", "content": "What is it?"}]
 
@@ -76,37 +62,18 @@ def test_pictures_lie_beside_the_file_wherever_one_stands(
 def test_rows_without_a_reference_are_left_out_and_counted(
     folder: Path, empty: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    data = jsonl(
-        folder, {"image": "gone.png", "reference": empty}, {"image": "a.png", "reference": "A dog."}
-    )
-    dataset = load_data(data)
-    assert dataset["id"][:] == ["2"]
+    data = jsonl(folder, {"image": "gone.png", "reference": empty}, GOOD)
+    assert load_data(data)["id"][:] == ["2"]
     assert re.search("left out 1 rows .* kept 1", caplog.text)
 
 
 def test_count_counts_the_rows_that_are_kept(folder: Path) -> None:
-    data = jsonl(
-        folder,
-        *[
-            {"image": "a.png", "reference": reference}
-            for reference in (None, "A dog.", "A cat.", "x")
-        ],
-    )
-    assert load_data(data.model_copy(update={"count": 2}))["reference"][:] == [
-        ["A dog."],
-        ["A cat."],
-    ]
-
-
-GOOD = {"image": "a.png", "reference": "A dog."}
+    rows = [{**GOOD, "reference": text} for text in (None, "A dog.", "A cat.", "x")]
+    assert load_data(jsonl(folder, *rows, count=2))["reference"][:] == [["A dog."], ["A cat."]]
 
 
 def test_blank_lines_are_no_rows(folder: Path) -> None:
-    (folder / "rows.jsonl").write_text(f"{json.dumps(GOOD)}\n\n \n{json.dumps(GOOD)}\n")
-    assert load_data(JsonlPart(source="jsonl", path=str(folder / "rows.jsonl")))["id"][:] == [
-        "1",
-        "2",
-    ]
+    assert load_data(jsonl(folder, GOOD, "", " ", GOOD))["id"][:] == ["1", "2"]
 
 
 def test_pictures_elsewhere_are_taken(folder: Path) -> None:
@@ -139,12 +106,12 @@ def test_an_address_is_a_missing_picture_and_nothing_is_fetched(
 
     monkeypatch.setattr("socket.socket.connect", no_network)
     monkeypatch.setattr("socket.getaddrinfo", no_network)
-    record = {"image": "https://example.org/a.png", "reference": "A dog."}
+    record = {**GOOD, "image": "https://example.org/a.png"}
     assert "'https://example.org/a.png' is a URL" in refused(jsonl(folder, record))
 
 
 def test_a_column_that_is_not_renamed_has_its_own_name(folder: Path) -> None:
-    data = jsonl(folder, GOOD).model_copy(update={"columns": {"image": "image"}})
+    data = jsonl(folder, GOOD, columns={"image": "image"})
     assert load_data(data)["reference"][:] == [["A dog."]]
 
 
@@ -158,48 +125,33 @@ def test_a_policy_sees_a_picture_as_judges_do(tmp_path: Path) -> None:
     """Transparent pixels on white, and the upper 8 of 16 bits, where a processor would draw black
     and clip.
     """
-    clear, deep = (
-        Image.new("RGBA", (8, 8), (0, 0, 0, 0)),
-        Image.fromarray(np.full((8, 8), 40_000, np.uint16)),
-    )
-    for name, picture in (("clear", clear), ("deep", deep)):
-        picture.save(tmp_path / f"{name}.png")
-    lines = [{"image": f"{name}.png", "reference": "A square."} for name in ("clear", "deep")]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    data = load_data(JsonlPart(source="jsonl", path=str(tmp_path / "rows.jsonl")))
-    seen = [row["image"] for row in data]
-    assert [(image.mode, image.getpixel((0, 0))) for image in seen] == [
-        ("RGB", (255,) * 3),
-        ("RGB", (156,) * 3),
-    ]
-    assert [image.tobytes() for image in seen] == [
-        shown_picture(one).tobytes() for one in (clear, deep)
-    ]
+    clear = Image.new("RGBA", (8, 8), (0, 0, 0, 0))
+    deep = Image.fromarray(np.full((8, 8), 40_000, np.uint16))
+    clear.save(tmp_path / "clear.png")
+    deep.save(tmp_path / "deep.png")
+    rows = [{**GOOD, "image": f"{name}.png"} for name in ("clear", "deep")]
+    seen = [row["image"] for row in load_data(jsonl(tmp_path, *rows))]
+    pixels = [(image.mode, image.getpixel((0, 0))) for image in seen]
+    assert pixels == [("RGB", (255,) * 3), ("RGB", (156,) * 3)]
+    shown = [shown_picture(picture).tobytes() for picture in (clear, deep)]
+    assert [image.tobytes() for image in seen] == shown
 
 
 BOTH = {"image": "a.png", "question": "What is it?", "answers": ["dog", "a dog", "cat"]}
 
 
-def learned(data: Any) -> list[str]:
-    return [row["completion"][0]["content"] for row in load_data(data, completions=True)]
-
-
 def test_a_row_with_answers_and_a_reference_needs_a_target(folder: Path) -> None:
-    data = jsonl(folder, GOOD, {**BOTH, "reference": ["A red dog.", "A dog."]})
-    assert "set data.target" in refused(data, completions=True)
-    assert learned(data.model_copy(update={"target": "answers"})) == ["A dog.", "dog"]
-    assert learned(data.model_copy(update={"target": "reference"})) == [
-        "A dog.",
-        "A red dog.",
-        "A dog.",
-    ]
-    assert len(load_data(data)) == 2
+    rows = GOOD, {**BOTH, "reference": ["A red dog.", "A dog."]}
+    assert "set data.target" in refused(jsonl(folder, *rows), completions=True)
+    assert learned(jsonl(folder, *rows, target="answers")) == ["A dog.", "dog"]
+    of_references = learned(jsonl(folder, *rows, target="reference"))
+    assert of_references == ["A dog.", "A red dog.", "A dog."]
+    assert len(load_data(jsonl(folder, *rows))) == 2
 
 
 @pytest.mark.parametrize("target", [None, "answers", "reference"])
 def test_a_row_with_one_of_them_has_it_as_its_target(folder: Path, target: Any) -> None:
-    data = jsonl(folder, GOOD, BOTH).model_copy(update={"target": target})
-    assert learned(data) == ["A dog.", "dog"]
+    assert learned(jsonl(folder, GOOD, BOTH, target=target)) == ["A dog.", "dog"]
 
 
 def test_answers_are_learned_without_a_question_too(folder: Path) -> None:

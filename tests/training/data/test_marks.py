@@ -4,16 +4,13 @@ what is refused.
 
 import json
 from pathlib import Path
+from typing import Any
 
 from spanreward.training.data.marks import read_marked
 from tests.support.files import a_file
 
-ROW = {
-    "id": 7,
-    "completion": "A red cat.",
-    "reference": ["A blue cat.", "A cat."],
-    "mistakes": [[2, 5], "cat"],
-}
+ROW: dict[str, Any] = {"id": 7, "completion": "A red cat.", "reference": ["A blue cat.", "A cat."]}
+ROW["mistakes"] = [[2, 5], "cat"]
 
 
 def test_mistakes_are_characters_or_words(tmp_path: Path) -> None:
@@ -25,11 +22,8 @@ def test_mistakes_are_characters_or_words(tmp_path: Path) -> None:
 
 def test_a_word_is_a_whole_word_and_says_which(tmp_path: Path) -> None:
     text = "A redder red cat, a red dog's bed."
-    row = {
-        "completion": text,
-        "reference": "A cat.",
-        "mistakes": [["red", 2], "cat,", "red dog", "bed"],
-    }
+    row: dict[str, Any] = {"completion": text, "reference": "A cat."}
+    row["mistakes"] = [["red", 2], "cat,", "red dog", "bed"]
     ((_, mistakes),) = read_marked(a_file(tmp_path, row))
     assert [text[start:end] for start, end in mistakes] == ["red", "cat,", "red dog", "bed"]
     assert mistakes[0] == (20, 23)

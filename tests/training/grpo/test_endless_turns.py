@@ -9,41 +9,36 @@ from typing import Any
 import pytest
 from datasets import Dataset
 
-from spanreward import SpanGRPOConfig, SpanGRPOTrainer
+from spanreward import SpanGRPOTrainer
 from spanreward.training.policy import load_policy
+from tests.support.batches import config_of
 from tests.support.tiny_sft import BASE_TOKENS, CHATML, save_with
-from tests.support.tiny_trainer import COMMON, Scored
+from tests.support.tiny_trainer import Scored
 from tests.support.tokenizer import SPECIAL
 
-WARNING = (
-    "the chat template ends an assistant's turn with '<|im_end|>', and generation ends at "
-    "'<|endoftext|>': unless the policy has learnt to stop otherwise, no completion ends before "
-    "max_completion_length; add "
-)
+WARNING = r"turn with '<\|im_end\|>', .* '<\|endoftext\|>': .*the policy's generation_config.json"
 MESSAGES = [{"role": "user", "content": "Why?"}]
 
 
 def trainer_with(folder: Path, tokens: tuple[str, ...], prompt: Any, **settings: Any) -> Any:
     save_with(folder / "policy", CHATML, tokens)
     model, processor = load_policy(str(folder / "policy"))
-    args = SpanGRPOConfig(str(folder / "out"), **{**COMMON, **settings})
+    args = config_of(folder / "out", **settings)
     rewards = [Scored(lambda sample: len(sample.completion) % 5 / 5)]
     data = Dataset.from_dict({"prompt": [prompt] * 8})
     return SpanGRPOTrainer(model, rewards, args, data, processing_class=processor)
 
 
-def test_it_is_said_before_the_first_step(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    trainer_with(tmp_path, BASE_TOKENS, MESSAGES)
-    assert caplog.text.count(WARNING) == 1
-    assert "the policy's generation_config.json" in caplog.text
-
-
-@pytest.mark.parametrize(("tokens", "prompt"), [(SPECIAL, MESSAGES), (BASE_TOKENS, "Why?")])
-def test_a_turn_that_ends_and_a_prompt_without_turns(
-    tmp_path: Path, tokens: tuple[str, ...], prompt: Any, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("tokens", "prompt", "warned"),
+    [(BASE_TOKENS, MESSAGES, 1), (SPECIAL, MESSAGES, 0), (BASE_TOKENS, "Why?", 0)],
+    ids=["endless", "a turn that ends", "no turns"],
+)
+def test_it_is_said_before_the_first_step(
+    tmp_path: Path, tokens: Any, prompt: Any, warned: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     trainer_with(tmp_path, tokens, prompt)
-    assert "the chat template ends" not in caplog.text
+    assert len(re.findall(WARNING, caplog.text)) == caplog.text.count("template ends") == warned
 
 
 def test_where_all_are_cut_no_longer_completion_is_advised(tmp_path: Path) -> None:
@@ -59,7 +54,7 @@ def test_a_template_that_never_ends_itself_is_refused(tmp_path: Path) -> None:
     """Where TRL loads the policy with its tokenizer, and no recipe has looked at them."""
     folder = tmp_path / "policy"
     save_with(folder, "{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}")
-    args = SpanGRPOConfig(str(tmp_path / "out"), **COMMON)
+    args = config_of(tmp_path / "out")
     data = Dataset.from_dict({"prompt": [MESSAGES] * 8})
     with pytest.raises(ValueError, match=rf"the chat template of \S*{folder} calls itself"):
         SpanGRPOTrainer(str(folder), [Scored(lambda sample: 0.5)], args, data)

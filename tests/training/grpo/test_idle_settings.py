@@ -7,15 +7,18 @@ from typing import Any
 import pytest
 from peft import LoraConfig
 
-from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
-from tests.support.tiny_trainer import COMMON, Scored, make_trainer, scenes
+from tests.support.batches import config_of
+from tests.support.tiny_trainer import Scored
 
-ONE_UPDATE = "a batch of completions makes one update"
+ONE_UPDATE = "completions makes one update"
+QUARTERS = {"gradient_accumulation_steps": 4, "steps_per_generation": 2}
+SAPO = {"loss_type": "sapo", "num_iterations": 2}
+MIXUP = {"sync_ref_model": True, "ref_model_mixup_alpha": 0.5}
 
 
 def warnings_of(caplog: pytest.LogCaptureFixture, path: Path, **settings: Any) -> list[str]:
-    args = SpanGRPOConfig(str(path), **{**COMMON, **settings})
+    args = config_of(path, **settings)
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         warn_of_idle(args)
@@ -27,32 +30,16 @@ def warnings_of(caplog: pytest.LogCaptureFixture, path: Path, **settings: Any) -
     [
         ({"epsilon_high": 0.28}, "epsilon_high=0.28", ONE_UPDATE),
         ({"epsilon": 0.1, "delta": 3.0}, "epsilon=0.1, delta=3.0", ONE_UPDATE),
-        (
-            {"epsilon": 0.1, "gradient_accumulation_steps": 4, "steps_per_generation": 2},
-            "epsilon=0.1",
-            "above gradient_accumulation_steps (4)",
-        ),
-        (
-            {"loss_type": "sapo", "epsilon": 0.1, "num_iterations": 2},
-            "epsilon=0.1",
-            "loss_type='sapo' clips no ratio",
-        ),
+        ({"epsilon": 0.1, **QUARTERS}, "epsilon=0.1", "gradient_accumulation_steps (4)"),
+        ({"epsilon": 0.1, **SAPO}, "epsilon=0.1", "loss_type='sapo' clips no ratio"),
         ({"sync_ref_model": True}, "sync_ref_model=True", "beta=0"),
-        (
-            {"sync_ref_model": True, "ref_model_mixup_alpha": 0.5},
-            "sync_ref_model=True, ref_model_mixup_alpha=0.5",
-            "beta=0",
-        ),
+        (MIXUP, "sync_ref_model=True, ref_model_mixup_alpha=0.5", "beta=0"),
         ({"max_resamples": 9}, "max_resamples=9", "dynamic_sampling is off"),
         ({"vespo_k_pos": 3.0}, "vespo_k_pos=3.0", "this is 'dapo'"),
     ],
 )
 def test_what_cannot_act_is_named_once(
-    settings: dict[str, Any],
-    named: str,
-    cause: str,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, settings: Any, named: str, cause: str
 ) -> None:
     (warning,) = warnings_of(caplog, tmp_path, **settings)
     assert warning.startswith(f"{named} cannot act: ")
@@ -82,31 +69,17 @@ def test_what_acts_is_not_named(
 def test_a_rate_too_small_for_adapters(
     rate: float, times: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    args = SpanGRPOConfig(str(tmp_path), **{**COMMON, "learning_rate": rate})
+    args = config_of(tmp_path, learning_rate=rate)
     with caplog.at_level(logging.WARNING):
         warn_of_small_rate(args)
-    if times:
-        beginning = f"LoRA with learning_rate {rate:g}: {times} times less than the 1e-05 of our"
-        assert caplog.text.count(beginning) == 1
-    else:
-        assert not caplog.records
+    beginning = f"LoRA with learning_rate {rate:g}: {times} times less than the 1e-05"
+    assert caplog.text.count(beginning) == len(caplog.records) == (times != "")
 
 
 @pytest.mark.parametrize("adapter", [True, False])
-def test_the_trainer_says_it(
-    adapter: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    options: dict[str, Any] = {}
-    if adapter:
-        options["peft_config"] = LoraConfig(target_modules="all-linear")
+def test_the_trainer_says_it(make: Any, adapter: bool, caplog: pytest.LogCaptureFixture) -> None:
+    options = {"peft_config": LoraConfig(target_modules="all-linear")} if adapter else {}
     with caplog.at_level(logging.WARNING):
-        make_trainer(
-            tmp_path,
-            scenes(),
-            [Scored(lambda sample: 1.0)],
-            epsilon_high=0.28,
-            learning_rate=1e-6,
-            **options,
-        )
+        make(Scored(lambda sample: 1.0), epsilon_high=0.28, learning_rate=1e-6, **options)
     assert caplog.text.count("epsilon_high=0.28 cannot act") == 1
-    assert caplog.text.count("LoRA with learning_rate 1e-06: 10 times less") == int(adapter)
+    assert caplog.text.count("LoRA with learning_rate 1e-06: 10 times less") == adapter

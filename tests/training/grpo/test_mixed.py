@@ -3,6 +3,7 @@ in ours.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from spanreward.training.evaluation.answers.held_out import held_out
 from spanreward.training.evaluation.answers.prompts import prompts_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.policy import load_policy
-from tests.support.tiny_trainer import advantages_of, make_trainer
+from tests.support.batches import batch_of
 
 MIXED = scenes_part(ask="both", count=16)
 
@@ -37,61 +38,41 @@ def texts_for(dataset: Dataset) -> list[str]:
     two wrong.
     """
     right = max(set(dataset[1]["answers"]), key=dataset[1]["answers"].count)
-    return [
-        dataset[0]["reference"][0],
-        "A red star.",
-        "There is a circle.",
-        "Two stars.",
-        right,
-        right,
-        "x",
-        "y",
-    ]
+    described = [dataset[0]["reference"][0], "A red star.", "There is a circle.", "Two stars."]
+    return [*described, right, right, "x", "y"]
 
 
 @pytest.mark.parametrize("stock", [True, False])
 def test_each_group_has_the_rewards_of_its_columns(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, stock: bool
+    make: Any, dataset: Dataset, stock: bool
 ) -> None:
     """A group of questions has LAVE's advantages alone, a group of captions PoSh's: as if each were
     trained alone.
     """
     texts = texts_for(dataset)
-    both = make_trainer(tmp_path / "both", dataset, rewards(), stock)
-    advantages = advantages_of(both, dataset, texts, monkeypatch)["advantages"]
+    both = make(*rewards(), data=dataset, stock=stock)
+    advantages = batch_of(both, texts)["advantages"]
     assert advantages.shape == (8,)
     # TRL's standard deviation of the group, and its floor
     half = 0.5 / (np.std([1, 1, 0, 0], ddof=1) + 1e-4)
     assert advantages[4:].tolist() == pytest.approx([half, half, -half, -half], abs=1e-4)
-    posh = [PoshReward(MatchJudge())]
-    alone = advantages_of(
-        make_trainer(tmp_path / "posh", dataset, posh, stock), dataset, texts, monkeypatch
-    )
-    assert advantages[:4].tolist() == pytest.approx(alone["advantages"][:4].tolist(), abs=1e-6)
+    posh = batch_of(make(PoshReward(MatchJudge()), data=dataset, stock=stock), texts)["advantages"]
+    assert advantages[:4].tolist() == pytest.approx(posh[:4].tolist(), abs=1e-6)
     assert abs(advantages[:4]).max() > 0.5
 
 
-def test_a_column_that_is_none_is_no_failure(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+def test_a_column_that_is_none_is_no_failure_and_spans_of_both_reach_their_tokens(
+    make: Any, dataset: Dataset
 ) -> None:
-    trainer = make_trainer(tmp_path, dataset, rewards(), max_failed_fraction=0.0)
-    advantages_of(trainer, dataset, texts_for(dataset), monkeypatch)
-    assert trainer._metrics["train"]["judge/failed_fraction"] == [0.0]
-    statuses = [[verdict.status for verdict in recorder.verdicts] for recorder in trainer.recorders]
-    assert statuses == [
-        [Status.OK] * 4 + [Status.NOT_APPLICABLE] * 4,
-        [Status.NOT_APPLICABLE] * 4 + [Status.OK] * 4,
-    ]
-
-
-def test_spans_of_both_reach_their_tokens(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer = make_trainer(tmp_path, dataset, rewards(), span_coef=0.5)
-    output = advantages_of(trainer, dataset, texts_for(dataset), monkeypatch)
-    plain = make_trainer(tmp_path, dataset, rewards())
-    scalar = advantages_of(plain, dataset, texts_for(dataset), monkeypatch)["advantages"]
-    added = output["advantages"] - scalar.unsqueeze(1)
+    texts = texts_for(dataset)
+    plain = make(*rewards(), data=dataset, max_failed_fraction=0.0)
+    scalar = batch_of(plain, texts)["advantages"]
+    assert plain._metrics["train"]["judge/failed_fraction"] == [0.0]
+    judged = [Status.OK] * 4 + [Status.NOT_APPLICABLE] * 4
+    for recorder, statuses in zip(plain.recorders, (judged, judged[::-1]), strict=True):
+        assert [verdict.status for verdict in recorder.verdicts] == statuses
+    spans = batch_of(make(*rewards(), data=dataset, span_coef=0.5), texts)["advantages"]
+    added = spans - scalar.unsqueeze(1)
     assert added[0].abs().max() > 0
     assert added[6:].abs().max() == 0  # a wrong answer has no credit
 
@@ -107,15 +88,15 @@ def test_questions_are_evaluated_by_vqa_accuracy(tmp_path: Path) -> None:
     )
     scores = evaluate(setup, tmp_path / "answers").scores["base"]
     described = [True, False] * 3
-    for metric, there in (
-        ("truth_f1", True),
-        ("posh_f1", True),
-        ("vqa_accuracy", False),
-        ("lave_score", False),
-    ):
-        assert np.isnan(scores[metric][0]).tolist() == [row is not there for row in described], (
-            metric
-        )
+    of_descriptions = {
+        "truth_f1": True,
+        "posh_f1": True,
+        "vqa_accuracy": False,
+        "lave_score": False,
+    }
+    for metric, there in of_descriptions.items():
+        lacking = np.isnan(scores[metric][0]).tolist()
+        assert lacking == [row is not there for row in described], metric
     assert not np.isnan(scores["length"]).any()
 
 

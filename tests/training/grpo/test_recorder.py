@@ -25,25 +25,15 @@ COLUMNS: dict[str, Any] = {"reference": ["A red star.", "A red star.", None], "i
 
 def test_a_call_judges_as_the_reward_does() -> None:
     plain, recorder = PoshReward(MatchJudge()), Recorder(PoshReward(MatchJudge()))
-    logged: list[dict[str, float]] = [{}, {}]
-    scores = [
-        reward(
-            PROMPTS,
-            TEXTS,
-            completion_ids=[[1], [], [2]],
-            log_metric=log.__setitem__,
-            trainer_state=None,
-            **COLUMNS,
-        )
-        for reward, log in zip((plain, recorder), logged, strict=True)
-    ]
-    assert scores[0] == scores[1] == [pytest.approx(1.0), 0.0, None]
+    columns = {**COLUMNS, "completion_ids": [[1], [], [2]], "trainer_state": None}
+    logged: list[dict[str, float]] = []
+    for reward in (plain, recorder):
+        logged.append({})
+        scores = reward(PROMPTS, TEXTS, log_metric=logged[-1].__setitem__, **columns)
+        assert scores == [pytest.approx(1.0), 0.0, None]
     assert logged[0] == logged[1]
-    assert [verdict.status for verdict in recorder.verdicts] == [
-        Status.OK,
-        Status.EMPTY,
-        Status.NOT_APPLICABLE,
-    ]
+    statuses = [verdict.status for verdict in recorder.verdicts]
+    assert statuses == [Status.OK, Status.EMPTY, Status.NOT_APPLICABLE]
     assert [sample.id for sample in recorder.samples] == ["1", "2", "3"]
     assert recorder.__name__ == "posh"
 
