@@ -6,18 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from datasets import Dataset
 
 from spanreward.training.grpo.config import SpanGRPOConfig
 from tests.support.tiny_trainer import COMMON, scenes
 
 SCENES = cache(scenes)
-
-
-def asked_scenes() -> Dataset:
-    """Scenes whose rows have a question and an answer too."""
-    asked = scenes().add_column("question", ["What is it?"] * 16)
-    return asked.add_column("answers", [["star"]] * 16)
 
 
 def config_of(path: Path, **settings: Any) -> SpanGRPOConfig:

@@ -81,9 +81,7 @@ def test_only_a_metrics_own_columns_are_asked_for() -> None:
     assert "data.columns" in str(judged.lacks("'reference'", "the data", ["tag"]))
 
 
-def test_a_recipe_its_plan_and_a_comparison_read_it(
-    sources: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_recipe_its_plan_and_a_comparison_read_it(sources: Any, tmp_path: Path) -> None:
     rows = sources["jsonl"].path
     data = [f"data={{source: jsonl, path: {rows}}}", "validation=null", f"output={tmp_path}/run"]
     metric = f"rewards=[{{metric: '{tmp_path}/own.py:labelled'}}]"

@@ -83,9 +83,7 @@ def test_a_part_of_a_mix(folder: Path) -> None:
     assert dataset["place"][:] == ["north", None, None]
 
 
-def test_what_pandas_writes_for_a_missing_value_is_missing(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_missing_values_of_pandas(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     missing = {"photo": "blue.png", "caption": "nan", "place": "nan"}
     rows = [missing, {**missing, "caption": "Blue."}]
     (folder / "frame.py").write_text(f"def rows():\n    return {rows!r}\n")

@@ -185,7 +185,7 @@ WRONG_MAP = {"columns": {"image": "picture", "reference": "captions"}}
     ("fields", "words"),
     [
         (WRONG_MAP, ["'HERE'", "'captions', only ['extra', 'picture', 'texts']"]),
-        ({"columns": {}}, ["'image, only ['extra', 'picture', 'texts']", "set data.columns"]),
+        ({"columns": {}}, ["'image', only ['extra', 'picture', 'texts']", "set data.columns"]),
         ({"split": "val"}, ["the split 'val'", "['train']"]),
         ({"split": "val", "streaming": True, "count": 1}, ["Available splits: ['train']"]),
         ({"subset": "large"}, ["'large'", "['default']"]),
@@ -240,9 +240,7 @@ def test_addresses_in_place_of_pictures(tmp_path: Path) -> None:
         (at(ADDRESS), f"the address '{ADDRESS}'"),  # nothing is fetched
     ],
 )
-def test_a_picture_that_is_none_is_named_by_its_row(
-    tmp_path: Path, picture: Any, reason: str
-) -> None:
+def test_a_picture_that_is_none_is_named(tmp_path: Path, picture: Any, reason: str) -> None:
     good = caption({"bytes": png(), "path": None}, "A.")
     message = refused(part(stored(tmp_path / "bad", good, caption(picture, "B."))))
     assert "train row 2" in message

@@ -3,18 +3,18 @@ is refused.
 """
 
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from datasets import Dataset
 from PIL import Image
 
 from experiments.scenes.parts import TINY, WORDS
-from experiments.scenes.word_judge import WordJudge
-from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, Status
-from spanreward.rewards.rows.sample import read_sample
+from spanreward.rewards.rows.pictures import shown_picture
 from spanreward.training.data.load import load_data, most_frequent
 from spanreward.training.data.rows import prompt_for
 from spanreward.training.plan.dry_run import row_count
@@ -26,16 +26,21 @@ from tests.support.refused_data import refused
 from tests.support.tables import table
 
 CAPTION = {"image": "red.png", "reference": ["A red wall.", "A wall is red."]}
-ASKED = {"image": "red.png", "question": "What color is it?"}
+ASKED: dict[str, Any] = {"image": "red.png", "question": "What color is it?"}
 ASKED["answers"] = ["red", "Red.", "pink", "red", "blue"]
+GOOD = {"image": "a.png", "reference": "A dog."}
 NO = [{"answer": "no", "answer_id": i} for i in range(10)]
 VQA = {"image": "blue.png", "question": "Is it red?", "answers": NO}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """With red.png and blue.png, and noise as a.png and b.png."""
     for name in ("red", "blue"):
         Image.new("RGB", (40, 30), name).save(tmp_path / f"{name}.png")
+    noise = Image.frombytes("RGB", (32, 32), random.Random(0).randbytes(32 * 32 * 3))
+    noise.save(tmp_path / "a.png")
+    noise.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "b.png")
     return tmp_path
 
 
@@ -58,17 +63,6 @@ def test_captions_and_questions_have_none_in_what_they_lack(folder: Path) -> Non
         {"reference", "question", "answers"},
     ]
     assert dataset[2]["bbox"] == [1.0, 2.5, 30.0, 20.0]
-
-
-def test_rewards_go_by_the_columns_of_a_row(folder: Path) -> None:
-    described = {"image": "red.png", "context": "A red wall."}
-    dataset = load_data(jsonl(folder, CAPTION, ASKED, described))
-    samples = [read_sample(row, "red", row["prompt"]) for row in dataset]
-    harmonic = HarmonicReward(WordJudge(), evidence="context")
-    for reward, judged in ((LaveReward(MatchJudge()), 1), (harmonic, 2)):
-        statuses = [Status.NOT_APPLICABLE] * 3
-        statuses[judged] = Status.OK
-        assert [verdict.status for verdict in reward.assess(samples)] == statuses
 
 
 def test_every_column_can_have_another_name(folder: Path) -> None:
@@ -107,13 +101,14 @@ def test_a_picture_alone_is_enough(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("empty", [None, [], [" "], ""])
-def test_a_question_that_nobody_answered_is_left_out(
+def test_rows_without_answers_or_a_reference_are_left_out_and_counted(
     folder: Path, empty: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     unanswered = {**ASKED, "answers": empty}
-    data = jsonl(folder, unanswered, VQA, {**unanswered, "context": "A red wall."})
-    assert load_data(data)["id"][:] == ["2", "3"]
-    assert re.search("left out 1 rows .* kept 2", caplog.text)
+    described = {**unanswered, "context": "A red wall."}
+    rows = unanswered, VQA, described, {"image": "gone.png", "reference": empty}, GOOD
+    assert load_data(jsonl(folder, *rows))["id"][:] == ["2", "3", "5"]
+    assert re.search("left out 2 rows .* kept 3", caplog.text)
 
 
 def test_sft_learns_every_reference_and_the_most_frequent_answer(folder: Path) -> None:
@@ -176,6 +171,128 @@ def test_a_recipe_reads_pictures_in_parquet(folder: Path) -> None:
     assert "cannot be read" in said
 
 
+def test_jsonl_rows(folder: Path) -> None:
+    cats = {"image": "b.png", "reference": ["A cat.", "A red cat."]}
+    data = jsonl(folder, {**GOOD, "more": 1}, cats)
+    dataset = load_data(data)
+    assert sorted(dataset.column_names) == ["id", "image", "prompt", "reference"]
+    assert dataset["id"][:] == ["1", "2"]
+    assert dataset["reference"][:] == [["A dog."], ["A cat.", "A red cat."]]
+    pictures = [Image.open(folder / name).tobytes() for name in ("a.png", "b.png")]
+    assert [row["image"].tobytes() for row in dataset] == pictures
+    assert learned(data) == ["A dog.", "A cat.", "A red cat."]
+
+
+def test_jsonl_columns_prompt_and_count(folder: Path) -> None:
+    record = {"file": "a.png", "captions": ["A dog."]}
+    columns: Any = {"image": "file", "reference": "captions"}
+    fields = {"columns": columns, "prompt": "What is it?", "count": 2}
+    dataset = load_data(jsonl(folder, record, record, "not read any more", **fields))
+    assert dataset["reference"][:] == [["A dog."], ["A dog."]]
+    assert dataset[0]["prompt"] == [{"role": "user", "content": "What is it?"}]
+
+
+def test_pictures_lie_beside_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = jsonl(folder, {"image": "a.png", "reference": "A dog."})
+    monkeypatch.chdir("/")
+    assert load_data(data)[0]["image"].size == (32, 32)
+
+
+def test_count_counts_the_rows_that_are_kept(folder: Path) -> None:
+    rows = [{**GOOD, "reference": text} for text in (None, "A dog.", "A cat.", "x")]
+    assert load_data(jsonl(folder, *rows, count=2))["reference"][:] == [["A dog."], ["A cat."]]
+
+
+def test_blank_lines_are_no_rows(folder: Path) -> None:
+    assert load_data(jsonl(folder, GOOD, "", " ", GOOD))["id"][:] == ["1", "2"]
+
+
+def test_pictures_elsewhere_are_taken(folder: Path) -> None:
+    (folder / "rows").mkdir()
+    rows = [{"image": name, "reference": "A dog."} for name in ("../a.png", str(folder / "b.png"))]
+    assert len(load_data(jsonl(folder / "rows", *rows))) == 2
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_mutated_picture_is_one_sentence_or_a_picture(folder: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    content = bytearray((folder / "a.png").read_bytes())
+    for _ in range(3):
+        content[chance.randrange(len(content))] = chance.randrange(256)
+    (folder / "odd.png").write_bytes(content)
+    said = ""
+    try:
+        load_data(jsonl(folder, {"image": "odd.png", "reference": "A dog."}))
+    except RecipeError as error:
+        said = str(error)
+    assert "odd.png' cannot be read" in said or not said
+    assert "\n" not in said
+
+
+def test_no_address_is_fetched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_network(*arguments: Any, **options: Any) -> None:
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr("socket.socket.connect", no_network)
+    monkeypatch.setattr("socket.getaddrinfo", no_network)
+    record = {**GOOD, "image": "https://example.org/a.png"}
+    assert "'https://example.org/a.png' is a URL" in refused(jsonl(folder, record))
+
+
+def test_a_column_that_is_not_renamed_has_its_own_name(folder: Path) -> None:
+    data = jsonl(folder, GOOD, columns={"image": "image"})
+    assert load_data(data)["reference"][:] == [["A dog."]]
+
+
+def test_line_separators_inside_a_text(folder: Path) -> None:
+    reference = "A\u2028dog\x85."
+    data = jsonl(folder, json.dumps({"image": "a.png", "reference": reference}, ensure_ascii=False))
+    assert load_data(data)["reference"][:] == [[reference]]
+
+
+def test_a_policy_sees_a_picture_as_judges_do(tmp_path: Path) -> None:
+    """Transparent pixels on white, and the upper 8 of 16 bits, where a processor would draw black
+    and clip.
+    """
+    clear = Image.new("RGBA", (8, 8), (0, 0, 0, 0))
+    deep = Image.fromarray(np.full((8, 8), 40_000, np.uint16))
+    clear.save(tmp_path / "clear.png")
+    deep.save(tmp_path / "deep.png")
+    rows = [{**GOOD, "image": f"{name}.png"} for name in ("clear", "deep")]
+    seen = [row["image"] for row in load_data(jsonl(tmp_path, *rows))]
+    pixels = [(image.mode, image.getpixel((0, 0))) for image in seen]
+    assert pixels == [("RGB", (255,) * 3), ("RGB", (156,) * 3)]
+    shown = [shown_picture(picture).tobytes() for picture in (clear, deep)]
+    assert [image.tobytes() for image in seen] == shown
+
+
+BOTH = {"image": "a.png", "question": "What is it?", "answers": ["dog", "a dog", "cat"]}
+
+
+def test_a_row_with_answers_and_a_reference_needs_a_target(folder: Path) -> None:
+    rows = GOOD, {**BOTH, "reference": ["A red dog.", "A dog."]}
+    assert "set data.target" in refused(jsonl(folder, *rows), completions=True)
+    assert learned(jsonl(folder, *rows, target="answers")) == ["A dog.", "dog"]
+    of_references = learned(jsonl(folder, *rows, target="reference"))
+    assert of_references == ["A dog.", "A red dog.", "A dog."]
+    assert len(load_data(jsonl(folder, *rows))) == 2
+
+
+@pytest.mark.parametrize("target", [None, "answers", "reference"])
+def test_a_row_with_one_of_them_has_it_as_its_target(folder: Path, target: Any) -> None:
+    assert learned(jsonl(folder, GOOD, BOTH, target=target)) == ["A dog.", "dog"]
+
+
+def test_answers_are_learned_without_a_question_too(folder: Path) -> None:
+    assert learned(jsonl(folder, {"prompt": "What is it?", "answers": ["dog"]})) == ["dog"]
+
+
+def test_rows_that_sft_leaves_out(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data = jsonl(folder, GOOD, {"image": "a.png", "context": "A dog on grass."}, GOOD)
+    assert learned(data) == ["A dog.", "A dog."]
+    assert re.search("left out 1 rows .* SFT .* kept 2", caplog.text)
+
+
 def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:
     trainer = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1}
     trainer |= {"per_device_train_batch_size": 8, "num_generations": 4}
@@ -227,9 +344,7 @@ def test_the_policy_sees_the_question(folder: Path) -> None:
         ("posh", {**CAPTION, "reference": None}, None),
     ],
 )
-def test_a_reward_whose_column_is_missing_is_named_before_any_step(
-    folder: Path, metric: str, record: Any, missing: Any
-) -> None:
+def test_a_rewards_missing_column(folder: Path, metric: str, record: Any, missing: Any) -> None:
     told = recipe(folder, metric, jsonl(folder, record, record))
     said = rf"^{metric} needs .* {missing}, .*data\.columns" if missing else "no row with something"
     with pytest.raises(RecipeError, match=said):

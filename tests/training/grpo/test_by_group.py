@@ -103,9 +103,7 @@ class Renamed:
         ({"ARolloutLoop": Renamed, "BRolloutLoop": Renamed}, r"\['ARolloutLoop', 'BRolloutLoop'\]"),
     ],
 )
-def test_a_trl_that_lacks_a_part_is_told_which(
-    monkeypatch: pytest.MonkeyPatch, loops: dict[str, Any], lacks: str
-) -> None:
+def test_a_trl_that_lacks_a_part(monkeypatch: pytest.MonkeyPatch, loops: Any, lacks: str) -> None:
     as_in_trl_1_18(monkeypatch, **loops)
     with pytest.raises(ImportError, match=lacks):
         script()
@@ -116,9 +114,7 @@ def test_where_the_loop_is_put_in() -> None:
 
 
 @pytest.mark.parametrize("stable", [False, True])
-def test_trls_async_loop_and_collator_carry_them(
-    monkeypatch: pytest.MonkeyPatch, stable: bool
-) -> None:
+def test_trls_async_parts_carry_them(monkeypatch: pytest.MonkeyPatch, stable: bool) -> None:
     """The parts of TRL's async trainer that a CPU can run: scoring a group, packing it, collating
     it.
     """

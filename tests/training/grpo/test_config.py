@@ -2,6 +2,7 @@
 is refused.
 """
 
+import logging
 import math
 from contextlib import nullcontext
 from dataclasses import fields
@@ -14,9 +15,10 @@ from peft import LoraConfig
 from trl import GRPOConfig, TrlParser
 
 from spanreward.rewards import Status, Verdict
+from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
 from spanreward.training.grpo.trainer import NothingScored, SpanGRPOConfig
 from tests.support.batches import config_of, ids_of, lines_of, score_ids, weights_of
-from tests.support.given_ranks import given, judge
+from tests.support.given_ranks import WORDS, given, judge
 from tests.support.tiny_trainer import Scored
 
 LORA = LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
@@ -163,9 +165,7 @@ def test_a_batch_of_truncated_completions_moves_nothing(make: Any) -> None:
         ({"loss_type": "vespo"}, None),
     ],
 )
-def test_settings_that_cannot_work_are_refused_by_name(
-    tmp_path: Path, settings: dict[str, Any], told: str | None
-) -> None:
+def test_settings_that_cannot_work(tmp_path: Path, settings: Any, told: str | None) -> None:
     with pytest.raises(ValueError, match=told) if told else nullcontext():
         config_of(tmp_path, **settings)
 
@@ -190,3 +190,118 @@ def test_each_setting_of_ours_is_explained_in_help() -> None:
         text = setting.metadata.get("help", "")
         assert len(text.split()) > 5, setting.name
         assert text[:40] in shown, setting.name
+
+
+# What must not change a step.
+
+
+def test_shuffled_rows_have_the_same_advantages(make: Any) -> None:
+    """Groups in another order, and the completions of each in another order: every row keeps what
+    it had.
+    """
+    texts = [f"A {WORDS[i % 5]} {' '.join(WORDS[: i % 4])}." for i in range(12)]
+    rows = [i // 4 + 3 for i in range(12)]
+    order = [10, 8, 11, 9, 1, 0, 3, 2, 5, 7, 4, 6]
+    trainer = make(Scored(judge), per_device_train_batch_size=12, span_coef=0.5)
+    ids = ids_of(trainer, texts)
+    straight = score_ids(trainer, ids, rows)
+    shuffled = score_ids(trainer, [ids[i] for i in order], [rows[i] for i in order])
+    torch.testing.assert_close(shuffled["advantages"], straight["advantages"][order])
+    assert straight["advantages"].std() > 0.1
+    assert torch.equal(shuffled["completion_ids"], straight["completion_ids"][order])
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.usefixtures("given_completions")
+def test_two_accumulated_halves_are_one_batch(make: Any, dynamic: bool) -> None:
+    """2 x 16 = 1 x 32 completions a step, on the same completions: the same parameters after two
+    steps.
+    """
+    settings = {"span_coef": 0.5, "optim": "sgd", "learning_rate": 1.0, "max_grad_norm": 0.0}
+    after = []
+    for passes in (1, 2):
+        sizes = {"per_device_train_batch_size": 32 // passes, "gradient_accumulation_steps": passes}
+        trainer = make(Scored(judge), dynamic_sampling=dynamic, **sizes, **settings)
+        before = weights_of(trainer)
+        trainer.train()
+        assert trainer.state.global_step == 2
+        after.append(weights_of(trainer))
+    moved = (before - after[0]).abs().max().item()
+    assert moved > 1e-3
+    assert (after[0] - after[1]).abs().max().item() < 1e-5 * max(moved, 1)
+
+
+# A setting that was set and cannot act.
+
+ONE_UPDATE = "completions makes one update"
+SHORT = {"gradient_accumulation_steps": 4, "steps_per_generation": 2}
+SAPO = {"loss_type": "sapo", "num_iterations": 2}
+MIXUP = {"sync_ref_model": True, "ref_model_mixup_alpha": 0.5}
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture, path: Path, **settings: Any) -> list[str]:
+    args = config_of(path, **settings)
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        warn_of_idle(args)
+    return [record.getMessage() for record in caplog.records]
+
+
+@pytest.mark.parametrize(
+    ("settings", "named", "cause"),
+    [
+        ({"epsilon_high": 0.28}, "epsilon_high=0.28", ONE_UPDATE),
+        ({"epsilon": 0.1, "delta": 3.0}, "epsilon=0.1, delta=3.0", ONE_UPDATE),
+        ({"epsilon": 0.1, **SHORT}, "epsilon=0.1", "gradient_accumulation_steps (4)"),
+        ({"epsilon": 0.1, **SAPO}, "epsilon=0.1", "loss_type='sapo' clips no ratio"),
+        ({"sync_ref_model": True}, "sync_ref_model=True", "beta=0"),
+        (MIXUP, "sync_ref_model=True, ref_model_mixup_alpha=0.5", "beta=0"),
+        ({"max_resamples": 9}, "max_resamples=9", "dynamic_sampling is off"),
+        ({"vespo_k_pos": 3.0}, "vespo_k_pos=3.0", "this is 'dapo'"),
+    ],
+)
+def test_what_cannot_act_is_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, settings: Any, named: str, cause: str
+) -> None:
+    (warning,) = warnings_of(caplog, tmp_path, **settings)
+    assert warning.startswith(f"{named} cannot act: ")
+    assert cause in warning
+    assert warning.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"epsilon_high": 0.28, "steps_per_generation": 2},
+        {"epsilon_high": 0.28, "num_iterations": 2},
+        {"epsilon": 0.2},  # the default
+        {"beta": 0.04, "sync_ref_model": True},
+        {"dynamic_sampling": True, "max_resamples": 9, "dynamic_sampling_spread": 0.1},
+        {"loss_type": "sapo", "sapo_temperature_pos": 2.0},
+    ],
+)
+def test_what_acts_is_not_named(
+    settings: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert warnings_of(caplog, tmp_path, **settings) == []
+
+
+@pytest.mark.parametrize(("rate", "times"), [(1e-6, "10"), (3e-7, "33.3"), (1e-5, ""), (0.0, "")])
+def test_a_rate_too_small_for_adapters(
+    rate: float, times: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    args = config_of(tmp_path, learning_rate=rate)
+    with caplog.at_level(logging.WARNING):
+        warn_of_small_rate(args)
+    beginning = f"LoRA with learning_rate {rate:g}: {times} times less than the 1e-05"
+    assert caplog.text.count(beginning) == len(caplog.records) == (times != "")
+
+
+@pytest.mark.parametrize("adapter", [True, False])
+def test_the_trainer_says_it(make: Any, adapter: bool, caplog: pytest.LogCaptureFixture) -> None:
+    options = {"peft_config": LoraConfig(target_modules="all-linear")} if adapter else {}
+    with caplog.at_level(logging.WARNING):
+        make(Scored(lambda sample: 1.0), epsilon_high=0.28, learning_rate=1e-6, **options)
+    assert caplog.text.count("epsilon_high=0.28 cannot act") == 1
+    assert caplog.text.count("LoRA with learning_rate 1e-06: 10 times less") == adapter

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards import Span, Status, Verdict
-from tests.support.batches import ids_of, score_ids
+from spanreward.rewards import MatchJudge, PoshReward, Span, Status, Verdict
+from tests.support.batches import batch_of, ids_of, score_ids
 from tests.support.tiny_trainer import Scripted, make_trainer, scenes
 
 RED, PLAIN, GREEN = "A red star.", "A blue star.", "A green star."
@@ -72,6 +72,18 @@ GOOD = Verdict(0.25, spans=(ATTRIBUTE, ENTITY))
 VERDICTS = {RED: GOOD, PLAIN: Verdict(0.75)}
 
 
+def test_token_advantages_are_the_scalar_plus_scaled_credit(trainer: Any) -> None:
+    rows = credit_of(trainer, ONE_RED, VERDICTS)
+    # mean 0.625 and sample deviation 0.25 of (0.25, 0.75, 0.75, 0.75)
+    scalars = [value / (0.25 + 1e-4) for value in (-0.375, 0.125)]
+    assert trainer.recorders[0].advantages[:2] == pytest.approx(scalars, rel=1e-5)
+    # by hand in test_credit; the attribute's is below 0, the entity's as much above
+    beyond = 0.3 - 0.0805714
+    std = beyond + 1e-4  # of the covered tokens: mean 0
+    expected = [0.0, -beyond / std, beyond / std, 0.0, 0.0, *[0.0] * 5]
+    assert [credit for each in rows[:2] for _, credit in each] == pytest.approx(expected, abs=1e-5)
+
+
 def test_credit_reaches_the_words_of_the_spans_and_a_wrong_one_gets_less(trainer: Any) -> None:
     rows = credit_of(trainer, ONE_RED, VERDICTS)
     assert [token for token, _ in rows[0]] == TOKENS
@@ -115,9 +127,7 @@ def test_special_tokens_in_a_span_get_nothing(trainer: Any) -> None:
     assert reached(rows[0])
 
 
-def test_rows_that_are_cut_failed_or_another_text_count_for_nobody(
-    trainer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cut_failed_and_other_rows_count_not(trainer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their spans are left out, and the other rows' credit is what it is without them."""
     wild = (Span(2, 5, 0.0, -50.0, "attribute", "", 0), Span(6, 10, 1.0, 70.0, "entity", "", 1))
     texts = [RED, RED, GREEN, PLAIN] * 2
@@ -140,9 +150,7 @@ def test_rows_that_are_cut_failed_or_another_text_count_for_nobody(
     assert trainer._metrics["train"]["spans/unaligned_fraction"][-1] == 1.0
 
 
-def test_the_credit_of_several_rewards_adds_up_by_their_weights(
-    trainers: dict[int, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_credit_adds_up_by_weights(trainers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal scores, so that the rows' own advantages are the same whatever the weights."""
     swapped = (Span(2, 5, 1.0, 0.2, "attribute", "", 0), Span(6, 10, 0.0, -0.7, "entity", "", 1))
     other = (Span(2, 6, 0.0, -0.2, "attribute", "", 0), Span(7, 11, 1.0, 0.1, "entity", "", 1))
@@ -178,3 +186,44 @@ def test_credit_knows_no_order(trainer: Any) -> None:
     permuted = credit_of(trainer, [texts[i] for i in order], verdicts)
     expected = [rows[i] for i in order]
     assert [credit for each in permuted for _, credit in each] == numbers(expected)
+
+
+def test_with_span_credit_training_differs_and_logs_every_part(make: Any) -> None:
+    sentence = "There is a red circle in the top left corner."
+    trainer = make(PoshReward(MatchJudge()), span_coef=0.5, max_steps=1)
+    output = batch_of(trainer, [sentence, "A red star.", "A square.", "Two stars."] * 2)
+    assert output["advantages"].shape == output["completion_ids"].shape
+    received = trainer.recorders[0].token_advantages
+    assert sorted(received) == list(range(8))
+    mask = output["completion_mask"][0].bool()
+    assert [value for *_, value in received[0]] == output["advantages"][0][mask].tolist()
+    assert received[0][0][:2] == (0, len("There"))
+    metrics = trainer._metrics["train"]
+    parts = ("f1", "precision", "recall", "precision_entity", "recall_relation")
+    assert {f"posh/{part}" for part in parts} <= metrics.keys()
+    assert 0 < metrics["spans/covered_fraction"][0] < 1
+
+
+def test_spans_on_emoji_reach_exactly_the_tokens_of_their_bytes(make: Any) -> None:
+    text = "A 😀 cafe\u0301 star."
+    start, accent = text.index("😀"), text.index("\u0301")
+    down = Span(start, start + 1, 0.0, -1.0, "entity", "", 0)
+    up = Span(accent, accent + 1, 1.0, 1.0, "attribute", "", 1)
+    trainer = make(
+        Scripted({text: Verdict(0.5, spans=(down, up)), "A star.": Verdict(0.5)}), span_coef=1.0
+    )
+    output = batch_of(trainer, [text, "A star.", "A star.", "A star."] * 2)
+    ids, advantages = output["completion_ids"][0], output["advantages"][0]
+    plain = advantages[-1]  # of the end token, which no span covers
+    tokenizer = trainer.processing_class.tokenizer
+    assert bytes_of(tokenizer, ids[advantages < plain - 1e-5]).strip() == "😀".encode()
+    assert bytes_of(tokenizer, ids[advantages > plain + 1e-5]) == "\u0301".encode()
+
+
+def bytes_of(tokenizer: Any, ids: Any) -> bytes:
+    """The bytes that byte-level tokens stand for, by GPT-2's printable letter for every byte."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    letters = {chr(byte): byte for byte in printable}
+    letters |= {chr(256 + number): byte for number, byte in enumerate(others)}
+    return bytes(map(letters.__getitem__, "".join(tokenizer.convert_ids_to_tokens(ids.tolist()))))

@@ -41,9 +41,7 @@ def test_arguments_in_trls_order_and_its_own_config(tmp_path: Path) -> None:
     assert not logged & {"judge", "spans"}
 
 
-def test_trls_own_config_has_no_spans_and_that_is_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_trls_own_config_has_no_spans(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     model, processor = load_policy(TINY, seed=1)
     processor.tokenizer.padding_side = "left"
     with caplog.at_level(logging.WARNING, "spanreward.training.grpo.config"):
@@ -112,9 +110,7 @@ def test_rewards_without_a_judge_log_no_judge(make: Any) -> None:
     assert "judge/questions" in found[1]
 
 
-def test_spans_that_reach_no_completion_are_told_once(
-    make: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_spans_that_reach_nothing_are_told(make: Any, caplog: pytest.LogCaptureFixture) -> None:
     spans = (Span(2, 5, 1.0, 0.1, "attribute", "", 0), Span(6, 10, 1.0, 0.1, "entity", "", 1))
     trainer = make(Scripted({"A red star.": Verdict(0.5, spans=spans)}), span_coef=0.5)
     with caplog.at_level(logging.WARNING, "spanreward.training.grpo.span_credit"):

@@ -48,9 +48,7 @@ def rollout(a: float | None, b: float | None = 0.5, status: Status = Status.OK) 
         ([rollout(None), rollout(0.5)], True),
     ],
 )
-def test_a_group_has_variance_where_the_weighted_scores_differ(
-    group: list[Rollout], found: bool
-) -> None:
+def test_variance_is_of_the_weighted_scores(group: list[Rollout], found: bool) -> None:
     assert has_variance(group, 0.01) is found
 
 
@@ -83,9 +81,7 @@ def test_the_mean_reward_is_that_of_the_drafts_that_have_one() -> None:
     ("missing", "size", "ranks", "drawn"),
     [(1, 8, 1, 1), (3, 8, 2, 3), (3, 3, 2, 4), (1, 4, 8, 2), (5, 6, 4, 6), (7, 1, 4, 8)],
 )
-def test_rounds_split_evenly_over_the_ranks(
-    missing: int, size: int, ranks: int, drawn: int
-) -> None:
+def test_rounds_split_over_the_ranks(missing: int, size: int, ranks: int, drawn: int) -> None:
     assert round_groups(missing, size, ranks) == drawn
     assert drawn * size % ranks == 0
     rows = list(range(drawn * size))
@@ -167,9 +163,7 @@ def logs_of(trainer: Any) -> dict[str, list[Any]]:
     return {name: list(log) for name, log in logs.items()}
 
 
-def test_solved_prompts_are_replaced_and_all_else_is_as_if_the_new_ones_had_been_there(
-    make: Any, sampled: list[int]
-) -> None:
+def test_solved_prompts_are_replaced_and_all_else_is_theirs(make: Any, sampled: list[int]) -> None:
     """The drafted batch against stock sampling of the prompts that it ended with: every tensor,
     metric and log.
     """
@@ -291,9 +285,7 @@ def test_span_credit_is_that_of_the_merged_batch(make: Any) -> None:
 
 
 @pytest.mark.usefixtures("sampled")
-def test_a_sampler_with_log_probabilities_keeps_them(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_log_probabilities_are_kept(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """As vLLM gives them: each token's log-probability follows its completion into the merged
     batch.
     """

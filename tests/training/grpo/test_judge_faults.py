@@ -13,7 +13,6 @@ import pytest
 import torch
 from datasets import IterableDataset
 
-from spanreward.rewards import HarmonicReward, LaveReward
 from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating
 from spanreward.rewards.judges.judge import RATING_SCALE
@@ -22,7 +21,7 @@ from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.posh import PoshReward
 from spanreward.training.grpo.recorder import check_deadlines
 from spanreward.training.grpo.trainer import JudgeFailure, SpanGRPOConfig
-from tests.support.batches import asked_scenes, batch_of, ids_of
+from tests.support.batches import batch_of, ids_of
 from tests.support.fakes import FakeJudge
 from tests.support.tiny_trainer import Scripted, scenes
 
@@ -36,7 +35,7 @@ class Fragile(FakeJudge):
         super().__init__(**settings)
         self.breaks = breaks
         self.usage = Usage()
-        self.tried = self.woken = self.slept = self.outermost = 0
+        self.tried = self.woken = self.slept = 0
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
@@ -48,7 +47,6 @@ class Fragile(FakeJudge):
     def __enter__(self) -> Any:
         self.tried += 1
         self.breaks("enter")
-        self.outermost += self.woken == self.slept
         self.woken += 1
         return self
 
@@ -71,16 +69,6 @@ def constant(completions: list[Any], **columns: Any) -> list[float]:
 
 def metrics_of(trainer: Any) -> dict[str, list[float]]:
     return trainer._metrics["train"]
-
-
-def test_a_judge_that_rewards_share_wakes_once_a_step(make: Any) -> None:
-    judge = Fragile()
-    others = [LaveReward(judge, rationale=False), HarmonicReward(judge, evidence="context")]
-    trainer = make(PoshReward(judge), *others, data=asked_scenes(), span_coef=0.5)
-    for step in (1, 2):
-        batch_of(trainer, TEXTS)
-        assert judge.outermost == step
-    assert judge.woken == judge.slept
 
 
 def test_a_judge_that_cannot_be_woken_fails_its_rows(make: Any) -> None:
@@ -177,9 +165,7 @@ def test_the_none_trap(make: Any) -> None:
 
 @pytest.mark.parametrize("aggregation", ["sum_then_normalize", "normalize_then_sum"])
 @pytest.mark.parametrize("scale", ["group", "batch", "none"])
-def test_a_failed_row_moves_nothing_however_rewards_are_put_together(
-    make: Any, aggregation: str, scale: str
-) -> None:
+def test_a_failed_row_moves_nothing_in_any_sum(make: Any, aggregation: str, scale: str) -> None:
     settings = {"multi_objective_aggregation": aggregation, "scale_rewards": scale}
     judge = Fragile(fails=lambda prompt: "hexagon" in prompt)
     trainer = make(PoshReward(judge), constant, span_coef=0.5, **settings)
@@ -214,9 +200,7 @@ def test_a_missing_column_that_the_trainer_cannot_know_of_is_the_same_error(make
         make(PoshReward(Fragile()), data=streamed).train()
 
 
-def test_the_trainer_looks_at_deadlines_where_there_are_other_ranks(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_ranks_wait_for_no_deadline(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     reward = PoshReward(ChatJudge("http://127.0.0.1:8000", "m", deadline=600.0))
     make(reward, ddp_timeout=600)
     monkeypatch.setattr(SpanGRPOConfig, "world_size", 2)

@@ -194,9 +194,7 @@ def count_of(judge: Judge) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("kind", ["two chats of one server", "token ids of two servers"])
-def test_two_rewards_behind_servers_are_asked_at_the_same_time(
-    kind: str, server: Server, folder: str
-) -> None:
+def test_two_servers_are_asked_at_once(kind: str, server: Server, folder: str) -> None:
     """Each of two judges has one question under way at most. Its server answers when both have."""
     other = Server()
     both = threading.Barrier(2)

@@ -102,9 +102,7 @@ def test_momentum_is_no_lesson(make: Any) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, dict) else None,
 )
 @pytest.mark.usefixtures("counts_steps_alone")
-def test_idle_batches_are_counted_and_not_their_updates(
-    make: Any, settings: dict[str, Any], steps: int
-) -> None:
+def test_idle_batches_count_and_not_their_updates(make: Any, settings: Any, steps: int) -> None:
     sizes = {**LONG, "max_steps": 40, "per_device_train_batch_size": 4, "weight_decay": 0.1}
     trainer = make(Scored(lambda _: 0.5), data=scenes(64), **sizes, **settings)
     trainer.train()
@@ -125,9 +123,7 @@ QUARTERS = {"per_device_train_batch_size": 4, "steps_per_generation": 4}
     ids=["updates", "batches"],
 )
 @pytest.mark.usefixtures("counts_steps_alone")
-def test_idle_steps_between_others_are_none(
-    make: Any, teaches: Any, steps: int, settings: dict[str, Any]
-) -> None:
+def test_idle_steps_between_others(make: Any, teaches: Any, steps: int, settings: Any) -> None:
     trainer = make(by_call(teaches), data=scenes(64), **{**LONG, **settings, "max_steps": steps})
     trainer.train()
     assert (trainer.learning_monitor.stopped, trainer.state.global_step) == ("", steps)

@@ -34,9 +34,7 @@ def huge(place: int, value: float = math.inf) -> Callable[..., list[float]]:
 
 
 @pytest.mark.parametrize("span_coef", [0.0, 0.5])
-def test_a_row_whose_advantage_is_not_finite_is_dropped_and_counted(
-    make: Any, span_coef: float
-) -> None:
+def test_a_row_that_is_not_finite_is_dropped_and_counted(make: Any, span_coef: float) -> None:
     spans = (Span(0, 1, 0.5, 0.3, "entity", "", 0), Span(2, 5, 0.5, -0.3, "entity", "", 1))
     reward = Scored(lambda sample: Verdict(by_text(sample), spans=spans))
     trainer = make(reward, huge(1), span_coef=span_coef, max_failed_fraction=0.5)

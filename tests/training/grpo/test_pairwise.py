@@ -76,9 +76,7 @@ def test_a_group_on_two_ranks_is_refused(
 
 
 @pytest.mark.parametrize("recorded", [True, False])
-def test_a_cut_group_is_refused_in_a_stock_trainer(
-    monkeypatch: pytest.MonkeyPatch, recorded: bool
-) -> None:
+def test_a_cut_group_in_a_stock_trainer(monkeypatch: pytest.MonkeyPatch, recorded: bool) -> None:
     """One process has six completions of one prompt and two of the next."""
     reward: Any = PairwiseReward(PairJudge(better(len)))
     if recorded:

@@ -1,6 +1,8 @@
 """What does not fit together is said before the first step."""
 
+import inspect
 import logging
+import re
 import time
 from functools import partial
 from pathlib import Path
@@ -21,12 +23,15 @@ from spanreward.training.grpo.preflight import (
     check_rows,
     pad_left,
 )
+from spanreward.training.grpo.reward_functions import check_function
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import JsonlPart
 from tests.support.batches import config_of
 from tests.support.tiny_models import drawing
 from tests.support.tiny_policies import SAVE
+from tests.support.tiny_sft import BASE_TOKENS, CHATML, save_with
 from tests.support.tiny_trainer import Scored, scenes
+from tests.support.tokenizer import SPECIAL
 
 USER = {"role": "user", "content": "What is it?"}
 
@@ -35,8 +40,8 @@ def rows(prompts: list[Any], **columns: list[Any]) -> Dataset:
     return Dataset.from_dict({"prompt": prompts, **columns})
 
 
-def half(name: str = "scored") -> Scored:
-    return Scored(lambda sample: 0.5, name)
+def half() -> Scored:
+    return Scored(lambda sample: 0.5)
 
 
 def constant(completions: list[Any], **_: Any) -> list[float]:
@@ -61,36 +66,35 @@ DATA: dict[str, Any] = {
 }
 
 
+DYNAMIC = {"dynamic_sampling": True}
+HALF = [half()]
+
+
 @pytest.mark.parametrize(
     ("rewards", "settings", "said"),
     [
-        ([half()], {"reward_weights": [0.0]}, "every reward has the weight 0"),
-        ([half()], {"metric_for_best_model": "eval_loss"}, "loss is near 0"),
-        ([half()], {"metric_for_best_model": "eval_rewrd"}, "did you mean 'reward'"),
+        (HALF, {"reward_weights": [0.0]}, "every reward has the weight 0"),
+        (HALF, {"metric_for_best_model": "eval_loss"}, "loss is near 0"),
+        (HALF, {"metric_for_best_model": "eval_rewrd"}, "did you mean 'reward'"),
         ([MATCH], {"remove_unused_columns": True}, "drops the columns"),
         ([LaveReward("match", rationale=False)], {}, "lave needs .* 'question', and train_dataset"),
         ([MATCH, MATCH], {}, r"different names, got \['posh', 'posh'\]"),
-        (
-            [constant],  # a weight is not asked for what the user did not pass
-            {"reward_weights": [1.0, 2.0], "soft_overlong_cache": 8},
-            "reward_weights has 2 numbers .* 1 reward functions",
-        ),
+        # a weight is not asked for what the user did not pass
+        ([constant], {**WATCHED, "soft_overlong_cache": 8}, "has 2 numbers .* 1 reward functions"),
         ([constant], {"span_coef": 0.5}, "span_coef=0.5 needs a reward"),
         ([constant, half()], {**WATCHED, "span_coef": 0.5}, "span_coef=0.5 .* with a weight"),
-        ([constant, half()], {**WATCHED, "dynamic_sampling": True}, "is none with a weight"),
-        ([constant], {"dynamic_sampling": True}, "dynamic_sampling .* of a Reward"),
-        ([half()], {"tools": [a_tool], "dynamic_sampling": True}, "and tools makes several"),
-        ([half()], {"environment_factory": object, "dynamic_sampling": True}, "factory makes"),
-        ([half()], {"rollout_func": a_tool, "span_coef": 0.5}, "span_coef=0.5 needs tokens"),
-        ([half()], {"rollout_func": a_tool, "dynamic_sampling": True}, "rollout_func makes sev"),
-        ([half()], {"data": "empty"}, "has 0 rows, .* 2 prompts"),
-        ([half()], {"data": "one"}, "has 1 rows, .* 2 prompts .*8 / num_generations 4"),
-        ([half()], {"data": "streamed", "dynamic_sampling": True}, "dynamic_sampling .* streamed"),
+        ([constant, half()], {**WATCHED, **DYNAMIC}, "is none with a weight"),
+        ([constant], DYNAMIC, "dynamic_sampling .* of a Reward"),
+        (HALF, {"tools": [a_tool], **DYNAMIC}, "and tools makes several"),
+        (HALF, {"environment_factory": object, **DYNAMIC}, "environment_factory makes"),
+        (HALF, {"rollout_func": a_tool, "span_coef": 0.5}, "span_coef=0.5 needs tokens"),
+        (HALF, {"rollout_func": a_tool, **DYNAMIC}, "rollout_func makes several"),
+        (HALF, {"data": "empty"}, "has 0 rows, .* 2 prompts"),
+        (HALF, {"data": "one"}, "has 1 rows, .* 2 prompts .*8 / num_generations 4"),
+        (HALF, {"data": "streamed", **DYNAMIC}, "dynamic_sampling .* streamed"),
     ],
 )
-def test_parts_that_do_not_fit_are_refused(
-    make: Any, rewards: list[Any], settings: dict[str, Any], said: str
-) -> None:
+def test_parts_that_do_not_fit(make: Any, rewards: Any, settings: Any, said: str) -> None:
     parts = {name: DATA[value]() if name == "data" else value for name, value in settings.items()}
     with pytest.raises(ValueError, match=said):
         make(*rewards, **parts)
@@ -103,9 +107,7 @@ def test_rewards_that_read_pictures_take_a_dataset_with_them(column: str) -> Non
 
 
 @pytest.mark.parametrize("column", ["image", "images"])
-def test_pictures_that_the_judge_cannot_see_are_refused_before_a_model_loads(
-    column: str, tmp_path: Path
-) -> None:
+def test_pictures_that_the_judge_cannot_see_are_refused(column: str, tmp_path: Path) -> None:
     (tmp_path / "broken.png").write_bytes(b"no picture")  # which nothing opens
     broken = str(tmp_path / "broken.png")
     pictures: list[Any] = [None, broken if column == "image" else [broken]]
@@ -230,9 +232,7 @@ def test_a_recipes_scaled_pictures_hide_no_columns(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_missing_column_is_told_before_anything_is_sampled(
-    tmp_path: Path, missing: str, part: str, said: str
-) -> None:
+def test_a_missing_column_is_told(tmp_path: Path, missing: str, part: str, said: str) -> None:
     model, processor = load_policy(TINY)
     lacking: Any = scenes().remove_columns(missing)
     parts: dict[str, Any] = {"train_dataset": scenes(), "eval_dataset": lacking}
@@ -243,3 +243,123 @@ def test_a_missing_column_is_told_before_anything_is_sampled(
     args = config_of(tmp_path)
     with pytest.raises(ValueError, match=said):
         SpanGRPOTrainer(model, MATCH, args, processing_class=processor, **parts)
+
+
+# A function that TRL cannot call.
+
+COLUMNS = ("prompt", "image", "reference")
+
+
+# fmt: off
+def open_ended(completions: Any, **_: Any) -> Any: ...
+def closed(prompts: Any, completions: Any) -> Any: ...
+def labelled(completions: Any, label: Any, **_: Any) -> Any: ...
+def referenced(completions: Any, reference: Any, **_: Any) -> Any: ...
+def optional(completions: Any, label: Any = None, **_: Any) -> Any: ...
+def positional(completions: Any, /, **_: Any) -> Any: ...
+def starred(*texts: Any, completions: Any, **_: Any) -> Any: ...
+async def waiting(completions: Any, **_: Any) -> Any: ...
+def whole(
+    prompts: Any, completions: Any, completion_ids: Any, trainer_state: Any,
+    log_extra: Any, log_metric: Any, image: Any, reference: Any,
+) -> Any: ...
+# fmt: on
+
+
+REACHED = [open_ended, referenced, optional, starred, whole, waiting, dict]
+
+
+@pytest.mark.parametrize("columns", [COLUMNS, None])
+@pytest.mark.parametrize("function", REACHED)
+def test_a_function_that_trl_reaches(function: Any, columns: Any) -> None:
+    check_function(function, columns)
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (
+            closed,
+            r"closed does not take .* 'completion_ids': .*def closed\(completions, \*\*kwargs\)",
+        ),
+        (labelled, r"labelled needs 'label', .* only \['image', 'prompt', 'reference'\]\."),
+        (positional, "positional has 'completions' before a /"),
+    ],
+)
+def test_a_function_that_it_does_not(function: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=f"the reward function {told}"):
+        check_function(function, COLUMNS)
+
+
+def test_columns_that_are_not_known_are_not_missed() -> None:
+    check_function(labelled, None)
+    with pytest.raises(ValueError, match="closed does not take"):
+        check_function(closed, None)
+
+
+@pytest.mark.parametrize("function", [closed, labelled])
+def test_the_trainer_says_so_before_the_model_is_read(function: Any, tmp_path: Path) -> None:
+    args = config_of(tmp_path)
+    with pytest.raises(ValueError, match=f"the reward function {function.__name__}"):
+        SpanGRPOTrainer("no/such-model", function, args, train_dataset=scenes(8))
+
+
+def test_a_package_that_a_setting_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spanreward.training.trainer_settings.find_spec", lambda name: None)
+    args = config_of(tmp_path, optim="galore_adamw")
+    with pytest.raises(ValueError, match="optim 'galore_adamw' needs galore_torch"):
+        SpanGRPOTrainer("no/such-model", open_ended, args, train_dataset=scenes(8))
+
+
+# A chat template whose turns do not end generation.
+
+WARNING = r"turn with '<\|im_end\|>', .* '<\|endoftext\|>': .*the policy's generation_config.json"
+
+
+def trainer_with(folder: Path, tokens: tuple[str, ...], prompt: Any, **settings: Any) -> Any:
+    save_with(folder / "policy", CHATML, tokens)
+    model, processor = load_policy(str(folder / "policy"))
+    args = config_of(folder / "out", **settings)
+    rewards = [Scored(lambda sample: len(sample.completion) % 5 / 5)]
+    data = Dataset.from_dict({"prompt": [prompt] * 8})
+    return SpanGRPOTrainer(model, rewards, args, data, processing_class=processor)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "prompt", "warned"),
+    [(BASE_TOKENS, [USER], 1), (SPECIAL, [USER], 0), (BASE_TOKENS, "Why?", 0)],
+    ids=["endless", "a turn that ends", "no turns"],
+)
+def test_it_is_said_before_the_first_step(
+    tmp_path: Path, tokens: Any, prompt: Any, warned: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    trainer_with(tmp_path, tokens, prompt)
+    assert len(re.findall(WARNING, caplog.text)) == caplog.text.count("template ends") == warned
+
+
+def test_where_all_are_cut_no_longer_completion_is_advised(tmp_path: Path) -> None:
+    settings = {"max_completion_length": 1, "mask_truncated_completions": True, "max_steps": 9}
+    trainer = trainer_with(tmp_path, BASE_TOKENS, [USER], **settings)
+    trainer.train()
+    stopped = trainer.learning_monitor.stopped
+    assert re.search(r"max_completion_length \(1\), .* chat template ends", stopped)
+    assert "raise" not in trainer.learning_monitor.stopped
+
+
+def test_a_template_that_never_ends_itself_is_refused(tmp_path: Path) -> None:
+    """Where TRL loads the policy with its tokenizer, and no recipe has looked at them."""
+    folder = tmp_path / "policy"
+    save_with(folder, "{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}")
+    args = config_of(tmp_path / "out")
+    data = Dataset.from_dict({"prompt": [[USER]] * 8})
+    with pytest.raises(ValueError, match=rf"the chat template of \S*{folder} calls itself"):
+        SpanGRPOTrainer(str(folder), [Scored(lambda sample: 0.5)], args, data)
+
+
+def test_the_signature_is_trls() -> None:
+    assert inspect.signature(SpanGRPOTrainer) == inspect.signature(GRPOTrainer)
+
+
+def test_an_unknown_argument_is_named_before_anything_is_loaded() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'train_data'"):
+        SpanGRPOTrainer("a/model", train_data=[])  # type: ignore[call-arg]  # the mistake

@@ -79,9 +79,8 @@ def test_what_the_trainer_makes_of_a_batch_is_kept_until_the_next() -> None:
     assert paid[0] == {"posh": (0.5, 1.0), "short": (2.0, 0.5)}
     assert math.isnan(paid[1]["short"][0] or 0.0)
     recorder.receive([0.0, 0.25, 0.0], tokens, paid)
-    assert recorder.advantages == [0.0, 0.25, 0.0]
-    assert recorder.token_advantages is tokens
-    assert recorder.paid is paid
+    kept = recorder.advantages, recorder.token_advantages, recorder.paid
+    assert kept == ([0.0, 0.25, 0.0], tokens, paid)
     recorder(PROMPTS, TEXTS)
     assert (recorder.advantages, recorder.token_advantages, recorder.paid) == (None, {}, [])
 
@@ -108,9 +107,8 @@ def test_watchers_are_called_after_every_batch_when_the_judge_is_asleep_again() 
     judge = Deep()
     recorder = Recorder(PoshReward(judge))
     calls: list[Any] = []
-    recorder.watchers.append(
-        lambda who, log_metric: calls.append((who, log_metric, judge.depth, len(who.verdicts)))
-    )
+    note = lambda who, log: calls.append((who, log, judge.depth, len(who.verdicts)))  # noqa: E731
+    recorder.watchers.append(note)
     recorder(PROMPTS, TEXTS, log_metric=print, **COLUMNS)
     with awake([judge]) as asleep:
         recorder.judge(PROMPTS, TEXTS, asleep, **COLUMNS)

@@ -29,9 +29,8 @@ def batches(draw: st.DrawFn) -> tuple[Tensor, Tensor, Tensor, float]:
 def test_by_hand() -> None:
     first, second = add_centred(ADVANTAGES, CREDIT, MASK, 0.5).tolist()
     third = 2 / 3
-    assert first[:3] == pytest.approx(
-        [2 + 0.5 * (1 + third), 2 + 0.5 * third, 2 + 0.5 * (third - 3)]
-    )
+    expected = [2 + 0.5 * (1 + third), 2 + 0.5 * third, 2 + 0.5 * (third - 3)]
+    assert first[:3] == pytest.approx(expected)
     assert second[:2] == [-1.5, -0.5]
 
 
@@ -49,10 +48,8 @@ def test_rows_are_independent_and_finite(batch: Drawn) -> None:
     found = add_centred(*batch)
     assert found.shape == credit.shape
     assert torch.isfinite(found).all()
-    order = torch.arange(len(advantages) - 1, -1, -1)
-    assert torch.equal(
-        add_centred(advantages[order], credit[order], mask[order], coefficient), found[order]
-    )
+    back = [part.flip(0) for part in (advantages, credit, mask)]
+    assert torch.equal(add_centred(*back, coefficient), found.flip(0))
 
 
 @given(batch=batches())
@@ -66,9 +63,8 @@ def test_a_row_adds_up_to_the_scalars(batch: Drawn) -> None:
 def test_credit_that_is_the_same_on_all_tokens_changes_nothing(batch: Drawn, level: float) -> None:
     advantages, credit, mask, coefficient = batch
     found = add_centred(advantages, torch.full_like(credit, level) * mask, mask, coefficient)
-    torch.testing.assert_close(
-        found, advantages.unsqueeze(1).expand(credit.shape), rtol=1e-4, atol=1e-4
-    )
+    scalar = advantages.unsqueeze(1).expand(credit.shape)
+    torch.testing.assert_close(found, scalar, rtol=1e-4, atol=1e-4)
 
 
 def test_the_centre_of_an_empty_row_is_0() -> None:

@@ -130,9 +130,7 @@ def judged(reward: Scored) -> list[str]:
     "options", [{"tools": [look]}, {"environment_factory": Room}], ids=["tools", "environment"]
 )
 @pytest.mark.parametrize("stock", [False, True])
-def test_the_last_message_is_judged_and_weights_move(
-    made: Any, options: dict[str, Any], stock: bool
-) -> None:
+def test_the_last_message_is_judged_and_weights_move(made: Any, options: Any, stock: bool) -> None:
     trainer, reward = made(answers(), stock=stock, **options)
     before = weights_of(trainer)
     trainer.train()
@@ -209,9 +207,7 @@ class Paying(Room):
         return 0.25
 
 
-def test_an_overlong_completion_costs_the_metrics_and_not_the_environments_reward(
-    made: Any,
-) -> None:
+def test_an_overlong_completion_costs_no_environments_reward(made: Any) -> None:
     settings = {"soft_overlong_cache": 390, "soft_overlong_size": 1.0}
     settings |= {"multi_objective_aggregation": "normalize_then_sum"}
     trainer, _ = made(answers(), settings=settings, environment_factory=Paying)

@@ -56,9 +56,7 @@ def test_rows_of_another_order_are_refused_before_the_first_step(tmp_path: Path)
     assert not (tmp_path / "out" / "metrics.jsonl").exists()
 
 
-def test_a_rank_whose_judge_answers_nothing_ends_the_run_at_half_of_the_failures(
-    tmp_path: Path,
-) -> None:
+def test_a_rank_whose_judge_answers_nothing_ends_the_run(tmp_path: Path) -> None:
     code, words, _ = ended(tmp_path, f"rewards.0.judge={FAULTS}:Silent")
     assert code != 0
     (line,) = words

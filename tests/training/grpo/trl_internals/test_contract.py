@@ -90,9 +90,7 @@ def test_a_method_that_is_gone_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
     assert "TRL's own GRPOTrainer" in str(error.value)
 
 
-def test_an_attribute_that_trls_constructor_no_longer_sets_is_an_error_there_and_not_in_a_step(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_attribute_that_is_gone_is_an_error(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """As with TRL 1.8, which has no eos_token_ids."""
     plain = GRPOTrainer.__init__
 
@@ -106,9 +104,7 @@ def test_an_attribute_that_trls_constructor_no_longer_sets_is_an_error_there_and
         make(Scored(lambda sample: 0.5))
 
 
-def test_spans_are_refused_where_the_loss_is_anothers(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spans_are_refused_with_another_loss(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a module that Unsloth writes: its class stands in TRL's place, or its function in TRL's
     class.
     """

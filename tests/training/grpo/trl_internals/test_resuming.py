@@ -64,9 +64,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, settings: dict[s
         assert whole.sampling.drawn == resumed.sampling.drawn > 0
 
 
-def test_the_file_that_says_whole_is_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_file_says_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run killed the moment that it is there is resumed from that checkpoint, which must lack
     nothing.
     """
@@ -102,9 +100,7 @@ def test_a_finished_run_makes_no_more_steps(
     assert torch.equal(weights_of(resumed), weights_of(whole))
 
 
-def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_saves_within_a_batch_are_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Saved after 3 of the 4 passes over a batch: the fourth completes its prompts again, then a
     new batch begins.
     """
@@ -117,9 +113,7 @@ def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(
     assert (len(prompts), later) == (4, prompts)
 
 
-def test_a_stream_in_its_second_pass_is_told_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_streams_second_pass_is_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Its first pass ends with the third step. A run resumed there is the uninterrupted one."""
 
     def prompts(folder: str, resume: Path | None = None) -> list[int]:
