@@ -31,7 +31,7 @@ def punishments(count: int) -> torch.Tensor:
 @example([0.8, *[1.0] * 14, 0.0], 1.0)
 @example([0.0, 1.0, 1.0, 1.0], 1.0)  # the long one is the worst already
 @example([1.0, 0.0, 0.02, 0.01, 0.0, 0.01, 0.02, 0.0], 0.5)  # the best by far
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_the_others_keep_three_quarters(shape: list[float], spread: float) -> None:
     """The unit of an advantage is the group's standard deviation, which is what a punishment
     changes for the others. Up to 8 completions it is compared with that of the group unpunished,
@@ -56,7 +56,6 @@ def test_the_others_keep_three_quarters(shape: list[float], spread: float) -> No
 
 
 @given(SHAPE, SPREAD, st.floats(min_value=0.0, max_value=1.0))
-@settings(max_examples=100, deadline=None)
 def test_a_share_of_the_punishment(shape: list[float], spread: float, share: float) -> None:
     rewards = torch.tensor(shape, dtype=torch.float64) * spread
     whole = below_group(rewards, punishments(len(rewards)), len(rewards))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from tokenizers import AddedToken, Tokenizer
 
 from experiments.scenes.policy import tiny_tokenizer
@@ -45,16 +45,15 @@ def cut(before: str, answer: str, finished: bool = True) -> Parts:
 
 
 def split(text: str, tokenizer: Tokenizer = SPELLED, end: str = END) -> Parts:
-    return split_reasoning(
-        tokenizer, [*tokenizer.encode(text, add_special_tokens=False).ids, EOS], end
-    )
+    ids = tokenizer.encode(text, add_special_tokens=False).ids
+    return split_reasoning(tokenizer, [*ids, EOS], end)
 
 
 @pytest.mark.parametrize(("tokenizer", "end"), TOKENIZERS, ids=IDS)
 @pytest.mark.parametrize("between", ["", "\n\n", " "])
 @pytest.mark.parametrize("thought", ["<think>\nIs it red?\n", "Is it red? \N{GRINNING FACE}", ""])
 @pytest.mark.parametrize("answer", ["A red star.", "\N{GRINNING FACE} \u05d0", ""])
-def test_the_answer_begins_behind_the_tag(
+def test_the_answer_follows_the_tag(
     tokenizer: Any, end: Any, thought: str, between: str, answer: str
 ) -> None:
     parts = split(thought + end + between + answer, tokenizer, end)
@@ -115,15 +114,13 @@ def test_ids_that_are_no_text(ids: list[int], parts: Any) -> None:
     assert split_reasoning(SPELLED, ids, END) == cut(*parts)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=20), st.text(max_size=20), st.sampled_from(TOKENIZERS))
 @example("<think>", END, TOKENIZERS[1])
 def test_any_text_is_cut_at_its_first_tag(thought: Any, answer: Any, kind: Any) -> None:
     tokenizer, end = kind
     parts = split(thought + end + answer, tokenizer, end)
-    decoded = tokenizer.decode(
-        tokenizer.encode(thought + end + answer, add_special_tokens=False).ids
-    )
+    ids = tokenizer.encode(thought + end + answer, add_special_tokens=False).ids
+    decoded = tokenizer.decode(ids)
     assert parts.finished
     assert parts.text == decoded
     assert decoded.endswith(parts.answer)
