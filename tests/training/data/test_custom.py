@@ -8,6 +8,7 @@ from PIL import Image
 
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import FilePart, JsonlPart, MixedPart
+from tests.support.data_parts import asked, learned
 
 ROWS = """
 from PIL import Image
@@ -46,43 +47,28 @@ def test_rows_to_judge() -> None:
     SFT learns.
     """
     dataset = load_data(own(options={"size": 5}))
-    assert sorted(dataset.column_names) == [
-        "answers",
-        "id",
-        "image",
-        "place",
-        "prompt",
-        "question",
-        "reference",
-    ]
+    columns = ["answers", "id", "image", "place", "prompt", "question", "reference"]
+    assert sorted(dataset.column_names) == columns
     assert dataset["id"][:] == ["1", "3"]
     assert dataset["place"][:] == ["north", None]
     assert dataset["reference"][:] == [["A wall.", "A red wall."], None]
-    assert [prompt[0]["content"] for prompt in dataset["prompt"]] == [
-        "Describe the picture.",
-        "Which color?",
-    ]
+    assert asked(own(options={"size": 5})) == ["Describe the picture.", "Which color?"]
     assert [image.size for image in dataset["image"]] == [(5, 5), (6, 4)]
     assert dataset[1]["image"].getpixel((0, 0)) == (0, 0, 255)
 
 
 def test_rows_to_learn() -> None:
     """A row's `completion` goes before its references and the most frequent answer."""
-    learned = [row["completion"][0]["content"] for row in load_data(own(), completions=True)]
-    assert learned == ["A wall.", "A red wall.", "sky"]
+    assert learned(own()) == ["A wall.", "A red wall.", "sky"]
 
 
 def test_keys_of_other_names() -> None:
     data = own("listed", columns={"image": "photo", "reference": "said"}, prompt="Say it.")
     (row,) = load_data(data)
-    assert (row["reference"], row["place"], row["prompt"][0]["content"]) == (
-        ["Blue."],
-        3,
-        "Say it.",
-    )
+    assert (row["reference"], row["place"]) == (["Blue."], 3)
     assert "photo" not in row
-    learned = [row["completion"][0]["content"] for row in load_data(data, completions=True)]
-    assert learned == ["One.", "Two."]
+    assert asked(data) == ["Say it."]
+    assert learned(data) == ["One.", "Two."]
 
 
 def test_no_more_rows_are_asked_for_than_are_wanted() -> None:
@@ -97,9 +83,7 @@ def test_a_part_of_a_mix(folder: Path) -> None:
     assert dataset["place"][:] == ["north", None, None]
 
 
-def test_what_pandas_writes_for_a_missing_value_is_missing(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_missing_values_of_pandas(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     missing = {"photo": "blue.png", "caption": "nan", "place": "nan"}
     rows = [missing, {**missing, "caption": "Blue."}]
     (folder / "frame.py").write_text(f"def rows():\n    return {rows!r}\n")

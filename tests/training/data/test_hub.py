@@ -18,9 +18,11 @@ from experiments.scenes.parts import scenes_part
 from spanreward.training.data.hub import split_names
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import HubPart, JsonlPart, MixedPart
+from tests.support.data_parts import learned
 from tests.support.refused_data import refused
 
 CAPTIONS = {"picture": Image(), "texts": List(Value("string")), "extra": Value("int64")}
+TEXT = Value("string")
 
 
 @pytest.fixture(autouse=True)
@@ -32,34 +34,42 @@ def square(colour: str, side: int = 8) -> Pictures.Image:
     return Pictures.new("RGB", (side, side), colour)
 
 
-def stored(
-    folder: Path, rows: list[dict[str, Any]], features: dict[str, Any], split: str = "train"
-) -> str:
+def png() -> bytes:
+    file = io.BytesIO()
+    square("red").save(file, "PNG")
+    return file.getvalue()
+
+
+def caption(picture: Any, *texts: Any) -> dict[str, Any]:
+    """A row of CAPTIONS. A text stands for a square of this colour."""
+    picture = square(picture) if isinstance(picture, str) else picture
+    return {"picture": picture, "texts": list(texts), "extra": 1}
+
+
+def stored(folder: Path, *rows: dict[str, Any], split: str = "train", **features: Any) -> str:
     """The rows as a parquet file in a folder, which `datasets` takes in place of an id."""
+    kinds = features or CAPTIONS
     (folder / "data").mkdir(parents=True, exist_ok=True)
-    dataset = Dataset.from_dict(
-        {name: [row[name] for row in rows] for name in features}, Features(features)
-    )
-    parquet.write_table(
-        dataset.data.table, folder / "data" / f"{split}-00000-of-00001.parquet"
-    )  # addresses as they are
+    columns = {name: [row[name] for row in rows] for name in kinds}
+    dataset = Dataset.from_dict(columns, Features(kinds))
+    # addresses as they are
+    parquet.write_table(dataset.data.table, folder / f"data/{split}-00000-of-00001.parquet")
     return str(folder)
 
 
 @pytest.fixture
 def captions(tmp_path: Path) -> str:
-    rows = [
-        {"picture": square("red"), "texts": ["A red wall.", "A wall is red."], "extra": 1},
-        {"picture": square("lime"), "texts": [], "extra": 2},
-        {"picture": square("blue"), "texts": ["The blue sky."], "extra": 3},
-    ]
-    return stored(tmp_path / "captions", rows, CAPTIONS)
+    red = caption("red", "A red wall.", "A wall is red.")
+    return stored(tmp_path / "captions", red, caption("lime"), caption("blue", "The blue sky."))
 
 
 def part(name: str, **fields: Any) -> HubPart:
-    return HubPart(
-        source="hub", id=name, **{"columns": {"image": "picture", "reference": "texts"}, **fields}
-    )
+    columns = {"image": "picture", "reference": "texts"}
+    return HubPart(source="hub", id=name, **{"columns": columns, **fields})
+
+
+def plain(name: str, **fields: Any) -> HubPart:
+    return part(name, columns={}, **fields)
 
 
 def colours(dataset: Dataset) -> list[tuple[int, ...]]:
@@ -79,9 +89,8 @@ def test_rows_by_a_column_map(
 
 
 def test_sft_learns_every_reference_of_the_right_picture(captions: str) -> None:
+    assert learned(part(captions)) == ["A red wall.", "A wall is red.", "The blue sky."]
     dataset = load_data(part(captions), completions=True)
-    said = [turn["content"] for (turn,) in dataset["completion"]]
-    assert said == ["A red wall.", "A wall is red.", "The blue sky."]
     assert colours(dataset) == [(255, 0, 0), (255, 0, 0), (0, 0, 255)]
 
 
@@ -89,14 +98,11 @@ def test_pictures_stay_in_the_file_they_came_in(captions: str) -> None:
     """Nothing is written but what `datasets` itself has made of the parquet file, so a picture is
     on disk once.
     """
-    load_data(part(captions))
-    before = sorted(
-        (path, path.stat().st_size) for path in datasets.config.HF_DATASETS_CACHE.rglob("*.arrow")
-    )
-    load_data(part(captions, prompt="Say it."))
-    assert [name for name, _ in before] == sorted(
-        datasets.config.HF_DATASETS_CACHE.rglob("*.arrow")
-    )
+    written = []
+    for prompt in (None, "Say it."):
+        load_data(part(captions, prompt=prompt))
+        written.append(sorted(datasets.config.HF_DATASETS_CACHE.rglob("*.arrow")))
+    assert written[0] == written[1]
 
 
 def test_count_and_prompt(captions: str) -> None:
@@ -106,60 +112,55 @@ def test_count_and_prompt(captions: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answers", [["red", "red", "pink"], [{"answer": "red"}, {"answer": "red"}, {"answer": "pink"}]]
+    ("kind", "answers"),
+    [
+        (List(TEXT), ["red", "red", "pink"]),
+        (List({"answer": TEXT}), [{"answer": answer} for answer in ("red", "red", "pink")]),
+    ],
 )
-def test_questions_as_vqa_datasets_have_them(tmp_path: Path, answers: Any) -> None:
-    kind = (
-        List(Value("string")) if isinstance(answers[0], str) else List({"answer": Value("string")})
-    )
-    rows = [{"image": square("red"), "question": "What color?", "answers": answers}]
-    name = stored(
-        tmp_path / "vqa", rows, {"image": Image(), "question": Value("string"), "answers": kind}
-    )
-    data = part(name, columns={}, prompt="{question} Answer briefly.")
+def test_questions_as_vqa_datasets_have_them(tmp_path: Path, kind: Any, answers: Any) -> None:
+    row = {"image": square("red"), "question": "What color?", "answers": answers}
+    name = stored(tmp_path / "vqa", row, image=Image(), question=TEXT, answers=kind)
+    data = plain(name, prompt="{question} Answer briefly.")
     dataset = load_data(data)
     assert dataset["answers"][:] == [["red", "red", "pink"]]
     assert dataset["prompt"][0][0]["content"] == "What color? Answer briefly."
-    assert load_data(data, completions=True)["completion"][0][0]["content"] == "red"
+    assert learned(data) == ["red"]
 
 
 def test_another_split(tmp_path: Path) -> None:
-    rows = [{"picture": square("red"), "texts": ["A."], "extra": 1}]
-    name = stored(tmp_path / "two", rows, CAPTIONS)
-    stored(tmp_path / "two", rows * 2, CAPTIONS, split="validation")
+    name = stored(tmp_path / "two", caption("red", "A."))
+    stored(tmp_path / "two", *[caption("red", "A.")] * 2, split="validation")
     assert len(load_data(part(name))) == 1
     assert len(load_data(part(name, split="validation"))) == 2
+    assert sorted(split_names(part(name))) == ["train", "validation"]
+    # what is not reached is not known
+    assert split_names(part(str(tmp_path / "nowhere"), split="val")) == ["val"]
 
 
 def test_a_folder_of_pictures(tmp_path: Path) -> None:
-    folder = tmp_path / "pictures"
-    folder.mkdir()
-    square("red").save(folder / "a.png")
-    (folder / "metadata.jsonl").write_text('{"file_name": "a.png", "text": "A red wall."}\n')
-    dataset = load_data(part(str(folder), columns={"reference": "text"}))
+    square("red").save(tmp_path / "a.png")
+    (tmp_path / "metadata.jsonl").write_text('{"file_name": "a.png", "text": "A red wall."}\n')
+    dataset = load_data(part(str(tmp_path), columns={"reference": "text"}))
     assert dataset["reference"][:] == [["A red wall."]]
     assert colours(dataset) == [(255, 0, 0)]
 
 
 def test_large_pictures_are_scaled_for_everyone_who_reads_them(tmp_path: Path) -> None:
-    rows = [{"picture": square("red", side=100), "texts": ["A."], "extra": 1}]
-    name = stored(tmp_path / "large", rows, CAPTIONS)
+    name = stored(tmp_path / "large", caption(square("red", side=100), "A."))
     data = part(name, max_pixels=400)
     dataset = load_data(data)
-    assert dataset[0]["image"].size == (20, 20)
     assert dataset["prompt"][0] == [{"role": "user", "content": "Describe the picture."}]
-    assert load_data(data, completions=True)[0]["image"].size == (20, 20)
-    assert load_data(MixedPart(source="mixed", parts=[data, part(name)]))[1]["image"].size == (
-        20,
-        20,
-    )
+    mixed = MixedPart(source="mixed", parts=[data, part(name)])
+    for rows in (dataset, load_data(data, completions=True), load_data(mixed).select([1])):
+        assert rows[0]["image"].size == (20, 20)
 
 
 def test_boxes_would_not_fit_scaled_pictures(tmp_path: Path) -> None:
-    rows = [{"image": square("red"), "bbox": [1.0, 1.0, 5.0, 5.0]}]
-    name = stored(tmp_path / "boxes", rows, {"image": Image(), "bbox": List(Value("float64"))})
-    assert "leave max_pixels out" in refused(part(name, columns={}, max_pixels=9))
-    assert load_data(part(name, columns={}))["bbox"][:] == [[1.0, 1.0, 5.0, 5.0]]
+    row = {"image": square("red"), "bbox": [1.0, 1.0, 5.0, 5.0]}
+    name = stored(tmp_path / "boxes", row, image=Image(), bbox=List(Value("float64")))
+    assert "leave max_pixels out" in refused(plain(name, max_pixels=9))
+    assert load_data(plain(name))["bbox"][:] == [[1.0, 1.0, 5.0, 5.0]]
 
 
 def test_several_sources_in_one_dataset(captions: str, tmp_path: Path) -> None:
@@ -174,21 +175,20 @@ def test_several_sources_in_one_dataset(captions: str, tmp_path: Path) -> None:
     assert dataset["answers"][2] == ["no"]
     assert dataset["reference"][:3] == [["A red wall.", "A wall is red."], ["The blue sky."], None]
     assert colours(dataset)[:3] == [(255, 0, 0), (0, 0, 255), (255, 255, 0)]
-    learned = load_data(MixedPart(source="mixed", parts=parts[:2]), completions=True)
-    assert [turn["content"] for (turn,) in learned["completion"]][-1] == "no"
+    assert learned(MixedPart(source="mixed", parts=parts[:2]))[-1] == "no"
+
+
+WRONG_MAP = {"columns": {"image": "picture", "reference": "captions"}}
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        (
-            {"columns": {"image": "picture", "reference": "captions"}},
-            ["'HERE'", "'captions', only ['extra', 'picture', 'texts']"],
-        ),
+        (WRONG_MAP, ["'HERE'", "'captions', only ['extra', 'picture', 'texts']"]),
         ({"columns": {}}, ["'image', only ['extra', 'picture', 'texts']", "set data.columns"]),
-        ({"split": "val"}, ["the split 'val'", "Should be one of ['train']"]),
+        ({"split": "val"}, ["the split 'val'", "['train']"]),
         ({"split": "val", "streaming": True, "count": 1}, ["Available splits: ['train']"]),
-        ({"subset": "large"}, ["'large' not found. Available: ['default']"]),
+        ({"subset": "large"}, ["'large'", "['default']"]),
     ],
     ids=["column", "no map", "split", "streamed split", "subset"],
 )
@@ -200,9 +200,9 @@ def test_what_is_not_there_names_what_is(captions: str, fields: Any, words: list
 def test_a_dataset_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert "there-is-no/such-dataset' cannot be loaded" in refused(part("there-is-no/such-dataset"))
     (tmp_path / "empty").mkdir()
-    assert "cannot be loaded" in refused(part(str(tmp_path / "empty")))
+    for name in ("there-is-no/such-dataset", str(tmp_path / "empty"), stored(tmp_path / "none")):
+        assert f"{name}' cannot be loaded" in refused(part(name))
 
 
 def test_a_dataset_with_code_of_its_own_is_not_run(captions: str, tmp_path: Path) -> None:
@@ -214,25 +214,19 @@ def test_a_dataset_with_code_of_its_own_is_not_run(captions: str, tmp_path: Path
     assert not ran.exists()
 
 
+ADDRESS = "https://example.org/a.png"
+
+
+def at(path: str) -> dict[str, Any]:
+    return {"bytes": None, "path": path}
+
+
 def test_addresses_in_place_of_pictures(tmp_path: Path) -> None:
-    rows = [{"picture": "https://example.org/a.png", "texts": ["A."], "extra": 1}]
-    name = stored(tmp_path / "urls", rows, {**CAPTIONS, "picture": Value("string")})
+    row = {**caption(None, "A."), "picture": ADDRESS}
+    name = stored(tmp_path / "urls", row, **{**CAPTIONS, "picture": TEXT})
     message = refused(part(name))
     assert "'picture'" in message
     assert f"'{name}' holds no pictures" in message
-    assert "addresses are not followed" in message
-
-
-def test_addresses_in_the_picture_column_are_not_fetched(tmp_path: Path) -> None:
-    rows = [
-        {
-            "picture": {"bytes": None, "path": "https://example.org/a.png"},
-            "texts": ["A."],
-            "extra": 1,
-        }
-    ]
-    name = stored(tmp_path / "urls", rows, CAPTIONS)
-    assert "the address 'https://example.org/a.png'" in refused(part(name))
 
 
 @pytest.mark.parametrize(
@@ -241,22 +235,14 @@ def test_addresses_in_the_picture_column_are_not_fetched(tmp_path: Path) -> None
         (None, "has no picture"),
         ({"bytes": b"no picture", "path": None}, "cannot be read as a picture"),
         ({"bytes": b"", "path": None}, "cannot be read as a picture"),
-        ({"bytes": None, "path": "not/there.png"}, "cannot be read as a picture"),
-        (
-            {"bytes": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n", "path": None},
-            "none of PNG, JPEG",
-        ),
+        (at("not/there.png"), "cannot be read as a picture"),
+        ({"bytes": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n"}, "none of PNG, JPEG"),
+        (at(ADDRESS), f"the address '{ADDRESS}'"),  # nothing is fetched
     ],
 )
-def test_a_picture_that_is_none_is_named_by_its_row(
-    tmp_path: Path, picture: Any, reason: str
-) -> None:
-    rows = [
-        {"picture": {"bytes": png(), "path": None}, "texts": ["A."], "extra": 1},
-        {"picture": picture, "texts": ["B."], "extra": 2},
-    ]
-    name = stored(tmp_path / "bad", rows, CAPTIONS)
-    message = refused(part(name))
+def test_a_picture_that_is_none_is_named(tmp_path: Path, picture: Any, reason: str) -> None:
+    good = caption({"bytes": png(), "path": None}, "A.")
+    message = refused(part(stored(tmp_path / "bad", good, caption(picture, "B."))))
     assert "train row 2" in message
     assert reason in message
 
@@ -264,85 +250,47 @@ def test_a_picture_that_is_none_is_named_by_its_row(
 @pytest.mark.parametrize("path", ["{folder}/secret.png", "{folder}/hub/../secret.png"])
 def test_a_downloaded_row_reads_no_picture_elsewhere(tmp_path: Path, path: str) -> None:
     square("red").save(tmp_path / "secret.png")
-    picture = {"bytes": None, "path": path.format(folder=tmp_path)}
-    name = stored(tmp_path / "hub", [{"picture": picture, "texts": ["A."], "extra": 1}], CAPTIONS)
+    name = stored(tmp_path / "hub", caption(at(path.format(folder=tmp_path)), "A."))
     assert "secret.png' outside" in refused(part(name))
     (tmp_path / "secret.png").rename(tmp_path / "hub" / "own.png")
-    picture = {"bytes": None, "path": str(tmp_path / "hub" / "own.png")}
-    stored(tmp_path / "hub", [{"picture": picture, "texts": ["A."], "extra": 1}], CAPTIONS)
+    stored(tmp_path / "hub", caption(at(str(tmp_path / "hub" / "own.png")), "A."))
     assert colours(load_data(part(name))) == [(255, 0, 0)]
 
 
-def png() -> bytes:
-    file = io.BytesIO()
-    square("red").save(file, "PNG")
-    return file.getvalue()
-
-
 def test_a_value_of_another_kind_is_named_by_its_row(tmp_path: Path) -> None:
-    rows = [{"picture": square("red"), "texts": [1], "extra": 1}]
-    name = stored(tmp_path / "numbers", rows, {**CAPTIONS, "texts": List(Value("int64"))})
+    kinds = {**CAPTIONS, "texts": List(Value("int64"))}
+    name = stored(tmp_path / "numbers", caption("red", 1), **kinds)
     assert "row 1: the column 'texts'" in refused(part(name))
 
 
 def test_no_rows(tmp_path: Path, captions: str) -> None:
-    assert "cannot be loaded" in refused(part(stored(tmp_path / "none", [], CAPTIONS)))
-    name = stored(
-        tmp_path / "silent", [{"picture": square("red"), "texts": [], "extra": 1}], CAPTIONS
-    )
-    assert "something to judge by" in refused(part(name))
+    assert "to judge by" in refused(part(stored(tmp_path / "silent", caption("red"))))
     only_pictures = part(captions, columns={"image": "picture"})
     assert len(load_data(only_pictures)) == 3
-    assert "a reference or answers" in refused(only_pictures, completions=True)
+    assert "reference or answers" in refused(only_pictures, completions=True)
 
 
 def test_the_task_of_all_rows_that_name_none(tmp_path: Path) -> None:
-    rows = [{"image": square("red"), "task": "reg"}, {"image": square("blue"), "task": None}]
-    name = stored(tmp_path / "tasks", rows, {"image": Image(), "task": Value("string")})
-    assert load_data(part(name, columns={}, task="vqa"))["task"][:] == ["reg", "vqa"]
-    assert load_data(part(name, columns={}))["task"][:] == ["reg", None]
-
-
-def test_the_splits_of_a_dataset(tmp_path: Path, captions: str) -> None:
-    stored(
-        Path(captions),
-        [{"picture": square("red"), "texts": ["A wall."], "extra": 1}],
-        CAPTIONS,
-        split="test",
-    )
-    assert sorted(split_names(part(captions))) == ["test", "train"]
-    # what is not reached is not known
-    assert split_names(part(str(tmp_path / "nowhere"), split="val")) == ["val"]
+    rows = [{"image": square("red"), "task": task} for task in ("reg", None)]
+    name = stored(tmp_path / "tasks", *rows, image=Image(), task=TEXT)
+    assert load_data(plain(name, task="vqa"))["task"][:] == ["reg", "vqa"]
+    assert load_data(plain(name))["task"][:] == ["reg", None]
 
 
 @pytest.mark.parametrize("streamed", [{}, {"streaming": True, "count": 5}])
-def test_pictures_as_structs_and_folders_that_datasets_saved(
-    tmp_path: Path, streamed: dict[str, Any]
-) -> None:
-    file = io.BytesIO()
-    square("red").save(file, "PNG")
-    struct = {
-        "picture": {"bytes": Value("binary"), "path": Value("string")},
-        "texts": List(Value("string")),
-    }
-    name = stored(
-        tmp_path / "struct",
-        [{"picture": {"bytes": file.getvalue(), "path": None}, "texts": ["Red."]}],
-        struct,
-    )
+def test_pictures_as_structs(tmp_path: Path, streamed: dict[str, Any]) -> None:
+    kinds = {"picture": {"bytes": Value("binary"), "path": TEXT}, "texts": List(TEXT)}
+    row = caption({"bytes": png(), "path": None}, "Red.")
+    name = stored(tmp_path / "struct", row, **kinds)
     assert colours(load_data(part(name, **streamed))) == [(255, 0, 0)]
-    if not streamed:
-        Dataset.from_list([{"picture": square("blue"), "texts": ["Blue."]}]).save_to_disk(
-            tmp_path / "saved"
-        )
-        assert colours(load_data(part(str(tmp_path / "saved")))) == [(0, 0, 255)]
+
+
+def test_folders_that_datasets_saved(tmp_path: Path) -> None:
+    Dataset.from_list([caption("blue", "Blue.")]).save_to_disk(tmp_path / "saved")
+    assert colours(load_data(part(str(tmp_path / "saved")))) == [(0, 0, 255)]
 
 
 def test_lists_of_pictures_are_refused_before_the_first_step(tmp_path: Path) -> None:
-    columns = {"images": List(Image()), "prompt": Value("string"), "reference": Value("string")}
-    name = stored(
-        tmp_path / "lists",
-        [{"images": [square("red")], "prompt": "<image>What?", "reference": "A."}],
-        columns,
-    )
+    row = {"images": [square("red")], "prompt": "<image>What?", "reference": "A."}
+    name = stored(tmp_path / "lists", row, images=List(Image()), prompt=TEXT, reference=TEXT)
     assert "the column 'images'" in refused(HubPart(source="hub", id=name))

@@ -2,7 +2,6 @@
 a trainer.
 """
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,23 +16,15 @@ from spanreward.rewards.rows.sample import row_sample
 from spanreward.training.data.load import load_data
 from spanreward.training.data.marks import read_marked
 from spanreward.training.evaluation.answers.prompts import prompts_of_file
-from spanreward.training.recipe import JsonlPart
+from tests.support.data_parts import jsonl
 
 ROW = {
-    "id": "1",
-    "image": "a.png",
-    "prompt": "What is on the grass?",
-    "question": "<image>What is it?",
+    "id": "1", "image": "a.png", "prompt": "What is on the grass?", "question": "<image>What is it?",
     "answers": [{"answer": "dog"}, {"answer": "puppy"}, {"answer": ""}],
-    "reference": ["A dog.", "A puppy on grass."],
-    "context": "A dog on grass.",
-    "anchor": "A cat.",
-    "criteria": "1. It names the dog.",
-    "bbox": [0.0, 0.0, 4.0, 4.0],
-    "task": "vqa",
-    "completion": "A dog.",
-    "mistakes": [],
-}
+    "reference": ["A dog.", "A puppy on grass."], "context": "A dog on grass.", "anchor": "A cat.",
+    "criteria": "1. It names the dog.", "bbox": [0.0, 0.0, 4.0, 4.0], "task": "vqa",
+    "completion": "A dog.", "mistakes": [],
+}  # fmt: skip
 
 
 class Nothing(Reward):
@@ -49,8 +40,8 @@ def plain(sample: Sample) -> Sample:
 
 def test_every_road_leads_to_the_same_sample(tmp_path: Path) -> None:
     Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
-    path = tmp_path / "rows.jsonl"
-    path.write_text(json.dumps(ROW) + "\n")
+    part = jsonl(tmp_path, ROW)
+    path = Path(part.path)
     (line,) = read_rows(path)
     assert isinstance(line.sample, Sample)
     scored = plain(line.sample)
@@ -58,17 +49,11 @@ def test_every_road_leads_to_the_same_sample(tmp_path: Path) -> None:
     assert scored.answers == ("dog", "puppy")
     ((labelled, _),) = read_marked(path)
     (compared,) = prompts_of_file(str(path), 1).rows
-    (trained,) = load_data(JsonlPart(source="jsonl", path=str(path)))
+    (trained,) = load_data(part)
     columns = {name: [value] for name, value in trained.items()}
-    (rewarded,) = Nothing("nothing").read_samples(
-        columns.pop("prompt"), [ROW["completion"]], **columns
-    )
-    samples = (
-        labelled,
-        row_sample(compared, ROW["completion"]),
-        row_sample(trained, ROW["completion"]),
-        rewarded,
-    )
+    said = ROW["completion"]
+    (rewarded,) = Nothing("nothing").read_samples(columns.pop("prompt"), [said], **columns)
+    samples = (labelled, row_sample(compared, said), row_sample(trained, said), rewarded)
     for sample in samples:
         assert plain(sample) == scored
         assert fingerprint(plain(sample)) == fingerprint(scored)

@@ -13,13 +13,9 @@ PROMPT = [{"role": "user", "content": "Describe."}]
 
 
 def rows(references: list[Any]) -> Dataset:
-    return Dataset.from_dict(
-        {
-            "prompt": [PROMPT] * len(references),
-            "reference": references,
-            "count": [1] * len(references),
-        }
-    )
+    count = len(references)
+    columns = {"prompt": [PROMPT] * count, "reference": references, "count": [1] * count}
+    return Dataset.from_dict(columns)
 
 
 def tokens(text: str) -> int:

@@ -7,16 +7,16 @@ test_drop_in.py has the settings in which span_coef 0 is TRL bit for bit.
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
+from itertools import accumulate, chain
 from statistics import fmean, pstdev, stdev
 from typing import Any
 
 import pytest
-from trl import GRPOTrainer
 
 from spanreward.rewards import Sample, Verdict
-from tests.support.given_ranks import given, judge
-from tests.support.tiny_trainer import Scored, make_trainer, scenes
+from tests.support.given_ranks import judge
+from tests.support.tiny_trainer import Scored
 
 COEFFICIENT = 0.5
 GROUP = 4
@@ -35,13 +35,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "four steps a batch": {"steps_per_generation": 4, "max_steps": 5},
     "three iterations": {"per_device_train_batch_size": 16, "num_iterations": 3, "max_steps": 4},
     "dynamic": {"per_device_train_batch_size": 16, "dynamic_sampling": True, "max_steps": 2},
-    "all": {
-        "steps_per_generation": 4,
-        "gradient_accumulation_steps": 2,
-        "num_iterations": 3,
-        "dynamic_sampling": True,
-        "max_steps": 7,
-    },
+    "all": {"steps_per_generation": 4, "gradient_accumulation_steps": 2, "num_iterations": 3}
+    | {"dynamic_sampling": True, "max_steps": 7},
 }
 
 
@@ -64,21 +59,16 @@ def phrases_of(row: int, sample: Sample, verdict: Verdict, tokens: Sequence[str]
     for span in sorted(verdict.spans, key=lambda span: span.start):
         if span.asked:
             first.setdefault(span.component, span)
+    ends = list(accumulate(map(len, tokens)))
     phrases = []
-    covered: set[int] = set()
     for span in first.values():
         places = []
-        end = 0
-        for number, token in enumerate(tokens):
-            start = end
-            end += len(token)
-            if start < span.end and end > span.start:
+        for number, end in enumerate(ends):
+            if end - len(tokens[number]) < span.end and end > span.start:
                 places.append(number)
-        covered.update(places)
         phrases.append(Phrase(row, places, sample, span))
-    if len(covered) < 2:
-        return []
-    return phrases
+    covered = {token for phrase in phrases for token in phrase.tokens}
+    return phrases if len(covered) >= 2 else []
 
 
 def residuals_of(phrases: Sequence[Phrase]) -> list[float]:
@@ -98,18 +88,13 @@ def scalars_of(rewards: Sequence[float], scaled: bool) -> list[float]:
     scalars: list[float] = []
     for first in range(0, len(rewards), GROUP):
         group = rewards[first : first + GROUP]
-        unit = 1.0
-        if scaled:
-            unit = stdev(group) + 1e-4
+        unit = stdev(group) + 1e-4 if scaled else 1.0
         scalars += [(reward - fmean(group)) / unit for reward in group]
     return scalars
 
 
 def by_the_docs(
-    samples: Sequence[Sample],
-    verdicts: Sequence[Verdict],
-    tokens: Sequence[Sequence[str]],
-    scaled: bool,
+    samples: Sequence[Sample], verdicts: Sequence[Verdict], tokens: Sequence[Any], scaled: bool
 ) -> list[list[float]]:
     """Returns the advantage of each sampled token."""
     phrases: list[Phrase] = []
@@ -164,20 +149,17 @@ class Watched:
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("way", WAYS)
-def test_the_loss_gets_the_advantages_of_the_docs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loss: str, way: str
-) -> None:
-    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", given)
+@pytest.mark.usefixtures("given_completions")
+def test_the_loss_gets_the_advantages_of_the_docs(make: Any, loss: str, way: str) -> None:
     sizes = {"per_device_train_batch_size": 4, "num_generations": GROUP}
     settings = {**sizes, **LOSSES[loss], **WAYS[way], "loss_type": loss, "learning_rate": 1e-4}
-    trainer = make_trainer(tmp_path, scenes(), [Scored(judge)], span_coef=COEFFICIENT, **settings)
+    trainer = make(Scored(judge), span_coef=COEFFICIENT, **settings)
     watched = Watched(trainer)
     trainer.train()
     args = trainer.args
     for samples, verdicts, rows in watched.batches:
-        tokens = []
-        for ids, _ in rows:
-            tokens.append([trainer._tokenizer.decode([id], skip_special_tokens=True) for id in ids])
+        decode = partial(trainer._tokenizer.decode, skip_special_tokens=True)
+        tokens = [[decode([token]) for token in ids] for ids, _ in rows]
         expected = by_the_docs(samples, verdicts, tokens, args.scale_rewards == "group")
         spread = [max(advantages) - min(advantages) for advantages in expected]
         assert max(spread) > 0.1
@@ -185,19 +167,9 @@ def test_the_loss_gets_the_advantages_of_the_docs(
             assert advantages == pytest.approx(of_docs, abs=5e-6)
     # each batch's rows come in every iteration, in another order
     of_iteration = args.steps_per_generation
-    for number, rows in enumerate(chunks(watched.passes, of_iteration)):
+    for number in range(len(watched.passes) // of_iteration):
+        passes = watched.passes[number * of_iteration : (number + 1) * of_iteration]
         _, _, batch = watched.batches[number // args.num_iterations]
-        assert sorted(rows) == sorted(batch)
+        assert sorted(chain(*passes)) == sorted(batch)
     assert len(watched.batches) == -(-len(watched.passes) // args.passes_per_batch)
     assert len(watched.batches) >= 2
-
-
-def chunks(passes: Sequence[Any], size: int) -> list[list[Any]]:
-    """The rows of each whole iteration over a batch."""
-    iterations = []
-    for first in range(0, len(passes) // size * size, size):
-        rows: list[Any] = []
-        for of_pass in passes[first : first + size]:
-            rows += of_pass
-        iterations.append(rows)
-    return iterations

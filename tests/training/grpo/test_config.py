@@ -2,6 +2,7 @@
 is refused.
 """
 
+import logging
 import math
 from contextlib import nullcontext
 from dataclasses import fields
@@ -10,95 +11,71 @@ from typing import Any
 
 import pytest
 import torch
-from datasets import Dataset
 from peft import LoraConfig
-from trl import GRPOConfig, GRPOTrainer, TrlParser
+from trl import GRPOConfig, TrlParser
 
 from spanreward.rewards import Status, Verdict
+from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
 from spanreward.training.grpo.trainer import NothingScored, SpanGRPOConfig
-from tests.support.given_ranks import given, judge
-from tests.support.tiny_trainer import Scored, make_trainer, scenes
+from tests.support.batches import config_of, ids_of, lines_of, score_ids, weights_of
+from tests.support.given_ranks import WORDS, given, judge
+from tests.support.tiny_trainer import Scored
 
 LORA = LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
 ADVANTAGES = torch.tensor([[1.0, -1.0, 2.0, 0.0], [-0.5, 0.5, 1.0, 3.0]])
 MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
+ONES = torch.ones_like(ADVANTAGES)
 
 
-def gradients(
-    trainer: GRPOTrainer, ratios: torch.Tensor, monkeypatch: pytest.MonkeyPatch
-) -> torch.Tensor:
+def gradients(trainer: Any, ratios: torch.Tensor) -> torch.Tensor:
     """How TRL's loss on ADVANTAGES moves each token's log-probability, which was sampled at 1 /
     ratio of its own.
     """
     logps = torch.zeros_like(ADVANTAGES, requires_grad=True)
-    entropies = torch.zeros_like(ADVANTAGES)
-    monkeypatch.setattr(
-        trainer, "_get_per_token_logps_and_entropies", lambda *_, **__: (logps, entropies, None)
-    )
+    read = logps, torch.zeros_like(ADVANTAGES), None
+    trainer._get_per_token_logps_and_entropies = lambda *_, **__: read
     trainer.current_gradient_accumulation_steps = 1
     inputs = {name: torch.ones(2, 1, dtype=torch.long) for name in ("prompt_ids", "prompt_mask")}
-    inputs |= {
-        "completion_ids": torch.ones_like(MASK),
-        "completion_mask": MASK,
-        "advantages": ADVANTAGES,
-    }
-    inputs |= {"old_per_token_logps": -ratios.log(), "num_items_in_batch": MASK.sum()}
+    inputs |= {"completion_ids": torch.ones_like(MASK), "completion_mask": MASK}
+    inputs |= {"advantages": ADVANTAGES, "num_items_in_batch": MASK.sum()}
+    inputs |= {"old_per_token_logps": -ratios.log()}
     trainer.model.train()
     trainer.compute_loss(trainer.model, inputs).backward()
     assert logps.grad is not None
     return -logps.grad
 
 
-def trainer_with(path: Path, **settings: Any) -> GRPOTrainer:
-    return make_trainer(path, scenes(), [Scored(judge)], **settings)
-
-
-def test_the_token_level_loss_weighs_every_token_of_the_batch_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ones = torch.ones_like(ADVANTAGES)
-    dapo = gradients(trainer_with(tmp_path / "a", span_coef=0.5), ones, monkeypatch)
+def test_the_token_level_loss_weighs_every_token_of_the_batch_alike(make: Any) -> None:
+    dapo = gradients(make(Scored(judge), span_coef=0.5), ONES)
     torch.testing.assert_close(dapo, ADVANTAGES * MASK / 6)
-    grpo = gradients(
-        trainer_with(tmp_path / "b", span_coef=0.5, loss_type="grpo"), ones, monkeypatch
-    )
+    grpo = gradients(make(Scored(judge), span_coef=0.5, loss_type="grpo"), ONES)
     torch.testing.assert_close(grpo, ADVANTAGES * MASK / torch.tensor([[4], [2]]) / 2)
 
 
-def test_clip_higher_leaves_room_upwards_token_by_token(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer = trainer_with(tmp_path, span_coef=0.5, epsilon=0.2, epsilon_high=0.28)
+def test_clip_higher_leaves_room_upwards_token_by_token(make: Any) -> None:
+    trainer = make(Scored(judge), span_coef=0.5, epsilon=0.2, epsilon_high=0.28)
     ratios = torch.tensor([[1.25, 1.25, 1.3, 1.0], [0.75, 0.75, 1.0, 1.0]])
     passed = torch.tensor([[1, 1, 0, 1], [0, 1, 0, 0]])  # rising: below 1.28; falling: above 0.8
-    torch.testing.assert_close(
-        gradients(trainer, ratios, monkeypatch), ADVANTAGES * ratios * passed / 6
-    )
+    torch.testing.assert_close(gradients(trainer, ratios), ADVANTAGES * ratios * passed / 6)
 
 
-def test_one_ratio_for_a_sequence_moves_its_tokens_alike_in_trl(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_ratio_for_a_sequence_moves_its_tokens_alike_in_trl(make: Any) -> None:
     """Why spans are refused there: every token gets its row's mean advantage, but for CISPO."""
-    ones = torch.ones_like(ADVANTAGES)
     level = {"importance_sampling_level": "sequence"}
-    moved = gradients(trainer_with(tmp_path / "a", **level), ones, monkeypatch)
     mean = (ADVANTAGES * MASK).sum(dim=1, keepdim=True) / MASK.sum(dim=1, keepdim=True)
-    torch.testing.assert_close(moved, mean * MASK / 6)
+    torch.testing.assert_close(gradients(make(Scored(judge), **level), ONES), mean * MASK / 6)
     settings = {**level, "loss_type": "cispo", "epsilon_high": 5.0, "span_coef": 0.5}
-    moved = gradients(trainer_with(tmp_path / "b", **settings), ones, monkeypatch)
+    moved = gradients(make(Scored(judge), **settings), ONES)
     torch.testing.assert_close(moved, ADVANTAGES * MASK / 6)
+
+
+QUARTERS = {"steps_per_generation": 2, "per_device_train_batch_size": 4}
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        {
-            "epsilon_high": 0.28,
-            "num_iterations": 2,
-            "steps_per_generation": 2,
-            "per_device_train_batch_size": 4,
-        },
+        {"epsilon_high": 0.28, "num_iterations": 2, **QUARTERS},
         {"num_iterations": 2, "delta": 1.5},
         {"gradient_accumulation_steps": 2, "per_device_train_batch_size": 4},
         {"mask_truncated_completions": True, "soft_overlong_cache": 8},
@@ -112,141 +89,85 @@ def test_one_ratio_for_a_sequence_moves_its_tokens_alike_in_trl(
     ],
     ids=lambda settings: " ".join(settings),
 )
-def test_options_train_and_spans_count_in_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
-) -> None:
+@pytest.mark.usefixtures("given_completions")
+def test_options_train_and_spans_count_in_them(make: Any, settings: dict[str, Any]) -> None:
     """Two steps on given completions with and without spans: finite losses, and parameters that
     differ.
     """
-    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", given)
     after = []
     for coefficient in (0.0, 0.5):
-        trainer = trainer_with(
-            tmp_path / str(coefficient), span_coef=coefficient, dynamic_sampling=True, **settings
-        )
+        trainer = make(Scored(judge), span_coef=coefficient, dynamic_sampling=True, **settings)
         trainer.train()
-        losses = [line["loss"] for line in trainer.state.log_history if "loss" in line]
+        losses = [line["loss"] for line in lines_of(trainer)]
         assert len(losses) == 2
         assert all(map(math.isfinite, losses))
-        after.append(
-            torch.cat([p.detach().flatten() for p in trainer.model.parameters() if p.requires_grad])
-        )
+        after.append(weights_of(trainer))
     assert torch.isfinite(after[1]).all()
     assert (after[0] - after[1]).abs().max() > 1e-5
 
 
-def test_the_overlong_punishment_falls_linearly_within_its_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_overlong_punishment_falls_linearly_within_its_cache(make: Any) -> None:
     """Equation 13 of DAPO at a limit of 12 tokens and a cache of 8: nothing up to 4, then 1/8 a
     token.
     """
-    trainer = trainer_with(
-        tmp_path, soft_overlong_cache=8, soft_overlong_size=1.0, max_completion_length=12
-    )
-    tokenizer = trainer.processing_class.tokenizer
-    texts = ["A red star.", "A", "A red circle in the center left", "A square and a red star."] * 2
-    ids = [tokenizer(text)["input_ids"] + [tokenizer.eos_token_id] for text in texts]
-    monkeypatch.setattr(trainer, "_generate_single_turn", lambda *_, **__: (ids, None))
-    trainer.model.train()
-    trainer._generate_and_score_completions([trainer.train_dataset[1]] * 8)
+    settings = {"soft_overlong_size": 1.0, "max_completion_length": 12}
+    trainer = make(Scored(judge), soft_overlong_cache=8, **settings)
+    texts = ["A red star.", "A", "A red circle in the center left", "A square and a red star."]
+    ids = ids_of(trainer, texts * 2)
+    score_ids(trainer, ids, [1] * 8)
     expected = [-max(len(row) - 4, 0) / 8 for row in ids]
     assert len(set(expected)) > 2
     assert list(trainer._logs["rewards"]["soft_overlong_punishment_reward"]) == expected
     assert trainer.reward_weights.tolist() == [1.0, 1.0]
 
 
-def test_a_weight_of_its_own_keeps_the_rewards_weights(tmp_path: Path) -> None:
-    args: dict[str, Any] = {"soft_overlong_cache": 8, "reward_weights": [0.25]}
-    trainer = trainer_with(tmp_path, **args)
-    assert trainer.reward_weights.tolist() == [0.25, 1.0]
-    trainer = trainer_with(tmp_path, **args, soft_overlong_size=0.1)
-    assert trainer.reward_weights.tolist() == pytest.approx([0.25, 0.1])
+def test_a_weight_of_its_own_keeps_the_rewards_weights(make: Any) -> None:
+    for size, weight in ((None, 1.0), (0.1, 0.1)):
+        settings = {"soft_overlong_size": size, "reward_weights": [0.25]}
+        trainer = make(Scored(judge), soft_overlong_cache=8, **settings)
+        assert trainer.reward_weights.tolist() == pytest.approx([0.25, weight])
 
 
 @pytest.mark.parametrize("status", [Status.NOT_APPLICABLE, Status.ERROR])
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_a_batch_without_any_reward_moves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: Status, dynamic: bool
-) -> None:
-    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", given)
-    settings: dict[str, Any] = {
-        "span_coef": 0.5,
-        "max_failed_fraction": 1.0,
-        "dynamic_sampling": dynamic,
-    }
-    trainer = make_trainer(
-        tmp_path, scenes(), [Scored(lambda _: Verdict(None, status))], **settings
-    )
-    before = [parameter.detach().clone() for parameter in trainer.model.parameters()]
+@pytest.mark.usefixtures("given_completions")
+def test_a_batch_without_any_reward_moves_nothing(make: Any, status: Status, dynamic: bool) -> None:
+    nothing = Scored(lambda _: Verdict(None, status))
+    trainer = make(nothing, span_coef=0.5, max_failed_fraction=1.0, dynamic_sampling=dynamic)
+    before = weights_of(trainer)
     with pytest.raises(NothingScored) if status is Status.NOT_APPLICABLE else nullcontext():
         trainer.train()
-    for expected, actual in zip(before, trainer.model.parameters(), strict=True):
-        assert torch.equal(actual, expected)
+    assert torch.equal(weights_of(trainer), before)
 
 
-def test_a_batch_of_truncated_completions_moves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def endless(trainer: Any, *args: Any, **kwargs: Any) -> tuple[list[list[int]], None]:
+def test_a_batch_of_truncated_completions_moves_nothing(make: Any) -> None:
+    def endless(*args: Any, **kwargs: Any) -> tuple[list[list[int]], None]:
         ids, _ = given(trainer, *args, **kwargs)
         return [row[:-1] for row in ids], None
 
-    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", endless)
-    trainer = trainer_with(tmp_path, span_coef=0.5, mask_truncated_completions=True)
-    before = [parameter.detach().clone() for parameter in trainer.model.parameters()]
+    trainer = make(Scored(judge), span_coef=0.5, mask_truncated_completions=True)
+    trainer._generate_single_turn = endless
+    before = weights_of(trainer)
     trainer.train()
-    for expected, actual in zip(before, trainer.model.parameters(), strict=True):
-        assert torch.equal(actual, expected)
-
-
-def test_sequence_ratios_without_spans_are_trls_own_matter(tmp_path: Path) -> None:
-    SpanGRPOConfig(
-        output_dir=str(tmp_path), use_cpu=True, bf16=False, importance_sampling_level="sequence"
-    )
-    SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, loss_type="vespo")
-
-
-def a_tool(word: str) -> str:
-    """Looks a word up.
-
-    Args:
-        word: what to look up.
-    """
-    return word
+    assert torch.equal(weights_of(trainer), before)
 
 
 @pytest.mark.parametrize(
-    ("parts", "settings", "message"),
+    ("settings", "told"),
     [
-        ({"tools": [a_tool]}, {"dynamic_sampling": True}, "and tools makes several"),
-        ({"environment_factory": object}, {"dynamic_sampling": True}, "environment_factory makes"),
-        ({"rollout_func": a_tool}, {"span_coef": 0.5}, "span_coef=0.5 needs tokens"),
-        ({"rollout_func": a_tool}, {"dynamic_sampling": True}, "and rollout_func makes several"),
+        ({"span_coef": -1.0}, "span_coef: .* 0, got -1.0"),
+        ({"max_failed_fraction": -0.1}, "max_failed_fraction: .* 0, got -0.1"),
+        ({"max_failed_fraction": 50}, "max_failed_fraction: .* 1, got 50"),
+        ({"reasoning_end": ""}, "reasoning_end: .* 1 character"),
+        ({"reasoning_end": "</think>", "judged_turns": "all"}, 'judged_turns="all" and reason'),
+        ({"soft_overlong_size": 0.5}, "soft_overlong_size=0.5 does nothing"),
+        ({"importance_sampling_level": "sequence"}, None),  # without spans TRL's own matter
+        ({"loss_type": "vespo"}, None),
     ],
 )
-def test_completions_of_several_turns_are_refused(
-    tmp_path: Path, parts: dict[str, Any], settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        make_trainer(tmp_path, scenes(), [Scored(judge)], **parts, **settings)
-
-
-def length(completions: list[Any], **columns: Any) -> list[float]:
-    return [1.0] * len(completions)
-
-
-def test_data_of_which_no_batch_can_be_made_is_refused(tmp_path: Path) -> None:
-    empty: Dataset = scenes().select([])
-    streamed: Any = scenes().with_format(None).to_iterable_dataset()
-    for data, reward, settings, told in (
-        (empty, Scored(judge), {}, "has 0 rows, .* 2 prompts"),
-        (scenes(1), Scored(judge), {}, "has 1 rows, .* 2 prompts .*8 / num_generations 4"),
-        (streamed, Scored(judge), {"dynamic_sampling": True}, "dynamic_sampling .* streamed"),
-        (scenes(), length, {"dynamic_sampling": True}, "dynamic_sampling .* of a Reward"),
-    ):
-        with pytest.raises(ValueError, match=told):
-            make_trainer(tmp_path, data, [reward], **settings)
+def test_settings_that_cannot_work(tmp_path: Path, settings: Any, told: str | None) -> None:
+    with pytest.raises(ValueError, match=told) if told else nullcontext():
+        config_of(tmp_path, **settings)
 
 
 def test_of_several_messages_the_assistants_last_is_judged() -> None:
@@ -260,13 +181,127 @@ def test_of_several_messages_the_assistants_last_is_judged() -> None:
 
 
 def test_each_setting_of_ours_is_explained_in_help() -> None:
-    ours = {setting.name: setting for setting in fields(SpanGRPOConfig)}
-    for setting in fields(GRPOConfig):
-        del ours[setting.name]
+    theirs = {setting.name for setting in fields(GRPOConfig)}
+    ours = [setting for setting in fields(SpanGRPOConfig) if setting.name not in theirs]
     kinds: Any = [SpanGRPOConfig]
     shown = " ".join(TrlParser(kinds).format_help().split())
-    assert "span_coef" in ours
-    for name, setting in ours.items():
+    assert "span_coef" in {setting.name for setting in ours}
+    for setting in ours:
         text = setting.metadata.get("help", "")
-        assert len(text.split()) > 5, name
-        assert text[:40] in shown, name
+        assert len(text.split()) > 5, setting.name
+        assert text[:40] in shown, setting.name
+
+
+# What must not change a step.
+
+
+def test_shuffled_rows_have_the_same_advantages(make: Any) -> None:
+    """Groups in another order, and the completions of each in another order: every row keeps what
+    it had.
+    """
+    texts = [f"A {WORDS[i % 5]} {' '.join(WORDS[: i % 4])}." for i in range(12)]
+    rows = [i // 4 + 3 for i in range(12)]
+    order = [10, 8, 11, 9, 1, 0, 3, 2, 5, 7, 4, 6]
+    trainer = make(Scored(judge), per_device_train_batch_size=12, span_coef=0.5)
+    ids = ids_of(trainer, texts)
+    straight = score_ids(trainer, ids, rows)
+    shuffled = score_ids(trainer, [ids[i] for i in order], [rows[i] for i in order])
+    torch.testing.assert_close(shuffled["advantages"], straight["advantages"][order])
+    assert straight["advantages"].std() > 0.1
+    assert torch.equal(shuffled["completion_ids"], straight["completion_ids"][order])
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.usefixtures("given_completions")
+def test_two_accumulated_halves_are_one_batch(make: Any, dynamic: bool) -> None:
+    """2 x 16 = 1 x 32 completions a step, on the same completions: the same parameters after two
+    steps.
+    """
+    settings = {"span_coef": 0.5, "optim": "sgd", "learning_rate": 1.0, "max_grad_norm": 0.0}
+    after = []
+    for passes in (1, 2):
+        sizes = {"per_device_train_batch_size": 32 // passes, "gradient_accumulation_steps": passes}
+        trainer = make(Scored(judge), dynamic_sampling=dynamic, **sizes, **settings)
+        before = weights_of(trainer)
+        trainer.train()
+        assert trainer.state.global_step == 2
+        after.append(weights_of(trainer))
+    moved = (before - after[0]).abs().max().item()
+    assert moved > 1e-3
+    assert (after[0] - after[1]).abs().max().item() < 1e-5 * max(moved, 1)
+
+
+# A setting that was set and cannot act.
+
+ONE_UPDATE = "completions makes one update"
+SHORT = {"gradient_accumulation_steps": 4, "steps_per_generation": 2}
+SAPO = {"loss_type": "sapo", "num_iterations": 2}
+MIXUP = {"sync_ref_model": True, "ref_model_mixup_alpha": 0.5}
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture, path: Path, **settings: Any) -> list[str]:
+    args = config_of(path, **settings)
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        warn_of_idle(args)
+    return [record.getMessage() for record in caplog.records]
+
+
+@pytest.mark.parametrize(
+    ("settings", "named", "cause"),
+    [
+        ({"epsilon_high": 0.28}, "epsilon_high=0.28", ONE_UPDATE),
+        ({"epsilon": 0.1, "delta": 3.0}, "epsilon=0.1, delta=3.0", ONE_UPDATE),
+        ({"epsilon": 0.1, **SHORT}, "epsilon=0.1", "gradient_accumulation_steps (4)"),
+        ({"epsilon": 0.1, **SAPO}, "epsilon=0.1", "loss_type='sapo' clips no ratio"),
+        ({"sync_ref_model": True}, "sync_ref_model=True", "beta=0"),
+        (MIXUP, "sync_ref_model=True, ref_model_mixup_alpha=0.5", "beta=0"),
+        ({"max_resamples": 9}, "max_resamples=9", "dynamic_sampling is off"),
+        ({"vespo_k_pos": 3.0}, "vespo_k_pos=3.0", "this is 'dapo'"),
+    ],
+)
+def test_what_cannot_act_is_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, settings: Any, named: str, cause: str
+) -> None:
+    (warning,) = warnings_of(caplog, tmp_path, **settings)
+    assert warning.startswith(f"{named} cannot act: ")
+    assert cause in warning
+    assert warning.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"epsilon_high": 0.28, "steps_per_generation": 2},
+        {"epsilon_high": 0.28, "num_iterations": 2},
+        {"epsilon": 0.2},  # the default
+        {"beta": 0.04, "sync_ref_model": True},
+        {"dynamic_sampling": True, "max_resamples": 9, "dynamic_sampling_spread": 0.1},
+        {"loss_type": "sapo", "sapo_temperature_pos": 2.0},
+    ],
+)
+def test_what_acts_is_not_named(
+    settings: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert warnings_of(caplog, tmp_path, **settings) == []
+
+
+@pytest.mark.parametrize(("rate", "times"), [(1e-6, "10"), (3e-7, "33.3"), (1e-5, ""), (0.0, "")])
+def test_a_rate_too_small_for_adapters(
+    rate: float, times: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    args = config_of(tmp_path, learning_rate=rate)
+    with caplog.at_level(logging.WARNING):
+        warn_of_small_rate(args)
+    beginning = f"LoRA with learning_rate {rate:g}: {times} times less than the 1e-05"
+    assert caplog.text.count(beginning) == len(caplog.records) == (times != "")
+
+
+@pytest.mark.parametrize("adapter", [True, False])
+def test_the_trainer_says_it(make: Any, adapter: bool, caplog: pytest.LogCaptureFixture) -> None:
+    options = {"peft_config": LoraConfig(target_modules="all-linear")} if adapter else {}
+    with caplog.at_level(logging.WARNING):
+        make(Scored(lambda sample: 1.0), epsilon_high=0.28, learning_rate=1e-6, **options)
+    assert caplog.text.count("epsilon_high=0.28 cannot act") == 1
+    assert caplog.text.count("LoRA with learning_rate 1e-06: 10 times less") == adapter

@@ -8,69 +8,54 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from datasets import Dataset
 
-from experiments.scenes.parts import scenes_part
-from spanreward.rewards import Span, Status, Verdict
-from spanreward.training.data.load import load_data
-from tests.support.tiny_trainer import Scripted, make_trainer
+from spanreward.rewards import MatchJudge, PoshReward, Span, Status, Verdict
+from tests.support.batches import batch_of, ids_of, score_ids
+from tests.support.tiny_trainer import Scripted, make_trainer, scenes
 
-RED, PLAIN = "A red star.", "A blue star."
+RED, PLAIN, GREEN = "A red star.", "A blue star.", "A green star."
 TOKENS = ["A", " red", " star", ".", "<eos>"]
-EOS = 1
 ATTRIBUTE = Span(2, 5, 0.0, -0.3, "attribute", "", 0)
 ENTITY = Span(6, 10, 1.0, 0.1, "entity", "", 1)
 Row = list[tuple[str, float]]  # tokens and their credit
 
 
 @pytest.fixture(scope="module")
-def dataset() -> Dataset:
-    return load_data(scenes_part(count=16))
-
-
-@pytest.fixture(scope="module")
-def trainers(tmp_path_factory: pytest.TempPathFactory, dataset: Dataset) -> dict[int, Any]:
+def trainers(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Any]:
     """By how many rewards they have, each given its verdicts by a test."""
-    return {
-        count: make_trainer(
-            tmp_path_factory.mktemp("out"),
-            dataset,
-            [Scripted({}, name=f"reward{number}") for number in range(count)],
-            span_coef=1.0,
-            max_failed_fraction=1.0,
-            max_completion_length=64,
-        )
-        for count in (1, 2)
-    }
+    settings = {"span_coef": 1.0, "max_failed_fraction": 1.0, "max_completion_length": 64}
+    made = {}
+    for count in (1, 2):
+        rewards = [Scripted({}, name=f"reward{number}") for number in range(count)]
+        made[count] = make_trainer(tmp_path_factory.mktemp("out"), scenes(), rewards, **settings)
+    return made
 
 
-def ids_of(trainer: Any, text: str) -> list[int]:
-    return [*trainer.processing_class.tokenizer(text)["input_ids"], EOS]
+@pytest.fixture
+def trainer(trainers: dict[int, Any]) -> Any:
+    return trainers[1]
 
 
-def credit_of(
-    trainer: Any,
-    dataset: Dataset,
-    monkeypatch: pytest.MonkeyPatch,
-    ids: Sequence[list[int]],
-    *verdicts: dict[str, Verdict],
-) -> list[Row]:
-    """Of two groups of four completions, of which each reward has its verdicts by text."""
+def row(trainer: Any, text: str) -> list[int]:
+    return ids_of(trainer, [text])[0]
+
+
+def credit_of(trainer: Any, ids: Sequence[Any], *verdicts: dict[str, Verdict]) -> list[Row]:
+    """Of two groups of four completions, ids or texts, of which each reward has its verdicts by
+    text.
+    """
     for recorder, of_reward in zip(trainer.recorders, verdicts, strict=True):
         recorder.reward.verdicts = of_reward
-    monkeypatch.setattr(trainer, "_generate_single_turn", lambda *_, **__: (list(ids), None))
-    trainer.model.train()
-    output = trainer._generate_and_score_completions(
-        [dataset[i * 2 // len(ids)] for i in range(len(ids))]
-    )
-    assert output["advantages"].isfinite().all()
+    ids = [row(trainer, each) if isinstance(each, str) else each for each in ids]
+    advantages = score_ids(trainer, ids)["advantages"]
+    assert advantages.isfinite().all()
     decode = trainer.processing_class.tokenizer.decode
-    return [
-        [(decode([token]), value - scalar) for token, value in zip(row, values, strict=False)]
-        for row, values, scalar in zip(
-            ids, output["advantages"].tolist(), trainer.recorders[0].advantages, strict=True
-        )
-    ]
+    rows = []
+    scalars = trainer.recorders[0].advantages
+    for tokens, values, scalar in zip(ids, advantages.tolist(), scalars, strict=True):
+        pairs = zip(tokens, values, strict=False)
+        rows.append([(decode([token]), value - scalar) for token, value in pairs])
+    return rows
 
 
 def reached(row: Row) -> list[str]:
@@ -78,25 +63,34 @@ def reached(row: Row) -> list[str]:
     return [token for token, credit in row if abs(credit - row[-1][1]) > 1e-5]
 
 
-def test_credit_reaches_the_words_of_the_spans_and_nothing_else(
-    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
-    verdicts = {RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)), PLAIN: Verdict(0.75)}
-    rows = credit_of(trainers[1], dataset, monkeypatch, ids, verdicts)
+def numbers(rows: Sequence[Row]) -> Any:
+    return pytest.approx([credit for row in rows for _, credit in row], abs=1e-5)
+
+
+ONE_RED = [RED, PLAIN, PLAIN, PLAIN] * 2
+GOOD = Verdict(0.25, spans=(ATTRIBUTE, ENTITY))
+VERDICTS = {RED: GOOD, PLAIN: Verdict(0.75)}
+
+
+def test_token_advantages_are_the_scalar_plus_scaled_credit(trainer: Any) -> None:
+    rows = credit_of(trainer, ONE_RED, VERDICTS)
+    # mean 0.625 and sample deviation 0.25 of (0.25, 0.75, 0.75, 0.75)
+    scalars = [value / (0.25 + 1e-4) for value in (-0.375, 0.125)]
+    assert trainer.recorders[0].advantages[:2] == pytest.approx(scalars, rel=1e-5)
+    # by hand in test_credit; the attribute's is below 0, the entity's as much above
+    beyond = 0.3 - 0.0805714
+    std = beyond + 1e-4  # of the covered tokens: mean 0
+    expected = [0.0, -beyond / std, beyond / std, 0.0, 0.0, *[0.0] * 5]
+    assert [credit for each in rows[:2] for _, credit in each] == pytest.approx(expected, abs=1e-5)
+
+
+def test_credit_reaches_the_words_of_the_spans_and_a_wrong_one_gets_less(trainer: Any) -> None:
+    rows = credit_of(trainer, ONE_RED, VERDICTS)
     assert [token for token, _ in rows[0]] == TOKENS
     assert set(reached(rows[0])) <= {" red", " star"}
-    assert reached(rows[0])
-    assert not any(map(reached, rows[1:4]))
-
-
-def test_a_wrong_word_gets_less_than_a_right_one(
-    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
-    verdicts = {RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)), PLAIN: Verdict(0.75)}
-    credit = dict(credit_of(trainers[1], dataset, monkeypatch, ids, verdicts)[0])
+    credit = dict(rows[0])
     assert credit[" red"] < credit[" star"]
+    assert not any(map(reached, rows[1:4]))
 
 
 @pytest.mark.parametrize(
@@ -108,146 +102,128 @@ def test_a_wrong_word_gets_less_than_a_right_one(
     ],
     ids=["behind the text", "none", "a single token"],
 )
-def test_spans_that_reach_fewer_than_two_tokens_give_nothing(
-    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch, spans: Any
-) -> None:
-    ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
-    rows = credit_of(
-        trainers[1],
-        dataset,
-        monkeypatch,
-        ids,
-        {RED: Verdict(0.25, spans=spans), PLAIN: Verdict(0.75)},
-    )
+def test_spans_that_reach_fewer_than_two_tokens_give_nothing(trainer: Any, spans: Any) -> None:
+    rows = credit_of(trainer, ONE_RED, {**VERDICTS, RED: Verdict(0.25, spans=spans)})
     assert not any(map(reached, rows))
 
 
-def test_the_whole_text_is_all_its_words_and_not_its_end(
-    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_whole_text_is_all_its_words_and_not_its_end(trainer: Any) -> None:
     whole = Span(0, len(RED), 0.0, -0.8, "answer", "", 0)
     good = Span(0, len(PLAIN), 1.0, 0.8, "answer", "", 0)
-    ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
     verdicts = {RED: Verdict(0.25, spans=(whole,)), PLAIN: Verdict(0.75, spans=(good,))}
-    rows = credit_of(trainers[1], dataset, monkeypatch, ids, verdicts)
-    for row in rows:
-        assert reached(row) in ([], [token for token, _ in row[:-1]])
+    rows = credit_of(trainer, ONE_RED, verdicts)
+    for each in rows:
+        assert reached(each) in ([], [token for token, _ in each[:-1]])
     assert any(map(reached, rows))
 
 
-def test_special_tokens_in_a_span_get_nothing(
-    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    a, red, star, dot, end = ids_of(trainers[1], RED)
+def test_special_tokens_in_a_span_get_nothing(trainer: Any) -> None:
+    a, red, star, dot, end = row(trainer, RED)
     user = 3
-    ids = [[a, user, red, user, star, dot, end], *[ids_of(trainers[1], PLAIN)] * 3] * 2
     spans = (Span(0, 5, 0.0, -0.4, "attribute", "", 0), Span(6, 11, 1.0, 0.3, "entity", "", 1))
-    rows = credit_of(
-        trainers[1],
-        dataset,
-        monkeypatch,
-        ids,
-        {RED: Verdict(0.25, spans=spans), PLAIN: Verdict(0.75)},
-    )
+    texts = [[a, user, red, user, star, dot, end], PLAIN, PLAIN, PLAIN] * 2
+    rows = credit_of(trainer, texts, {**VERDICTS, RED: Verdict(0.25, spans=spans)})
     assert set(reached(rows[0])) <= {"A", " red", " star", "."}
     assert reached(rows[0])
 
 
-def test_rows_that_are_cut_failed_or_another_text_count_for_nobody(
-    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cut_failed_and_other_rows_count_not(trainer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their spans are left out, and the other rows' credit is what it is without them."""
-    trainer = trainers[1]
-    other = "A green star."
     wild = (Span(2, 5, 0.0, -50.0, "attribute", "", 0), Span(6, 10, 1.0, 70.0, "entity", "", 1))
-    good = Verdict(0.25, spans=(ATTRIBUTE, ENTITY))
-    ids = [ids_of(trainer, text) for text in [RED, RED, other, PLAIN] * 2]
-    verdicts = {RED: good, PLAIN: Verdict(0.75)}
-    plain = credit_of(trainer, dataset, monkeypatch, ids, {**verdicts, other: Verdict(0.5)})
+    texts = [RED, RED, GREEN, PLAIN] * 2
+    plain = credit_of(trainer, texts, {**VERDICTS, GREEN: Verdict(0.5)})
 
-    cut = [
-        row[:-1] if trainer.processing_class.tokenizer.decode(row[1]) == " green" else row
-        for row in ids
-    ]
-    rows = credit_of(
-        trainer, dataset, monkeypatch, cut, {**verdicts, other: Verdict(0.5, spans=wild)}
-    )
+    cut = [RED, RED, row(trainer, GREEN)[:-1], PLAIN] * 2
+    verdicts = {**VERDICTS, GREEN: Verdict(0.5, spans=wild)}
+    rows = credit_of(trainer, cut, verdicts)
     assert rows[2] == [(token, 0.0) for token, _ in plain[2][:-1]]
-    assert [credit for row in rows[:2] for _, credit in row] == pytest.approx(
-        [credit for row in plain[:2] for _, credit in row], abs=1e-5
-    )
+    assert [credit for each in rows[:2] for _, credit in each] == numbers(plain[:2])
 
     failed = Verdict(None, Status.TIMEOUT, spans=wild)
-    rows = credit_of(trainer, dataset, monkeypatch, ids, {**verdicts, other: failed})
+    rows = credit_of(trainer, texts, {**VERDICTS, GREEN: failed})
     assert not reached(rows[2])
-    assert [reached(row) for row in rows[:2]] == [reached(row) for row in plain[:2]]
+    assert [reached(each) for each in rows[:2]] == [reached(each) for each in plain[:2]]
 
-    monkeypatch.setattr(
-        "spanreward.training.grpo.credit.token_offsets", lambda tokenizer, special, row, text: None
-    )
-    rows = credit_of(
-        trainer, dataset, monkeypatch, ids, {**verdicts, other: Verdict(0.5, spans=wild)}
-    )
-    assert not any(map(reached, rows))
+    offsets = "spanreward.training.grpo.credit.token_offsets"
+    monkeypatch.setattr(offsets, lambda tokenizer, special, ids, text: None)
+    assert not any(map(reached, credit_of(trainer, texts, verdicts)))
     assert trainer._metrics["train"]["spans/unaligned_fraction"][-1] == 1.0
 
 
-def test_the_credit_of_several_rewards_adds_up_by_their_weights(
-    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_credit_adds_up_by_weights(trainers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal scores, so that the rows' own advantages are the same whatever the weights."""
-    ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
     swapped = (Span(2, 5, 1.0, 0.2, "attribute", "", 0), Span(6, 10, 0.0, -0.7, "entity", "", 1))
     other = (Span(2, 6, 0.0, -0.2, "attribute", "", 0), Span(7, 11, 1.0, 0.1, "entity", "", 1))
-    first = {RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)), PLAIN: Verdict(0.75, spans=other)}
-    second = {RED: Verdict(0.25, spans=swapped), PLAIN: Verdict(0.75)}
-    alone = [
-        [
-            credit
-            for row in credit_of(trainers[1], dataset, monkeypatch, ids, verdicts)
-            for _, credit in row
-        ]
-        for verdicts in (first, second)
-    ]
+    first = {RED: GOOD, PLAIN: Verdict(0.75, spans=other)}
+    second = {**VERDICTS, RED: Verdict(0.25, spans=swapped)}
+    alone = []
+    for verdicts in (first, second):
+        rows = credit_of(trainers[1], ONE_RED, verdicts)
+        alone.append([credit for each in rows for _, credit in each])
+    both = trainers[2]
     for weights in ((1.0, 1.0), (0.5, 2.0), (1.0, 0.0), (0.0, 3.0)):
-        monkeypatch.setattr(
-            trainers[2], "reward_weights", trainers[2].reward_weights.new_tensor(weights)
-        )
-        rows = credit_of(trainers[2], dataset, monkeypatch, ids, first, second)
+        monkeypatch.setattr(both, "reward_weights", both.reward_weights.new_tensor(weights))
+        rows = credit_of(both, ONE_RED, first, second)
         together = [weights[0] * one + weights[1] * two for one, two in zip(*alone, strict=True)]
-        assert [credit for row in rows for _, credit in row] == pytest.approx(together, abs=1e-4)
+        assert [credit for each in rows for _, credit in each] == pytest.approx(together, abs=1e-4)
 
 
-def test_the_coefficient_scales_credit(
-    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
-    verdicts = {RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)), PLAIN: Verdict(0.75)}
-    once = credit_of(trainers[1], dataset, monkeypatch, ids, verdicts)
-    monkeypatch.setattr(trainers[1].args, "span_coef", 2.5)
-    more = credit_of(trainers[1], dataset, monkeypatch, ids, verdicts)
-    assert [credit for row in more for _, credit in row] == pytest.approx(
-        [2.5 * credit for row in once for _, credit in row], abs=1e-5
-    )
+def test_the_coefficient_scales_credit(trainer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    once = credit_of(trainer, ONE_RED, VERDICTS)
+    monkeypatch.setattr(trainer.args, "span_coef", 2.5)
+    more = credit_of(trainer, ONE_RED, VERDICTS)
+    scaled = [[(token, 2.5 * credit) for token, credit in each] for each in once]
+    assert [credit for each in more for _, credit in each] == numbers(scaled)
 
 
-def test_credit_knows_no_order(
-    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_credit_knows_no_order(trainer: Any) -> None:
     """The same rows in another order within their groups have the same credit."""
-    trainer = trainers[1]
-    other = "A green star."
     spans = (Span(2, 7, 0.0, -0.2, "attribute", "", 0), Span(8, 12, 1.0, 0.4, "entity", "", 1))
-    verdicts = {
-        RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)),
-        other: Verdict(0.5, spans=spans),
-        PLAIN: Verdict(0.75),
-    }
-    ids = [ids_of(trainer, text) for text in (RED, other, PLAIN, PLAIN, RED, RED, PLAIN, other)]
-    rows = credit_of(trainer, dataset, monkeypatch, ids, verdicts)
+    verdicts = {**VERDICTS, GREEN: Verdict(0.5, spans=spans)}
+    texts = [RED, GREEN, PLAIN, PLAIN, RED, RED, PLAIN, GREEN]
+    rows = credit_of(trainer, texts, verdicts)
     order = [3, 1, 0, 2, 6, 5, 7, 4]
-    permuted = credit_of(trainer, dataset, monkeypatch, [ids[i] for i in order], verdicts)
-    for place, i in enumerate(order):
-        assert [credit for _, credit in permuted[place]] == pytest.approx(
-            [credit for _, credit in rows[i]], abs=1e-5
-        )
+    permuted = credit_of(trainer, [texts[i] for i in order], verdicts)
+    expected = [rows[i] for i in order]
+    assert [credit for each in permuted for _, credit in each] == numbers(expected)
+
+
+def test_with_span_credit_training_differs_and_logs_every_part(make: Any) -> None:
+    sentence = "There is a red circle in the top left corner."
+    trainer = make(PoshReward(MatchJudge()), span_coef=0.5, max_steps=1)
+    output = batch_of(trainer, [sentence, "A red star.", "A square.", "Two stars."] * 2)
+    assert output["advantages"].shape == output["completion_ids"].shape
+    received = trainer.recorders[0].token_advantages
+    assert sorted(received) == list(range(8))
+    mask = output["completion_mask"][0].bool()
+    assert [value for *_, value in received[0]] == output["advantages"][0][mask].tolist()
+    assert received[0][0][:2] == (0, len("There"))
+    metrics = trainer._metrics["train"]
+    parts = ("f1", "precision", "recall", "precision_entity", "recall_relation")
+    assert {f"posh/{part}" for part in parts} <= metrics.keys()
+    assert 0 < metrics["spans/covered_fraction"][0] < 1
+
+
+def test_spans_on_emoji_reach_exactly_the_tokens_of_their_bytes(make: Any) -> None:
+    text = "A 😀 cafe\u0301 star."
+    start, accent = text.index("😀"), text.index("\u0301")
+    down = Span(start, start + 1, 0.0, -1.0, "entity", "", 0)
+    up = Span(accent, accent + 1, 1.0, 1.0, "attribute", "", 1)
+    trainer = make(
+        Scripted({text: Verdict(0.5, spans=(down, up)), "A star.": Verdict(0.5)}), span_coef=1.0
+    )
+    output = batch_of(trainer, [text, "A star.", "A star.", "A star."] * 2)
+    ids, advantages = output["completion_ids"][0], output["advantages"][0]
+    plain = advantages[-1]  # of the end token, which no span covers
+    tokenizer = trainer.processing_class.tokenizer
+    assert bytes_of(tokenizer, ids[advantages < plain - 1e-5]).strip() == "😀".encode()
+    assert bytes_of(tokenizer, ids[advantages > plain + 1e-5]) == "\u0301".encode()
+
+
+def bytes_of(tokenizer: Any, ids: Any) -> bytes:
+    """The bytes that byte-level tokens stand for, by GPT-2's printable letter for every byte."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    letters = {chr(byte): byte for byte in printable}
+    letters |= {chr(256 + number): byte for number, byte in enumerate(others)}
+    return bytes(map(letters.__getitem__, "".join(tokenizer.convert_ids_to_tokens(ids.tolist()))))

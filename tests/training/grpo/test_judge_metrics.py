@@ -28,10 +28,10 @@ KEYS = {
 }
 
 
-class CountingJudge(FakeJudge):
-    def __init__(self, **counts: float) -> None:
-        super().__init__()
-        self.usage = Usage(**counts)
+def counting(**counts: float) -> FakeJudge:
+    judge = FakeJudge()
+    judge.usage = Usage(**counts)
+    return judge
 
 
 def gathered(
@@ -63,32 +63,19 @@ def test_a_step_without_completions_has_no_fraction() -> None:
 
 
 def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
-    counts = ((5, 1), (3, 3))
-    used = (
-        {"questions": 5, "timeouts": 1, "seconds": 2.0},
-        {"questions": 7, "seconds": 3.5, "wake_seconds": 0.5},
-    )
-    memory = (2_000_000_000, 3_000_000_000)
-    rows = []
-    for completions, usage, peak in zip(counts, used, memory, strict=True):
-        values = {**usage, "peak_memory_bytes": peak}
-        rows.append([*completions, *(values.get(name, 0) for name in (*SUMS, *MAXIMA))])
-    metrics = metrics_of(torch.tensor(rows, dtype=torch.float32))
-    assert metrics["judge/failed_fraction"] == 1 / 2
-    assert (metrics["judge/questions"], metrics["judge/timeout"], metrics["judge/cached"]) == (
-        12,
-        1,
-        0,
-    )
-    assert (
-        metrics["judge/seconds"],
-        metrics["judge/wake_seconds"],
-        metrics["judge/sleep_seconds"],
-    ) == (3.5, 0.5, 0)
-    assert metrics["judge/peak_memory_gb"] == pytest.approx(3)
+    table = []
+    for completions, values in (
+        ((5, 1), {"questions": 5, "timeouts": 1, "seconds": 2.0, "peak_memory_bytes": 2e9}),
+        ((3, 3), {"questions": 7, "seconds": 3.5, "wake_seconds": 0.5, "peak_memory_bytes": 3e9}),
+    ):
+        table.append([*completions, *(values.get(name, 0) for name in (*SUMS, *MAXIMA))])
+    metrics = metrics_of(torch.tensor(table, dtype=torch.float32))
+    expected = {"failed_fraction": 1 / 2, "questions": 12, "timeout": 1, "cached": 0}
+    expected |= {"seconds": 3.5, "wake_seconds": 0.5, "sleep_seconds": 0, "peak_memory_gb": 3}
+    assert {name: metrics[f"judge/{name}"] for name in expected} == pytest.approx(expected)
 
 
-def test_a_cascade_has_two_more() -> None:
+def test_a_cascade_has_two_more_and_written_ratings_one() -> None:
     usage = Usage(questions=10, student=6, teacher=2, audited=4, agreed=3)  # 2 by another judge
     metrics = gathered(usage).metrics
     assert metrics.keys() == {f"judge/{key}" for key in (*KEYS, "teacher_share", "audit_agreement")}
@@ -98,21 +85,13 @@ def test_a_cascade_has_two_more() -> None:
     unaudited = gathered(Usage(student=3)).metrics
     assert unaudited["judge/teacher_share"] == 0
     assert "judge/audit_agreement" not in unaudited
-
-
-def test_written_ratings_are_counted_where_there_are_any() -> None:
-    metrics = gathered(Usage(questions=8, written=5)).metrics
-    assert metrics["judge/written"] == 5
+    assert gathered(Usage(questions=8, written=5)).metrics["judge/written"] == 5
 
 
 def test_usage_of_several_judges(tmp_path: Path) -> None:
-    one, other = (
-        CountingJudge(questions=3, seconds=1.0, peak_memory_bytes=7),
-        CountingJudge(questions=4, retries=2),
-    )
-    assert total_usage([one, FakeJudge(), other]) == Usage(
-        questions=7, retries=2, seconds=1.0, peak_memory_bytes=7
-    )
+    one = counting(questions=3, seconds=1.0, peak_memory_bytes=7)
+    total = Usage(questions=7, retries=2, seconds=1.0, peak_memory_bytes=7)
+    assert total_usage([one, FakeJudge(), counting(questions=4, retries=2)]) == total
     assert total_usage([FakeJudge()]) == total_usage([]) == Usage()
     cached = CachedJudge(one, tmp_path / "ratings.sqlite")
     before = total_usage([cached])

@@ -34,7 +34,7 @@ from spanreward.rewards.reward.reward import judges_of
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.judge_step import by_thread, judge_step
 from spanreward.training.grpo.recorder import Recorder, awake
-from tests.support.fakes import FakeJudge, certain, hashed_rating
+from tests.support.fakes import FakeJudge, asked, certain, hashed_rating
 from tests.support.served import served
 from tests.support.server import SOON, Server, text_of
 from tests.support.tiny_trainer import Scored
@@ -77,9 +77,7 @@ class Asking(Reward):
         self.judges = judges
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        questions = [
-            Question([{"role": "user", "content": sample.completion}]) for sample in samples
-        ]
+        questions = asked(*[sample.completion for sample in samples])
         verdicts = []
         for judge in self.judges:
             ratings = judge.rate(questions)
@@ -102,11 +100,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def step(*rewards: Reward) -> list[Recorder]:
-    """Judges two completions, and returns the recorders."""
+def step(*rewards: Reward) -> list[list[Verdict]]:
+    """Judges two completions, and returns each reward's verdicts."""
     recorders = [Recorder(reward) for reward in rewards]
     judge_step(recorders, PROMPTS[:2], ["A red star.", "A dog."], lambda *_: None, {})
-    return recorders
+    return [recorder.verdicts for recorder in recorders]
 
 
 # The numbers.
@@ -115,9 +113,8 @@ def step(*rewards: Reward) -> list[Recorder]:
 def rated_by_hash(body: dict, number: int) -> bytes:
     """An answer in which every question has a rating of its own."""
     rating = hashed_rating(text_of(body))
-    listed = []
-    for entry, probability in rating.probabilities.items():
-        listed.append({"token": entry, "logprob": math.log(probability)})
+    logprobs = {entry: math.log(p) for entry, p in rating.probabilities.items()}
+    listed = [{"token": entry, "logprob": logprob} for entry, logprob in logprobs.items()]
     choice = {"message": {"content": "4"}, "logprobs": {"content": [{"top_logprobs": listed}]}}
     usage = {"prompt_tokens": len(text_of(body)), "completion_tokens": 1}
     return json.dumps({"choices": [choice], "usage": usage}).encode()
@@ -197,9 +194,7 @@ def count_of(judge: Judge) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("kind", ["two chats of one server", "token ids of two servers"])
-def test_two_rewards_behind_servers_are_asked_at_the_same_time(
-    kind: str, server: Server, folder: str
-) -> None:
+def test_two_servers_are_asked_at_once(kind: str, server: Server, folder: str) -> None:
     """Each of two judges has one question under way at most. Its server answers when both have."""
     other = Server()
     both = threading.Barrier(2)
@@ -213,16 +208,16 @@ def test_two_rewards_behind_servers_are_asked_at_the_same_time(
         judges: list[Judge] = [ChatJudge(server.url, name, concurrency=1) for name in "mn"]
     else:
         judges = [ServerJudge(url, "m", folder, concurrency=1) for url in (server.url, other.url)]
-    recorders = step(*map(Asking, judges))
+    verdicts = step(*map(Asking, judges))
     other.stop()
-    assert [recorder.verdicts for recorder in recorders] == [[Verdict(0.25)] * 2] * 2
+    assert verdicts == [[Verdict(0.25)] * 2] * 2
 
 
 def test_a_judge_here_is_asked_while_a_server_is() -> None:
     here_is_asked = threading.Event()
     away = Elsewhere(lambda: here_is_asked.wait(SOON) or pytest.fail("the judge here is not asked"))
-    recorders = step(Asking(away), Asking(Here(here_is_asked.set)))
-    assert [recorder.verdicts for recorder in recorders] == [[Verdict(0.75)] * 2] * 2
+    verdicts = step(Asking(away), Asking(Here(here_is_asked.set)))
+    assert verdicts == [[Verdict(0.75)] * 2] * 2
 
 
 class Noted(MatchJudge):
@@ -248,18 +243,10 @@ def test_judges_of_a_step_are_awake_one_after_another_and_each_once() -> None:
     """Of a judge of 30 GB and one of 18 GB a GPU must hold the larger, and not both."""
     notes: list[str] = []
     large, small = Noted("large", notes), Noted("small", notes)
-    rewards = [
-        PoshReward(large),
-        LaveReward(small, rationale=False),
-        PoshReward(large),
-        Scored(lambda _: 1.0),
-    ]
+    lave = LaveReward(small, rationale=False)
+    rewards = [PoshReward(large), lave, PoshReward(large), Scored(lambda _: 1.0)]
     recorders = [Recorder(reward) for reward in rewards]
-    columns: dict[str, Any] = {
-        "reference": ["A red star."],
-        "answers": [["red"]],
-        "question": ["Which colour?"],
-    }
+    columns = {name: values[:1] for name, values in COLUMNS.items()}
     judge_step(recorders, PROMPTS[:1], ["A red star."], lambda *_: None, columns)
     assert notes == ["large wakes", "large sleeps", "small wakes", "small sleeps"]
     assert [recorder.verdicts[0].status for recorder in recorders] == [Status.OK] * 4
@@ -275,16 +262,16 @@ def test_one_reward_behind_a_server_needs_no_thread() -> None:
 
 
 def test_judges_here_are_asked_by_the_callers_thread_in_order() -> None:
-    asked: list[tuple[str, int]] = []
+    notes: list[tuple[str, int]] = []
 
     def note(name: str) -> Callable[[], None]:
-        return lambda: asked.append((name, threading.get_ident()))
+        return lambda: notes.append((name, threading.get_ident()))
 
     one, two = Here(note("one")), Here(note("two"))
     mixed = Asking(Here(note("mixed")), Elsewhere(note("mixed elsewhere")))
     step(Asking(Elsewhere()), Asking(two), mixed, Asking(one))
     caller = threading.get_ident()
-    assert asked == [(name, caller) for name in ("two", "mixed", "mixed elsewhere", "one")]
+    assert notes == [(name, caller) for name in ("two", "mixed", "mixed elsewhere", "one")]
 
 
 def test_rewards_that_share_a_judge_share_a_thread(server: Server, tmp_path: Path) -> None:
@@ -310,15 +297,15 @@ def test_rewards_that_share_a_judge_share_a_thread(server: Server, tmp_path: Pat
 
 
 def test_caches_of_equal_judges_in_one_file_share_a_thread(tmp_path: Path) -> None:
-    def cached(url: str, model: str, file: str) -> Asking:
-        return Asking(CachedJudge(ChatJudge(url, model), tmp_path / file))
+    def cached(port: int, model: str, file: str) -> Asking:
+        judge = ChatJudge(f"http://127.0.0.1:{port}", model)
+        return Asking(CachedJudge(judge, tmp_path / file))
 
-    url = "http://127.0.0.1:8000"
-    first = cached(url, "m", "ratings.sqlite")
-    assert by_thread([first, cached(url, "m", "x/../ratings.sqlite")]) == [[0, 1]]
-    assert by_thread([first, cached("http://127.0.0.1:8001", "m", "ratings.sqlite")]) == [[0, 1]]
-    assert by_thread([first, cached(url, "m", "others.sqlite")]) == [[0], [1]]
-    assert by_thread([first, cached(url, "n", "ratings.sqlite")]) == [[0], [1]]
+    first = cached(8000, "m", "ratings.sqlite")
+    assert by_thread([first, cached(8000, "m", "x/../ratings.sqlite")]) == [[0, 1]]
+    assert by_thread([first, cached(8001, "m", "ratings.sqlite")]) == [[0, 1]]
+    assert by_thread([first, cached(8000, "m", "others.sqlite")]) == [[0], [1]]
+    assert by_thread([first, cached(8000, "n", "ratings.sqlite")]) == [[0], [1]]
 
 
 class Published(PoshReward):
@@ -359,10 +346,10 @@ def test_what_a_judge_elsewhere_raises_fails_its_rows_only() -> None:
     def dies() -> None:
         raise OSError("the line is dead")
 
-    recorders = step(Asking(Elsewhere(dies)), Asking(Elsewhere()), Asking(Elsewhere(dies)))
-    statuses = [recorder.verdicts[0].status for recorder in recorders]
+    verdicts = step(Asking(Elsewhere(dies)), Asking(Elsewhere()), Asking(Elsewhere(dies)))
+    statuses = [each.status for each, _ in verdicts]
     assert statuses == [Status.ERROR, Status.OK, Status.ERROR]
-    assert "the line is dead" in recorders[2].verdicts[0].note
+    assert "the line is dead" in verdicts[2][0].note
 
 
 def test_what_ends_a_thread_ends_the_step() -> None:

@@ -1,29 +1,22 @@
 """What never went wrong is left out of the log, and nothing else is."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 from spanreward import Verdict
 from spanreward.rewards.base.verdict import Status
 from spanreward.training.grpo.logged_keys import is_left_out, keys_of, leave_out, moved_keys
-from tests.support.tiny_trainer import Scored, make_trainer, scenes
+from tests.support.batches import lines_of
+from tests.support.tiny_trainer import Scored
 
 
 def test_what_never_went_wrong_is_dropped() -> None:
-    steps = {
-        "posh/f1": [0.0, 0.0],
-        "posh/unscored_fraction/error": [0.0, 0.0],
-        "posh/empty_fraction": [0.0, 0.25],
-        "judge/retries": [0.0, 0.0],
-        "judge/failed_fraction": [0.0, 0.0],
-        "judge/questions": [0.0, 0.0],
-    }
+    never = {name: [0.0, 0.0] for name in ("posh/unscored_fraction/error", "judge/retries")}
+    always = ("posh/f1", "judge/failed_fraction", "judge/questions")
+    kept = {name: [0.0, 0.0] for name in always} | {"posh/empty_fraction": [0.0, 0.25]}
+    steps = {**never, **kept}
     moved = leave_out(steps, frozenset())
-    assert list(steps) == [
-        *("posh/f1", "posh/empty_fraction", "judge/failed_fraction", "judge/questions")
-    ]
-    assert moved == {"posh/empty_fraction"}
+    assert (steps, moved) == (kept, {"posh/empty_fraction"})
     later = {"posh/empty_fraction": [0.0]}
     assert leave_out(later, moved) == moved
     assert later == {"posh/empty_fraction": [0.0]}
@@ -57,11 +50,11 @@ class FailingOnce(Scored):
         return verdicts
 
 
-def test_a_share_is_in_the_log_once_it_has_moved(tmp_path: Path) -> None:
-    trainer = make_trainer(tmp_path, scenes(), [FailingOnce()], max_steps=3)
+def test_a_share_is_in_the_log_once_it_has_moved(make: Any) -> None:
+    trainer = make(FailingOnce(), max_steps=3)
     trainer.train()
-    lines = [line for line in trainer.state.log_history if "reward" in line]
-    assert [line.get("mine/failed_fraction") for line in lines] == [None, 1 / 8, 0]
-    assert [line.get("mine/unscored_fraction/timeout") for line in lines] == [None, 1 / 8, 0]
+    lines = lines_of(trainer)
+    for name in ("mine/failed_fraction", "mine/unscored_fraction/timeout"):
+        assert [line.get(name) for line in lines] == [None, 1 / 8, 0]
     assert not any("mine/unscored_fraction/error" in line for line in lines)
     assert [line["judge/failed_fraction"] for line in lines] == [0, 1 / 8, 0]

@@ -6,7 +6,6 @@ import logging
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,14 +16,10 @@ from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.reward.reward import summarise
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.grpo.trainer import JudgeFailure, NothingScored
-from tests.support.tiny_trainer import Scored, advantages_of, make_trainer, scenes
+from tests.support.batches import batch_of, ids_of, weights_of
+from tests.support.tiny_trainer import Scored, scenes
 
 TEXTS = ["A red circle.", "A blue star.", "A green square.", "A large hexagon."] * 2
-
-
-@pytest.fixture(scope="module")
-def dataset() -> Dataset:
-    return scenes()
 
 
 def by_text(sample: Sample) -> float:
@@ -39,93 +34,77 @@ def huge(place: int, value: float = math.inf) -> Callable[..., list[float]]:
 
 
 @pytest.mark.parametrize("span_coef", [0.0, 0.5])
-def test_a_row_whose_advantage_is_not_finite_is_dropped_and_counted(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, span_coef: float
-) -> None:
+def test_a_row_that_is_not_finite_is_dropped_and_counted(make: Any, span_coef: float) -> None:
     spans = (Span(0, 1, 0.5, 0.3, "entity", "", 0), Span(2, 5, 0.5, -0.3, "entity", "", 1))
     reward = Scored(lambda sample: Verdict(by_text(sample), spans=spans))
-    settings = {"span_coef": span_coef, "max_failed_fraction": 0.5}
-    trainer = make_trainer(tmp_path, dataset, [reward, huge(1)], **settings)
-    output = advantages_of(trainer, dataset, TEXTS, monkeypatch)
-    advantages = output["advantages"]
+    trainer = make(reward, huge(1), span_coef=span_coef, max_failed_fraction=0.5)
+    advantages = batch_of(trainer, TEXTS)["advantages"]
     assert advantages.isfinite().all()
     assert advantages.reshape(8, -1).any(dim=1).tolist() == [True, False, *[True] * 6]
     assert trainer._metrics["train"]["advantages/unusable_fraction"] == [1 / 8]
-    trainer = make_trainer(
-        tmp_path, dataset, [reward, huge(1)], **{**settings, "max_failed_fraction": 0.1}
-    )
-    with pytest.raises(
-        JudgeFailure,
-        match=r"12% of .* not finite .* is 10%\)",
-    ):
-        advantages_of(trainer, dataset, TEXTS, monkeypatch)
+    trainer = make(reward, huge(1), span_coef=span_coef, max_failed_fraction=0.1)
+    with pytest.raises(JudgeFailure, match=r"12% of .* not finite .* is 10%\)"):
+        batch_of(trainer, TEXTS)
 
 
-def test_a_step_whose_every_reward_is_huge_says_so(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_whose_every_reward_is_huge_says_so(make: Any) -> None:
     everything = lambda completions, **_: [math.inf] * len(completions)  # noqa: E731
-    trainer = make_trainer(tmp_path, dataset, [Scored(by_text), everything])
     with pytest.raises(JudgeFailure, match=r"100% of .* a reward or an advantage"):
-        advantages_of(trainer, dataset, TEXTS, monkeypatch)
+        batch_of(make(Scored(by_text), everything), TEXTS)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, 1e300, 1e38])
 @pytest.mark.parametrize("scale", ["none", "group", "batch"])
-def test_the_weights_stay_where_they_belong(tmp_path: Path, value: float, scale: str) -> None:
+def test_the_weights_stay_where_they_belong(make: Any, value: float, scale: str) -> None:
     settings = {"max_failed_fraction": 1.0, "scale_rewards": scale, "max_grad_norm": 0.0}
-    trainer = make_trainer(tmp_path, scenes(), [Scored(by_text), huge(1, value)], **settings)
-    before = [parameter.clone() for parameter in trainer.model.parameters()]
+    trainer = make(Scored(by_text), huge(1, value), **settings)
+    before = weights_of(trainer)
     trainer.train()
-    changes = [after - own for after, own in zip(trainer.model.parameters(), before, strict=True)]
-    assert all(change.abs().max() < 0.01 for change in changes)  # two steps of Adam at 1e-3
+    changes = (weights_of(trainer) - before).abs()
+    assert 0 < changes.max() < 0.01  # two steps of Adam at 1e-3
     assert all(line["grad_norm"] < 10 for line in trainer.state.log_history if "grad_norm" in line)
-    assert any(change.any() for change in changes)
+
+
+def unreferenced(empty: list[str]) -> Dataset:
+    return scenes().remove_columns("reference").add_column("reference", [empty] * 16)
 
 
 @pytest.mark.parametrize("empty", [[], [""], [" \n"]])
-def test_a_step_in_which_nothing_is_scored_stops(tmp_path: Path, empty: list[str]) -> None:
-    data = scenes().remove_columns("reference").add_column("reference", [empty] * 16)
-    trainer = make_trainer(tmp_path, data, [PoshReward("match")], span_coef=0.5)
-    with pytest.raises(
-        NothingScored,
-        match=r"step's 8 completions .*: posh, .* 'reference', says 'no reference that .*fill the column",
-    ):
+def test_a_step_in_which_nothing_is_scored_stops(make: Any, empty: list[str]) -> None:
+    trainer = make(PoshReward("match"), data=unreferenced(empty), span_coef=0.5)
+    said = r"step's 8 completions .*: posh, .* 'reference', says 'no reference .*fill the column"
+    with pytest.raises(NothingScored, match=said):
         trainer.train()
     assert trainer.state.global_step == 0
 
 
-def test_a_step_with_a_score_goes_on(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One scored row, by any reward function, is enough; and a judge that failed everywhere is
-    another matter.
+NOTHING = Scored(lambda sample: Verdict(None, Status.NOT_APPLICABLE, note="no column"))
+
+
+def test_a_step_with_a_score_goes_on(make: Any) -> None:
+    """One scored row, by any reward function, is enough; a judge that failed everywhere is another
+    matter, and an evaluation may be of few rows.
     """
-    nothing = Scored(lambda sample: Verdict(None, Status.NOT_APPLICABLE, note="no column"))
     only_one = lambda completions, **_: [0.5] + [None] * (len(completions) - 1)  # noqa: E731
-    trainer = make_trainer(tmp_path, dataset, [nothing, only_one])
-    advantages_of(trainer, dataset, TEXTS, monkeypatch)
-    overlong = make_trainer(tmp_path, dataset, [nothing], soft_overlong_cache=8)
-    with pytest.raises(NothingScored, match=r"scored, .*, says 'no column'"):
-        advantages_of(overlong, dataset, TEXTS, monkeypatch)  # a punishment of lengths is no score
+    batch_of(make(NOTHING, only_one), TEXTS)
     failing = Scored(lambda sample: Verdict(None, Status.ERROR, note="gone"))
-    trainer = make_trainer(tmp_path, dataset, [failing], max_failed_fraction=1.0)
-    advantages_of(trainer, dataset, TEXTS, monkeypatch)
-    trainer = make_trainer(tmp_path, dataset, [nothing])
+    batch_of(make(failing, max_failed_fraction=1.0), TEXTS)
+    trainer = make(NOTHING)
+    ids = ids_of(trainer, TEXTS)
+    trainer._generate_single_turn = lambda *args, **kwargs: (ids, None)
     trainer.model.eval()
-    monkeypatch.setattr(
-        trainer,
-        "_generate_single_turn",
-        lambda *args, **kwargs: ([[5, trainer.processing_class.tokenizer.eos_token_id]] * 8, None),
-    )
-    trainer._generate_and_score_completions([dataset[0]] * 8)  # an evaluation may be of few rows
+    trainer._generate_and_score_completions([trainer.train_dataset[0]] * 8)
 
 
-def test_with_stock_trl_the_health_callback_stops(tmp_path: Path) -> None:
-    data = scenes().remove_columns("reference").add_column("reference", [[]] * 16)
+def test_a_punishment_of_lengths_is_no_score(make: Any) -> None:
+    with pytest.raises(NothingScored, match=r"scored, .*, says 'no column'"):
+        batch_of(make(NOTHING, soft_overlong_cache=8), TEXTS)
+
+
+def test_with_stock_trl_the_health_callback_stops(make: Any) -> None:
     reward = Recorder(PoshReward("match"))
     health = RewardHealthCallback([reward])
-    trainer = make_trainer(tmp_path, data, [reward], stock=True, callbacks=[health])
+    trainer = make(reward, data=unreferenced([]), stock=True, callbacks=[health])
     trainer.train()
     assert trainer.state.global_step == 1
     assert "no completion of the batch" in health.stopped
@@ -133,11 +112,9 @@ def test_with_stock_trl_the_health_callback_stops(tmp_path: Path) -> None:
 
 
 def test_the_causes_are_shares() -> None:
+    unscored = [status for status in Status if status not in (Status.OK, Status.EMPTY)]
     verdicts: list[Any] = [Verdict(0.5), Verdict(0.0, Status.EMPTY)]
-    verdicts += [
-        Verdict(None, status) for status in Status if status not in (Status.OK, Status.EMPTY)
-    ]
-    verdicts += [Verdict(None, Status.TIMEOUT)] * 2
+    verdicts += [Verdict(None, status) for status in (*unscored, *[Status.TIMEOUT] * 2)]
     assert summarise(verdicts) == {
         "failed_fraction": 5 / 8,
         "empty_fraction": 1 / 8,
@@ -150,7 +127,7 @@ def test_the_causes_are_shares() -> None:
 
 @pytest.mark.parametrize("recorded", [False, True])
 def test_a_typo_in_a_reward_is_named_in_trls_own_trainer(
-    tmp_path: Path, dataset: Dataset, caplog: pytest.LogCaptureFixture, recorded: bool
+    make: Any, caplog: pytest.LogCaptureFixture, recorded: bool
 ) -> None:
     @reward(name="boom")
     def boom(sample: Sample) -> float:
@@ -160,7 +137,7 @@ def test_a_typo_in_a_reward_is_named_in_trls_own_trainer(
         return [float(number) for number in range(len(completions))]
 
     asked = Recorder(boom) if recorded else boom
-    trainer = make_trainer(tmp_path, dataset, [asked, lengths], stock=True, max_steps=2)
+    trainer = make(asked, lengths, stock=True, max_steps=2)
     caplog.set_level(logging.WARNING)
     trainer.train()
     ours = [record.getMessage() for record in caplog.records if "boom" in record.getMessage()]

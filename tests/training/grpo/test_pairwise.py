@@ -1,5 +1,6 @@
 """A reward that compares the completions of a group, in TRL's own trainer and in ours."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,59 +11,52 @@ from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.dynamic_sampling import DynamicSampling
 from spanreward.training.grpo.preflight import check_parts
 from spanreward.training.grpo.recorder import Recorder
+from tests.support.batches import batch_of, config_of
 from tests.support.pair_judges import PairJudge, better
-from tests.support.tiny_trainer import COMMON, advantages_of, make_trainer, scenes
+from tests.support.tiny_trainer import scenes
 
 TEXTS = ["A red circle above a star.", "A circle is there.", "A red circle.", "Circle."]
 
 
 @pytest.mark.parametrize("stock", [True, False])
-def test_advantages_follow_the_comparisons_within_a_group(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stock: bool
-) -> None:
+def test_advantages_follow_the_comparisons_within_a_group(make: Any, stock: bool) -> None:
     """Two groups of four, the second one's texts all longer: each is compared with its own siblings
     alone.
     """
-    dataset = scenes()
     judge = PairJudge(better(len))
-    trainer = make_trainer(tmp_path, dataset, [PairwiseReward(judge)], stock)
+    trainer = make(PairwiseReward(judge), stock=stock)
     texts = [*TEXTS, *(f"There it is. {text}" for text in TEXTS)]
-    advantages = advantages_of(trainer, dataset, texts, monkeypatch)["advantages"].tolist()
+    advantages = batch_of(trainer, texts)["advantages"].tolist()
     assert [len(call) for call in judge.asked] == [2 * 4 * 3]  # of each group twelve questions
     assert sorted(advantages[:4], reverse=True) == advantages[:4]  # the longer, the better
     # and not: everybody of the second group
     assert advantages[4:] == pytest.approx(advantages[:4], abs=0.3)
 
 
-def test_a_judge_of_slots_teaches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset = scenes()
-    trainer = make_trainer(tmp_path, dataset, [PairwiseReward(PairJudge(lambda probe: "A"))])
+def test_a_judge_of_slots_teaches_nothing(make: Any) -> None:
+    trainer = make(PairwiseReward(PairJudge(lambda probe: "A")))
     texts = ["A red circle above a star."] * 2 + ["A blue circle below a star."] * 2
-    advantages = advantages_of(trainer, dataset, texts * 2, monkeypatch)["advantages"]
-    assert abs(advantages).max() < 1e-3
+    assert abs(batch_of(trainer, texts * 2)["advantages"]).max() < 1e-3
     (logged,) = trainer._metrics["train"]["pairwise/orders_disagree"]
     assert logged == pytest.approx(1.0)
 
 
 CUT = "the 8 completions .* gets 4"
+WHOLE = {"steps_per_generation": 2}
 
 
 @pytest.mark.parametrize(
     ("settings", "ranks", "message"),
     [
         ({}, 2, rf"{CUT} \(per_device_train_batch_size x steps_per_generation\)"),
-        ({}, 1, ""),
-        ({"steps_per_generation": 2}, 2, ""),
-        ({"eval": True, "steps_per_generation": 2}, 2, rf"{CUT} \(per_device_eval_batch_size\)"),
-        ({"eval": True, "steps_per_generation": 2, "num_generations_eval": 2}, 2, ""),
+        (WHOLE, 1, ""),
+        (WHOLE, 2, ""),
+        ({"eval": True, **WHOLE}, 2, rf"{CUT} \(per_device_eval_batch_size\)"),
+        ({"eval": True, **WHOLE, "num_generations_eval": 2}, 2, ""),
     ],
 )
 def test_a_group_on_two_ranks_is_refused(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    settings: dict[str, Any],
-    ranks: int,
-    message: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, ranks: int, message: str
 ) -> None:
     """Each rank would rank its half by itself, and TRL would join the two scales: +1.23 for the
     fourth of eight in place of -.30.
@@ -71,31 +65,18 @@ def test_a_group_on_two_ranks_is_refused(
     given = {"train_dataset": scenes()}
     if settings.pop("eval", False):
         given["eval_dataset"] = scenes(8)
-    sizes = {
-        "per_device_train_batch_size": 4,
-        "per_device_eval_batch_size": 4,
-        "num_generations": 8,
-        "gradient_accumulation_steps": 2,
-        "steps_per_generation": 1,
-    }
-    arguments = {**COMMON, **sizes, **settings}
-    if ranks == 1:
-        arguments["steps_per_generation"] = 2
-    args = SpanGRPOConfig(str(tmp_path), **arguments)
+    sizes = {"per_device_train_batch_size": 4, "per_device_eval_batch_size": 4}
+    sizes |= {"num_generations": 8, "gradient_accumulation_steps": 2, "steps_per_generation": 1}
+    args = config_of(tmp_path, **{**sizes, **settings})
     reward = PairwiseReward(PairJudge(better(len)))
-    if message:
-        with pytest.raises(ValueError, match=message):
-            check_parts(args, [reward], [Recorder(reward)], given)
-        against = PairwiseReward(PairJudge(better(len)), anchor="reference")
-        check_parts(args, [against], [Recorder(against)], given)
-    else:
+    with pytest.raises(ValueError, match=message) if message else nullcontext():
         check_parts(args, [reward], [Recorder(reward)], given)
+    against = PairwiseReward(PairJudge(better(len)), anchor="reference")
+    check_parts(args, [against], [Recorder(against)], given)
 
 
 @pytest.mark.parametrize("recorded", [True, False])
-def test_a_cut_group_is_refused_in_a_stock_trainer(
-    monkeypatch: pytest.MonkeyPatch, recorded: bool
-) -> None:
+def test_a_cut_group_in_a_stock_trainer(monkeypatch: pytest.MonkeyPatch, recorded: bool) -> None:
     """One process has six completions of one prompt and two of the next."""
     reward: Any = PairwiseReward(PairJudge(better(len)))
     if recorded:
@@ -120,7 +101,7 @@ def test_a_cut_group_is_refused_in_a_stock_trainer(
 
 def test_dynamic_sampling_drafts_whole_groups_for_it(tmp_path: Path) -> None:
     """Three groups of eight on two ranks would be twelve completions each."""
-    args = SpanGRPOConfig(str(tmp_path), **{**COMMON, "num_generations": 8})
+    args = config_of(tmp_path, num_generations=8)
     for whole, rows in ((False, 12), (True, 16)):
         drafted: list[int] = []
 

@@ -2,7 +2,6 @@
 
 import time
 from collections import defaultdict
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 from spanreward.rewards import PoshReward
 from spanreward.rewards.judges.usage import Usage
 from spanreward.training.grpo.phases import PHASES, Phases
+from tests.support.batches import lines_of
 from tests.support.fakes import FakeJudge
-from tests.support.tiny_trainer import make_trainer, scenes
 
 SLOW = 0.2  # seconds
 
@@ -85,18 +84,14 @@ def test_a_clock_counts_up_to_an_exception(clock: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"dynamic_sampling": True, "max_resamples": 1}], ids=str)
-def test_a_run_logs_where_its_seconds_went(tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_a_run_logs_where_its_seconds_went(make: Any, settings: dict[str, Any]) -> None:
     """Two steps share a batch, so that the old policy's log-probabilities are needed and the second
     samples nothing.
     """
-    shared = {
-        "steps_per_generation": 2,
-        "per_device_train_batch_size": 4,
-        "max_failed_fraction": 1.0,
-    }
-    trainer = make_trainer(tmp_path, scenes(), [PoshReward(Slow())], **shared, **settings)
+    shared = {"steps_per_generation": 2, "per_device_train_batch_size": 4}
+    trainer = make(PoshReward(Slow()), max_failed_fraction=1.0, **shared, **settings)
     trainer.train()
-    first, second = [line for line in trainer.state.log_history if "loss" in line]
+    first, second = lines_of(trainer)
     rounds = 1 + first.get("sampling/rounds", 0)
     assert all(first[f"seconds/{phase}"] >= SLOW * rounds for phase in ("wake", "judge", "sleep"))
     assert all(first[f"seconds/{phase}"] > 0 for phase in ("decode", "logprobs", "train"))

@@ -12,9 +12,7 @@ from tests.support import given_ranks
 from tests.support.on_two_ranks import on_two_ranks
 
 
-def test_two_ranks_give_the_advantages_of_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_ranks_agree_with_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = on_two_ranks(str(given_ranks.__file__), str(tmp_path))
     assert done.returncode == 0, done.stderr
     ranks = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1)]

@@ -1,21 +1,15 @@
 """A thinking policy: only the answer is judged, and its spans lie on the tokens that wrote them."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import Dataset
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from tokenizers import AddedToken, Tokenizer
 
-from experiments.scenes.parts import scenes_part
 from experiments.scenes.policy import tiny_tokenizer
 from spanreward.rewards import HarmonicReward, LaveReward, PoshReward, Reward
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
-from spanreward.training.data.load import load_data
-from spanreward.training.grpo.config import SpanGRPOConfig
-from spanreward.training.grpo.credit import special_ids, token_offsets
 from spanreward.training.grpo.reasoning import (
     Parts,
     on_completion,
@@ -23,8 +17,9 @@ from spanreward.training.grpo.reasoning import (
     split_turns,
     unknown_mark,
 )
+from tests.support.batches import batch_of
 from tests.support.fakes import FakeJudge
-from tests.support.tiny_trainer import advantages_of, make_trainer
+from tests.support.tiny_trainer import scenes
 
 END = "</think>"
 EOS = 1
@@ -50,16 +45,15 @@ def cut(before: str, answer: str, finished: bool = True) -> Parts:
 
 
 def split(text: str, tokenizer: Tokenizer = SPELLED, end: str = END) -> Parts:
-    return split_reasoning(
-        tokenizer, [*tokenizer.encode(text, add_special_tokens=False).ids, EOS], end
-    )
+    ids = tokenizer.encode(text, add_special_tokens=False).ids
+    return split_reasoning(tokenizer, [*ids, EOS], end)
 
 
 @pytest.mark.parametrize(("tokenizer", "end"), TOKENIZERS, ids=IDS)
 @pytest.mark.parametrize("between", ["", "\n\n", " "])
 @pytest.mark.parametrize("thought", ["<think>\nIs it red?\n", "Is it red? \N{GRINNING FACE}", ""])
 @pytest.mark.parametrize("answer", ["A red star.", "\N{GRINNING FACE} \u05d0", ""])
-def test_the_answer_begins_behind_the_tag(
+def test_the_answer_follows_the_tag(
     tokenizer: Any, end: Any, thought: str, between: str, answer: str
 ) -> None:
     parts = split(thought + end + between + answer, tokenizer, end)
@@ -88,9 +82,7 @@ def test_an_unfinished_block_holds_no_answer(tokenizer: Any, end: Any, text: str
     ],
 )
 @pytest.mark.parametrize("tokenizer", [SPELLED, ONE_TOKEN], ids=IDS[:2])
-def test_the_first_end_tag_counts_and_further_ones_are_words(
-    tokenizer: Any, text: str, answer: str
-) -> None:
+def test_the_first_end_tag_counts(tokenizer: Any, text: str, answer: str) -> None:
     parts = split(text, tokenizer)
     assert parts.answer == answer
     assert parts.text == text
@@ -101,34 +93,34 @@ def test_a_tag_of_several_special_tokens() -> None:
     tokenizer = with_tag("<|channel|>", special=True)
     tokenizer.add_special_tokens(["<|message|>"])
     end = "<|channel|>final<|message|>"
-    assert split("<|channel|>analysis<|message|>red?" + end + "A star.", tokenizer, end) == cut(
-        "analysisred?final", "A star.", finished=True
-    )
+    text = "<|channel|>analysis<|message|>red?" + end + "A star."
+    assert split(text, tokenizer, end) == cut("analysisred?final", "A star.")
 
 
-def test_special_tokens_within_a_spelled_tag_break_it() -> None:
-    ids = [*SPELLED.encode("a</thi").ids, EOS, *SPELLED.encode("nk>b").ids]
-    assert split_reasoning(SPELLED, ids, END) == cut("a</think>b", "", finished=False)
+EMOJI = SPELLED.encode("😀").ids
+TAG = SPELLED.encode(END).ids
 
 
-def test_ids_that_are_no_text() -> None:
-    emoji = SPELLED.encode("\N{GRINNING FACE}").ids
-    tag = SPELLED.encode(END).ids
-    assert split_reasoning(SPELLED, [*emoji[:2], *tag, *emoji[2:]], END) == cut(
-        "\ufffd" + END, "\ufffd\ufffd", finished=True
-    )
-    assert split_reasoning(SPELLED, [], END) == cut("", "", finished=False)
+@pytest.mark.parametrize(
+    ("ids", "parts"),
+    [
+        # special tokens within a spelled tag break it
+        ([*SPELLED.encode("a</thi").ids, EOS, *SPELLED.encode("nk>b").ids], ("a</think>b", "", False)),
+        ([*EMOJI[:2], *TAG, *EMOJI[2:]], ("\ufffd" + END, "\ufffd\ufffd")),
+        ([], ("", "", False)),
+    ],
+)  # fmt: skip
+def test_ids_that_are_no_text(ids: list[int], parts: Any) -> None:
+    assert split_reasoning(SPELLED, ids, END) == cut(*parts)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=20), st.text(max_size=20), st.sampled_from(TOKENIZERS))
 @example("<think>", END, TOKENIZERS[1])
 def test_any_text_is_cut_at_its_first_tag(thought: Any, answer: Any, kind: Any) -> None:
     tokenizer, end = kind
     parts = split(thought + end + answer, tokenizer, end)
-    decoded = tokenizer.decode(
-        tokenizer.encode(thought + end + answer, add_special_tokens=False).ids
-    )
+    ids = tokenizer.encode(thought + end + answer, add_special_tokens=False).ids
+    decoded = tokenizer.decode(ids)
     assert parts.finished
     assert parts.text == decoded
     assert decoded.endswith(parts.answer)
@@ -140,41 +132,25 @@ def test_spans_move_onto_the_completion_and_missed_stay_on_the_reference() -> No
     span = Span(2, 5, 0.0, -0.3, "attribute", "", 0)
     verdict = Verdict(0.5, spans=(span,), missed=(span,))
     parts = split("Red?</think>A red star.")
-    found = on_completion(verdict, parts)
-    whole = parts.text
-    (placed,) = found.spans
-    assert whole[placed.start : placed.end] == "red"
-    assert found.missed == (span,)
-    assert (found.score, placed.credit) == (0.5, -0.3)
-    ids = [*SPELLED.encode(whole).ids, EOS]
-    offsets = token_offsets(SPELLED, special_ids(SPELLED), ids, whole)
-    assert offsets is not None
-    reached = [
-        i
-        for i, (start, end) in enumerate(offsets)
-        if max(start, placed.start) < min(end, placed.end)
-    ]
-    assert SPELLED.decode([ids[i] for i in reached]) == " red"
+    moved = on_completion(verdict, parts)
+    (placed,) = moved.spans
+    assert parts.text[placed.start : placed.end] == "red"
+    assert moved.missed == (span,)
+    assert (moved.score, placed.credit) == (0.5, -0.3)
 
 
 def test_spans_of_several_turns_move_onto_the_completion() -> None:
     text = "Let me look.<call>A tool.A red star."
-    parts = split_turns(SPELLED, SPELLED.encode(text).ids, ["Let me look.", "", "A red star."])
+    ids = SPELLED.encode(text).ids
+    parts = split_turns(SPELLED, ids, ["Let me look.", "", "A red star."])
     assert parts.answer == "Let me look.\n\nA red star."
-    places = ((4, 6), (16, 19), (7, 18), (12, 15))
-    spans = tuple(
-        Span(*place, 0.0, -0.3, "entity", "", number) for number, place in enumerate(places)
-    )
-    moved = on_completion(Verdict(0.5, spans=spans), parts).spans
-    assert [text[span.start : span.end] for span in moved] == [
-        "me",
-        "red",
-        "look.<call>A tool.A re",
-        "<call>A tool.A",
-    ]
-    elsewhere = split_turns(
-        SPELLED, SPELLED.encode(text).ids, ["Let me look.", "No.", "A red star."]
-    )
+    reached = []
+    for place in ((4, 6), (16, 19), (7, 18), (12, 15)):
+        verdict = Verdict(0.5, spans=(Span(*place, 0.0, -0.3, "entity", "", 0),))
+        (span,) = on_completion(verdict, parts).spans
+        reached.append(text[span.start : span.end])
+    assert reached == ["me", "red", "look.<call>A tool.A re", "<call>A tool.A"]
+    elsewhere = split_turns(SPELLED, ids, ["Let me look.", "No.", "A red star."])
     assert elsewhere.text == elsewhere.answer == "Let me look.\n\nNo.\n\nA red star."
 
 
@@ -184,14 +160,11 @@ TEMPLATE = {  # as TRL's for Qwen3: `content` without the reasoning and the whit
     "defaults": {"role": "assistant"},
     "start_anchor": "<assistant>",
     "fields": {
-        "reasoning_content": {
-            "open": "<think>",
-            "close_pattern": r"</think>\s*",
-            "content": "text",
-        },
+        "reasoning_content": {"open": "<think>", "close_pattern": r"</think>\s*", "content": "text"},
         "content": {"close_pattern": r"<eos>\s*", "content": "text"},
     },
-}
+}  # fmt: skip
+LONG = {"max_completion_length": 128}
 
 
 class ByAnswer(Reward):
@@ -207,73 +180,53 @@ class ByAnswer(Reward):
         return [self.verdicts[sample.completion] for sample in samples]
 
 
-@pytest.fixture(scope="module")
-def dataset() -> Dataset:
-    return load_data(scenes_part(count=16))
+def rows_of(trainer: Any, output: dict[str, Any]) -> list[list[tuple[str, float]]]:
+    """The tokens of each completion, and their advantages."""
+    rows = []
+    for row, mask in enumerate(output["completion_mask"].bool()):
+        ids, advantages = output["completion_ids"][row][mask], output["advantages"][row][mask]
+        tokens = trainer.processing_class.tokenizer.batch_decode(ids.unsqueeze(1))
+        rows.append(list(zip(tokens, advantages.tolist(), strict=True)))
+    return rows
 
 
 @pytest.mark.parametrize("parsed", [False, True], ids=["decoded", "parsed"])
-def test_reasoning_is_not_judged_and_carries_no_credit(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, parsed: bool
-) -> None:
+def test_reasoning_is_not_judged_and_carries_no_credit(make: Any, parsed: bool) -> None:
     """The row that thinks has the advantages of the row that does not, on the same words."""
-    thought = "<think>A red star? A red star.</think>"
-    reward = ByAnswer(
-        {ANSWER: Verdict(0.25, spans=SPANS), "": Verdict(0.0, Status.EMPTY), "No.": Verdict(0.75)}
-    )
-    texts = [
-        thought + ANSWER,
-        "<think></think>" + ANSWER,
-        "<think></think>No.",
-        "<think>A red star?",
-    ] * 2
-    settings = {"span_coef": 2.0, "reasoning_end": END, "max_completion_length": 128}
-    trainer = make_trainer(tmp_path, dataset, [reward], **settings)
+    empty = Verdict(0.0, Status.EMPTY)
+    reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "": empty, "No.": Verdict(0.75)})
+    thinks = "<think>A red star? A red star.</think>" + ANSWER
+    direct = "<think></think>" + ANSWER
+    texts = [thinks, direct, "<think></think>No.", "<think>A red star?"] * 2
+    trainer = make(reward, span_coef=2.0, reasoning_end=END, **LONG)
     if parsed:
         trainer._tokenizer.response_template = TEMPLATE
-    output = advantages_of(trainer, dataset, texts, monkeypatch)
+    output = batch_of(trainer, texts)
     assert reward.judged == [ANSWER, ANSWER, "No.", ""] * 2
     assert [sample.completion for sample in trainer.recorders[0].samples] == texts
     spans = trainer.recorders[0].verdicts[0].spans
     assert [texts[0][span.start : span.end] for span in spans] == ["red", "star"]
-    tokenizer = trainer.processing_class.tokenizer
-    thinking, direct, other, cut = (
-        [
-            (tokenizer.decode([token]), advantage)
-            for token, advantage, mask in zip(*row, strict=True)
-            if mask
-        ]
-        for row in zip(
-            *(output[name][:4].tolist() for name in ("completion_ids", "advantages", "completion_mask")), strict=True
-        )
-    )  # fmt: skip
-    assert thinking[-5:] == direct[-5:]
-    assert [token for token, _ in direct[-5:]] == ["A", " red", " star", ".", "<eos>"]
-    scalar = direct[-1][1]
-    assert direct[-4][1] < scalar < direct[-3][1]
-    assert {advantage for _, advantage in [*thinking[:-5], *direct[:-5]]} == {scalar}
-    assert (
-        len({advantage for _, advantage in other}) == len({advantage for _, advantage in cut}) == 1
-    )
+    thinking, plain, *others = rows_of(trainer, output)[:4]
+    assert thinking[-5:] == plain[-5:]
+    assert [token for token, _ in plain[-5:]] == ["A", " red", " star", ".", "<eos>"]
+    scalar = plain[-1][1]
+    assert plain[-4][1] < scalar < plain[-3][1]
+    assert {advantage for _, advantage in [*thinking[:-5], *plain[:-5]]} == {scalar}
+    assert [len({advantage for _, advantage in row}) for row in others] == [1, 1]
     assert trainer._metrics["train"]["reasoning/unfinished_fraction"] == [0.25]
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
 
-def test_without_the_option_a_response_template_tells_the_answer(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_option_a_response_template_tells_the_answer(make: Any) -> None:
     """TRL's content lacks the reasoning that the ids hold: the answer is found in them, and gets
     its credit.
     """
     reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "No.": Verdict(0.75)})
-    trainer = make_trainer(tmp_path, dataset, [reward], span_coef=2.0, max_completion_length=128)
+    trainer = make(reward, span_coef=2.0, **LONG)
     trainer._tokenizer.response_template = TEMPLATE
-    texts = ["<think>Hm.</think>" + ANSWER, "No.", "No.", "No."] * 2
-    output = advantages_of(trainer, dataset, texts, monkeypatch)
+    output = batch_of(trainer, ["<think>Hm.</think>" + ANSWER, "No.", "No.", "No."] * 2)
     assert reward.judged == [ANSWER, "No.", "No.", "No."] * 2
-    scalar, *others = sorted(
-        set(output["advantages"][0].tolist()), key=output["advantages"][0].tolist().index
-    )
+    scalar, *others = dict.fromkeys(output["advantages"][0].tolist())
     assert min(others) < scalar < max(others)
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
@@ -281,68 +234,35 @@ def test_without_the_option_a_response_template_tells_the_answer(
 @pytest.mark.parametrize(
     "text", ["<think>A red star", "<think>A red star</think>", "A red star</think>\n\n "]
 )
-def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(make: Any, text: str) -> None:
     judge = FakeJudge()
     rewards = [PoshReward(judge), LaveReward(judge), HarmonicReward(judge, criteria=["clarity"])]
-    rows = dataset.add_column("question", ["What is it?"] * len(dataset))
-    rows = rows.add_column("answers", [["star"]] * len(dataset))
-    trainer = make_trainer(
-        tmp_path, rows, rewards, span_coef=0.5, reasoning_end=END, max_completion_length=128
-    )
-    output = advantages_of(trainer, rows, [text] * 8, monkeypatch)
+    data = scenes().add_column("question", ["What is it?"] * 16)
+    data = data.add_column("answers", [["star"]] * 16)
+    trainer = make(*rewards, data=data, span_coef=0.5, reasoning_end=END, **LONG)
+    output = batch_of(trainer, [text] * 8)
     for recorder in trainer.recorders:
-        assert {(verdict.status, verdict.score) for verdict in recorder.verdicts} == {
-            (Status.EMPTY, 0.0)
-        }
+        found = {(verdict.status, verdict.score) for verdict in recorder.verdicts}
+        assert found == {(Status.EMPTY, 0.0)}
     assert judge.rated == judge.written == []
     assert output["advantages"].abs().max() == 0
 
 
-def test_all_turns_and_a_tag_exclude_each_other(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match='judged_turns="all" and reasoning_end'):
-        SpanGRPOConfig(
-            output_dir=str(tmp_path),
-            use_cpu=True,
-            bf16=False,
-            reasoning_end=END,
-            judged_turns="all",
-        )
-
-
-def test_an_empty_tag_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"reasoning_end: .* at least 1 character"):
-        SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, reasoning_end="")
-
-
-@pytest.mark.parametrize("settings", [{}, {"reasoning_end": END}], ids=["found", "configured"])
-def test_known_marks_need_no_setting(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    settings: dict[str, Any],
-) -> None:
+def test_known_marks_need_no_setting(make: Any, caplog: pytest.LogCaptureFixture) -> None:
     """The same scores, and the same tokens with the same advantages, as with `reasoning_end`."""
-    data = load_data(scenes_part(count=16))
+    data = scenes()
     references = [["A red star and a blue circle."]] * len(data)
     data = data.remove_columns("reference").add_column("reference", references)
     thought = "<think>A green kite? No.</think>"
-    texts = [
-        thought + said
-        for said in ("A red star.", "A green star.", "A blue circle.", "A red circle.")
-    ] * 2
-    made = {}
-    for name, chosen in {"this": settings, "configured": {"reasoning_end": END}}.items():
-        reward = PoshReward("match")
-        trainer = make_trainer(
-            tmp_path / name, data, [reward], span_coef=1.0, max_completion_length=128, **chosen
-        )  # fmt: skip
-        output = advantages_of(trainer, data, texts, monkeypatch)
+    answers = ["A red star.", "A green star.", "A blue circle.", "A red circle."] * 2
+    made = []
+    for chosen in ({}, {"reasoning_end": END}):
+        trainer = make(PoshReward("match"), data=data, span_coef=1.0, **LONG, **chosen)
+        output = batch_of(trainer, [thought + answer for answer in answers])
         scores = [verdict.score for verdict in trainer.recorders[0].verdicts]
-        made[name] = (scores, output["advantages"].tolist(), output["completion_ids"].tolist())
-    assert made["this"] == made["configured"]
-    assert len(set(made["this"][0])) > 1
+        made.append((scores, rows_of(trainer, output)))
+    assert made[0] == made[1]
+    assert len(set(scores)) > 1
     assert "most completions begin" not in caplog.text
 
 
@@ -369,22 +289,16 @@ def test_known_marks_need_no_setting(
 def test_an_unknown_mark_is_found(text: str, special: tuple[str, ...], mark: str) -> None:
     tokenizer = tiny_tokenizer().backend_tokenizer
     tokenizer.add_special_tokens(list(special))
-    ids = [
-        [*tokenizer.encode(one, add_special_tokens=False).ids, EOS]
-        for one in (text, text, text, "A star.", "")
-    ]
+    ids = []
+    for each in (text, text, text, "A star.", ""):
+        ids.append([*tokenizer.encode(each, add_special_tokens=False).ids, EOS])
     parts = [split_turns(tokenizer, row, [tokenizer.decode(row)]) for row in ids]
     assert unknown_mark(tokenizer, ids, parts) == mark
     assert unknown_mark(tokenizer, ids[2:], parts[2:]) == ""
 
 
-def test_an_unknown_mark_is_named_once(
-    tmp_path: Path,
-    dataset: Dataset,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    trainer = make_trainer(tmp_path, dataset, [PoshReward("match")], max_completion_length=128)
+def test_an_unknown_mark_is_named_once(make: Any, caplog: pytest.LogCaptureFixture) -> None:
+    trainer = make(PoshReward("match"), **LONG)
     for _ in range(2):
-        advantages_of(trainer, dataset, ["[REASON]Red?[/REASON]A red star."] * 8, monkeypatch)
+        batch_of(trainer, ["[REASON]Red?[/REASON]A red star."] * 8)
     assert caplog.text.count("completions begin with '[REASON]'") == 1

@@ -25,25 +25,15 @@ COLUMNS: dict[str, Any] = {"reference": ["A red star.", "A red star.", None], "i
 
 def test_a_call_judges_as_the_reward_does() -> None:
     plain, recorder = PoshReward(MatchJudge()), Recorder(PoshReward(MatchJudge()))
-    logged: list[dict[str, float]] = [{}, {}]
-    scores = [
-        reward(
-            PROMPTS,
-            TEXTS,
-            completion_ids=[[1], [], [2]],
-            log_metric=log.__setitem__,
-            trainer_state=None,
-            **COLUMNS,
-        )
-        for reward, log in zip((plain, recorder), logged, strict=True)
-    ]
-    assert scores[0] == scores[1] == [pytest.approx(1.0), 0.0, None]
+    columns = {**COLUMNS, "completion_ids": [[1], [], [2]], "trainer_state": None}
+    logged: list[dict[str, float]] = []
+    for reward in (plain, recorder):
+        logged.append({})
+        scores = reward(PROMPTS, TEXTS, log_metric=logged[-1].__setitem__, **columns)
+        assert scores == [pytest.approx(1.0), 0.0, None]
     assert logged[0] == logged[1]
-    assert [verdict.status for verdict in recorder.verdicts] == [
-        Status.OK,
-        Status.EMPTY,
-        Status.NOT_APPLICABLE,
-    ]
+    statuses = [verdict.status for verdict in recorder.verdicts]
+    assert statuses == [Status.OK, Status.EMPTY, Status.NOT_APPLICABLE]
     assert [sample.id for sample in recorder.samples] == ["1", "2", "3"]
     assert recorder.__name__ == "posh"
 
@@ -89,9 +79,8 @@ def test_what_the_trainer_makes_of_a_batch_is_kept_until_the_next() -> None:
     assert paid[0] == {"posh": (0.5, 1.0), "short": (2.0, 0.5)}
     assert math.isnan(paid[1]["short"][0] or 0.0)
     recorder.receive([0.0, 0.25, 0.0], tokens, paid)
-    assert recorder.advantages == [0.0, 0.25, 0.0]
-    assert recorder.token_advantages is tokens
-    assert recorder.paid is paid
+    kept = recorder.advantages, recorder.token_advantages, recorder.paid
+    assert kept == ([0.0, 0.25, 0.0], tokens, paid)
     recorder(PROMPTS, TEXTS)
     assert (recorder.advantages, recorder.token_advantages, recorder.paid) == (None, {}, [])
 
@@ -118,9 +107,8 @@ def test_watchers_are_called_after_every_batch_when_the_judge_is_asleep_again() 
     judge = Deep()
     recorder = Recorder(PoshReward(judge))
     calls: list[Any] = []
-    recorder.watchers.append(
-        lambda who, log_metric: calls.append((who, log_metric, judge.depth, len(who.verdicts)))
-    )
+    note = lambda who, log: calls.append((who, log, judge.depth, len(who.verdicts)))  # noqa: E731
+    recorder.watchers.append(note)
     recorder(PROMPTS, TEXTS, log_metric=print, **COLUMNS)
     with awake([judge]) as asleep:
         recorder.judge(PROMPTS, TEXTS, asleep, **COLUMNS)

@@ -5,7 +5,7 @@ TRL's own loop calls the tools, of a tiny model whose sampled texts a test choos
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from spanreward.rewards import Sample, Span, Verdict
 from spanreward.training.grpo.reasoning import split_turns
 from spanreward.training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.training.policy import load_policy
+from tests.support.batches import weights_of
 from tests.support.tiny_models import drawing, save_llama, save_qwen
 from tests.support.tiny_trainer import COMMON, Scored
 
@@ -28,15 +29,12 @@ ASKED: dict[str, Any] = {"prompt": [[{"role": "user", "content": QUESTION}]] * 8
 
 
 def call(row: int, name: str = "look") -> str:
-    return (
-        f'Number {row}.\n<tool_call>\n{{"name": "{name}", "arguments": {{"where": '
-        '"left"}}\n</tool_call>'
-    )
+    said = f'{{"name": "{name}", "arguments": {{"where": "left"}}}}'
+    return f"Number {row}.\n<tool_call>\n{said}\n</tool_call>"
 
 
 def look(where: str) -> str:
-    """
-    Looks at a part of the picture.
+    """Looks at a part of the picture.
 
     Args:
         where: the part
@@ -45,8 +43,7 @@ def look(where: str) -> str:
 
 
 def photograph(where: str) -> list[dict[str, Any]]:
-    """
-    Takes a picture.
+    """Takes a picture.
 
     Args:
         where: the part
@@ -60,8 +57,7 @@ class Room:
         return " You are in a room."
 
     def look(self, where: str) -> str:
-        """
-        Looks at a part of the room.
+        """Looks at a part of the room.
 
         Args:
             where: the part
@@ -72,57 +68,48 @@ class Room:
 def by_length(sample: Sample) -> Verdict:
     """The second word is wrong, the rest is right."""
     words = [(match.start(), match.end()) for match in re.finditer(r"\w+", sample.completion)]
-    spans = (
-        Span(*place, 1.0, 0.1 + 0.8 * (number != 1), "attribute", "", number)
-        for number, place in enumerate(words)
-    )
+    spans = []
+    for number, place in enumerate(words):
+        spans.append(Span(*place, 1.0, 0.1 if number == 1 else 0.9, "attribute", "", number))
     return Verdict(len(sample.completion) / 100, spans=tuple(spans))
 
 
-def made(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    turns: Sequence[Sequence[str]],
-    rows: dict[str, Any] | None = None,
-    stock: bool = False,
-    pictured: bool = False,
-    settings: dict[str, Any] | None = None,
-    **options: Any,
-) -> tuple[Any, Scored]:
-    """A trainer whose policy says turns[row][turn], row 0 to 7 of a batch, and its reward."""
-    (save_qwen if pictured else save_llama)(folder)
-    model, processor = load_policy(str(folder))
-    words = processor.tokenizer if pictured else processor
-    template = (
-        chat_template_utils.qwen3_vl_chat_template
-        if pictured
-        else chat_template_utils.qwen2_5_chat_template
-    )
-    processor.chat_template = words.chat_template = template
-    chat_template_utils.add_response_schema(processor)
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Makes a trainer whose policy says turns[row][turn], row 0 to 7 of a batch, and its reward."""
 
-    def speak(self: Any, prompt_ids: list[list[int]], *args: Any, **kwargs: Any) -> Any:
-        seen = [words.decode(ids) for ids in prompt_ids]
-        numbers = [re.findall(r"Number (\d)\.\n", text) for text in seen]
-        chosen = [
-            turns[int(found[0])][len(found)] if found else turns[row][0]
-            for row, found in enumerate(numbers)
-        ]
-        return [words(text + "<|im_end|>")["input_ids"] for text in chosen], None
+    def make(
+        turns: Sequence[Sequence[str]],
+        rows: dict[str, Any] | None = None,
+        stock: bool = False,
+        pictured: bool = False,
+        settings: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> tuple[Any, Scored]:
+        (save_qwen if pictured else save_llama)(tmp_path)
+        model, processor = load_policy(str(tmp_path))
+        words = processor.tokenizer if pictured else processor
+        name = "qwen3_vl_chat_template" if pictured else "qwen2_5_chat_template"
+        processor.chat_template = words.chat_template = getattr(chat_template_utils, name)
+        chat_template_utils.add_response_schema(processor)
 
-    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", speak)
-    common = {
-        **COMMON,
-        "max_completion_length": 400,
-        "max_steps": 1,
-        "output_dir": str(folder / "out"),
-    }
-    common |= settings or {}
-    args = GRPOConfig(**common) if stock else SpanGRPOConfig(**{"span_coef": 0.5, **common})
-    data = Dataset.from_dict(ASKED if rows is None else rows) if rows != {} else None
-    reward = Scored(by_length)
-    kind = GRPOTrainer if stock else SpanGRPOTrainer
-    return kind(model, [reward], args, data, processing_class=processor, **options), reward
+        def speak(self: Any, prompt_ids: list[list[int]], *args: Any, **kwargs: Any) -> Any:
+            chosen = []
+            for row, ids in enumerate(prompt_ids):
+                said = re.findall(r"Number (\d)\.\n", words.decode(ids))
+                chosen.append(turns[int(said[0]) if said else row][len(said)])
+            return [words(text + "<|im_end|>")["input_ids"] for text in chosen], None
+
+        monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", speak)
+        common = {**COMMON, "max_completion_length": 400, "max_steps": 1, **(settings or {})}
+        common |= {"output_dir": str(tmp_path / "out")}
+        args = GRPOConfig(**common) if stock else SpanGRPOConfig(**{"span_coef": 0.5, **common})
+        data = Dataset.from_dict(ASKED if rows is None else rows) if rows != {} else None
+        reward = Scored(by_length)
+        kind = GRPOTrainer if stock else SpanGRPOTrainer
+        return kind(model, [reward], args, data, processing_class=processor, **options), reward
+
+    return make
 
 
 def answers(name: str = "look") -> list[list[str]]:
@@ -131,68 +118,56 @@ def answers(name: str = "look") -> list[list[str]]:
 
 def batch_of(trainer: Any) -> dict[str, Any]:
     trainer.model.train()
-    return trainer._generate_and_score_completions(
-        [trainer.train_dataset[row // 4] for row in range(8)]
-    )
+    rows = [trainer.train_dataset[row // 4] for row in range(8)]
+    return trainer._generate_and_score_completions(rows)
+
+
+def judged(reward: Scored) -> list[str]:
+    return [sample.completion for sample in reward.seen]
 
 
 @pytest.mark.parametrize(
     "options", [{"tools": [look]}, {"environment_factory": Room}], ids=["tools", "environment"]
 )
 @pytest.mark.parametrize("stock", [False, True])
-def test_the_last_message_is_judged_and_weights_move(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], stock: bool
-) -> None:
-    trainer, reward = made(tmp_path, monkeypatch, answers(), stock=stock, **options)
-    before = {name: value.clone() for name, value in trainer.model.named_parameters()}
+def test_the_last_message_is_judged_and_weights_move(made: Any, options: Any, stock: bool) -> None:
+    trainer, reward = made(answers(), stock=stock, **options)
+    before = weights_of(trainer)
     trainer.train()
-    assert [sample.completion for sample in reward.seen] == [*ANSWERS, *ANSWERS]
-    assert {sample.prompt for sample in reward.seen} == {
-        QUESTION + ("" if "tools" in options else Room().reset())
-    }
-    assert any(
-        not torch.equal(value, before[name]) for name, value in trainer.model.named_parameters()
-    )
+    assert judged(reward) == [*ANSWERS, *ANSWERS]
+    prompt = QUESTION + ("" if "tools" in options else Room().reset())
+    assert {sample.prompt for sample in reward.seen} == {prompt}
+    assert not torch.equal(weights_of(trainer), before)
     log = trainer.state.log_history[0]
-    assert log["tools/call_frequency"] == 1.0
-    assert log["tools/failure_frequency"] == 0.0
+    assert (log["tools/call_frequency"], log["tools/failure_frequency"]) == (1.0, 0.0)
     assert log["reward"] == pytest.approx(sum(map(len, ANSWERS)) / 4 / 100)
     if not stock:
         assert log["spans/unaligned_fraction"] == log["spans/rows_without_credit"] == 0.0
 
 
-def test_credit_goes_to_the_answers_tokens_and_the_tools_do_not_train(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer, _ = made(tmp_path, monkeypatch, answers(), tools=[look])
+def test_credit_goes_to_the_answers_tokens_and_the_tools_do_not_train(made: Any) -> None:
+    trainer, _ = made(answers(), tools=[look])
     output = batch_of(trainer)
     scalars = trainer.recorders[0].advantages
     words = trainer.processing_class
     for row in range(8):
-        ids = output["completion_ids"][row]
-        wrote = (output["completion_mask"] * output["tool_mask"])[row].bool()
+        ids, mask = output["completion_ids"][row], output["completion_mask"][row]
+        wrote = (mask * output["tool_mask"][row]).bool()
         assert REPORT not in words.decode(ids[wrote])
-        assert REPORT in words.decode(ids[output["completion_mask"][row].bool()])
+        assert REPORT in words.decode(ids[mask.bool()])
         advantages = output["advantages"][row]
-        length = len(words(ANSWERS[row % 4] + "<|im_end|>")["input_ids"])
-        last = int(output["completion_mask"][row].sum())
-        first = last - length
+        last = int(mask.sum())
+        first = last - len(words(ANSWERS[row % 4] + "<|im_end|>")["input_ids"])
         # one number: no word of the call is judged
         assert len(set(advantages[:first][wrote[:first]].tolist())) == 1
         assert len(set(advantages[first:last].tolist())) > 1
         assert advantages[wrote].mean().item() == pytest.approx(scalars[row], abs=1e-5)
 
 
-def test_all_of_the_assistants_messages_are_judged_where_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer, reward = made(
-        tmp_path, monkeypatch, answers(), settings={"judged_turns": "all"}, tools=[look]
-    )
+def test_all_of_the_assistants_messages_are_judged_where_asked_for(made: Any) -> None:
+    trainer, reward = made(answers(), settings={"judged_turns": "all"}, tools=[look])
     batch_of(trainer)
-    assert [sample.completion for sample in reward.seen] == [
-        f"Number {row}.\n\n{ANSWERS[row % 4]}" for row in range(8)
-    ]
+    assert judged(reward) == [f"Number {row}.\n\n{ANSWERS[row % 4]}" for row in range(8)]
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
     recorder = trainer.recorders[0]
     for row in range(8):
@@ -200,22 +175,19 @@ def test_all_of_the_assistants_messages_are_judged_where_asked_for(
         spans = recorder.verdicts[row].spans
         said = f"Number {row} {ANSWERS[row % 4]}"
         assert [text[span.start : span.end] for span in spans] == re.findall(r"\w+", said)
-        first, wrong, *others = [
-            next(value for start, end, value in received if start <= span.start < end)
-            for span in spans
-        ]
+        credit = []
+        for span in spans:
+            at = [value for start, end, value in received if start <= span.start < end]
+            credit.append(at[0])
+        first, wrong, *others = credit
         assert wrong < min(first, *others)
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_a_tools_picture_reaches_the_judge_where_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: bool
-) -> None:
+def test_a_tools_picture_reaches_the_judge_where_asked_for(made: Any, asked: bool) -> None:
     rows, settings = {**ASKED, "image": [drawing(1)] * 8}, {"tool_pictures": asked}
-    turns = answers("photograph")
-    trainer, reward = made(
-        tmp_path, monkeypatch, turns, rows, settings=settings, pictured=True, tools=[photograph]
-    )
+    options = {"settings": settings, "pictured": True, "tools": [photograph]}
+    trainer, reward = made(answers("photograph"), rows, **options)
     output = batch_of(trainer)
     sizes = [drawing(1).size, drawing(7).size][: 1 + asked]
     assert [[picture.size for picture in sample.images] for sample in reward.seen] == [sizes] * 8
@@ -224,11 +196,8 @@ def test_a_tools_picture_reaches_the_judge_where_asked_for(
 
 
 @pytest.mark.parametrize("rows", [{}, {"environment": ["a"] * 8}], ids=["no dataset", "no prompts"])
-def test_an_environment_may_write_the_prompts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: dict[str, Any]
-) -> None:
-    rooms: Any = {"a": Room} if rows else Room
-    trainer, reward = made(tmp_path, monkeypatch, answers(), rows, environment_factory=rooms)
+def test_an_environment_may_write_the_prompts(made: Any, rows: dict[str, Any]) -> None:
+    trainer, reward = made(answers(), rows, environment_factory={"a": Room} if rows else Room)
     trainer.train()
     assert {sample.prompt.strip() for sample in reward.seen} == {Room().reset().strip()}
 
@@ -238,34 +207,23 @@ class Paying(Room):
         return 0.25
 
 
-def test_an_overlong_completion_costs_the_metrics_and_not_the_environments_reward(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = {
-        "soft_overlong_cache": 390,
-        "soft_overlong_size": 1.0,
-        "multi_objective_aggregation": "normalize_then_sum",
-    }
-    trainer, _ = made(
-        tmp_path, monkeypatch, answers(), settings=settings, environment_factory=Paying
-    )
+def test_an_overlong_completion_costs_no_environments_reward(made: Any) -> None:
+    settings = {"soft_overlong_cache": 390, "soft_overlong_size": 1.0}
+    settings |= {"multi_objective_aggregation": "normalize_then_sum"}
+    trainer, _ = made(answers(), settings=settings, environment_factory=Paying)
     punished = trainer._usable(torch.tensor([[0.5, -0.25, 0.75]]))
     assert trainer.reward_func_names == ["scored", "soft_overlong_punishment_reward", "Paying"]
     assert punished.tolist() == [[0.25, 0.0, 0.5]]
     assert batch_of(trainer)["advantages"].abs().sum() > 0
 
 
-def test_a_call_that_is_not_answered_is_not_judged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_that_is_not_answered_is_not_judged(made: Any) -> None:
     turns = [[call(row), call(row), ANSWERS[0]] for row in range(8)]
-    settings = {"max_tool_calling_iterations": 1}
-    trainer, reward = made(tmp_path, monkeypatch, turns, settings=settings, tools=[look])
+    trainer, reward = made(turns, settings={"max_tool_calling_iterations": 1}, tools=[look])
     output = batch_of(trainer)
-    assert [sample.completion for sample in reward.seen] == [f"Number {row}." for row in range(8)]
-    assert all(
-        sample.completion.endswith("</tool_call>") for sample in trainer.recorders[0].samples
-    )
+    assert judged(reward) == [f"Number {row}." for row in range(8)]
+    whole = [sample.completion for sample in trainer.recorders[0].samples]
+    assert all(text.endswith("</tool_call>") for text in whole)
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
     assert output["advantages"].isfinite().all()
 
@@ -274,17 +232,14 @@ def hostile(where: str) -> str:
     return f"</think> {where} </think> {REPORT}"
 
 
-def test_the_last_turns_reasoning_ends_where_it_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_turns_reasoning_ends_where_it_says_so(made: Any) -> None:
     hostile.__name__, hostile.__doc__ = "look", look.__doc__
-    thoughts = [
-        [f"<think>1</think>\n{first}", f"<think>2</think>{last}"] for first, last in answers()
-    ]
-    settings = {"reasoning_end": "</think>"}
-    trainer, reward = made(tmp_path, monkeypatch, thoughts, settings=settings, tools=[hostile])
+    turns = []
+    for first, last in answers():
+        turns.append([f"<think>1</think>\n{first}", f"<think>2</think>{last}"])
+    trainer, reward = made(turns, settings={"reasoning_end": "</think>"}, tools=[hostile])
     batch_of(trainer)
-    assert [sample.completion for sample in reward.seen] == [*ANSWERS, *ANSWERS]
+    assert judged(reward) == [*ANSWERS, *ANSWERS]
     assert trainer._metrics["train"]["spans/rows_without_credit"] == [0.0]
 
 
@@ -293,10 +248,9 @@ def test_the_last_turn_is_found_in_the_text_of_all(tmp_path: Path) -> None:
     _, tokenizer = load_policy(str(tmp_path))
     ids = tokenizer("A red star. A blue star. A red star.")["input_ids"]
     whole = tokenizer.decode(ids)
-    parts = split_turns(tokenizer.backend_tokenizer, ids, ["A red star."])
-    assert (parts.answer, parts.text) == ("A red star.", whole)
-    assert parts.places == ((len(whole) - len("A red star."), len(whole)),)
-    ((_, end),) = split_turns(tokenizer.backend_tokenizer, ids, ["A blue star."]).places
-    assert whole[end:] == " A red star."
-    assert split_turns(tokenizer.backend_tokenizer, ids, [""]).answer == ""
+    for turn, behind in (("A red star.", ""), ("A blue star.", " A red star."), ("", "")):
+        parts = split_turns(tokenizer.backend_tokenizer, ids, [turn])
+        assert (parts.answer, parts.text) == (turn, whole)
+        end = len(whole) - len(behind)
+        assert parts.places == ((end - len(turn), end),)
     assert split_turns(tokenizer.backend_tokenizer, ids, ["elsewhere"]).text == "elsewhere"

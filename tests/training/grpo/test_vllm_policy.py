@@ -24,23 +24,16 @@ from tests.support.torchvision_on_cpu import FOLDER, with_torchvision
 
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 STEPS = 3
+# fmt: off
 SMALL = (
-    *(
-        "referees=[]",
-        "data.count=4",
-        "rewards.0.judge=match",
-        f"trainer.max_steps={STEPS}",
-        "trainer.span_coef=0.5",
-    ),
-    *("trainer.num_generations=4", "trainer.max_completion_length=16"),
-    *("trainer.steps_per_generation=null", "trainer.logging_steps=1"),
-    *("trainer.use_vllm=true", "trainer.vllm_mode=colocate", "trainer.vllm_enable_sleep_mode=true"),
-    *(
-        "trainer.vllm_max_model_length=512",
-        "trainer.soft_overlong_cache=4",
-        "trainer.learning_rate=0.01",
-    ),
+    "referees=[]", "data.count=4", "rewards.0.judge=match", "trainer.span_coef=0.5",
+    f"trainer.max_steps={STEPS}", "trainer.num_generations=4", "trainer.max_completion_length=16",
+    "trainer.steps_per_generation=null", "trainer.logging_steps=1", "trainer.use_vllm=true",
+    "trainer.vllm_mode=colocate", "trainer.vllm_enable_sleep_mode=true",
+    "trainer.vllm_max_model_length=512", "trainer.soft_overlong_cache=4",
+    "trainer.learning_rate=0.01",
 )
+# fmt: on
 ADAPTER = "policy.lora={r: 8, alpha: 16, target_modules: '.*_proj'}"
 
 pytestmark = pytest.mark.vllm
@@ -52,25 +45,28 @@ def there() -> None:
         pytest.skip("needs vllm and torchvision: make test-vllm")
 
 
-def train(
-    policy: Path, output: Path, ranks: int, *changes: str
-) -> subprocess.CompletedProcess[str]:
-    launch = (
-        ["torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks), "-m"]
-        if ranks > 1
-        else []
-    )
-    command = [sys.executable, "-m", *launch, "tests.support.trl_engine_on_cpu", "train"]
-    changes = (*changes, f"trainer.per_device_train_batch_size={16 // ranks}")
+def python(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*command, RECIPE, f"policy.model={policy}", f"output={output}", *SMALL, *changes],
+        [sys.executable, *words],
         cwd=ROOT,
-        env={**with_torchvision(), "VLLM_CPU_KVCACHE_SPACE": "1", "ACCELERATE_USE_CPU": "true"},
+        env={**with_torchvision(), "VLLM_CPU_KVCACHE_SPACE": "1", **variables},
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
+
+
+def train(
+    policy: Path, output: Path, ranks: int, *changes: str
+) -> subprocess.CompletedProcess[str]:
+    launch = ["-m", "tests.support.trl_engine_on_cpu", "train", RECIPE]
+    if ranks > 1:
+        torchrun = ["torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks)]
+        launch = ["-m", *torchrun, *launch]
+    size = f"trainer.per_device_train_batch_size={16 // ranks}"
+    settings = (f"policy.model={policy}", f"output={output}", *SMALL, *changes, size)
+    return python(*launch, *settings, ACCELERATE_USE_CPU="true")
 
 
 def steps_of(output: Path) -> list[dict[str, Any]]:
@@ -80,17 +76,13 @@ def steps_of(output: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("name", "ranks", "changes"),
-    [
-        ("Qwen/Qwen2.5-VL-3B-Instruct", 2, [ADAPTER]),
-        ("Qwen/Qwen2.5-VL-3B-Instruct", 1, []),
-        ("Qwen/Qwen3-VL-2B-Instruct", 1, []),
-    ],
+    [("Qwen2.5-VL-3B", 2, [ADAPTER]), ("Qwen2.5-VL-3B", 1, []), ("Qwen3-VL-2B", 1, [])],
     ids=["Qwen2.5-VL, an adapter, two ranks", "Qwen2.5-VL", "Qwen3-VL"],
 )
 def test_it_samples_with_the_trainers_weights_and_pictures(
     name: str, ranks: int, changes: list[str], tmp_path: Path
 ) -> None:
-    save_policy(name, SIZES["toy"], tmp_path / "policy")
+    save_policy(f"Qwen/{name}-Instruct", SIZES["toy"], tmp_path / "policy")
     done = train(tmp_path / "policy", tmp_path / "out", ranks, *changes)
     assert done.returncode == 0, done.stderr[-5000:]
     assert "Traceback" not in done.stderr  # as where the engine outlives its process group
@@ -108,15 +100,7 @@ def test_a_processor_unlike_the_folders_is_refused(tmp_path: Path) -> None:
     folder.
     """
     save_policy("Qwen/Qwen2.5-VL-3B-Instruct", SIZES["toy"], tmp_path / "policy")
-    done = subprocess.run(
-        [sys.executable, "-c", MINE, str(tmp_path / "policy"), str(tmp_path / "out")],
-        cwd=ROOT,
-        env={**with_torchvision(), "VLLM_CPU_KVCACHE_SPACE": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = python("-c", MINE, str(tmp_path / "policy"), str(tmp_path / "out"))
     assert done.returncode != 0
     assert "prompt with pictures as" in done.stderr
     assert "save your processor" in done.stderr

@@ -39,8 +39,7 @@ def test_an_object_counts_by_its_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marks", "group"),
-    [([1, 1, 2, 2], None), ([1, 1, 2, 3], 1), ([1, 2, 1, 2], 0), ([], None)],
+    ("marks", "group"), [([1, 1, 2, 2], None), ([1, 1, 2, 3], 1), ([1, 2, 1, 2], 0), ([], None)]
 )
 def test_the_first_mixed_group(marks: list[float], group: int | None) -> None:
     assert mixed_group(marks, 2) == group

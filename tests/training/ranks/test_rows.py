@@ -2,7 +2,6 @@
 difference.
 """
 
-import re
 from typing import Any
 
 import pytest
@@ -30,61 +29,53 @@ def pictured(*paths: str, several: bool = False) -> Dataset:
     return Dataset.from_dict({"prompt": ["Look."] * len(paths), "image": images}, features)
 
 
-def test_equal_rows_have_equal_marks() -> None:
-    first = list(row_marks(data(PROMPTS, reference=[["a"], ["b"], []])))
-    assert first == list(row_marks(data(PROMPTS, reference=[["a"], ["b"], []])))
+def marks(data: Dataset) -> list[bytes]:
+    return list(row_marks(data))
+
+
+def test_equal_rows_have_equal_marks_whatever_the_order_of_their_columns() -> None:
+    columns: dict[str, Any] = {"reference": [["a"], ["b"], []], "prompt": PROMPTS}
+    first = marks(data(PROMPTS, reference=columns["reference"]))
+    assert first == marks(Dataset.from_dict(columns))
     assert len(set(first)) == len(first) == 3
 
 
-def test_the_order_of_columns_does_not_count() -> None:
-    columns = {"id": ["1", "2", "3"], "prompt": PROMPTS}
-    assert list(row_marks(Dataset.from_dict(columns))) == list(
-        row_marks(data(PROMPTS, id=columns["id"]))
-    )
-
-
 def test_a_value_of_any_column_counts() -> None:
-    first = list(row_marks(data(PROMPTS, reference=["a", "b", "c"])))
-    other = list(row_marks(data(PROMPTS, reference=["a", "B", "c"])))
+    first, other = (marks(data(PROMPTS, reference=list(texts))) for texts in ("abc", "aBc"))
     assert [one == two for one, two in zip(first, other, strict=True)] == [True, False, True]
 
 
 def test_rows_of_a_selection_are_those_selected() -> None:
-    whole = data(PROMPTS)
-    marks = list(row_marks(whole))
-    assert list(row_marks(whole.select([2, 0]))) == [marks[2], marks[0]]
+    whole = marks(data(PROMPTS))
+    assert marks(data(PROMPTS).select([2, 0])) == [whole[2], whole[0]]
 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_a_picture_counts_by_its_files_name_in_any_folder(several: bool) -> None:
-    first = list(row_marks(pictured("/one/a.png", "/one/b.png", several=several)))
-    assert first == list(row_marks(pictured("/two/a.png", "/two/b.png", several=several)))
-    assert first != list(row_marks(pictured("/one/b.png", "/one/a.png", several=several)))
+    first = marks(pictured("/one/a.png", "/one/b.png", several=several))
+    assert first == marks(pictured("/two/a.png", "/two/b.png", several=several))
+    assert first != marks(pictured("/one/b.png", "/one/a.png", several=several))
 
 
-def test_a_picture_in_memory_counts_by_its_bytes() -> None:
-    def drawn(*sizes: int) -> list[bytes]:
-        images = [Picture.effect_noise((size, size), 50) for size in sizes]
-        features = Features({"prompt": Value("string"), "image": Image()})
-        return list(
-            row_marks(Dataset.from_dict({"prompt": PROMPTS[:2], "image": images}, features))
-        )
-
-    assert len(set(drawn(8, 30))) == 2
-
-
-def test_rows_without_a_picture_are_rows() -> None:
-    features = Features({"prompt": Value("string"), "images": List(Image())})
-    image = {"bytes": b"abc", "path": None}
-    rows_of_lists = {"prompt": PROMPTS, "images": [None, [], [image, image]]}
-    assert len(set(row_marks(Dataset.from_dict(rows_of_lists, features)))) == 3
+@pytest.mark.parametrize(
+    ("name", "kind", "pictures"),
+    [
+        # in memory it counts by its bytes
+        ("image", Image(), [Picture.effect_noise((size, size), 50) for size in (8, 30)]),
+        ("images", List(Image()), [None, [], [{"bytes": b"abc", "path": None}] * 2]),
+    ],
+)
+def test_other_pictures_and_none_are_other_rows(name: str, kind: Any, pictures: Any) -> None:
+    features = Features({"prompt": Value("string"), name: kind})
+    columns = {"prompt": ["Look."] * len(pictures), name: pictures}
+    assert len(set(marks(Dataset.from_dict(columns, features)))) == len(pictures)
 
 
 def test_a_transform_is_not_called() -> None:
     def refuse(batch: dict[str, Any]) -> dict[str, Any]:
         raise AssertionError
 
-    assert list(row_marks(data(PROMPTS).with_transform(refuse))) == list(row_marks(data(PROMPTS)))
+    assert marks(data(PROMPTS).with_transform(refuse)) == marks(data(PROMPTS))
 
 
 class Ranks:
@@ -101,14 +92,12 @@ class Ranks:
             return [value, *(self.fingerprint(other) for other in self.others)]
         if isinstance(value, bytes):
             return [value, *(b"".join(row_marks(other)) for other in self.others)]
-        row = next(
-            number for number, prompt in enumerate(PROMPTS) if repr(prompt) == value["prompt"]
-        )
+        row = [repr(prompt) for prompt in PROMPTS].index(value["prompt"])
         return [value, *(rows.texts_of_row(other, row) for other in self.others)]
 
     def fingerprint(self, dataset: Dataset) -> tuple[int, bytes]:
-        marks = list(row_marks(dataset))
-        return len(marks), rows.hashlib.blake2b(b"".join(marks)).digest()
+        own = marks(dataset)
+        return len(own), rows.hashlib.blake2b(b"".join(own)).digest()
 
 
 def checked(monkeypatch: pytest.MonkeyPatch, first: Dataset, *others: Dataset) -> None:
@@ -118,35 +107,37 @@ def checked(monkeypatch: pytest.MonkeyPatch, first: Dataset, *others: Dataset) -
     check_same_rows("train_dataset", {"a": first})
 
 
-def test_the_first_other_row_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    same, shuffled = data(PROMPTS), data([PROMPTS[0], PROMPTS[2], PROMPTS[1]])
-    checked(monkeypatch, same, same, same)
-    with pytest.raises(ValueError, match="train_dataset") as error:
-        checked(monkeypatch, same, same, shuffled)
-    assert re.fullmatch(
-        r"the ranks .* train_dataset\['a'\]: the prompt of row 2 is 'How many\?' on rank 0 and "
-        r"'Which colour\?' on rank 2 \(ranks 0 and 2 differ\), .*: make the same rows .*",
-        str(error.value),
-    )
+LONG = data(["What " * 1000, *PROMPTS[1:]])
 
 
-def test_so_is_another_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="train_dataset") as error:
-        checked(monkeypatch, data(PROMPTS), data(PROMPTS[:2]), data(PROMPTS[:2]))
-    assert "3 on rank 0 and 2 on rank 1 (ranks 0, 1 and 2 differ)" in str(error.value)
-
-
-def test_a_column_that_one_rank_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    more = data(PROMPTS, id=["1", "2", "3"])
-    with pytest.raises(ValueError, match="the id of row 1 is missing on rank 0 and '1' on rank 1"):
-        checked(monkeypatch, data(PROMPTS), more, data(PROMPTS))
-
-
-def test_a_long_prompt_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = data(["What " * 1000, *PROMPTS[1:]])
-    with pytest.raises(ValueError, match="on rank 1") as error:
-        checked(monkeypatch, data(PROMPTS), long, long)
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        (
+            [data(PROMPTS), data([PROMPTS[0], PROMPTS[2], PROMPTS[1]])],
+            r"train_dataset\['a'\]: the prompt of row 2 is 'How many\?' on rank 0 and "
+            r"'Which colour\?' on rank 2 \(ranks 0 and 2 differ\), .*: make the same rows",
+        ),
+        (
+            [data(PROMPTS[:2])] * 2,
+            r"train_dataset.* 3 on rank 0 and 2 on rank 1 \(ranks 0, 1 and 2 differ\)",
+        ),
+        (
+            [data(PROMPTS, id=["1", "2", "3"]), data(PROMPTS)],
+            "id of row 1 is missing on rank 0 and '1' on rank 1",
+        ),
+        ([LONG, LONG], "on rank 1"),  # shortened
+    ],
+    ids=["order", "number", "column", "long"],
+)
+def test_the_first_difference(monkeypatch: pytest.MonkeyPatch, others: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told) as error:
+        checked(monkeypatch, data(PROMPTS), *others)
     assert len(str(error.value)) < 500
+
+
+def test_equal_rows_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked(monkeypatch, *[data(PROMPTS)] * 3)
 
 
 def test_one_process_gathers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

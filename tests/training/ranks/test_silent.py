@@ -26,9 +26,7 @@ SECOND = torch.tensor([[False], [True]])
         ([], False),
     ],
 )
-def test_a_judge_is_silent_where_it_failed_and_answered_nothing(
-    verdicts: list[Verdict], silent: bool
-) -> None:
+def test_a_judge_is_silent_where_it_only_failed(verdicts: list[Verdict], silent: bool) -> None:
     silence = SilentJudges(2)
     silence.add(1, verdicts)
     assert silence.silent == [False, silent]

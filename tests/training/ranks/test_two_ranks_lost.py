@@ -48,24 +48,16 @@ def ended(folder: Path, *overrides: str) -> tuple[int, list[str], float]:
 
 
 def test_rows_of_another_order_are_refused_before_the_first_step(tmp_path: Path) -> None:
-    code, words, _ = ended(
-        tmp_path,
-        f"data={{source: '{FAULTS}:unordered', options: {{count: 16}}}}",
-        "trainer.per_device_train_batch_size=2",
-    )
+    data = f"data={{source: '{FAULTS}:unordered', options: {{count: 16}}}}"
+    code, words, _ = ended(tmp_path, data, "trainer.per_device_train_batch_size=2")
     assert code != 0
     assert all("other rows of train_dataset: the " in line for line in words)
     assert all("(ranks 0 and 1 differ)" in line for line in words)
     assert not (tmp_path / "out" / "metrics.jsonl").exists()
 
 
-def test_a_rank_whose_judge_answers_nothing_ends_the_run_at_half_of_the_failures(
-    tmp_path: Path,
-) -> None:
-    code, words, _ = ended(
-        tmp_path,
-        f"rewards.0.judge={FAULTS}:Silent",
-    )
+def test_a_rank_whose_judge_answers_nothing_ends_the_run(tmp_path: Path) -> None:
+    code, words, _ = ended(tmp_path, f"rewards.0.judge={FAULTS}:Silent")
     assert code != 0
     (line,) = words
     assert "rank 1 got no answer" in line
@@ -79,9 +71,7 @@ def test_a_rank_whose_judge_answers_nothing_ends_the_run_at_half_of_the_failures
 
 def test_a_stalled_rank_ends_the_run_in_the_asked_time(tmp_path: Path) -> None:
     code, words, seconds = ended(
-        tmp_path,
-        f"rewards.0.judge={FAULTS}:Stalled",
-        f"trainer.ddp_timeout={TIMEOUT}",
+        tmp_path, f"rewards.0.judge={FAULTS}:Stalled", f"trainer.ddp_timeout={TIMEOUT}"
     )
     assert code != 0
     sentences = [line for line in words if "waited for another rank" in line]
@@ -92,10 +82,7 @@ def test_a_stalled_rank_ends_the_run_in_the_asked_time(tmp_path: Path) -> None:
 
 
 def test_the_rank_beside_a_killed_one_says_a_sentence(tmp_path: Path) -> None:
-    code, words, _ = ended(
-        tmp_path,
-        f"rewards.0.judge={FAULTS}:Killed",
-    )
+    code, words, _ = ended(tmp_path, f"rewards.0.judge={FAULTS}:Killed")
     assert code != 0
     (sentence,) = words
     assert re.match("rank 0 of 2 .* has ended; .* --resume", sentence)

@@ -2,7 +2,6 @@
 give it.
 """
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +12,7 @@ from transformers import LlamaForCausalLM
 
 from experiments.benchmark.adapters import policy
 from spanreward.training.grpo.trl_internals.adapter_push import keep_base, merged_parameters
-from tests.support.tiny_trainer import Scored, make_trainer, scenes
+from tests.support.tiny_trainer import Scored
 
 PUSHES = 50
 RATE = 1e-4  # what Adam moves a weight in a step
@@ -38,36 +37,36 @@ def base_of(model: Any) -> dict[str, torch.Tensor]:
     }
 
 
-@pytest.mark.parametrize(
+def push(model: Any, parameters: Any) -> bool:
+    """Whether the base is what it was after fifty steps, each of which is pushed."""
+    before = base_of(model)
+    for _ in range(PUSHES):
+        learn(model)
+        list(parameters())
+    after = base_of(model)
+    return all(torch.equal(before[name], after[name]) for name in before)
+
+
+adapters = pytest.mark.parametrize(
     "lora", [{}, {"use_dora": True}, {"modules_to_save": ["lm_head"]}], ids=str
 )
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+dtypes = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+
+
+@adapters
+@dtypes
 def test_the_base_is_bit_equal_after_fifty_pushes(dtype: torch.dtype, lora: dict[str, Any]) -> None:
     ours = generation(dtype, **lora)
-    before = base_of(ours.model)
-    for _ in range(PUSHES):
-        learn(ours.model)
-        for _ in merged_parameters(ours):
-            pass
-    after = base_of(ours.model)
-    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert push(ours.model, lambda: merged_parameters(ours))
 
 
 def test_with_trls_own_push_it_is_not() -> None:
     theirs = generation(torch.bfloat16)
-    before = base_of(theirs.model)
-    for _ in range(PUSHES):
-        learn(theirs.model)
-        for _ in theirs._iter_named_params():
-            pass
-    after = base_of(theirs.model)
-    assert any(not torch.equal(before[name], after[name]) for name in before)
+    assert not push(theirs.model, theirs._iter_named_params)
 
 
-@pytest.mark.parametrize(
-    "lora", [{}, {"use_dora": True}, {"modules_to_save": ["lm_head"]}], ids=str
-)
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+@adapters
+@dtypes
 def test_what_is_pushed_is_what_trl_pushes(dtype: torch.dtype, lora: dict[str, Any]) -> None:
     both = generation(dtype, **lora)
     learn(both.model)
@@ -93,13 +92,8 @@ def test_it_is_used_where_weights_are_whole(changes: dict[str, bool], ours: bool
     keep_base(plain)  # a policy without an adapter is pushed as it is
 
 
-def test_a_trainer_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trainer_takes_it(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     monkeypatch.setattr("spanreward.training.grpo.trainer.keep_base", seen.append)
-    trainer = make_trainer(
-        tmp_path,
-        scenes(),
-        [Scored(lambda sample: 0.5)],
-        peft_config=LoraConfig(r=2, target_modules="all-linear"),
-    )
-    assert seen == [trainer]
+    adapter = LoraConfig(r=2, target_modules="all-linear")
+    assert [make(Scored(lambda sample: 0.5), peft_config=adapter)] == seen

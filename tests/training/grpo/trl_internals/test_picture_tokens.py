@@ -1,36 +1,29 @@
 """A picture's token is not sampled, and where it comes anyway it costs its row alone."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from trl import GRPOTrainer
 
 from spanreward.training.grpo.trl_internals.picture_tokens import picture_tokens, take_out
 from spanreward.training.policy import load_policy
+from tests.support.batches import ids_of
 from tests.support.tiny_policies import SAVE
-from tests.support.tiny_trainer import Scored, make_trainer, scenes
+from tests.support.tiny_trainer import Scored
 
 
-def test_a_sampled_picture_token_costs_its_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer = make_trainer(
-        tmp_path, scenes(), [Scored(lambda sample: len(sample.completion) % 5 / 5)]
-    )
+def test_a_sampled_picture_token_costs_its_row(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = make(Scored(lambda sample: len(sample.completion) % 5 / 5))
     image = trainer.model.config.image_token_id
     assert trainer.generation_kwargs["suppress_tokens"] == [image]
-    tokenizer = trainer.processing_class.tokenizer
-    ids = [
-        [*tokenizer(f"A {'red ' * n}star")["input_ids"], tokenizer.eos_token_id] for n in range(8)
-    ]
+    ids = ids_of(trainer, [f"A {'red ' * n}star" for n in range(8)])
     ids[3].insert(1, image)
-    monkeypatch.setattr(
-        GRPOTrainer, "_generate_single_turn", lambda *_, **__: ([[*row] for row in ids], None)
-    )
+    sample = lambda *_, **__: ([[*row] for row in ids], None)  # noqa: E731
+    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", sample)
     trainer.model.train()
-    output = trainer._generate_and_score_completions(
-        [trainer.train_dataset[i // 4] for i in range(8)]
-    )
+    rows = [trainer.train_dataset[i // 4] for i in range(8)]
+    output = trainer._generate_and_score_completions(rows)
     assert output["advantages"].tolist()[3] == 0
     assert not (output["completion_ids"] == image).any()
     assert trainer._metrics["train"]["advantages/unusable_fraction"] == [1 / 8]

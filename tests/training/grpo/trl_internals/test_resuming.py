@@ -11,12 +11,12 @@ import torch
 from accelerate import Accelerator
 from peft import LoraConfig
 from transformers import TrainerState
-from trl import GRPOTrainer
 
 from experiments.scenes.parts import TINY
 from spanreward.rewards import Sample
 from spanreward.training.grpo.trl_internals.resuming import load_weights
 from spanreward.training.policy import load_policy
+from tests.support.batches import lines_of, weights_of
 from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
 
 
@@ -25,28 +25,19 @@ def score(sample: Sample) -> float:
     return 1.0 if number_of(sample) % 2 == 0 else sum(map(str.islower, sample.completion)) / 100
 
 
+SHORT = {"save_strategy": "steps", "max_completion_length": 8}
+QUARTERS = {"steps_per_generation": 2, "per_device_train_batch_size": 4, "num_iterations": 2}
+
+
 def run(
-    folder: Path, resume: Path | None = None, settings: dict[str, Any] | None = None
-) -> tuple[GRPOTrainer, list[int], list[float]]:
-    """The trainer after its run, the prompts it completed in turn, and the losses of steps 5 to
-    8.
-    """
+    folder: Path, resume: Path | None = None, data: Any = None, **settings: Any
+) -> tuple[Any, list[int]]:
+    """The trainer after its run of 8 steps, and the prompts it completed in turn."""
     reward = Scored(score)
-    shared = {
-        "max_steps": 8,
-        "save_strategy": "steps",
-        "save_steps": 4,
-        "max_completion_length": 8,
-        "logging_steps": 1,
-    }
-    trainer = make_trainer(folder, scenes(6), [reward], **{**shared, **(settings or {})})
+    settings = {**SHORT, "max_steps": 8, "save_steps": 4, **settings}
+    trainer = make_trainer(folder, scenes(6) if data is None else data, [reward], **settings)
     trainer.train(resume_from_checkpoint=None if resume is None else str(resume))
-    lines = [line for line in trainer.state.log_history if "loss" in line and line["step"] > 4]
-    return (
-        trainer,
-        [number_of(sample) for sample in reward.seen[::4]],
-        [line["loss"] for line in lines],
-    )
+    return trainer, [number_of(sample) for sample in reward.seen[::4]]
 
 
 @pytest.mark.parametrize(
@@ -54,36 +45,26 @@ def run(
     [
         # step 4 is in the second pass over the data, whose order is another
         {"dynamic_sampling": True},
-        {
-            "dynamic_sampling": True,
-            "num_iterations": 2,
-            "steps_per_generation": 2,
-            "per_device_train_batch_size": 4,
-        },
-        {
-            "peft_config": LoraConfig(
-                r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"
-            )
-        },
+        {"dynamic_sampling": True, **QUARTERS},
+        {"peft_config": LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")},
     ],
     ids=["dynamic", "iterations", "lora"],
-)
+)  # fmt: skip
 def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, settings: dict[str, Any]) -> None:
-    whole, prompts, losses = run(tmp_path / "whole", settings=settings)
-    resumed, later, again = run(tmp_path / "resumed", tmp_path / "whole" / "checkpoint-4", settings)
+    whole, prompts = run(tmp_path / "whole", **settings)
+    resumed, later = run(tmp_path / "resumed", tmp_path / "whole" / "checkpoint-4", **settings)
     assert prompts[-len(later) :] == later
     assert len(later) < len(prompts)
-    assert again == losses
+    losses = [[line["loss"] for line in lines_of(each)[4:]] for each in (whole, resumed)]
+    assert losses[0] == losses[1]
+    assert len(losses[0]) == 4
     assert max(line.get("grad_norm", 0.0) for line in whole.state.log_history) > 1e-3
-    for expected, actual in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
-        assert torch.equal(actual, expected)
+    assert torch.equal(weights_of(resumed), weights_of(whole))
     if "dynamic_sampling" in settings:
         assert whole.sampling.drawn == resumed.sampling.drawn > 0
 
 
-def test_the_file_that_says_whole_is_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_file_says_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run killed the moment that it is there is resumed from that checkpoint, which must lack
     nothing.
     """
@@ -99,13 +80,7 @@ def test_the_file_that_says_whole_is_the_last(
 
     monkeypatch.setattr(TrainerState, "save_to_json", write)
     monkeypatch.setattr(Accelerator, "wait_for_everyone", seen)
-    settings: dict[str, Any] = {
-        "max_steps": 1,
-        "save_strategy": "steps",
-        "save_steps": 1,
-        "dynamic_sampling": True,
-    }
-    make_trainer(tmp_path, scenes(6), [Scored(score)], **settings, max_completion_length=8).train()
+    run(tmp_path, max_steps=1, save_steps=1, dynamic_sampling=True)
     after = {path.name for path in (tmp_path / "checkpoint-1").iterdir()}
     others_awaited, at_the_end = [names for names in present if "rng_state.pth" in names][:2]
     assert others_awaited == at_the_end == after - {"trainer_state.json"}
@@ -117,68 +92,47 @@ def test_a_finished_run_makes_no_more_steps(
     tmp_path: Path, count: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nor is anything judged; the policy is the checkpoint's."""
-    settings: dict[str, Any] = {
-        "max_steps": 2,
-        "save_strategy": "steps",
-        "save_steps": 2,
-        "max_completion_length": 8,
-    }
-    whole = make_trainer(tmp_path / "whole", scenes(count), [Scored(score)], **settings)
-    whole.train()
-    reward = Scored(score)
-    resumed = make_trainer(tmp_path / "resumed", scenes(count), [reward], **settings)
-    resumed.train(resume_from_checkpoint=str(tmp_path / "whole" / "checkpoint-2"))
-    assert (resumed.state.global_step, reward.seen) == (2, [])
+    settings = {"data": scenes(count), "max_steps": 2, "save_steps": 2}
+    whole, _ = run(tmp_path / "whole", **settings)
+    resumed, prompts = run(tmp_path / "resumed", tmp_path / "whole" / "checkpoint-2", **settings)
+    assert (resumed.state.global_step, prompts) == (2, [])
     assert "had made its 2 steps" in caplog.text
-    for expected, actual in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
-        assert torch.equal(actual, expected)
+    assert torch.equal(weights_of(resumed), weights_of(whole))
 
 
-def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_saves_within_a_batch_are_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Saved after 3 of the 4 passes over a batch: the fourth completes its prompts again, then a
     new batch begins.
     """
-    settings = {
-        "num_iterations": 2,
-        "steps_per_generation": 2,
-        "per_device_train_batch_size": 4,
-        "save_steps": 3,
-    }
+    settings = {**QUARTERS, "save_steps": 3}
     with caplog.at_level(logging.WARNING, logger="spanreward.training"):
-        _, prompts, _ = run(tmp_path / "whole", settings=settings)
+        _, prompts = run(tmp_path / "whole", **settings)
         assert "save_steps=3 ends within the 4" in caplog.text
-        _, later, _ = run(tmp_path / "resumed", tmp_path / "whole" / "checkpoint-3", settings)
+        _, later = run(tmp_path / "resumed", tmp_path / "whole" / "checkpoint-3", **settings)
     assert "checkpoint-3 was saved within" in caplog.text
     assert (len(prompts), later) == (4, prompts)
 
 
-def test_a_stream_in_its_second_pass_is_told_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_streams_second_pass_is_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Its first pass ends with the third step. A run resumed there is the uninterrupted one."""
 
-    def asked(folder: Path, resume: Path | None = None) -> list[int]:
-        reward = Scored(score)
-        settings: dict[str, Any] = {
-            "max_steps": 5,
-            "save_strategy": "steps",
-            "save_steps": 1,
-            "max_completion_length": 8,
-        }
+    def prompts(folder: str, resume: Path | None = None) -> list[int]:
         data = scenes(6).with_format(None).to_iterable_dataset()
-        trainer = make_trainer(folder, data, [reward], **settings)
         with caplog.at_level(logging.WARNING, logger="spanreward.training"):
-            trainer.train(resume_from_checkpoint=resume and str(resume))
-        return [number_of(sample) for sample in reward.seen[::4]]
+            return run(tmp_path / folder, resume, data, max_steps=5, save_steps=1)[1]
 
-    whole = asked(tmp_path / "whole")
-    told = "was saved in a later pass over the streamed training data"
-    assert asked(tmp_path / "first", tmp_path / "whole" / "checkpoint-3") == whole[6:]
+    whole = prompts("whole")
+    told = "was saved in a later pass over"
+    assert prompts("first", tmp_path / "whole" / "checkpoint-3") == whole[6:]
     assert told not in caplog.text
-    assert asked(tmp_path / "second", tmp_path / "whole" / "checkpoint-4") != whole[8:]
+    assert prompts("second", tmp_path / "whole" / "checkpoint-4") != whole[8:]
     assert f"checkpoint-4 {told}" in caplog.text
+
+
+def equal_weights(first: Any, second: Any) -> bool:
+    return all(
+        torch.equal(*pair) for pair in zip(first.parameters(), second.parameters(), strict=True)
+    )
 
 
 def test_a_checkpoint_of_a_vision_language_policy_gives_its_weights(tmp_path: Path) -> None:
@@ -189,8 +143,7 @@ def test_a_checkpoint_of_a_vision_language_policy_gives_its_weights(tmp_path: Pa
     saved.save_pretrained(tmp_path)
     other, _ = load_policy(TINY, seed=2)
     load_weights(other, str(tmp_path))
-    for expected, actual in zip(saved.parameters(), other.parameters(), strict=True):
-        assert torch.equal(actual, expected)
+    assert equal_weights(other, saved)
 
 
 def test_the_best_model_is_the_best_ones_weights(tmp_path: Path) -> None:
@@ -199,8 +152,7 @@ def test_the_best_model_is_the_best_ones_weights(tmp_path: Path) -> None:
     best.save_pretrained(tmp_path / "best")
     trainer.state.best_model_checkpoint = str(tmp_path / "best")
     trainer._load_best_model()
-    for expected, actual in zip(best.parameters(), trainer.model.parameters(), strict=True):
-        assert torch.equal(actual, expected)
+    assert equal_weights(trainer.model, best)
 
 
 def test_a_folder_without_weights_is_an_error(tmp_path: Path) -> None:

@@ -34,24 +34,20 @@ class Engine:
         self, prompts: list[list[int]], images: Any, num_generations: int = 1
     ) -> tuple[Any, ...]:
         self.given = prompts
-        return [
-            self.read(*one) for one in zip(prompts, images or [None] * len(prompts), strict=True)
-        ], "sampled"
+        images = images or [None] * len(prompts)
+        return [self.read(*one) for one in zip(prompts, images, strict=True)], "sampled"
 
     def read(self, ids: list[int], pictures: Any) -> list[int]:
         left = [self.lengths[one.size] for one in pictures or ()]
-        return [
-            copy
-            for token in ids
-            for copy in [token] * (left.pop(0) if token == self.token and left else 1)
-        ]
+        copies = []
+        for token in ids:
+            copies += [token] * (left.pop(0) if token == self.token and left else 1)
+        return copies
 
 
 def chat(*pictures: Any) -> list[dict[str, Any]]:
     parts = [{"type": "image", "image": one} for one in pictures]
-    return [
-        {"role": "user", "content": [*parts, {"type": "text", "text": "What is in the picture?"}]}
-    ]
+    return [{"role": "user", "content": [*parts, {"type": "text", "text": "What is in it?"}]}]
 
 
 @pytest.fixture(params=[save_qwen, save_llava])
@@ -73,10 +69,7 @@ def made(save: Callable[[Path], None], folder: Path) -> Any:
 def read(trainer: Any, prompt: Any) -> list[int]:
     """As TRL does."""
     options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
-    ids: list[int] = trainer.processing_class.apply_chat_template([prompt], **options)["input_ids"][
-        0
-    ]
-    return ids
+    return trainer.processing_class.apply_chat_template([prompt], **options)["input_ids"][0]
 
 
 def test_it_gets_a_token_for_each_picture(trainer: Any) -> None:
