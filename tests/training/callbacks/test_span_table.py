@@ -289,10 +289,7 @@ def test_trackio_gets_a_trace_of_each_row_with_its_spans(monkeypatch: pytest.Mon
     )
     monkeypatch.setitem(sys.modules, "trackio", made)
     sample = Sample("Describe.", "A blue star.", id="7")
-    verdict = Verdict(
-        0.5,
-        spans=(Span(2, 6, 0.0, -0.25, "attribute", "not in the reference", 0),),
-    )
+    verdict = Verdict(0.5, spans=(Span(2, 6, 0.0, -0.25, "attribute", "not in the reference", 0),))
     row = ShownRow("worst", sample, {"posh": verdict}, 0.5, None, -0.7)
     log_page(TrainingArguments("out", report_to=["trackio"]), 3, "page", [row])
     trace = logged[1]["completion"]

@@ -83,10 +83,7 @@ def test_an_anchor_of_other_rows_is_refused(tmp_path: Path) -> None:
     trainer.train()
     for kept in sorted((tmp_path / "win_rate").iterdir()):
         WinRateCallback(trainer, Scored(length), rows, anchor=kept)
-        with pytest.raises(
-            ValueError,
-            match=r"the data's '1': .* row_fingerprint",
-        ):
+        with pytest.raises(ValueError, match=r"the data's '1': .* row_fingerprint"):
             WinRateCallback(trainer, Scored(length), rows[::-1], anchor=kept)
 
 
@@ -125,11 +122,7 @@ def test_both_trainers_log_a_curve_and_keep_the_answers(
         lines[0][WIN_RATE_KEY],
         lines[0][f"{WIN_RATE_KEY}_difference"],
         lines[0][f"{WIN_RATE_KEY}_prompts"],
-    ) == (
-        0.5,
-        0.0,
-        6.0,
-    )
+    ) == (0.5, 0.0, 6.0)
     assert all(
         0 <= line[f"{WIN_RATE_KEY}_low"] <= line[WIN_RATE_KEY] <= line[f"{WIN_RATE_KEY}_high"] <= 1
         for line in lines
@@ -215,10 +208,7 @@ def test_a_failed_judge_is_left_out_and_never_a_loss(
         line[f"{WIN_RATE_KEY}_prompts"]
         for line in trainer.state.log_history
         if WIN_RATE_KEY in line
-    ] == [
-        4.0,
-        4.0,
-    ]
+    ] == [4.0, 4.0]
     assert sum("prompts without a score" in record.getMessage() for record in caplog.records) == 1
 
 
@@ -246,18 +236,8 @@ def test_a_resumed_run_compares_with_the_same_anchor(tmp_path: Path) -> None:
             {},
             r"the dataset column 'reference'",
         ),
-        (
-            Scored(length),
-            [{"prompt": "Describe."}] * 2,
-            {},
-            r"row 1 needs a prompt",
-        ),
-        (
-            Scored(length),
-            [{**ROWS[0], "images": [1, 2]}] * 2,
-            {},
-            r"row 1 needs a prompt",
-        ),
+        (Scored(length), [{"prompt": "Describe."}] * 2, {}, r"row 1 needs a prompt"),
+        (Scored(length), [{**ROWS[0], "images": [1, 2]}] * 2, {}, r"row 1 needs a prompt"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_the_training(

@@ -11,8 +11,10 @@ import yaml
 from PIL import Image
 
 from experiments.scenes.parts import TINY
-from tests.support.command import spanreward
+from tests.support.command import Done, spanreward
+from tests.support.comparing import read_lines, write_lines
 from tests.support.paths import ROOT
+from tests.support.tiny_trainer import COMMON
 
 SEER = f"{ROOT}/tests/support/seers.py:Seer"
 KITE = {
@@ -31,6 +33,7 @@ BOAT = {
     "completion": "A wooden boat. There is no plate.",
     "mistakes": [],
 }
+UNSEEN = {name: value for name, value in KITE.items() if name != "image"}
 ASKED = {
     "picture": ['Does the picture show "kite"?', 'Does the picture show "dog"?'],
     "both": ['Does the TEXT speak of "kite"?', 'Does the picture show "dog"?'],
@@ -40,21 +43,22 @@ ASKED = {
 def write(folder: Path, *rows: dict[str, Any]) -> Path:
     for colour in ("red", "blue"):
         Image.new("RGB", (8, 8), colour).save(folder / f"{colour}.png")
-    path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_lines(folder / "rows.jsonl", rows)
+
+
+def score(rows: Path, *more: Any) -> Done:
+    output = rows.with_name("verdicts.jsonl")
+    return spanreward("score", "posh", "--judge", SEER, "--input", rows, "--output", output, *more)
 
 
 @pytest.mark.parametrize("evidence", ["picture", "both"])
 def test_score(evidence: str, tmp_path: Path) -> None:
     rows = write(tmp_path, KITE, BOAT)
-    output = tmp_path / "verdicts.jsonl"
     page = tmp_path / "page.html"
-    words = ("score", "posh", "--judge", SEER, "--input", rows, "--output", output)
-    done = spanreward(*words, "--set", f"evidence={evidence}", "--html", page, "--show", 1)
+    done = score(rows, "--set", f"evidence={evidence}", "--html", page, "--show", 1)
     assert done.code == 0, done.err
     assert "first question" in done.out
-    kite, boat = [json.loads(line) for line in output.read_text().splitlines()]
+    kite, boat = read_lines(tmp_path / "verdicts.jsonl")
     assert (kite["status"], boat["status"]) == ("ok", "ok")
     assert kite["parts"]["yes_rate"] == boat["parts"]["yes_rate"] > 0  # boats are told of kites
     entities = [span for span in kite["spans"] if span["kind"] == "entity"]
@@ -66,23 +70,19 @@ def test_score(evidence: str, tmp_path: Path) -> None:
 
 def test_another_evidence_is_another_metric(tmp_path: Path) -> None:
     rows = write(tmp_path, KITE, BOAT)
-    words = ("score", "posh", "--judge", SEER, "--input", rows, "--output", tmp_path / "a.jsonl")
-    assert spanreward(*words, "--set", "evidence=picture").code == 0
-    again = spanreward(*words, "--set", "evidence=both")
+    assert score(rows, "--set", "evidence=picture").code == 0
+    again = score(rows, "--set", "evidence=both")
     assert again.code == 1
     assert "made with {'options': {'evidence': 'picture'}}" in again.err
 
 
 def test_rows_without_pictures_are_refused(tmp_path: Path) -> None:
-    without = {name: value for name, value in KITE.items() if name != "image"}
-    rows = write(tmp_path, without)
-    output = tmp_path / "verdicts.jsonl"
-    words = ("score", "posh", "--judge", SEER, "--input", rows, "--output", output)
-    done = spanreward(*words, "--set", "evidence=both")
+    rows = write(tmp_path, UNSEEN)
+    done = score(rows, "--set", "evidence=both")
     assert done.code == 1
     assert "posh needs the key 'image'" in done.err
-    assert not output.exists()
-    assert spanreward(*words).code == 0  # references alone are enough for the default
+    assert not (tmp_path / "verdicts.jsonl").exists()
+    assert score(rows).code == 0  # references alone are enough for the default
 
 
 def test_labels_tell_which_evidence_errs_less(tmp_path: Path) -> None:
@@ -100,6 +100,10 @@ def test_labels_tell_which_evidence_errs_less(tmp_path: Path) -> None:
     assert judged_wrong == {"reference": 1, "both": 0}
 
 
+SMALL = {name: COMMON[name] for name in ("use_cpu", "bf16", "report_to", "gradient_checkpointing")}
+SMALL |= {"max_steps": 1, "logging_steps": 1, "per_device_train_batch_size": 4}
+
+
 def recipe(folder: Path, rows: Path) -> Path:
     asked = {
         "algorithm": "dapo",
@@ -107,17 +111,7 @@ def recipe(folder: Path, rows: Path) -> Path:
         "policy": {"model": TINY},
         "data": {"source": "jsonl", "path": str(rows)},
         "rewards": [{"metric": "posh", "judge": SEER, "options": {"evidence": "both"}}],
-        "trainer": {
-            "use_cpu": True,
-            "bf16": False,
-            "max_steps": 1,
-            "logging_steps": 1,
-            "per_device_train_batch_size": 4,
-            "num_generations": 2,
-            "max_completion_length": 8,
-            "report_to": "none",
-            "gradient_checkpointing": False,
-        },
+        "trainer": {**SMALL, "num_generations": 2, "max_completion_length": 8},
     }
     path = folder / "recipe.yaml"
     path.write_text(yaml.safe_dump(asked))
@@ -128,17 +122,15 @@ def test_train(tmp_path: Path) -> None:
     path = recipe(tmp_path, write(tmp_path, KITE, BOAT))
     plan = spanreward("train", path, "--dry-run")
     assert plan.code == 0, plan.err
-    words = " ".join(plan.out.replace("│", " ").split())
-    assert "no reference plainly has" in words
+    assert "no reference plainly has" in " ".join(plan.out.replace("│", " ").split())
     done = spanreward("train", path)
     assert done.code == 0, done.err
-    lines = [json.loads(line) for line in (tmp_path / "out/metrics.jsonl").read_text().splitlines()]
+    lines = read_lines(tmp_path / "out/metrics.jsonl")
     assert [line["step"] for line in lines if "loss" in line] == [1]
 
 
 def test_train_without_pictures_is_refused(tmp_path: Path) -> None:
-    without = {name: value for name, value in KITE.items() if name != "image"}
-    path = recipe(tmp_path, write(tmp_path, without, without))
+    path = recipe(tmp_path, write(tmp_path, UNSEEN, UNSEEN))
     done = spanreward("train", path)
     assert done.code == 1
     assert "dataset column 'image' or 'images'" in done.err

@@ -1,6 +1,5 @@
 """A metric that needs to see, with a judge that cannot: every command refuses before it starts."""
 
-import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,8 @@ import pytest
 import yaml
 from PIL import Image
 
-from tests.support.command import spanreward
+from tests.support.command import Done, spanreward
+from tests.support.comparing import write_lines
 from tests.support.tiny_models import save_llama, save_llava
 
 TOLD = "harmonic: the judge match reads text only, and the metric shows it pictures"
@@ -25,22 +25,23 @@ def folder(tmp_path: Path) -> Path:
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
-    lines = []
-    for number, row in enumerate(rows):
-        line = {"id": f"row {number}", "completion": "A dog.", **row}
-        lines.append(json.dumps(line) + "\n")
-    path.write_text("".join(lines))
-    return path
+    common = {"completion": "A dog."}
+    return write_lines(path, [{"id": f"row {n}", **common, **row} for n, row in enumerate(rows)])
+
+
+def refused(done: Done, told: str, output: Path | None = None) -> None:
+    """In one sentence at the end, which names who sees nothing, and before anything is written."""
+    assert done.code == 1
+    assert told in done.err.strip().splitlines()[-1]
+    assert output is None or not output.exists()
 
 
 def test_score(folder: Path) -> None:
     rows = write(folder / "rows.jsonl", DESCRIBED, PICTURED)
     words = ("score", "harmonic", "--judge", "match", "--input", rows)
     done = spanreward(*words, "--output", folder / "out.jsonl")
-    assert done.code == 1
-    assert done.err.strip().splitlines()[-1].startswith(f"spanreward score: {TOLD}")
+    refused(done, f"spanreward score: {TOLD}", folder / "out.jsonl")
     assert "evidence='context'" in done.err
-    assert not (folder / "out.jsonl").exists()
     seen = spanreward(*words, "--output", folder / "b.jsonl", "--set", "evidence=context")
     assert TOLD not in seen.err
     assert (folder / "b.jsonl").exists()
@@ -52,18 +53,15 @@ def test_posh_that_looks_at_pictures(folder: Path) -> None:
     """No words take a picture's place, so a row without one is no way out."""
     rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
     looking = {"metric": "posh", "judge": "match", "options": {"evidence": "both"}}
-    told = "posh: the judge match reads text only, and the metric shows it pictures"
+    told = TOLD.replace("harmonic", "posh")
     words = ("score", "posh", "--judge", "match", "--input", rows, "--output", folder / "a.jsonl")
-    refused = spanreward(*words, "--set", "evidence=picture")
-    assert (refused.code, told in refused.err) == (1, True)
+    refused(spanreward(*words, "--set", "evidence=picture"), told)
     assert spanreward(*words).code == 0  # by default nothing is shown
     path = recipe(folder, rows, rewards=[looking])
     for dry in (["--dry-run"], []):
-        done = spanreward("train", path, *dry)
-        assert (done.code, f"the data row 1: {told}" in done.err) == (1, True)
+        refused(spanreward("train", path, *dry), f"the data row 1: {told}")
     labels = write(folder / "labels.jsonl", {**PICTURED, "mistakes": []})
-    done = spanreward("labels", "spans", labels, "--set", "evidence=both")
-    assert (done.code, told in done.err) == (1, True)
+    refused(spanreward("labels", "spans", labels, "--set", "evidence=both"), told)
 
 
 def test_compare(folder: Path) -> None:
@@ -71,9 +69,7 @@ def test_compare(folder: Path) -> None:
     sides = [write(folder / f"{name}.jsonl", {}, {}) for name in ("one", "two")]
     words = ("compare", *(f"{side.stem}={side}" for side in sides), "--data", rows)
     done = spanreward(*words, "--metric", "harmonic", "--output", folder / "out")
-    assert done.code == 1
-    assert done.err.strip().splitlines()[-1].startswith(f"spanreward compare: {TOLD}")
-    assert not (folder / "out" / "results.json").exists()
+    refused(done, f"spanreward compare: {TOLD}", folder / "out" / "results.json")
 
 
 def test_serve(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,10 +79,9 @@ def test_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     serve = ("serve", "harmonic", "--judge", "match", "--port", "0")
-    refused = spanreward(*serve, "--set", "task=reg")
-    assert refused.code == 1
-    assert refused.err.startswith(f"spanreward serve: {TOLD}")
-    assert "evidence" not in refused.err  # a context names no object
+    done = spanreward(*serve, "--set", "task=reg")
+    refused(done, f"spanreward serve: {TOLD}")
+    assert "evidence" not in done.err  # a context names no object
     warned = spanreward(*serve)
     assert warned.code == 0
     assert warned.err.startswith("spanreward serve: rows with pictures")
@@ -109,29 +104,25 @@ def recipe(folder: Path, rows: Path, **changes: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize("dry", [True, False])
-def test_train(dry: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+POSH = [{"metric": "posh", "judge": "match"}]
+WATCHING = {"metric": "pairwise", "judge": "match", "options": {"anchor": "anchor"}}
+
+
+@pytest.mark.parametrize("dry", [["--dry-run"], []])
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, f"the data row 1: {TOLD}"),
+        ({"rewards": POSH, "win_rate": WATCHING}, "pairwise: the judge match"),
+    ],
+)
+def test_train(
+    changes: Any, told: str, dry: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("start_judges", "load_policy"):
         monkeypatch.setattr(f"spanreward.training.run.{name}", lambda *_: pytest.fail("started"))
-    path = recipe(folder, write(folder / "rows.jsonl", PICTURED, PICTURED))
-    done = spanreward("train", path, *(["--dry-run"] if dry else []))
-    assert done.code == 1
-    assert f"the data row 1: {TOLD}" in done.err
-    assert not (folder / "out").exists()
-
-
-@pytest.mark.parametrize("dry", [True, False])
-def test_who_watches_is_asked_too(dry: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "spanreward.training.run.start_judges", lambda *_: pytest.fail("a judge was started")
-    )
-    watching = {"metric": "pairwise", "judge": "match", "options": {"anchor": "anchor"}}
-    rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
-    posh = [{"metric": "posh", "judge": "match"}]
-    path = recipe(folder, rows, rewards=posh, win_rate=watching)
-    done = spanreward("train", path, *(["--dry-run"] if dry else []))
-    assert done.code == 1
-    assert "pairwise: the judge match" in done.err
+    path = recipe(folder, write(folder / "rows.jsonl", PICTURED, PICTURED), **changes)
+    refused(spanreward("train", path, *dry), told, folder / "out")
 
 
 def test_a_dry_run_asks_a_local_model_by_its_files(folder: Path) -> None:
@@ -149,14 +140,10 @@ def test_a_dry_run_says_what_only_reading_the_rows_tells(folder: Path) -> None:
     path = recipe(folder, folder / "none", data={"source": "hub", "id": "somebody/pictures"})
     done = spanreward("train", path, "--dry-run")
     assert done.code == 0, done.err
-    shown = " ".join(done.out.split())
-    assert f"refuses: {TOLD}" in shown
+    assert f"refuses: {TOLD}" in " ".join(done.out.split())
 
 
 def test_criteria_write(folder: Path) -> None:
     rows = write(folder / "rows.jsonl", PICTURED)
     words = ("criteria", "write", rows, "--judge", "match", "--output", folder / "out.jsonl")
-    done = spanreward(*words)
-    assert done.code == 1
-    assert "criteria: the judge match" in done.err
-    assert not (folder / "out.jsonl").exists()
+    refused(spanreward(*words), "criteria: the judge match", folder / "out.jsonl")

@@ -229,10 +229,7 @@ def test_rewards_must_be_told_apart(checkpoints: Any, tmp_path: Path) -> None:
 
 
 def test_a_reward_that_can_judge_no_row(checkpoints: Any, tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError,
-        match=r"lave needs .* 'question', .* has \['context'",
-    ):
+    with pytest.raises(ValueError, match=r"lave needs .* 'question', .* has \['context'"):
         evaluate(setup(checkpoints, [LaveReward(MatchJudge())]), tmp_path)
 
 

@@ -64,10 +64,7 @@ def test_what_a_run_folder_says(tmp_path: Path) -> None:
 def test_what_is_no_number_of_work_is_one_sentence(tmp_path: Path, key: str, value: str) -> None:
     run = folder(tmp_path / "run", LINES)
     (tmp_path / "run" / "metrics.jsonl").write_text(f'{{"step": 1}}\n{{"{key}": {value}}}\n')
-    with pytest.raises(
-        ValueError,
-        match=rf"metrics.jsonl has {key} .* finite number .* remove",
-    ):
+    with pytest.raises(ValueError, match=rf"metrics.jsonl has {key} .* finite number .* remove"):
         training_of(run)
     (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1')
     with pytest.raises(ValueError, match=r"metrics.jsonl line 1"):

@@ -21,7 +21,9 @@ def policies(tmp_path: Path) -> Path:
 
 def test_a_single_run_stands_beside_every_seed(policies: Path) -> None:
     seeds = ",".join(str(policies / name) for name in ("a0", "a1", "a2"))
-    sides = read_sides([f"a={seeds}", f"b={policies / 'b0'}", f"api={policies / 'answers.jsonl'}"])
+    sides = read_sides([f"b={policies / 'b0'}", f"a={seeds}", f"api={policies / 'answers.jsonl'}"])
+    assert list(sides) == ["b", "a", "api"]
+    assert sides["a"] == seeds.split(",")
     assert sides["b"] == [str(policies / "b0")] * 3
     assert sides["api"] == [str(policies / "answers.jsonl")] * 3
     assert read_seeds(None, sides) == [0, 1, 2]

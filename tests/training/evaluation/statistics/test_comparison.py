@@ -84,10 +84,7 @@ def test_a_reward_that_applies_to_nothing_is_told() -> None:
         "the reward posh",
         "the reward truth",
     ]
-    with pytest.raises(
-        ValueError,
-        match=r"\['posh', 'truth'\] apply to none",
-    ):
+    with pytest.raises(ValueError, match=r"\['posh', 'truth'\] apply to none"):
         summarise(SETUP, evaluation())
 
 
