@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from experiments.scenes.parts import TRUTH
@@ -22,44 +23,28 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.recipe import RewardPart
 
-METRICS = [
-    "truth_f1",
-    "posh_f1",
-    "posh_recall",
-    "harmonic_overall",
-    "harmonic_clarity",
-    "overlap",
-    "words",
-    "length",
-]
+MAIN = ["posh_f1", "harmonic_overall", "truth_f1", "overlap"]
+METRICS = [*MAIN, "posh_recall", "harmonic_clarity", "words", "length"]
+HARMONIC = HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none")
 
 
-def run_folder(path: Path, rewards: Any, model: str = "tiny") -> str:
-    path.mkdir(parents=True)
+def run_folder(path: Path, rewards: Any) -> str:
+    path.mkdir()
     (path / "recipe.yaml").write_text(
-        yaml.safe_dump({"policy": {"model": model}, "rewards": rewards})
+        yaml.safe_dump({"policy": {"model": "tiny"}, "rewards": rewards})
     )
     return str(path)
 
 
 def test_a_cascade_is_both_of_its_judges() -> None:
-    cascade = RewardPart(
-        metric="posh", judge={"cascade": {"student": "match", "teacher": "vllm:smollm2"}}
-    )
+    both = {"cascade": {"student": "match", "teacher": "vllm:smollm2"}}
+    cascade = RewardPart(metric="posh", judge=both)
     other = RewardPart(metric="harmonic", judge="vllm:smollm2")
     assert identities([cascade]) == {("posh", "match"), ("posh", "smollm2")}
-    rewards = [
-        PoshReward(MatchJudge()),
-        HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none"),
-    ]
-    kinds = [
-        [
-            kind_of(reward, part, trained)
-            for reward, part in zip(rewards, [cascade, other], strict=True)
-        ]
-        for trained in ({("posh", "smollm2")}, {("harmonic", "match")})
-    ]
-    assert kinds == [["trained", "judge"], ["judge", "untrained"]]
+    parts = [(PoshReward(MatchJudge()), cascade), (HARMONIC, other)]
+    by_teacher = [kind_of(*part, {("posh", "smollm2")}) for part in parts]
+    by_student = [kind_of(*part, {("harmonic", "match")}) for part in parts]
+    assert (by_teacher, by_student) == (["trained", "judge"], ["judge", "untrained"])
 
 
 def test_each_metric_has_its_kind(tmp_path: Path) -> None:
@@ -68,11 +53,7 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
         RewardPart(metric="harmonic", judge="vllm:smollm2"),
         RewardPart(metric=TRUTH),
     ]
-    rewards = [
-        PoshReward(MatchJudge()),
-        HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none"),
-        Truth(),
-    ]
+    rewards = [PoshReward(MatchJudge()), HARMONIC, Truth()]
     sft = run_folder(tmp_path / "sft", [])
     dapo = run_folder(tmp_path / "dapo", [{"metric": "posh", "judge": "match"}])
     sides = {"sft": [sft, sft], "dapo": [dapo, dapo]}
@@ -81,28 +62,13 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
     setup = Setup(sides, [0, 1], Prompts([], {}, {}), parts, rewards, max_tokens=8)
     found = metrics_of(setup, METRICS)
     assert list(found) == METRICS
-    assert {metric for metric, one in found.items() if one.main} == {
-        "truth_f1",
-        "posh_f1",
-        "harmonic_overall",
-        "overlap",
-    }
+    assert [metric for metric, one in found.items() if one.main] == MAIN
     assert (found["posh_f1"].by, found["truth_f1"].by) == ("posh by match", "truth")
-    mains = ("posh_f1", "harmonic_overall", "truth_f1", "overlap")
-    assert [found[metric].kind for metric in mains] == [
-        "trained",
-        "untrained",
-        "judgeless",
-        "judgeless",
-    ]
+    judgeless = ["judgeless"] * 2
+    assert [found[metric].kind for metric in MAIN] == ["trained", "untrained", *judgeless]
     # where a side does not tell what it was trained on, any judge may have been
     unknown = metrics_of(replace(setup, sides=sides | {"api": ["answers.jsonl"] * 2}), METRICS)
-    assert [unknown[metric].kind for metric in mains] == [
-        "trained",
-        "unknown",
-        "judgeless",
-        "judgeless",
-    ]
+    assert [unknown[metric].kind for metric in MAIN] == ["trained", "unknown", *judgeless]
     assert recipe_of("answers.jsonl") == {}
 
     def kinds(*trained: tuple[str, str]) -> list[str]:
@@ -116,20 +82,23 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
     assert kinds((TRUTH, "match"))[2] == "trained"
 
 
-def test_a_judge_is_its_model_whatever_serves_it(tmp_path: Path) -> None:
-    names = (
-        "vllm:Qwen/Qwen3-14B",
-        "transformers:Qwen/Qwen3-14B",
-        "server:http://a:1#Qwen/Qwen3-14B",
-    )
-    assert {judge_identity(name) for name in names} == {"qwen/qwen3-14b"}
+@pytest.mark.parametrize(
+    ("name", "identity"),
+    [
+        ("vllm:Qwen/Qwen3-14B", "qwen/qwen3-14b"),
+        ("transformers:Qwen/Qwen3-14B", "qwen/qwen3-14b"),
+        ("server:http://a:1#Qwen/Qwen3-14B", "qwen/qwen3-14b"),
+        ("match", "match"),
+        ("judge.py:MINE", "judge.py:MINE"),
+    ],
+)
+def test_a_judge_is_its_model_whatever_serves_it(name: str, identity: str) -> None:
+    assert judge_identity(name) == identity
+
+
+def test_a_copied_model_is_the_same_judge(tmp_path: Path) -> None:
     for name in ("one", "copy"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text("{}")
-    assert judge_identity(f"vllm:{tmp_path / 'one'}") == judge_identity(
-        f"transformers:{tmp_path / 'copy'}"
-    )
-    assert [judge_identity(name) for name in ("match", "judge.py:MINE")] == [
-        "match",
-        "judge.py:MINE",
-    ]
+    one = judge_identity(f"vllm:{tmp_path / 'one'}")
+    assert one == judge_identity(f"transformers:{tmp_path / 'copy'}")

@@ -18,20 +18,18 @@ def sample(text: str, **scores: Any) -> JudgedAnswer:
 
 
 def test_mean_and_best_by_hand() -> None:
-    answer = answer_of_samples(
-        [sample("a", f1=0.2, words=1.0), sample("b", f1=0.8, words=3.0)], ["f1"]
-    )
+    samples = [sample("a", f1=0.2, words=1.0), sample("b", f1=0.8, words=3.0)]
+    answer = answer_of_samples(samples, ["f1"])
     assert answer.text == "a"
     assert answer.scores == {"f1": 0.5, "f1_best": 0.8, "words": 2.0}
     assert [one.text for one in every_sample([answer])] == ["a", "b"]
     assert samples_a_prompt([answer]) == 2
 
 
-def test_a_failed_sample_is_no_zero_and_may_have_been_the_best() -> None:
-    answer = answer_of_samples([sample("a", f1=None), sample("b", f1=0.8)], ["f1"])
-    assert answer.scores == {"f1": 0.8, "f1_best": None}
-    failed = answer_of_samples([sample("a", f1=None), sample("b", f1=None)], ["f1"])
-    assert failed.scores == {"f1": None, "f1_best": None}
+@pytest.mark.parametrize("other", [0.8, None])
+def test_a_failed_sample_is_no_zero_and_may_have_been_the_best(other: float | None) -> None:
+    answer = answer_of_samples([sample("a", f1=None), sample("b", f1=other)], ["f1"])
+    assert answer.scores == {"f1": other, "f1_best": None}
 
 
 @pytest.mark.parametrize("best_of", [[], ["f1"]])

@@ -10,11 +10,10 @@ from spanreward.training.evaluation.answers.sides import read_answers, read_seed
 
 @pytest.fixture
 def policies(tmp_path: Path) -> Path:
-    for name in ("a0", "a1", "a2", "b0"):
+    for name in ("a0", "a1", "a2", "b0", "lora"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text("{}")
-    (tmp_path / "lora").mkdir()
-    (tmp_path / "lora" / "adapter_config.json").write_text("{}")
+    (tmp_path / "lora" / "config.json").rename(tmp_path / "lora" / "adapter_config.json")
     (tmp_path / "answers.jsonl").write_text("")
     return tmp_path
 

@@ -40,27 +40,21 @@ def evaluation(**gains: float) -> Evaluation:
     rng = np.random.default_rng(0)
     shared = rng.uniform(0.4, 0.6, (1, 40))
     scores: dict[str, Any] = {"sft": {}, "dapo": {}}
+    failed: dict[str, Any] = {"sft": {}, "dapo": {}}
     for metric, gain in {**gains, "words": 2.0}.items():
         for model, added in (("sft", 0.0), ("dapo", gain)):
-            scores[model][metric] = (
-                shared + added + rng.normal(0, 0.02, (3, 40)) + rng.normal(0, 0.005, (3, 1))
-            )
-    failed = {
-        model: {metric: np.isnan(array) for metric, array in of.items()}
-        for model, of in scores.items()
-    }
+            noise = rng.normal(0, 0.02, (3, 40)) + rng.normal(0, 0.005, (3, 1))
+            scores[model][metric] = shared + added + noise
+            failed[model][metric] = np.zeros((3, 40), bool)
     return Evaluation(scores, failed, {"sft": [[], [], []], "dapo": [[], [], []]})
 
 
 def test_three_seeds_may_be_better_and_worse() -> None:
     results = summarise(SETUP, evaluation(truth_f1=-0.1, posh_f1=0.1, overlap=0.0))
-    entries = results.pairs[0].metrics
-    assert {metric: entry.outcome.verdict for metric, entry in entries.items()} == {
-        "truth_f1": "worse",
-        "posh_f1": "better",
-        "overlap": "undecided",
-        "words": "longer",
-    }
+    entries = results.pairs[0].metrics.items()
+    found = {metric: entry.outcome.verdict for metric, entry in entries}
+    scored = {"truth_f1": "worse", "posh_f1": "better", "overlap": "undecided"}
+    assert found == scored | {"words": "longer"}
     assert "better by PoSh F1 +0." in results.pairs[0].sentence
     (warning,) = results.warnings
     assert "that was trained on) +0.1" in warning
@@ -80,10 +74,8 @@ def test_metrics_that_agree_warn_of_nothing() -> None:
 
 def test_a_reward_that_applies_to_nothing_is_told() -> None:
     told = summarise(SETUP, evaluation(overlap=0.1)).warnings
-    assert [text.partition(" applies to none")[0] for text in told] == [
-        "the reward posh",
-        "the reward truth",
-    ]
+    applied = [text.partition(" applies to none")[0] for text in told]
+    assert applied == ["the reward posh", "the reward truth"]
     with pytest.raises(ValueError, match=r"\['posh', 'truth'\] apply to none"):
         summarise(SETUP, evaluation())
 
@@ -105,10 +97,9 @@ def test_answers_that_are_padded_beyond_chance_are_a_warning(padded: int, told: 
 
 def test_what_a_run_folder_says_counts_more_than_the_recipe(tmp_path: Path) -> None:
     for name, rewards in (("d0", [{"metric": "lave"}]), ("s0", [])):
+        recipe = {"policy": {"model": TINY}, "rewards": rewards}
         (tmp_path / name).mkdir()
-        (tmp_path / name / "recipe.yaml").write_text(
-            yaml.safe_dump({"policy": {"model": TINY}, "rewards": rewards})
-        )
+        (tmp_path / name / "recipe.yaml").write_text(yaml.safe_dump(recipe))
     sides = {"sft": [str(tmp_path / "s0")] * 3, "dapo": [str(tmp_path / "d0"), "d1", "d2"]}
     results = summarise(replace(SETUP, sides=sides), evaluation(truth_f1=0.1, posh_f1=0.1))
     assert results.metrics["posh_f1"].kind == "judge"  # of the LAVE that dapo was trained on
@@ -118,24 +109,17 @@ def test_what_a_run_folder_says_counts_more_than_the_recipe(tmp_path: Path) -> N
 
 
 def test_parts_by_kind_are_those_of_the_reward_that_is_shown() -> None:
-    def answer(value: float, judge: str = "posh") -> JudgedAnswer:
-        return JudgedAnswer(
-            "",
-            Verdict(0.5, parts={"recall": 0.5, "recall_entity": value, "filler": 0.1}),
-            {},
-            judge=judge,
-        )
+    def answer(value: float) -> JudgedAnswer:
+        parts = {"recall": 0.5, "recall_entity": value, "filler": 0.1}
+        return JudgedAnswer("", Verdict(0.5, parts=parts), {}, judge="posh")
 
     answers = {"sft": [[answer(0.2), answer(0.4)]], "dapo": [[answer(0.6), answer(0.6)]]}
     one = replace(SETUP, sides={"sft": ["s0"], "dapo": ["d0"]}, seeds=[0])
     parts = parts_by_kind(one, answers)
     assert list(parts.models["sft"]) == ["posh_recall_entity"]
     assert parts.differences["dapo", "sft"]["posh_recall_entity"].mean == pytest.approx(0.3)
-    bare = {
-        side: [[replace(a, verdict=Verdict(0.5)) for a in run] for run in of]
-        for side, of in answers.items()
-    }
-    assert parts_by_kind(one, bare) == Summary({}, {})
+    bare = replace(answer(0.2), verdict=Verdict(0.5))
+    assert parts_by_kind(one, {"sft": [[bare]], "dapo": [[bare]]}) == Summary({}, {})
 
 
 def test_slices_and_failures_are_in_the_results() -> None:
