@@ -1,6 +1,4 @@
-"""The page of coloured completions: the right rows, nothing let through, and no end of the training
-by it.
-"""
+"""The page of coloured completions: the right rows, nothing let through, no end of the training."""
 
 import errno
 import json
@@ -32,6 +30,7 @@ from spanreward.training.callbacks.span_table import (
     write_page,
 )
 from spanreward.training.grpo.recorder import Recorder
+from tests.support.chromium import browse, measure, needs_chromium
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.page import Page
 from tests.support.steps import arguments, step_of
@@ -306,3 +305,16 @@ def test_a_table_every_no_steps_is_refused(recorder: Recorder) -> None:
 def test_the_best_are_of_different_prompts() -> None:
     assert of_different_groups([3, 2, 1, 5, 0, 4], group=2) == [3, 1, 5, 2, 0, 4]
     assert of_different_groups([1, 0, 2], group=3) == [1, 0, 2]
+
+
+@needs_chromium
+def test_the_page_is_quiet_in_a_browser_and_fits_a_phone(tmp_path: Path) -> None:
+    kinds = ["best", "best", "worst", "worst", "worst", "not judged", "worst"]
+    rows = [hostile_row(text, kind) for text, kind in zip(HOSTILE, kinds, strict=True)]
+    page = tmp_path / "step-000050.html"
+    write_page(page, 50, rows, [row.reward for row in rows])
+    _, console = browse(page, f"--screenshot={page.with_suffix('.png')}", "--window-size=1280,4000")
+    assert console == []
+    measured, console = measure(page, 400)
+    assert (console, measured["wide"], measured["width"]) == ([], [], 400)
+    assert measured["marks"] >= 5 + 4 * len(HOSTILE)

@@ -1,6 +1,4 @@
-"""Two real ranks of a stock trainer, of which one loses its judge: both stop at the same step, none
-hangs.
-"""
+"""Two real ranks of a stock trainer, of which one loses its judge: both stop at the same step."""
 
 import json
 import re

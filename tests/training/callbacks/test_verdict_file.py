@@ -1,6 +1,4 @@
-"""verdicts.jsonl: every completion with what was said of it, whatever it holds, and never at the
-cost of the run.
-"""
+"""verdicts.jsonl: every completion with its verdicts, and never at the cost of the run."""
 
 import json
 from pathlib import Path

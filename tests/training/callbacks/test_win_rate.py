@@ -1,6 +1,4 @@
-"""A win rate against an anchor, while SFT and GRPO train: what is logged, what stops, and what is
-refused.
-"""
+"""A win rate against an anchor, while SFT and GRPO train: what is logged, stopped and refused."""
 
 import math
 import re

@@ -68,14 +68,6 @@ def test_score(evidence: str, tmp_path: Path) -> None:
     assert 'Does the picture show \\"dog\\"?' in page.read_text()  # as JSON
 
 
-def test_another_evidence_is_another_metric(tmp_path: Path) -> None:
-    rows = write(tmp_path, KITE, BOAT)
-    assert score(rows, "--set", "evidence=picture").code == 0
-    again = score(rows, "--set", "evidence=both")
-    assert again.code == 1
-    assert "made with {'options': {'evidence': 'picture'}}" in again.err
-
-
 def test_rows_without_pictures_are_refused(tmp_path: Path) -> None:
     rows = write(tmp_path, UNSEEN)
     done = score(rows, "--set", "evidence=both")
@@ -127,11 +119,3 @@ def test_train(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     lines = read_lines(tmp_path / "out/metrics.jsonl")
     assert [line["step"] for line in lines if "loss" in line] == [1]
-
-
-def test_train_without_pictures_is_refused(tmp_path: Path) -> None:
-    path = recipe(tmp_path, write(tmp_path, UNSEEN, UNSEEN))
-    done = spanreward("train", path)
-    assert done.code == 1
-    assert "dataset column 'image' or 'images'" in done.err
-    assert not (tmp_path / "out").exists()

@@ -129,41 +129,37 @@ def test_verdicts_of_other_parses_are_not_mixed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "judge", "option", "message"),
+    ("option", "message"),
     [
-        ("pish", "match", None, "unknown metric 'pish': did you mean 'posh'?"),
-        ("posh", "mach", None, "unknown judge 'mach'"),
-        ("posh", "match", "judge.coreff=none", "unknown option of the judge match: 'coreff'"),
-        ("posh", "match", "scroe=f1", "unknown option of posh 'scroe'"),
-        ("posh", "match", "score", "an option is written key=value"),
-        ("posh", "match", "score=[", "the value of 'score=['"),
-        ("posh", "match", "prompts=/nowhere", "posh cannot be made"),
-        ("posh", "match", "mode=fast", "mode is "),
-        ("posh", "match", "pipeline=no_such_pipeline", "the spaCy pipeline 'no_such_pipeline'"),
+        ("judge.coreff=none", "unknown option of the judge match: 'coreff'"),
+        ("scroe=f1", "unknown option of posh 'scroe'"),
+        ("score=[", "the value of 'score=['"),
+        ("prompts=/nowhere", "posh cannot be made"),
+        ("mode=fast", "mode is "),
+        ("pipeline=no_such_pipeline", "the spaCy pipeline 'no_such_pipeline'"),
     ],
 )
-def test_what_does_not_exist_is_told_in_a_sentence_before_any_work(
-    metric: str, judge: str, option: str | None, message: str
+def test_an_option_that_cannot_be_is_told_in_a_sentence_before_any_work(
+    option: str, message: str
 ) -> None:
-    done = posh(*(["--set", option] if option else []), metric=metric, judge=judge)
-    assert refused(done).startswith(message)
+    """Others that no model need be loaded for are in test_cheap_refusals.py."""
+    assert refused(posh("--set", option)).startswith(message)
     assert not OUTPUT.exists()
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "no input file"),
         ("folder", "is a folder: "),
         ("\n", "holds no rows"),
         ('{"completion": "x", "caption": "y"}\n', "needs the key 'reference'"),
     ],
 )
-def test_files_that_are_not_there_or_empty(text: str | None, message: str) -> None:
-    INPUT.unlink()
+def test_files_that_hold_no_rows_to_score(text: str, message: str) -> None:
     if text == "folder":
+        INPUT.unlink()
         INPUT.mkdir()
-    elif text:
+    else:
         INPUT.write_text(text)
     assert message in refused(posh())
     assert not OUTPUT.exists()

@@ -63,7 +63,7 @@ THERE = r"row 1 has no 'wants', .*\['id', 'said', 'wanted', 'wrong'\]"
     ("words", "told"),
     [
         (f"{SCORE} reference=wants", THERE),
-        (f"{SCORE} reference", "--columns is written OURS=THEIRS"),
+        (f"{SCORE} --columns reference", "--columns is written OURS=THEIRS"),
         ("labels spans {} --columns refrence=wanted", "did you mean 'reference'"),
     ],
 )

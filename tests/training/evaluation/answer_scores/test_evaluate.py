@@ -132,16 +132,6 @@ def test_a_failed_judge_is_nan_and_not_0(evaluation: Any) -> None:
         assert not np.isnan(evaluation.scores[model]["posh_f1"]).any()
 
 
-def test_the_same_texts_and_scores_again(
-    evaluation: Any, checkpoints: Any, rewards: Any, tmp_path: Path
-) -> None:
-    again = evaluate(setup(checkpoints, rewards), tmp_path)
-    assert texts_of(again) == texts_of(evaluation)
-    for model, table in again.scores.items():
-        for metric, array in table.items():
-            np.testing.assert_array_equal(array, evaluation.scores[model][metric])
-
-
 def test_a_batch_writes_what_each_prompt_alone_would(checkpoints: Any) -> None:
     """Prompts of different lengths, so that the batch is padded."""
     long = "Describe the picture in as many words as you can, please."

@@ -114,10 +114,3 @@ def test_the_command_writes_it_and_keeps_what_is_not_its_own(
     assert "is another output of" in spanreward(*asked, "v.jsonl").err
     assert spanreward(*asked, "mine.html", "--overwrite").code == 0
     check_page(Path("mine.html"), False, "score")
-
-
-def test_spans_past_the_text_are_an_error(tmp_path: Path) -> None:
-    rows = [InputRow(1, "", {}, Sample("", "A dog."))]
-    outside = Verdict(0.5, spans=(Span(0, 99, 0.0, 0.0, "entity", "", 0),))
-    with pytest.raises(ValueError, match="text has 6 characters"):
-        write_scored(tmp_path / "p.html", "t", rows, [outside])

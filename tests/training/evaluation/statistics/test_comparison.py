@@ -19,7 +19,6 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.statistics.comparison import summarise
 from spanreward.training.evaluation.statistics.summary import Summary, parts_by_kind
 from spanreward.training.recipe import RewardPart
-from tests.support.invented_report import invented_comparison, invented_scores
 
 POSH = RewardPart(metric="posh")
 SETUP = Setup(
@@ -120,13 +119,3 @@ def test_parts_by_kind_are_those_of_the_reward_that_is_shown() -> None:
     assert parts.differences["dapo", "sft"]["posh_recall_entity"].mean == pytest.approx(0.3)
     bare = replace(answer(0.2), verdict=Verdict(0.5))
     assert parts_by_kind(one, {"sft": [[bare]], "dapo": [[bare]]}) == Summary({}, {})
-
-
-def test_slices_and_failures_are_in_the_results() -> None:
-    pair = invented_comparison().pairs[-1]
-    assert {row.value for row in pair.slices} == {"1", "2", "3"}
-    failed = int(np.isnan(invented_scores()["sft"]["posh_f1"]).sum())
-    entry = pair.metrics["posh_f1"].difference
-    assert entry.failed == failed == 2
-    assert entry.worst_case[0] < entry.mean < entry.worst_case[1]
-    assert entry.trained == 3
