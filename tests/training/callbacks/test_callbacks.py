@@ -35,12 +35,15 @@ HEALTH |= {LENGTH, "health/degenerate_fraction"}
 
 
 class CountingJudge(MatchJudge):
-    """Knows when it was awake, and closed."""
+    """Knows whether it was started, awake and closed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.events: list[str] = []
         self.depth = 0
+
+    def start(self) -> None:
+        self.events.append("start")
 
     def close(self) -> None:
         self.events.append("close")

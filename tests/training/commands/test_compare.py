@@ -1,6 +1,4 @@
-"""`spanreward compare` on untrained tiny policies: the promised files, and one sentence for every
-mistake.
-"""
+"""`spanreward compare` on untrained tiny policies: the promised files, a sentence a mistake."""
 
 import contextlib
 import re
@@ -88,10 +86,7 @@ def test_results_have_the_promised_form(output: Any) -> None:
 def test_what_a_reader_must_know_comes_first(
     output: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Untrained policies run to the limit.
-
-    A check.json, as runs once wrote it, and such a run's recipe are let be.
-    """
+    """Untrained policies run to the limit. An old run's check.json is let be."""
     results = results_of(output)
     cut = set()
     for model, table in results["models"].items():

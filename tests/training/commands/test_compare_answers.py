@@ -1,6 +1,4 @@
-"""`spanreward compare` on files of answers: a ranking with only a metric, lengths, failures, and
-bad input.
-"""
+"""`spanreward compare` on files of answers: rankings, lengths, failures, and bad input."""
 
 import json
 import random
@@ -68,9 +66,7 @@ def questions() -> None:
 
 
 def sides(count: int, **answers: str | Sequence[str]) -> list[str]:
-    """Writes each side's answers to so many rows, once or several times, and returns the words
-    that name their files. A text answers every row.
-    """
+    """Writes each side's answers, of which a text answers every row, and names their files."""
     for name, given in answers.items():
         texts = [given] * count if isinstance(given, str) else given
         lines = [{"id": f"row {n % count}", "completion": text} for n, text in enumerate(texts)]
@@ -114,9 +110,7 @@ def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
 
 
 def test_a_judge_that_only_likes_length_is_exposed() -> None:
-    """The longer model wins three quarters of the answers, and one half at equal length, by both
-    ways.
-    """
+    """The longer model wins three quarters of the answers, and one half at equal length."""
     generator = random.Random(0)
     data(240)
     texts: dict[str, list[str]] = {}
@@ -242,9 +236,7 @@ FIRST = "A red dog and cat number 0."
     ids=str,
 )
 def test_an_answer_to_another_row_is_refused(told: Any, differ: str) -> None:
-    """Lines in another order, of an earlier version of the data, or of other data with the same
-    ids.
-    """
+    """Lines in another order, of an earlier version of the data, or of other data of these ids."""
     data(2)
     models = sides(2, one=["A.", "B."], two="")
     given = [{"id": "row 1"}, {"id": "row 0", **told}, {"id": "row 9", **told}]

@@ -1,6 +1,4 @@
-"""All commands have one habit: a flag means the same in each of them, and none is accepted and
-ignored.
-"""
+"""A flag means the same in all commands, and none is accepted and ignored."""
 
 import argparse
 import re

@@ -1,6 +1,4 @@
-"""How scripts are told of a judge: the same switches everywhere, and a sentence for what does not
-exist.
-"""
+"""How scripts are told of a judge: the same switches everywhere, a sentence for a mistake."""
 
 import argparse
 import re

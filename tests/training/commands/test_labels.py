@@ -1,6 +1,4 @@
-"""`spanreward labels spans`: r of a metric's credit with people's labels, the advice, one sentence
-for mistakes.
-"""
+"""`spanreward labels spans`: r of a metric's credit with people's labels, advice, and mistakes."""
 
 import json
 import re

@@ -1,6 +1,4 @@
-"""Every command and what it writes: an output that exists is resumed, refused or overwritten, an
-input never is one.
-"""
+"""An output that exists is resumed, refused or overwritten, and an input never is one."""
 
 import json
 from dataclasses import dataclass
@@ -27,9 +25,7 @@ ROWS: list[dict[str, Any]] = [
 
 @dataclass(frozen=True)
 class Case:
-    """words: of the command line, in a folder with rows.jsonl. outputs: what it writes. other:
-    words that decide the output and are others.
-    """
+    """outputs: the files that it writes. other: words that make it another output."""
 
     words: str
     outputs: str

@@ -1,6 +1,4 @@
-"""PoSh with evidence "picture" and "both" by the commands: rows of a file, a page, labels, a
-recipe.
-"""
+"""PoSh with evidence "picture" and "both" by the commands: rows, a page, labels, a recipe."""
 
 import json
 from pathlib import Path

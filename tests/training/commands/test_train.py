@@ -1,6 +1,4 @@
-"""`spanreward train`'s own words and exit codes: a run that ends well, one without a score, one
-ended by --stop-on.
-"""
+"""`spanreward train` ends well, without a score, and by --stop-on."""
 
 from functools import partial
 from pathlib import Path

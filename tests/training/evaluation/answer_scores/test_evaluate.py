@@ -1,6 +1,4 @@
-"""Evaluation with untrained tiny policies: what they write is noise, but it is the same noise every
-time.
-"""
+"""Evaluation with untrained tiny policies, which write the same noise every time."""
 
 from pathlib import Path
 from typing import Any
@@ -271,9 +269,7 @@ def test_a_policy_that_stands_there_twice_answers_once(
 
 
 def test_a_gpu_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a stand-in for the device: the policy goes there in bfloat16, and its memory is given
-    back.
-    """
+    """With a stand-in for the device: the policy goes there in bfloat16, and leaves no memory."""
     told = []
 
     class Policy(torch.nn.Module):

@@ -59,9 +59,7 @@ def test_whatever_decides_the_answers_changes_the_fingerprint(policy: Path) -> N
 
 
 def test_an_adapter_over_a_base(policy: Path, tmp_path: Path) -> None:
-    """Only the adapter is in its folder; it answers as base and adapter together do, and not as its
-    base.
-    """
+    """Only the adapter is in its folder; it answers as base and adapter together do."""
     model, processor = load_policy(str(policy))
     torch.manual_seed(0)
     which: Any = {"target_modules": "all-linear", "task_type": "CAUSAL_LM"}

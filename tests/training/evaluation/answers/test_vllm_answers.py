@@ -1,6 +1,4 @@
-"""Policies through vLLM write what they write through transformers: the same tokens, and as
-many.
-"""
+"""Policies through vLLM write the same tokens as through transformers, and as many."""
 
 import importlib.util
 from pathlib import Path
@@ -26,9 +24,7 @@ MAX_TOKENS = 12
 
 
 def through_transformers(path: str, *_: Any, **__: Any) -> TransformersJudge:
-    """The other engine that judges have: prompts, pictures and token counts are the same
-    program.
-    """
+    """Judges' other engine: prompts, pictures and token counts are the same program."""
     return TransformersJudge(path)
 
 

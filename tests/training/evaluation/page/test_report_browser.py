@@ -51,10 +51,7 @@ def test_no_sideways_scrolling(page: Any, width: int) -> None:
 
 
 def test_of_five_hundred_prompts_only_the_first_are_drawn_at_once(tmp_path: Path) -> None:
-    """With photographs, as large as a page keeps them, each another.
-
-    What is not drawn costs no layout.
-    """
+    """With photographs, as large as a page keeps them: what is not drawn costs no layout."""
     noise = np.random.default_rng(0)
     examples: list[ShownPrompt] = []
     invented = invented_examples()
@@ -97,9 +94,7 @@ def test_axe_would_notice(tmp_path: Path) -> None:
 
 
 def test_hostile_answers_run_nothing_in_a_browser(tmp_path: Path) -> None:
-    """Scripts, handlers, styles, right-to-left marks and NUL, in every text of a page: the console
-    stays silent.
-    """
+    """In every text of a page: the console stays silent."""
     hostile = (
         '</style><script>console.log("ran")</script><img src=x '
         'onerror="console.log(1)">\u202e\x00{{ 7 * 7 }}</div>'

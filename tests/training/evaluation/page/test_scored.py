@@ -1,6 +1,4 @@
-"""The page of a file's scores: every row is there, nothing is let through, and the script is the
-one that may run.
-"""
+"""The page of a file's scores: every row is there, and only its own script may run."""
 
 import base64
 import hashlib

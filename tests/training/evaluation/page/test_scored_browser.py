@@ -1,6 +1,4 @@
-"""The page of a file's scores in a real browser: quiet, quick, searchable, and as narrow as a
-phone.
-"""
+"""The page of a file's scores in a real browser: quiet, quick, searchable, and narrow."""
 
 import html
 import json
@@ -61,10 +59,7 @@ def large(path: Path, count: int) -> Path:
 
 
 def used(page: Path, script: str) -> Any:
-    """What `script` finds, a JSON value, once the page in a frame has loaded.
-
-    The clock is a real one.
-    """
+    """What `script` finds, once the page in a frame has loaded, by a real clock."""
     holder = page.with_name("holder.html")
     holder.write_text(
         f"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">

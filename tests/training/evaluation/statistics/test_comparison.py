@@ -33,9 +33,7 @@ SETUP = Setup(
 
 
 def evaluation(**gains: float) -> Evaluation:
-    """dapo is higher than sft by so much in each metric, a little differently on each prompt and
-    seed.
-    """
+    """dapo is higher than sft by so much, a little differently on each prompt and seed."""
     rng = np.random.default_rng(0)
     shared = rng.uniform(0.4, 0.6, (1, 40))
     scores: dict[str, Any] = {"sft": {}, "dapo": {}}

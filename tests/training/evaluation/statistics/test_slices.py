@@ -53,9 +53,7 @@ def test_where_it_got_worse_is_found_and_the_rest_is_undecided() -> None:
 
 
 def test_a_slice_that_stands_out_among_many_by_chance_is_undecided() -> None:
-    """15 of 20 prompts are higher, p = .04 alone, in one of twelve slices; in the others half of
-    them.
-    """
+    """15 of 20 prompts are higher, p = .04 alone, in one of twelve slices; else half of them."""
     months = [(str(number % 12),) for number in range(240)]
     higher = np.array([number // 12 < (15 if number % 12 == 0 else 10) for number in range(240)])
     two = np.where(higher, 0.6, 0.4)[None, :]

@@ -42,9 +42,7 @@ def test_interval_against_the_normal_approximation() -> None:
 
 @pytest.mark.parametrize("prompts", [20, 80])
 def test_intervals_over_prompts_cover_what_they_say(prompts: int) -> None:
-    """95 % intervals of scores in [0, 1] whose seeds share their prompt, by simulation: 93 to 97 %
-    of 1,000.
-    """
+    """95 % intervals of seeds that share their prompt, simulated: 93 to 97 % of 1,000 hold."""
     rng = np.random.default_rng(2)
     covered = 0
     for _ in range(1000):
@@ -219,9 +217,7 @@ def test_models_are_shown_over_the_same_answers() -> None:
 
 
 def test_prompts_of_one_picture_are_drawn_together() -> None:
-    """Four questions about each of 64 pictures, correlated by .5: 93 to 97 % of 400 intervals hold,
-    both kinds.
-    """
+    """Four questions about each of 64 pictures, correlated by .5: 93 to 97 % of 400 hold."""
     rng = np.random.default_rng(5)
     clusters = np.repeat(np.arange(64), 4)
     held = {"clusters": [0, 0], "prompts": [0, 0]}
