@@ -1,6 +1,7 @@
 """When "better" may be said, on entries written by hand."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,54 +48,32 @@ ONCE = entry(0.1, HIGHER, trained=1)
 
 
 @pytest.mark.parametrize(
-    ("found", "verdicts", "why"),
+    ("found", "holm", "verdicts", "why"),
     [
-        (entry(0.1, HIGHER, BOTH), "better higher higher", ""),
-        (entry(-0.1, LOWER, (-0.2, -0.01)), "worse lower lower", ""),
-        (entry(0.1, HIGHER, (-0.1, 0.3)), "undecided higher undecided", "seeds together"),
-        (
-            entry(0.1, (-0.1, 0.3), HIGHER),
-            "undecided undecided higher",
-            "over prompts: the interval holds",
-        ),
-        (entry(0.1, HIGHER, trained=2), "undecided higher undecided", "2 seeds, 3 or more"),
-        (entry(0.1, HIGHER, trained=1), "undecided higher undecided", "1 seed, 3 or more"),
-        (
-            entry(0.1, (0.1, 0.1), (0.1, 0.1), counted=5),
-            "undecided undecided higher",
-            "5 prompts, 6 or more",
-        ),
-        # all ties
-        (entry(0.0, (0.0, 0.0), (0.0, 0.0)), "undecided undecided undecided", "over prompts"),
-        (entry(0.3, None, counted=1), "undecided undecided undecided", "1 prompt, 6 or more"),
-        (entry(None, None, counted=0, trained=0), "undecided undecided undecided", "0 prompts"),
-        (
-            entry(0.1, HIGHER, BOTH, worst_case=[-0.03, 0.2]),
-            "undecided undecided higher",
-            "turn it, to -0.030",
-        ),
-        (entry(0.1, HIGHER, BOTH, worst_case=[0.03, 0.2]), "better higher higher", ""),
+        (UP, None, "better higher higher", ""),
+        (DOWN, None, "worse lower lower", ""),
+        (entry(0.1, HIGHER, (-0.1, 0.3)), None, "? higher ?", "seeds together"),
+        (entry(0.1, (-0.1, 0.3), HIGHER), None, "? ? higher", "over prompts: the interval holds"),
+        (entry(0.1, HIGHER, trained=2), None, "? higher ?", "2 seeds, 3 or more"),
+        (ONCE, None, "? higher ?", "1 seed, 3 or more"),
+        (entry(0.1, (0.1, 0.1), (0.1, 0.1), 5), None, "? ? higher", "5 prompts, 6 or more"),
+        (entry(0.0, (0.0, 0.0), (0.0, 0.0)), None, "? ? ?", "over prompts"),  # all ties
+        (entry(0.3, None, counted=1), None, "? ? ?", "1 prompt, 6 or more"),
+        (entry(None, None, counted=0, trained=0), None, "? ? ?", "0 prompts"),
+        (UP, 0.07, "? ? higher", "an adjusted p of 0.07 (Holm)"),
+        (UP, 0.04, "better higher higher", ""),
+        (replace(UP, worst_case=[-0.03, 0.2]), None, "? ? higher", "turn it, to -0.030"),
+        (replace(UP, worst_case=[0.03, 0.2]), None, "better higher higher", ""),
     ],
 )
-def test_better_needs_every_condition(found: Difference, verdicts: str, why: str) -> None:
-    said = judge_pair(found, "posh_f1")
-    assert f"{said.verdict} {said.over_prompts} {said.over_seeds}" == verdicts
+def test_better_needs_every_condition(
+    found: Difference, holm: float | None, verdicts: str, why: str
+) -> None:
+    said = judge_pair(found, "posh_f1", holm)
+    told = f"{said.verdict} {said.over_prompts} {said.over_seeds}"
+    assert told.replace("undecided", "?") == verdicts
     assert why in said.why
     assert bool(said.why) == (said.verdict == "undecided")
-
-
-@pytest.mark.parametrize(
-    ("holm", "verdicts", "why"),
-    [
-        (0.07, "undecided undecided higher", "an adjusted p of 0.07 (Holm)"),
-        (0.04, "better higher higher", ""),
-    ],
-)
-def test_better_needs_a_small_adjusted_p(holm: float, verdicts: str, why: str) -> None:
-    said = judge_pair(UP, "posh_f1", holm)
-    assert f"{said.verdict} {said.over_prompts} {said.over_seeds}" == verdicts
-    assert why in said.why
-    assert bool(said.why) == bool(why)
 
 
 def test_a_lone_run_is_higher_at_most_and_a_fixed_system_needs_no_seeds() -> None:
