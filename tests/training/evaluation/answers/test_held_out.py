@@ -1,4 +1,4 @@
-"""Which rows a comparison takes: validation, then test, and never those of the training unsaid."""
+"""Which models a comparison takes, and rows: never those of the training unsaid."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from experiments.scenes.parts import TINY
 from spanreward.rewards.rows.tables import is_table
 from spanreward.training.data import hub
 from spanreward.training.evaluation.answers.held_out import held_out_data
-from spanreward.training.evaluation.answers.sides import read_answers
+from spanreward.training.evaluation.answers.sides import read_answers, read_seeds, read_sides
 from spanreward.training.recipe import check_recipe
 from tests.support.comparing import write_lines
 
@@ -113,3 +113,37 @@ def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
     assert is_table(str(path))
     assert not is_table("outputs/dapo")
     assert read_answers(str(path), [{"id": "1"}, {"id": "2"}]) == ["", "Two."]
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> Path:
+    for name in ("a0", "a1", "a2", "b0", "lora"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    (tmp_path / "lora" / "config.json").rename(tmp_path / "lora" / "adapter_config.json")
+    (tmp_path / "answers.jsonl").write_text("")
+    return tmp_path
+
+
+def test_a_single_run_stands_beside_every_seed(policies: Path) -> None:
+    seeds = ",".join(str(policies / name) for name in ("a0", "a1", "a2"))
+    sides = read_sides([f"b={policies / 'b0'}", f"a={seeds}", f"api={policies / 'answers.jsonl'}"])
+    assert list(sides) == ["b", "a", "api"]
+    assert sides["a"] == seeds.split(",")
+    assert sides["b"] == [str(policies / "b0")] * 3
+    assert sides["api"] == [str(policies / "answers.jsonl")] * 3
+    assert read_seeds(None, sides) == [0, 1, 2]
+    assert read_seeds([4, 4, 2], sides) == [4, 4, 2]
+
+
+def test_an_adapter_is_a_policy(policies: Path) -> None:
+    sides = read_sides([f"base={policies / 'b0'}", f"lora={policies / 'lora'}"])
+    assert list(sides) == ["base", "lora"]
+
+
+def test_answers_whose_ids_count_from_0_are_refused(tmp_path: Path) -> None:
+    lines = [{"id": number, "completion": "A dog."} for number in range(4)]
+    path = str(write_lines(tmp_path / "a.jsonl", lines))
+    with pytest.raises(ValueError, match=r"from 0, .* from 1"):
+        read_answers(path, [{"id": "1"}, {"id": "2"}])
+    assert read_answers(path, [{"id": "0"}, {"id": "1"}]) == ["A dog."] * 2
