@@ -48,7 +48,6 @@ STAR = {"id": 1, "completion": "A star.", "reference": "A star."}
     [
         ({**STAR, "mistakes": ["circle"]}, "got 'circle'"),
         ({**STAR, "mistakes": [], "reference": "!!"}, "none of 1 completions"),
-        (STAR, "has no column 'mistakes'"),
     ],
 )
 def test_a_labelled_sample_that_cannot_be_used(tmp_path: Path, row: Any, told: str) -> None:

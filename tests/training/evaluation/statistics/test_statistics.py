@@ -26,14 +26,51 @@ def tally(a: Any, b: Any) -> tuple[int, int, int]:
     return found.win, found.tie, found.loss
 
 
-def test_difference_by_hand() -> None:
-    a = [[0.6, 0.8, 0.4], [0.7, 0.9, 0.5]]
-    b = [[0.5, 0.6, 0.4], [0.5, 0.8, 0.2]]  # differences 0.1 0.2 0.0 and 0.2 0.1 0.3
+FEW = [[0.50, 0.54, 0.46, 0.6, 0.3]]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "mean", "per_seed", "wins_ties_losses"),
+    [
+        # differences 0.1 0.2 0.0 and 0.2 0.1 0.3
+        (
+            [[0.6, 0.8, 0.4], [0.7, 0.9, 0.5]],
+            [[0.5, 0.6, 0.4], [0.5, 0.8, 0.2]],
+            0.15,
+            [0.1, 0.2],
+            (5, 1, 0),
+        ),
+        ([[0.7] * 5] * 3, [[0.7] * 5] * 3, 0, [0, 0, 0], (0, 15, 0)),
+        ([[0.9], [0.7]], [[0.5], [0.5]], 0.3, [0.4, 0.2], (2, 0, 0)),
+        # failed verdicts are left out pairwise: pairs on prompt 0 alone
+        (
+            [[0.5, NAN, 0.9], [0.5, NAN, None]],
+            [[0.4, 0.1, NAN], [0.2, 0.1, 0.1]],
+            0.2,
+            [0.1, 0.3],
+            (2, 0, 0),
+        ),
+        (FEW, [[0.5] * 5], -0.02, [-0.02], (2, 1, 2)),
+        (FEW, np.add(FEW, 1e-10), 0, [0], (0, 5, 0)),
+    ],
+)
+def test_difference_by_hand(
+    a: Any, b: Any, mean: float, per_seed: list[float], wins_ties_losses: tuple[int, int, int]
+) -> None:
     difference = paired_difference(a, b)
-    assert difference.mean == pytest.approx(0.15)
-    assert difference.per_seed == pytest.approx([0.1, 0.2])
-    assert difference.low == pytest.approx(0.15)  # the average over seeds is 0.15 on every prompt:
-    assert difference.high == pytest.approx(0.15)  # another draw of these prompts moves nothing
+    assert difference.mean == pytest.approx(mean, abs=1e-9)
+    assert difference.per_seed == pytest.approx(per_seed, abs=1e-9)
+    assert tally(a, b) == wins_ties_losses
+    one_prompt = difference.counted == 1
+    assert (difference.low is None, difference.high is None) == (one_prompt, one_prompt)
+
+
+def test_equal_prompts_have_an_interval_of_no_width() -> None:
+    """The average over seeds is 0.15 on every prompt: another draw of them moves nothing."""
+    found = paired_difference(
+        [[0.6, 0.8, 0.4], [0.7, 0.9, 0.5]], [[0.5, 0.6, 0.4], [0.5, 0.8, 0.2]]
+    )
+    assert (found.low, found.high) == pytest.approx((0.15, 0.15))
 
 
 def test_interval_against_the_normal_approximation() -> None:
@@ -65,29 +102,6 @@ def test_pairing_removes_what_prompts_share() -> None:
     assert alone.high - alone.low > 10 * (difference.high - difference.low)
 
 
-def test_all_equal() -> None:
-    same = np.full((3, 5), 0.7)
-    difference = paired_difference(same, same)
-    assert (difference.mean, difference.low, difference.high) == (0, 0, 0)
-    assert difference.per_seed == [0, 0, 0]
-    assert tally(same, same) == (0, 15, 0)
-
-
-def test_one_prompt_has_no_interval() -> None:
-    difference = paired_difference([[0.9], [0.7]], [[0.5], [0.5]])
-    assert difference.mean == pytest.approx(0.3)
-    assert (difference.low, difference.high) == (None, None)
-
-
-def test_failed_verdicts_are_left_out_pairwise() -> None:
-    a = [[0.5, NAN, 0.9], [0.5, NAN, None]]
-    b = [[0.4, 0.1, NAN], [0.2, 0.1, 0.1]]  # pairs on prompt 0 alone
-    difference = paired_difference(a, b)
-    assert difference.mean == pytest.approx(0.2)
-    assert difference.per_seed == pytest.approx([0.1, 0.3])
-    assert tally(a, b) == (2, 0, 0)
-
-
 def test_a_prompt_weighs_the_same_however_many_seeds_judged_it() -> None:
     assert estimate_of([[1.0, 0.0], [1.0, NAN], [1.0, NAN]]).mean == pytest.approx(0.5)
 
@@ -99,12 +113,6 @@ def test_nothing_could_be_judged() -> None:
     partly = estimate_of([[NAN, NAN], [0.25, 0.75]])
     assert partly.mean == 0.5
     assert partly.per_seed == [None, 0.5]
-
-
-def test_win_tie_loss_margin() -> None:
-    a, b = [[0.50, 0.54, 0.46, 0.6, 0.3]], [[0.5, 0.5, 0.5, 0.5, 0.5]]
-    assert tally(a, b) == (2, 1, 2)
-    assert tally(a, np.add(a, 1e-10)) == (0, 5, 0)
 
 
 TABLES = arrays(np.float64, (2, 6), elements=st.floats(0, 1))
