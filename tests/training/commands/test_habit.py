@@ -118,7 +118,8 @@ RUNS = {
     "score": SCORE,
     "labels spans": "labels spans rows.jsonl",
     "judge label": "judge label rows.jsonl --judge match --output l.jsonl",
-    "criteria write": "criteria write rows.jsonl --judge own.py:Writer --output c.jsonl --html c.html",
+    "criteria write": "criteria write rows.jsonl --judge own.py:Writer "
+    "--output c.jsonl --html c.html",
     "compare": "compare a=a.jsonl b=b.jsonl --data rows.jsonl --metric posh --output out",
     "doctor": "doctor --judge match",
 }

@@ -48,7 +48,7 @@ def refused(done: Done, told: str) -> None:
         (f"{SCORE.format('posh')} seen.jsonl --set evidence=picture", POSH),
         ("labels spans seen.jsonl --set evidence=both", POSH),
         (
-            "compare a=seen.jsonl b=seen.jsonl --data seen.jsonl --metric harmonic --output compared",
+            "compare a=seen.jsonl b=seen.jsonl --data seen.jsonl --metric harmonic --output new",
             f"spanreward compare: {HARMONIC}",
         ),
         ("criteria write seen.jsonl --judge match --output out", "criteria: the judge match"),
@@ -57,7 +57,7 @@ def refused(done: Done, told: str) -> None:
 def test_a_command_refuses(words: str, told: str) -> None:
     done = spanreward(*words.split())
     refused(done, told)
-    assert not Path("compared/results.json").exists()
+    assert not Path("new/results.json").exists()
     assert ("evidence='context'" in done.err) == (POSH not in done.err)
 
 

@@ -49,7 +49,7 @@ def judged(gains: Any, texts: Any = None, failed: Any = None) -> Evaluation:
     lost: dict[str, Any] = {"sft": {}, "dapo": {}}
     answers: dict[str, Any] = {}
     for side, sign in (("sft", 0), ("dapo", 1)):
-        for metric, gain in {"words": 2.0, **gains}.items():
+        for metric, gain in {**gains, "words": 2.0}.items():
             noise = rng.normal(0, 0.02, (3, COUNT)) + rng.normal(0, 0.002, (3, 1))
             scores[side][metric] = shared + sign * np.asarray(gain) + noise
             lost[side][metric] = np.zeros((3, COUNT), bool)
