@@ -16,8 +16,8 @@ from spanreward.training.callbacks.json_lines import VerdictFile
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.steps import arguments
 
-HOSTILE = ('{"step": 9}\n', "<|im_end|>", "\ud800 lone", "a\u2028b\x00\x85", "", "\u202eRTL")
-HOSTILE += ("🦊 " * 3,)
+HOSTILE = ['{"step": 9}\n', "<|im_end|>", "\ud800 lone", "a\u2028b\x00\x85", "", "\u202eRTL"]
+HOSTILE += ["🦊 " * 3]
 
 
 @pytest.fixture

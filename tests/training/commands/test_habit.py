@@ -23,13 +23,12 @@ from tests.support.command_parsers import WORDS, catch_parsers
 from tests.support.comparing import write_lines
 from tests.support.paths import ROOT
 
+SCORE = "score posh --judge match --input rows.jsonl --output v.jsonl"
+
 
 @pytest.fixture
 def parsers(monkeypatch: pytest.MonkeyPatch) -> dict[str, argparse.ArgumentParser]:
     return catch_parsers(monkeypatch)
-
-
-SCORE = "score posh --judge match --input rows.jsonl --output v.jsonl"
 
 
 def defined(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:

@@ -15,7 +15,7 @@ from tests.support.tables import table
 
 KINDS = ("pretty.json", "excel.csv", "csv.gz", "tsv", "parquet", "hub")
 TEXTS = ("A green circle. A blue star.", "A red circle. A blue star.")
-WRONG = (["green"], [])
+WRONG: tuple[list[str], ...] = (["green"], [])
 ROWS = [
     {"id": f"r{n}", "said": TEXTS[n % 2], "wanted": [TEXTS[1]], "wrong": WRONG[n % 2]}
     for n in range(24)

@@ -58,9 +58,8 @@ def marked_texts(draw: Any) -> Any:
         lambda r: r[0] < r[1]
     )
     pairs = draw(st.lists(ranges, max_size=6)) if text else []
-    return text, [
-        span(*pair, draw(st.floats(0, 1)), f"note {i}", i) for i, pair in enumerate(pairs)
-    ]
+    places = enumerate(pairs)
+    return text, [span(a, b, draw(st.floats(0, 1)), f"note {i}", i) for i, (a, b) in places]
 
 
 @given(marked_texts())
