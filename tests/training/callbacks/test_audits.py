@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from transformers import TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerControl, TrainerState
 
 from experiments.scenes.cascade_judges import GullibleStudent, NoisyReferee
 from spanreward.rewards import MatchJudge, PoshReward
@@ -14,16 +14,12 @@ from spanreward.rewards.judges import Judge
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.health import Limits
+from tests.support.steps import arguments, step_of
 
 REFERENCE = "There is a small red star at the top edge. There is a large blue circle in the center."
-HONEST = [
-    "There is a small red star at the top edge.",
-    "There is a large blue circle in the center.",
-]
-FARMING = [
-    "There is a star. A large green square is at the left edge.",
-    "A star and a small yellow triangle.",
-]
+HONEST = [f"{sentence}." for sentence in REFERENCE.rstrip(".").split(". ")]
+FARMING = ["There is a star. A large green square is at the left edge."]
+FARMING += ["A star and a small yellow triangle."]
 
 
 def health_of(
@@ -32,16 +28,14 @@ def health_of(
     """Returns the callback, what each step logged, and the step that it ended, if any."""
     recorder = Recorder(PoshReward(judge))
     health = RewardHealthCallback([recorder], limits=Limits(window=3), stop_on=stop_on)
-    args = TrainingArguments(output_dir=str(tmp_path), use_cpu=True, bf16=False)
+    args = arguments(tmp_path)
     health.on_train_begin(args, TrainerState(), TrainerControl())
     lines: list[dict[str, float]] = []
     for number, texts in enumerate(steps, start=1):
-        state, control = TrainerState(global_step=number), TrainerControl()
         lines.append({})
-        health.on_step_begin(args, state, control)
-        prompts, references = ["Describe."] * len(texts), [REFERENCE] * len(texts)
-        recorder(prompts, texts, reference=references, log_metric=lines[-1].__setitem__)
-        health.on_step_end(args, state, control)
+        columns = {"reference": [REFERENCE] * len(texts), "log_metric": lines[-1].__setitem__}
+        with step_of(health, args, number) as control:
+            recorder(["Describe."] * len(texts), texts, **columns)
         if control.should_training_stop:
             return health, lines, number
     return health, lines, None
@@ -49,18 +43,19 @@ def health_of(
 
 def step_texts(texts: Sequence[str], number: int) -> list[str]:
     """Texts that the reward has not seen: it asks no question twice."""
-    return [
-        f"{text} Picture {number} has {place} things." for place, text in enumerate([*texts] * 8)
-    ]
+    of_step = enumerate([*texts] * 8)
+    return [f"{text} Picture {number} has {place} things." for place, text in of_step]
+
+
+STEPS = [step_texts(HONEST if number < 6 else FARMING, number) for number in range(12)]
 
 
 def test_a_policy_that_farms_the_student_ends_the_run(
     tmp_path: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    steps = [step_texts(HONEST if number < 6 else FARMING, number) for number in range(12)]
     judge = CascadeJudge(GullibleStudent("a star"), NoisyReferee(), audit=0.3)
     with caplog.at_level(logging.WARNING):
-        health, lines, ended = health_of(judge, steps, tmp_path, stop_on=["audit"])
+        health, lines, ended = health_of(judge, STEPS, tmp_path, stop_on=["audit"])
     assert ended is not None
     assert 6 < ended <= 9
     assert "the student's weakness" in health.stopped
@@ -69,9 +64,8 @@ def test_a_policy_that_farms_the_student_ends_the_run(
 
 
 def test_the_same_texts_by_an_honest_student_raise_nothing(tmp_path: Any) -> None:
-    steps = [step_texts(HONEST if number < 6 else FARMING, number) for number in range(12)]
     judge = CascadeJudge(MatchJudge(), NoisyReferee(), audit=0.3)
-    _, lines, ended = health_of(judge, steps, tmp_path, stop_on=["audit"])
+    _, lines, ended = health_of(judge, STEPS, tmp_path, stop_on=["audit"])
     assert ended is None
     assert lines[-1]["health/audit_high"] > 0.7
 

@@ -2,6 +2,7 @@
 
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -53,11 +54,8 @@ def test_in_training_the_step_is_saved(
     stop: Any, arguments: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     control = step_end(stop, arguments, 3)
-    assert (control.should_save, control.should_training_stop, stop.stopped_at) == (
-        False,
-        False,
-        None,
-    )
+    assert (control.should_save, control.should_training_stop) == (False, False)
+    assert stop.stopped_at is None
     stop.receive(signal.SIGTERM, None)
     control = step_end(stop, arguments, 4)
     assert (control.should_save, control.should_training_stop, stop.stopped_at) == (True, True, 4)
@@ -65,28 +63,29 @@ def test_in_training_the_step_is_saved(
     assert capsys.readouterr().err.count("SIGTERM") == 1
 
 
-def test_a_second_one_leaves_at_once_unless_it_is_the_same(
-    stop: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 100.0
-    monkeypatch.setattr(stopping.time, "monotonic", lambda: now)
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(stopping.time, "monotonic", lambda: clock.now)
+    return clock
+
+
+def test_a_second_one_leaves_at_once_unless_it_is_the_same(stop: Any, clock: Any) -> None:
     stop.receive(signal.SIGTERM, None)
-    now += SAME_SIGNAL_SECONDS
+    clock.now += SAME_SIGNAL_SECONDS
     stop.receive(signal.SIGTERM, None)
-    now += 0.1
+    clock.now += 0.1
     with pytest.raises(SystemExit) as end:
         stop.receive(signal.SIGTERM, None)
     assert end.value.code == 143
 
 
 def test_ctrl_c_is_the_same_and_then_an_interrupt(
-    stop: Any, arguments: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stop: Any, arguments: Any, clock: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    now = 100.0
-    monkeypatch.setattr(stopping.time, "monotonic", lambda: now)
     stop.receive(signal.SIGINT, None)
     assert "SIGINT: a checkpoint is" in capsys.readouterr().err
-    now += SAME_SIGNAL_SECONDS + 0.1
+    clock.now += SAME_SIGNAL_SECONDS + 0.1
     with pytest.raises(KeyboardInterrupt):
         stop.receive(signal.SIGINT, None)
     assert step_end(stop, arguments, 4).should_save
@@ -112,8 +111,8 @@ def test_at_the_last_step_the_run_is_finished_and_not_stopped(stop: Any, argumen
     ],
 )
 def test_it_waits_for_the_last_pass_over_a_batch(tmp_path: Path, settings: Any, steps: int) -> None:
-    shared = {"output_dir": str(tmp_path), "use_cpu": True, "bf16": False, "report_to": "none"}
-    arguments = SpanGRPOConfig(**shared, per_device_train_batch_size=8, **settings)
+    shared: Any = {"use_cpu": True, "bf16": False, "per_device_train_batch_size": 8}
+    arguments = SpanGRPOConfig(str(tmp_path), **shared, **settings)
     assert steps_per_batch(arguments) == steps
     stop = StopOnSignal()
     stop.on_train_begin(arguments, TrainerState(), TrainerControl())

@@ -1,8 +1,5 @@
-"""A win rate against an anchor, while SFT and GRPO train: what is logged, what stops, and what is
-refused.
-"""
+"""A win rate against an anchor, while SFT and GRPO train: what is logged, stopped and refused."""
 
-import json
 import math
 import re
 from dataclasses import replace
@@ -25,14 +22,14 @@ from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import check_recipe
 from spanreward.training.run import run
+from tests.support.comparing import read_lines, write_lines
 from tests.support.invented_report import invented_comparison, invented_examples
 from tests.support.pair_judges import PairJudge
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
 
 ROWS = list(load_data(scenes_part(count=6, split="test")))
-KEYS = {
-    f"{WIN_RATE_KEY}{name}{end}" for name in ("", "_difference") for end in ("", "_low", "_high")
-} | {f"{WIN_RATE_KEY}_prompts"}
+ENDS = ("", "_low", "_high", "_difference", "_difference_low", "_difference_high", "_prompts")
+KEYS = {f"{WIN_RATE_KEY}{end}" for end in ENDS}
 
 
 def length(sample: Sample) -> float:
@@ -41,32 +38,26 @@ def length(sample: Sample) -> float:
 
 def sft(path: Path, **settings: Any) -> SFTTrainer:
     model, processor = load_policy(TINY, seed=1)
-    common = {
-        "per_device_train_batch_size": 4,
-        "max_steps": 3,
-        "logging_steps": 2,
-        "learning_rate": 1e-2,
-        "seed": 1,
-    }
-    quiet = {
-        "report_to": "none",
-        "bf16": False,
-        "use_cpu": True,
-        "disable_tqdm": True,
-        "save_strategy": "no",
-    }
-    args = SFTConfig(output_dir=str(path), **{**common, **quiet, "max_length": None, **settings})
-    return SFTTrainer(
-        model, args, train_dataset=load_data(scenes_part(count=8), True), processing_class=processor
-    )
+    small = {"per_device_train_batch_size": 4, "learning_rate": 1e-2, "seed": 1, "max_length": None}
+    quiet = {"report_to": "none", "bf16": False, "use_cpu": True, "save_strategy": "no"}
+    args = SFTConfig(output_dir=str(path), **{**small, **quiet, **settings})
+    data = load_data(scenes_part(count=8), True)
+    return SFTTrainer(model, args, train_dataset=data, processing_class=processor)
 
 
-def curve(trainer: Any) -> list[tuple[int, float]]:
-    return [
-        (line["step"], line[WIN_RATE_KEY])
-        for line in trainer.state.log_history
-        if WIN_RATE_KEY in line
-    ]
+def watched(trainer: Any, reward: Any = None, **options: Any) -> Any:
+    """The trainer, with a win rate of a few tokens."""
+    reward = reward or Scored(length)
+    trainer.add_callback(WinRateCallback(trainer, reward, ROWS, **{"max_tokens": 8, **options}))
+    return trainer
+
+
+def logged(trainer: Any) -> list[dict[str, float]]:
+    return [line for line in trainer.state.log_history if WIN_RATE_KEY in line]
+
+
+def curve(trainer: Any) -> list[tuple[float, float]]:
+    return [(line["step"], line[WIN_RATE_KEY]) for line in logged(trainer)]
 
 
 def test_a_recorder_stands_for_its_reward(tmp_path: Path) -> None:
@@ -83,10 +74,7 @@ def test_an_anchor_of_other_rows_is_refused(tmp_path: Path) -> None:
     trainer.train()
     for kept in sorted((tmp_path / "win_rate").iterdir()):
         WinRateCallback(trainer, Scored(length), rows, anchor=kept)
-        with pytest.raises(
-            ValueError,
-            match=r"the data's '1': .* row_fingerprint",
-        ):
+        with pytest.raises(ValueError, match=r"the data's '1': .* row_fingerprint"):
             WinRateCallback(trainer, Scored(length), rows[::-1], anchor=kept)
 
 
@@ -97,8 +85,7 @@ def test_a_full_disk_ends_no_training(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("spanreward.training.callbacks.win_rate.write_whole", full)
-    trainer = sft(tmp_path, max_steps=1)
-    trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=2, max_tokens=4))
+    trainer = watched(sft(tmp_path, max_steps=1), every=2)
     trainer.train()
     assert [step for step, _ in curve(trainer)] == [0, 1]
     assert "answers of step 1 are not kept: [Errno 28]" in caplog.text
@@ -108,47 +95,30 @@ def test_a_full_disk_ends_no_training(
 def test_both_trainers_log_a_curve_and_keep_the_answers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    settings = {"max_steps": 3, "logging_steps": 2}
+    steps = {"max_steps": 3, "logging_steps": 2}
     trainer = (
-        sft(tmp_path)
+        sft(tmp_path, **steps)
         if kind == "sft"
-        else make_trainer(tmp_path, scenes(8), [Scored(length)], **settings)
+        else make_trainer(tmp_path, scenes(8), [Scored(length)], **steps)
     )
-    trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=2, max_tokens=12))
-    trainer.train()
+    watched(trainer, every=2, max_tokens=12).train()
     told = "win rate by scored: 3 times, .* 6 prompts .* 12 tokens"
     assert re.search(told, capsys.readouterr().err)
     assert [step for step, _ in curve(trainer)] == [0, 2, 3]
-    lines = [line for line in trainer.state.log_history if WIN_RATE_KEY in line]
-    assert all(line.keys() >= KEYS for line in lines)
-    assert (
-        lines[0][WIN_RATE_KEY],
-        lines[0][f"{WIN_RATE_KEY}_difference"],
-        lines[0][f"{WIN_RATE_KEY}_prompts"],
-    ) == (
-        0.5,
-        0.0,
-        6.0,
-    )
-    assert all(
-        0 <= line[f"{WIN_RATE_KEY}_low"] <= line[WIN_RATE_KEY] <= line[f"{WIN_RATE_KEY}_high"] <= 1
-        for line in lines
-    )
+    lines = logged(trainer)
+    for line in lines:
+        assert line.keys() >= KEYS
+        low, rate, high = (line[f"{WIN_RATE_KEY}{end}"] for end in ("_low", "", "_high"))
+        assert 0 <= low <= rate <= high <= 1
+    first = [lines[0][f"{WIN_RATE_KEY}{end}"] for end in ("", "_difference", "_prompts")]
+    assert first == [0.5, 0.0, 6.0]
     # and its own log is whole
     assert [line["step"] for line in trainer.state.log_history if "loss" in line] == [2]
-    for step in (0, 2, 3):
-        kept = [
-            json.loads(line) for line in (tmp_path / "win_rate" / f"step-00000{step}.jsonl").open()
-        ]
-        assert [line["id"] for line in kept] == [row["id"] for row in ROWS]
-    before, after = (
-        [
-            len(json.loads(line)["completion"])
-            for line in (tmp_path / "win_rate" / f"step-00000{step}.jsonl").open()
-        ]
-        for step in (0, 3)
-    )
-    gaps = np.array(after) / 1000 - np.array(before) / 1000
+    kept = {step: read_lines(tmp_path / f"win_rate/step-00000{step}.jsonl") for step in (0, 2, 3)}
+    for answers in kept.values():
+        assert [line["id"] for line in answers] == [row["id"] for row in ROWS]
+    before, after = (np.array([len(line["completion"]) for line in kept[n]]) for n in (0, 3))
+    gaps = after / 1000 - before / 1000
     assert lines[-1][f"{WIN_RATE_KEY}_difference"] == pytest.approx(gaps.mean())
     assert lines[-1][WIN_RATE_KEY] == pytest.approx((0.5 + 0.5 * np.sign(gaps)).mean())
 
@@ -156,12 +126,10 @@ def test_both_trainers_log_a_curve_and_keep_the_answers(
 def test_it_changes_nothing_of_the_training(tmp_path: Path) -> None:
     """The same losses, rewards and weights with it and without."""
     found = []
-    for watched in (True, False):
-        trainer = make_trainer(tmp_path / str(watched), scenes(8), [Scored(length)], max_steps=3)
-        if watched:
-            trainer.add_callback(
-                WinRateCallback(trainer, Scored(length), ROWS, every=1, max_tokens=12)
-            )
+    for name in ("with", "without"):
+        trainer = make_trainer(tmp_path / name, scenes(8), [Scored(length)], max_steps=3)
+        if name == "with":
+            watched(trainer, every=1, max_tokens=12)
         trainer.train()
         lines = [line for line in trainer.state.log_history if "loss" in line]
         same = ("loss", "reward", "grad_norm", "completions/mean_length", "entropy")
@@ -173,20 +141,16 @@ def test_it_changes_nothing_of_the_training(tmp_path: Path) -> None:
 
 def test_a_pairwise_reward_against_a_file(tmp_path: Path) -> None:
     """The judge prefers the anchor, which is the reference, wherever it is shown."""
-    rows = [
-        {**row, "context": row["reference"][0]}
-        for row in load_data(scenes_part(count=8, split="test"))
-    ]
-    anchor = tmp_path / "anchor.jsonl"
-    lines = [{"id": row["id"], "completion": row["reference"][0]} for row in rows]
-    anchor.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    data = load_data(scenes_part(count=8, split="test"))
+    rows = [{**row, "context": row["reference"][0]} for row in data]
+    lines = [{"id": row["id"], "completion": row["context"]} for row in rows]
+    anchor = write_lines(tmp_path / "anchor.jsonl", lines)
     texts = {row["context"] for row in rows}
     judge = PairJudge(lambda probe: "A" if probe.first in texts else "B")
     reward = PairwiseReward(judge, anchor="anchor", evidence="context")
     trainer = make_trainer(tmp_path / "out", scenes(8), [Scored(length)], max_steps=3)
-    callback = WinRateCallback(
-        trainer, reward, rows, every=1, anchor=anchor, max_tokens=12, stop=True
-    )
+    more: Any = {"every": 1, "anchor": anchor, "max_tokens": 12, "stop": True}
+    callback = WinRateCallback(trainer, reward, rows, **more)
     trainer.add_callback(callback)
     trainer.train()
     assert curve(trainer) == [(0, 0.0), (1, 0.0)]  # it never stops before a step
@@ -201,36 +165,24 @@ def test_a_pairwise_reward_against_a_file(tmp_path: Path) -> None:
 def test_a_failed_judge_is_left_out_and_never_a_loss(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def failing(sample: Sample) -> Verdict:
-        return (
-            Verdict(None, Status.TIMEOUT, note="no answer")
-            if sample.id in "12"
-            else Verdict(length(sample))
-        )
-
+    late = Verdict(None, Status.TIMEOUT, note="no answer")
+    failing = Scored(lambda sample: late if sample.id in "12" else length(sample))
     trainer = make_trainer(tmp_path, scenes(8), [Scored(length)], max_steps=1)
-    trainer.add_callback(WinRateCallback(trainer, Scored(failing), ROWS, every=1, max_tokens=8))
-    trainer.train()
-    assert [
-        line[f"{WIN_RATE_KEY}_prompts"]
-        for line in trainer.state.log_history
-        if WIN_RATE_KEY in line
-    ] == [
-        4.0,
-        4.0,
-    ]
+    watched(trainer, failing, every=1).train()
+    assert [line[f"{WIN_RATE_KEY}_prompts"] for line in logged(trainer)] == [4.0, 4.0]
     assert sum("prompts without a score" in record.getMessage() for record in caplog.records) == 1
 
 
 def test_a_resumed_run_compares_with_the_same_anchor(tmp_path: Path) -> None:
     settings = {"max_steps": 2, "save_strategy": "steps", "save_steps": 1}
-    trainer = make_trainer(tmp_path, scenes(8), [Scored(length)], **settings)
-    trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=1, max_tokens=8))
+    made = [make_trainer(tmp_path, scenes(8), [Scored(length)], **settings) for _ in range(2)]
+    trainer, again = (watched(one, every=1) for one in made)
     trainer.train()
-    again = make_trainer(tmp_path, scenes(8), [Scored(length)], **settings)
-    again.add_callback(WinRateCallback(again, Scored(length), ROWS, every=1, max_tokens=8))
     again.train(resume_from_checkpoint=str(tmp_path / "checkpoint-1"))
     assert curve(again) == curve(trainer)
+
+
+PROMPT = {"prompt": ROWS[0]["prompt"]}
 
 
 @pytest.mark.parametrize(
@@ -239,25 +191,10 @@ def test_a_resumed_run_compares_with_the_same_anchor(tmp_path: Path) -> None:
         (Scored(length), ROWS, {"every": 0}, r"every >= 1 .*got 0 and 6"),
         (Scored(length), ROWS[:1], {}, r"got 50 and 1"),
         (Scored(length), ROWS, {"prompts": 1}, r"got 50 and 1"),
-        (PairwiseReward(MatchJudge()), ROWS, {}, r'give PairwiseReward anchor="anchor"'),
-        (
-            PoshReward(MatchJudge()),
-            [{"prompt": ROWS[0]["prompt"]}] * 2,
-            {},
-            r"the dataset column 'reference'",
-        ),
-        (
-            Scored(length),
-            [{"prompt": "Describe."}] * 2,
-            {},
-            r"row 1 needs a prompt",
-        ),
-        (
-            Scored(length),
-            [{**ROWS[0], "images": [1, 2]}] * 2,
-            {},
-            r"row 1 needs a prompt",
-        ),
+        (PairwiseReward(MatchJudge()), ROWS, {}, r'PairwiseReward anchor="anchor"'),
+        (PoshReward(MatchJudge()), [PROMPT] * 2, {}, r"column 'reference'"),
+        (Scored(length), [{"prompt": "Describe."}] * 2, {}, r"row 1 needs a prompt"),
+        (Scored(length), [{**ROWS[0], "images": [1, 2]}] * 2, {}, r"row 1 needs a prompt"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_the_training(
@@ -297,35 +234,23 @@ WIN_RATE = {"metric": "posh", "judge": "match", "every": 1, "prompts": 4, "max_t
 
 @pytest.mark.parametrize("algorithm", ["sft", "dapo"])
 def test_a_recipe_asks_for_it_and_a_comparison_draws_it(tmp_path: Path, algorithm: str) -> None:
-    common = {
-        "max_steps": 1,
-        "logging_steps": 1,
-        "per_device_train_batch_size": 4,
-        "use_cpu": True,
-        "bf16": False,
+    kinds: Any = {
+        "sft": {"max_length": None},
+        "dapo": {"num_generations": 4, "max_completion_length": 8},
     }
-    own = (
-        {"max_length": None}
-        if algorithm == "sft"
-        else {"num_generations": 4, "max_completion_length": 8}
-    )
-    part = {"source": SCENES, "options": {"count": 8}}
+    small = {"max_steps": 1, "logging_steps": 1, "per_device_train_batch_size": 4}
+    quiet = {"use_cpu": True, "bf16": False, "report_to": "none", "save_strategy": "no"}
+    trainer = {**small, **quiet, "gradient_checkpointing": False, **kinds[algorithm]}
     recipe = check_recipe(
         {
             "algorithm": algorithm,
             "output": str(tmp_path / "out"),
             "policy": {"model": TINY},
-            "data": part,
+            "data": {"source": SCENES, "options": {"count": 8}},
             "validation": {"options": {"split": "test"}},
             "rewards": [{"metric": "posh", "judge": "match"}],
             "win_rate": WIN_RATE,
-            "trainer": {
-                **common,
-                **own,
-                "report_to": "none",
-                "save_strategy": "no",
-                "gradient_checkpointing": False,
-            },
+            "trainer": trainer,
         }
     )
     run(recipe)
@@ -344,8 +269,7 @@ def test_a_recipe_asks_for_it_and_a_comparison_draws_it(tmp_path: Path, algorith
 
 def test_a_damaged_curve_is_named(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text("algorithm: sft\n")
-    (tmp_path / "metrics.jsonl").write_text(
-        '{"step": 1, "eval_win_rate": "high", "eval_win_rate_low": 0}\n'
-    )
+    line = {"step": 1, "eval_win_rate": "high", "eval_win_rate_low": 0}
+    write_lines(tmp_path / "metrics.jsonl", [line])
     with pytest.raises(ValueError, match=r"eval_win_rate 'high', .* finite number"):
         training_of(str(tmp_path))

@@ -1,16 +1,13 @@
-"""How scripts are told of a judge: the same switches everywhere, and a sentence for what does not
-exist.
-"""
+"""How scripts are told of a judge: the same switches everywhere, a sentence for a mistake."""
 
 import argparse
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spanreward.rewards.judges import CachedJudge
+from spanreward.rewards.judges import CachedJudge, MatchJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.training.commands.metric_options import (
     JUDGE_FLAGS,
@@ -23,6 +20,7 @@ from spanreward.training.commands.metric_options import (
     values_last,
 )
 from tests.support.command import spanreward
+from tests.support.files import a_file
 
 
 @pytest.fixture
@@ -33,16 +31,23 @@ def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return parser
 
 
-def test_a_judge_as_the_command_line_says(parser: Any) -> None:
-    options = ["--set", "judge.memory=2e9", "--set", "judge.dtype=bfloat16"]
-    judge = judge_of(read_arguments(parser, ["--judge", "vllm:smollm2", "--no-cache", *options]))
-    assert isinstance(judge, VllmJudge)
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("vllm:smollm2 --no-cache", VllmJudge),
+        ("vllm:smollm2", CachedJudge),
+        ("match --cache", CachedJudge),
+        ("match", MatchJudge),
+    ],
+)
+def test_a_judge_as_the_command_line_says(parser: Any, words: str, kind: type) -> None:
+    assert isinstance(judge_of(read_arguments(parser, ["--judge", *words.split()])), kind)
+
+
+def test_a_judge_has_its_options(parser: Any) -> None:
+    words = "--judge vllm:smollm2 --no-cache --set judge.memory=2e9 --set judge.dtype=bfloat16"
+    judge = judge_of(read_arguments(parser, words.split(" ")))
     assert (judge.memory, judge.dtype) == (2_000_000_000, "bfloat16")
-    assert isinstance(judge_of(read_arguments(parser, ["--judge", "vllm:smollm2"])), CachedJudge)
-    assert isinstance(
-        judge_of(read_arguments(parser, ["--judge", "match", "--cache"])), CachedJudge
-    )
-    assert not isinstance(judge_of(read_arguments(parser, ["--judge", "match"])), CachedJudge)
 
 
 def test_set_gives_options_of_the_metric_and_of_the_judge(
@@ -62,13 +67,10 @@ def test_the_old_ways_are_accepted_and_told_what_to_write(
     parser: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_words(parser)
-    arguments = read_arguments(
-        parser, ["mode=published", "--judge-option", "memory=2e9", "--judge", "match", "a=[1, b]"]
-    )
-    assert (arguments.options, arguments.judge_option) == (
-        ["mode=published", "a=[1, b]"],
-        ["memory=2e9"],
-    )
+    words = ["mode=published", "--judge-option", "memory=2e9", "--judge", "match", "a=[1, b]"]
+    arguments = read_arguments(parser, words)
+    assert arguments.options == ["mode=published", "a=[1, b]"]
+    assert arguments.judge_option == ["memory=2e9"]
     (line,) = capsys.readouterr().err.splitlines()
     assert "write --set mode=published 'a=[1, b]' judge.memory=2e9: " in line
     assert line.endswith("from 0.2 on.")
@@ -90,12 +92,10 @@ def test_values_are_yaml() -> None:
 
 def test_labels_passes_them_on(tmp_path: Path) -> None:
     row = {"id": 1, "completion": "A star.", "reference": "A star.", "mistakes": []}
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-    done = spanreward("labels", "spans", tmp_path / "rows.jsonl", "--set", "judge.corref=none")
+    done = spanreward("labels", "spans", a_file(tmp_path, row), "--set", "judge.corref=none")
     assert (done.code, done.out) == (1, "")
-    assert re.fullmatch(
-        "spanreward labels: .* match: 'corref': did you mean 'coref'\\?\n", done.err
-    )
+    told = r"spanreward labels: .* match: 'corref': did you mean 'coref'\?\n"
+    assert re.fullmatch(told, done.err)
 
 
 @pytest.mark.parametrize(

@@ -1,39 +1,27 @@
-"""`spanreward labels spans`: r of a metric's credit with people's labels, the advice, one sentence
-for mistakes.
-"""
+"""`spanreward labels spans`: r of a metric's credit with people's labels, advice, and mistakes."""
 
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.command import spanreward
+from tests.support.files import a_file
 
 
 def test_a_labelled_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    sample = tmp_path / "labels.jsonl"
     said = {"reference": "A red circle. A blue star.", "completion": "A green circle. A blue star."}
-    rows = [
-        {"id": number, **said, "mistakes": [["green"], [[2, 7]]][number % 2]}
-        for number in range(24)
-    ]
-    sample.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = [{"id": n, **said, "mistakes": [["green"], [[2, 7]]][n % 2]} for n in range(24)]
+    sample = a_file(tmp_path, *rows)
     done = spanreward("labels", "spans", sample, "--json", tmp_path / "found.json")
     assert done.code == 0, done.err
     found = json.loads((tmp_path / "found.json").read_text())
-    assert found["reliability"]["all"] | {"r": 1, "low": 1, "high": 1} == {
-        **{
-            "r": 1,
-            "low": 1,
-            "high": 1,
-            "completions": 24,
-            "phrases": 96,
-            "wrong": 0.25,
-            "blamed": 0.25,
-        }
-    }
+    whole = dict.fromkeys(("r", "low", "high"), 1)
+    counted = {"completions": 24, "phrases": 96, "wrong": 0.25, "blamed": 0.25}
+    assert found["reliability"]["all"] | whole == whole | counted
     assert found["reliability"]["attribute"]["r"] == pytest.approx(1)
     assert found["reliability"]["entity"]["r"] is None  # none of them is wrong
     assert found["advice"].startswith("span_coef=0.5")
@@ -47,29 +35,25 @@ def test_a_labelled_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_repeated_row_counts_once(tmp_path: Path) -> None:
-    sample = tmp_path / "labels.jsonl"
     row = {"completion": "A green circle.", "reference": "A red circle.", "mistakes": ["green"]}
-    sample.write_text("".join(json.dumps({"id": number % 3, **row}) + "\n" for number in range(30)))
+    sample = a_file(tmp_path, *({"id": number % 3, **row} for number in range(30)))
     assert "No advice from 3 completions" in spanreward("labels", "spans", sample).out
 
 
-def refused(sample: Path) -> str:
-    done = spanreward("labels", "spans", sample)
-    assert done.code == 1
+STAR = {"id": 1, "completion": "A star.", "reference": "A star."}
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({**STAR, "mistakes": ["circle"]}, "got 'circle'"),
+        ({**STAR, "mistakes": [], "reference": "!!"}, "none of 1 completions"),
+    ],
+)
+def test_a_labelled_sample_that_cannot_be_used(tmp_path: Path, row: Any, told: str) -> None:
+    done = spanreward("labels", "spans", a_file(tmp_path, row))
+    assert (done.code, told in done.err) == (1, True)
     assert "Traceback" not in done.err
-    return done.err
-
-
-def test_a_labelled_sample_that_cannot_be_used(tmp_path: Path) -> None:
-    sample = tmp_path / "labels.jsonl"
-    row = {"id": 1, "completion": "A star.", "reference": "A star.", "mistakes": ["circle"]}
-    sample.write_text(json.dumps(row))
-    assert "got 'circle'" in refused(sample)
-    sample.write_text(json.dumps({**row, "mistakes": [], "reference": "!!"}))
-    assert "none of 1 completions" in refused(sample)
-    del row["mistakes"]
-    sample.write_text(json.dumps(row))
-    assert "has no column 'mistakes'" in refused(sample)
 
 
 def test_an_honest_list_of_differences_agrees_with_the_labels(
@@ -77,23 +61,16 @@ def test_an_honest_list_of_differences_agrees_with_the_labels(
 ) -> None:
     """Right words have spans too: without them credit could not follow any label."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "own.py").write_text(LISTER)
-    rows = [
-        {
-            "id": n,
-            "completion": f"A {'red' if n % 2 else 'blue'} car {n}. A tree.",
-            "reference": "A blue car. A tree.",
-        }
-        | {"mistakes": ["red"] if n % 2 else []}
-        for n in range(24)
-    ]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = spanreward(
-        "labels", "spans", "rows.jsonl", "--metric", "differences", "--judge", "own.py:Lister"
-    )
-    assert (done.code, "span_coef=0.5: r 1.00 [1.00, 1.00]" in done.out) == (0, True), (
-        done.out + done.err
-    )
+    Path("own.py").write_text(LISTER)
+    rows = []
+    for n in range(24):
+        colour, wrong = ("red", ["red"]) if n % 2 else ("blue", [])
+        row = {"id": n, "completion": f"A {colour} car {n}. A tree.", "mistakes": wrong}
+        rows.append({**row, "reference": "A blue car. A tree."})
+    words = (a_file(tmp_path, *rows), "--metric", "differences", "--judge", "own.py:Lister")
+    done = spanreward("labels", "spans", *words)
+    assert done.code == 0, done.err
+    assert "span_coef=0.5: r 1.00 [1.00, 1.00]" in done.out
 
 
 LISTER = """

@@ -1,10 +1,9 @@
-"""Every command and what it writes: an output that exists is resumed, refused or overwritten, an
-input never is one.
-"""
+"""An output that exists is resumed, refused or overwritten, and an input never is one."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,100 +12,67 @@ from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.training.commands.main import COMMANDS
 from tests.support.command import Done, spanreward
+from tests.support.comparing import write_lines
 from tests.support.paths import ROOT
-from tests.training.commands.test_habit import WRITER
+from tests.training.commands.test_habit import RUNS, WRITER
 
-ROWS = [
-    {
-        "id": str(number),
-        "completion": f"A {colour} circle.",
-        "reference": "A red circle.",
-        "mistakes": [],
-        "context": "A.",
-    }
-    for number, colour in enumerate(("red", "blue", "green", "black") * 6)
+COLOURS = ("red", "blue", "green", "black")
+FIELDS = {"reference": "A red circle.", "mistakes": [], "context": "A."}
+ROWS: list[dict[str, Any]] = [
+    {"id": str(n), "completion": f"A {COLOURS[n % 4]} circle.", **FIELDS} for n in range(24)
 ]
-TRAIN = f"{ROOT}/recipes/quickstart/scenes-dapo.yaml"
-JUDGE = f"{ROOT}/recipes/judges/people.yaml"
 
 
 @dataclass(frozen=True)
 class Case:
-    """words: of the command line, in a folder with rows.jsonl. outputs: what it writes, {name: what
-    is asked for by this word}. other: words that decide the output and are others. overwrite: the
-    word that begins it anew.
-    """
+    """outputs: the files that it writes. other: words that make it another output."""
 
     words: str
-    outputs: tuple[str, ...] = ()
+    outputs: str
     other: str = ""
-    overwrite: str = "--overwrite"
 
 
-SCORE = "score posh --judge match --input rows.jsonl --output verdicts.jsonl --json numbers.json"
-COMPARE = (
-    "compare a=a.jsonl b=b.jsonl --data rows.jsonl --metric posh --output out --json numbers.json"
-)
+TRAIN = f"train {ROOT}/recipes/quickstart/scenes-dapo.yaml output=out"
+TEACH = f"judge train {ROOT}/recipes/judges/people.yaml output=out captions={{}} labels={{}}"
 CASES = {
-    "score": [Case(SCORE, ("verdicts.jsonl", "numbers.json"), "score=recall")],
-    "labels": [
-        Case("labels spans rows.jsonl --json numbers.json", ("numbers.json",), "score=recall")
-    ],
+    "score": [Case(RUNS["score"], "v.jsonl n.json", "score=recall")],
+    "labels": [Case("labels spans rows.jsonl --json n.json", "n.json", "score=recall")],
     "compare": [
         Case(
-            COMPARE,
-            ("out/results.json", "out/report.html", "out/completions.jsonl", "numbers.json"),
+            RUNS["compare"],
+            "out/results.json out/report.html out/completions.jsonl n.json",
             "--limit 23",
         )
     ],
-    "criteria": [
-        Case(
-            "criteria write rows.jsonl --judge own.py:Writer --output out.jsonl --html c.html "
-            "--json n.json",
-            ("out.jsonl", "c.html", "n.json"),
-            "evidence=context",
-        )
-    ],
+    "criteria": [Case(RUNS["criteria write"], "c.jsonl c.html n.json", "evidence=context")],
     "judge": [
-        Case(
-            "judge label rows.jsonl --judge match --output out.jsonl --json n.json",
-            ("out.jsonl", "n.json"),
-            "coref=none",
-        ),
-        Case(
-            f"judge train {JUDGE} output=out captions={{}} labels={{}}",
-            ("out/README.md", "out/checkpoints"),
-        ),
-        Case(
-            f"judge train {JUDGE} output=out captions={{}} labels={{}} --json n.json", ("n.json",)
-        ),
+        Case(RUNS["judge label"], "l.jsonl n.json", "coref=none"),
+        Case(TEACH, "out/README.md out/checkpoints"),
+        Case(f"{TEACH} --json n.json", "n.json"),
     ],
     "train": [
-        Case(f"train {TRAIN} output=out", ("out/README.md", "out/recipe.yaml", "out/checkpoint-1")),
-        Case(f"train {TRAIN} output=out --dry-run --json n.json", ("n.json",)),
+        Case(TRAIN, "out/README.md out/recipe.yaml out/checkpoint-1"),
+        Case(f"{TRAIN} --dry-run --json n.json", "n.json"),
     ],
-    "recipes": [Case("recipes recipes/judges/people.yaml", ("recipes/judges/people.yaml",))],
-    "doctor": [Case("doctor --json n.json", ("n.json",))],
+    "recipes": [Case("recipes recipes/judges/people.yaml", "recipes/judges/people.yaml")],
+    "doctor": [Case("doctor --json n.json", "n.json")],
     "serve": [],  # writes nothing
 }
-EVERY = [(case, output) for cases in CASES.values() for case in cases for output in case.outputs]
+EVERY = [case for cases in CASES.values() for case in cases]
+OUTPUTS = [(case, output) for case in EVERY for output in case.outputs.split()]
+READERS = ("score", "labels", "compare", "criteria", "judge")
+LABEL = RUNS["judge label"]
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write(tmp_path / "rows.jsonl", ROWS)
-    for name in "ab":
-        write(
-            tmp_path / f"{name}.jsonl",
-            [{"id": row["id"], "completion": f"A {name}."} for row in ROWS],
-        )
-    (tmp_path / "own.py").write_text(WRITER)
     monkeypatch.chdir(tmp_path)
+    write_lines("rows.jsonl", ROWS)
+    for name in "ab":
+        lines = [{"id": row["id"], "completion": f"A {name}."} for row in ROWS]
+        write_lines(f"{name}.jsonl", lines)
+    Path("own.py").write_text(WRITER)
     return tmp_path
-
-
-def write(path: Path, rows: list[dict[str, object]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def run(words: str, *more: str) -> Done:
@@ -120,11 +86,8 @@ def told(done: Done) -> str:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 def test_every_command_is_walked() -> None:
@@ -132,7 +95,7 @@ def test_every_command_is_walked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "output"), EVERY, ids=lambda one: one if isinstance(one, str) else one.words[:20]
+    ("case", "output"), OUTPUTS, ids=lambda one: one if isinstance(one, str) else one.words[:20]
 )
 @pytest.mark.parametrize("content", ["mine\n", '{"mine": 1}\n'])
 def test_somebody_elses_file_is_left_alone(
@@ -147,90 +110,72 @@ def test_somebody_elses_file_is_left_alone(
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", ["score", "labels", "compare", "criteria", "judge"])
+@pytest.mark.parametrize("command", READERS)
 def test_an_input_is_never_an_output(command: str, folder: Path) -> None:
     (folder / "linked.jsonl").symlink_to("rows.jsonl")
     case, before = CASES[command][0], contents(folder)
-    for output in ("verdicts.jsonl", "numbers.json", "out.jsonl", "n.json"):
+    for output in ("v.jsonl", "c.jsonl", "l.jsonl", "n.json"):
         for path in ("rows.jsonl", "linked.jsonl", str(folder / "rows.jsonl")):
             if f" {output}" in case.words:
                 done = run(case.words.replace(f" {output}", f" {path}"), "--overwrite")
                 assert f"{path} is an input of" in told(done)
                 assert contents(folder) == before
     if command == "compare":
-        assert (
-            "a.jsonl is an input"
-            in run(case.words.replace("numbers.json", "a.jsonl"), "--overwrite").err
-        )
+        done = run(case.words.replace("n.json", "a.jsonl"), "--overwrite")
+        assert "a.jsonl is an input" in done.err
 
 
-@pytest.mark.parametrize(
-    "case",
-    [CASES[name][0] for name in ("score", "labels", "compare", "criteria", "judge")],
-    ids=str,
-)
+@pytest.mark.parametrize("case", [CASES[name][0] for name in READERS], ids=str)
 def test_what_exists_is_resumed_refused_or_overwritten(case: Case, folder: Path) -> None:
     assert run(case.words).code == 0
-    before = contents(folder)
+    resumed = ("v.jsonl", "c.jsonl", "l.jsonl", "completions.jsonl", "settings.json")
+    before = {name: text for name, text in contents(folder).items() if name.endswith(resumed)}
     assert run(case.words).code == 0
-    kept = [
-        name
-        for name in before
-        if name.endswith(("verdicts.jsonl", "out.jsonl", "completions.jsonl", "settings.json"))
-    ]
-    assert {name: contents(folder)[name] for name in kept} == {name: before[name] for name in kept}
+    assert contents(folder).items() >= before.items()
     before = contents(folder)
     done = run(case.words, case.other)
     assert (done.code, "choose another" in told(done)) == (1, True), done.err
     assert contents(folder) == before
-    assert run(case.words, case.other, case.overwrite).code == 0
+    assert run(case.words, case.other, "--overwrite").code == 0
     assert contents(folder) != before
 
 
-def test_labels_of_a_teacher_are_kept_and_added_to(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    label = "judge label rows.jsonl --judge match --output out.jsonl --json n.json"
+def numbers(rows: int, kept: int, without: int) -> None:
+    found = json.loads(Path("n.json").read_text())
+    assert found == {"rows": rows, "kept": kept, "rows without a verdict": without}
+
+
+def test_labels_of_a_teacher_are_kept_and_added_to(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[str]()
     rate = MatchJudge.rate
 
-    def watched(self: MatchJudge, questions: list, scale: tuple = ()) -> list:  # type: ignore[type-arg]
+    def watched(self: Any, questions: Any, scale: Any = ()) -> Any:
         asked.extend(question.probe.source for question in questions)
-        return (
-            [Failure(Status.TIMEOUT, "down") for one in questions]
-            if down
-            else rate(self, questions)
-        )  # type: ignore[call-arg,arg-type,misc]
+        failed = [Failure(Status.TIMEOUT, "down") for _ in questions]
+        return failed if down else rate(self, questions)  # type: ignore[call-arg]
 
     monkeypatch.setattr(MatchJudge, "rate", watched)
+    output = Path("l.jsonl")
     down = True
-    write(folder / "rows.jsonl", ROWS[:2])
-    run(label)
-    assert (folder / "out.jsonl").read_text() == ""
-    assert json.loads((folder / "n.json").read_text()) == {
-        "rows": 2,
-        "kept": 0,
-        "rows without a verdict": 2,
-    }
+    write_lines("rows.jsonl", ROWS[:2])
+    run(LABEL)
+    assert output.read_text() == ""
+    numbers(2, kept=0, without=2)
     down = False
-    assert run(label).code == 0
-    first = (folder / "out.jsonl").read_text()
+    assert run(LABEL).code == 0
+    first = output.read_text()
     assert first
     asked.clear()
-    write(folder / "rows.jsonl", ROWS[1:4])  # another file: the labels about other texts stay
-    assert run(label).code == 0
-    assert (folder / "out.jsonl").read_text().startswith(first)
+    write_lines("rows.jsonl", ROWS[1:4])  # another file: the labels about other texts stay
+    assert run(LABEL).code == 0
+    assert output.read_text().startswith(first)
     assert ROWS[1]["completion"] not in asked
-    assert json.loads((folder / "n.json").read_text()) == {
-        "rows": 3,
-        "kept": 1,
-        "rows without a verdict": 0,
-    }
-    whole = (folder / "out.jsonl").read_text().splitlines()
+    numbers(3, kept=1, without=0)
+    whole = output.read_text().splitlines()
     # killed while it wrote
-    (folder / "out.jsonl").write_text("\n".join(whole[:-2]) + "\n" + whole[-2][:30])
-    assert run(label).code == 0
-    again = (folder / "out.jsonl").read_text().splitlines()
+    output.write_text("\n".join(whole[:-2]) + "\n" + whole[-2][:30])
+    assert run(LABEL).code == 0
+    again = output.read_text().splitlines()
     assert sorted(map(question, again)) == sorted(map(question, whole))
 
 

@@ -1,6 +1,4 @@
-"""PoSh with evidence "picture" and "both" by the commands: rows of a file, a page, labels, a
-recipe.
-"""
+"""PoSh with evidence "picture" and "both" by the commands: rows, a page, labels, a recipe."""
 
 import json
 from pathlib import Path
@@ -11,135 +9,92 @@ import yaml
 from PIL import Image
 
 from experiments.scenes.parts import TINY
-from tests.support.command import spanreward
+from tests.support.command import Done, spanreward
+from tests.support.comparing import read_lines, write_lines
 from tests.support.paths import ROOT
+from tests.support.tiny_trainer import COMMON as TINY_RUN
 
 SEER = f"{ROOT}/tests/support/seers.py:Seer"
-KITE = {
-    "id": "kite",
-    "image": "red.png",
+KITE = {"id": "kite", "image": "red.png", "reference": "A red kite is above a house."}
+KITE |= {
     "prompt": "Describe.",
-    "reference": "A red kite is above a house.",
     "completion": "A red kite. A brown dog sits. A cat.",
     "mistakes": ["cat"],
 }
-BOAT = {
-    "id": "boat",
-    "image": "blue.png",
-    "prompt": "Describe.",
-    "reference": "A wooden boat is on a grey river.",
-    "completion": "A wooden boat. There is no plate.",
-    "mistakes": [],
-}
+BOAT = {"id": "boat", "image": "blue.png", "reference": "A wooden boat is on a grey river."}
+BOAT |= {"prompt": "Describe.", "completion": "A wooden boat. There is no plate.", "mistakes": []}
 ASKED = {
     "picture": ['Does the picture show "kite"?', 'Does the picture show "dog"?'],
     "both": ['Does the TEXT speak of "kite"?', 'Does the picture show "dog"?'],
 }
 
 
-def write(folder: Path, *rows: dict[str, Any]) -> Path:
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for colour in ("red", "blue"):
-        Image.new("RGB", (8, 8), colour).save(folder / f"{colour}.png")
-    path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+        Image.new("RGB", (8, 8), colour).save(f"{colour}.png")
+    write_lines("rows.jsonl", [KITE, BOAT])
+
+
+def judged(*words: Any) -> Done:
+    return spanreward(*words, "--judge", SEER)
+
+
+SCORE = ("score", "posh", "--input", "rows.jsonl", "--output", "v.jsonl")
 
 
 @pytest.mark.parametrize("evidence", ["picture", "both"])
-def test_score(evidence: str, tmp_path: Path) -> None:
-    rows = write(tmp_path, KITE, BOAT)
-    output = tmp_path / "verdicts.jsonl"
-    page = tmp_path / "page.html"
-    words = ("score", "posh", "--judge", SEER, "--input", rows, "--output", output)
-    done = spanreward(*words, "--set", f"evidence={evidence}", "--html", page, "--show", 1)
+def test_score(evidence: str) -> None:
+    done = judged(*SCORE, "--set", f"evidence={evidence}", "--html", "page.html", "--show", 1)
     assert done.code == 0, done.err
     assert "first question" in done.out
-    kite, boat = [json.loads(line) for line in output.read_text().splitlines()]
+    kite, boat = read_lines("v.jsonl")
     assert (kite["status"], boat["status"]) == ("ok", "ok")
     assert kite["parts"]["yes_rate"] == boat["parts"]["yes_rate"] > 0  # boats are told of kites
     entities = [span for span in kite["spans"] if span["kind"] == "entity"]
     assert [span["score"] > 0.5 for span in entities] == [True, True, False]
     for span, question in zip(entities, ASKED[evidence], strict=False):
         assert span["note"].endswith(question)
-    assert 'Does the picture show \\"dog\\"?' in page.read_text()  # as JSON
+    assert 'Does the picture show \\"dog\\"?' in Path("page.html").read_text()  # as JSON
 
 
-def test_another_evidence_is_another_metric(tmp_path: Path) -> None:
-    rows = write(tmp_path, KITE, BOAT)
-    words = ("score", "posh", "--judge", SEER, "--input", rows, "--output", tmp_path / "a.jsonl")
-    assert spanreward(*words, "--set", "evidence=picture").code == 0
-    again = spanreward(*words, "--set", "evidence=both")
-    assert again.code == 1
-    assert "made with {'options': {'evidence': 'picture'}}" in again.err
-
-
-def test_rows_without_pictures_are_refused(tmp_path: Path) -> None:
-    without = {name: value for name, value in KITE.items() if name != "image"}
-    rows = write(tmp_path, without)
-    output = tmp_path / "verdicts.jsonl"
-    words = ("score", "posh", "--judge", SEER, "--input", rows, "--output", output)
-    done = spanreward(*words, "--set", "evidence=both")
+def test_rows_without_pictures_are_refused() -> None:
+    write_lines("rows.jsonl", [{name: value for name, value in KITE.items() if name != "image"}])
+    done = judged(*SCORE, "--set", "evidence=both")
     assert done.code == 1
     assert "posh needs the key 'image'" in done.err
-    assert not output.exists()
-    assert spanreward(*words).code == 0  # references alone are enough for the default
+    assert not Path("v.jsonl").exists()
+    assert judged(*SCORE).code == 0  # references alone are enough for the default
 
 
-def test_labels_tell_which_evidence_errs_less(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("evidence", "judged_wrong"), [("reference", 1), ("both", 0)])
+def test_labels_tell_which_evidence_errs_less(evidence: str, judged_wrong: int) -> None:
     """The brown dog is in the picture and in no reference."""
-    labels = write(tmp_path, KITE, BOAT)
-    judged_wrong = {}
-    for evidence in ("reference", "both"):
-        found = tmp_path / f"{evidence}.json"
-        words = ("labels", "spans", labels, "--judge", SEER, "--set", f"evidence={evidence}")
-        done = spanreward(*words, "--json", found)
-        assert done.code == 0, done.err
-        errors = json.loads(found.read_text())["errors"]
-        assert errors["wrong"] == {"phrases": 1, "judged_right": 0.0, "low": None, "high": None}
-        judged_wrong[evidence] = errors["right"]["judged_wrong"] * errors["right"]["phrases"]
-    assert judged_wrong == {"reference": 1, "both": 0}
-
-
-def recipe(folder: Path, rows: Path) -> Path:
-    asked = {
-        "algorithm": "dapo",
-        "output": str(folder / "out"),
-        "policy": {"model": TINY},
-        "data": {"source": "jsonl", "path": str(rows)},
-        "rewards": [{"metric": "posh", "judge": SEER, "options": {"evidence": "both"}}],
-        "trainer": {
-            "use_cpu": True,
-            "bf16": False,
-            "max_steps": 1,
-            "logging_steps": 1,
-            "per_device_train_batch_size": 4,
-            "num_generations": 2,
-            "max_completion_length": 8,
-            "report_to": "none",
-            "gradient_checkpointing": False,
-        },
-    }
-    path = folder / "recipe.yaml"
-    path.write_text(yaml.safe_dump(asked))
-    return path
-
-
-def test_train(tmp_path: Path) -> None:
-    path = recipe(tmp_path, write(tmp_path, KITE, BOAT))
-    plan = spanreward("train", path, "--dry-run")
-    assert plan.code == 0, plan.err
-    words = " ".join(plan.out.replace("│", " ").split())
-    assert "no reference plainly has" in words
-    done = spanreward("train", path)
+    words = ("labels", "spans", "rows.jsonl", "--set", f"evidence={evidence}")
+    done = judged(*words, "--json", "found.json")
     assert done.code == 0, done.err
-    lines = [json.loads(line) for line in (tmp_path / "out/metrics.jsonl").read_text().splitlines()]
+    errors = json.loads(Path("found.json").read_text())["errors"]
+    assert errors["wrong"] == {"phrases": 1, "judged_right": 0.0, "low": None, "high": None}
+    assert errors["right"]["judged_wrong"] * errors["right"]["phrases"] == judged_wrong
+
+
+def test_train() -> None:
+    small = {"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 2}
+    plain = {name: value for name, value in TINY_RUN.items() if name != "seed"}
+    recipe = {
+        "algorithm": "dapo",
+        "output": "out",
+        "policy": {"model": TINY},
+        "data": {"source": "jsonl", "path": "rows.jsonl"},
+        "rewards": [{"metric": "posh", "judge": SEER, "options": {"evidence": "both"}}],
+        "trainer": {**plain, **small, "max_completion_length": 8},
+    }
+    Path("recipe.yaml").write_text(yaml.safe_dump(recipe))
+    plan = spanreward("train", "recipe.yaml", "--dry-run")
+    assert plan.code == 0, plan.err
+    assert "no reference plainly has" in " ".join(plan.out.replace("│", " ").split())
+    done = spanreward("train", "recipe.yaml")
+    assert done.code == 0, done.err
+    lines = read_lines("out/metrics.jsonl")
     assert [line["step"] for line in lines if "loss" in line] == [1]
-
-
-def test_train_without_pictures_is_refused(tmp_path: Path) -> None:
-    without = {name: value for name, value in KITE.items() if name != "image"}
-    path = recipe(tmp_path, write(tmp_path, without, without))
-    done = spanreward("train", path)
-    assert done.code == 1
-    assert "dataset column 'image' or 'images'" in done.err
-    assert not (tmp_path / "out").exists()

@@ -1,32 +1,23 @@
 """`spanreward recipes`: what it lists, what it copies, and that a wheel would bring all of it."""
 
-import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from spanreward.training.commands import recipes
 from spanreward.training.recipe import load_recipe
+from tests.support.command import Done, spanreward
 from tests.support.paths import ROOT
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    def run(*arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["spanreward recipes", *arguments])
-        recipes.main()
-        return capsys.readouterr().out
-
-    return run
+def copied(name: str, folder: Path) -> Done:
+    return spanreward("recipes", name, "--output", folder)
 
 
-def test_the_list_names_every_file_and_cuts_no_sentence(
-    command: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_list_names_every_file_and_cuts_no_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    lines = command().splitlines()
+    lines = spanreward("recipes").out.splitlines()
     said = dict(zip(lines[::2], (line.strip() for line in lines[1::2]), strict=True))
     assert list(said) == recipes.packaged_files()
     assert said["recipes/quickstart/scenes-dapo.yaml"].startswith("DAPO with PoSh")
@@ -35,27 +26,26 @@ def test_the_list_names_every_file_and_cuts_no_sentence(
 
 
 @pytest.mark.parametrize("name", recipes.packaged_files())
-def test_what_is_copied_is_whole(command: Any, tmp_path: Path, name: str) -> None:
-    copied = command(name, "--output", str(tmp_path)).splitlines()
-    assert copied[0] == str(tmp_path / name)
+def test_what_is_copied_is_whole(tmp_path: Path, name: str) -> None:
+    assert copied(name, tmp_path).out.splitlines()[0] == str(tmp_path / name)
     assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
     if name.startswith("recipes/") and not name.startswith(("recipes/data/", "recipes/judges/")):
         assert load_recipe(tmp_path / name) == load_recipe(ROOT / name)
 
 
-def test_nothing_is_overwritten_and_data_is_shared(command: Any, tmp_path: Path) -> None:
+def test_nothing_is_overwritten_and_data_is_shared(tmp_path: Path) -> None:
     name = "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"
-    command(name, "--output", str(tmp_path))
+    copied(name, tmp_path)
     (tmp_path / "recipes/data/docent.yaml").write_text("mine: true\n")
-    with pytest.raises(SystemExit, match=r"docent-posh-dapo.yaml is there already"):
-        command(name, "--output", str(tmp_path))
-    command("recipes/qwen2.5-vl-7b/docent-sft.yaml", "--output", str(tmp_path))
+    again = copied(name, tmp_path)
+    assert (again.code, "docent-posh-dapo.yaml is there" in again.err) == (1, True)
+    copied("recipes/qwen2.5-vl-7b/docent-sft.yaml", tmp_path)
     assert (tmp_path / "recipes/data/docent.yaml").read_text() == "mine: true\n"
 
 
-def test_a_name_that_does_not_exist(command: Any) -> None:
-    with pytest.raises(SystemExit, match=r"did you mean 'recipes/quickstart/scenes-dapo.yaml'"):
-        command("recipes/quickstart/scene-dapo.yaml")
+def test_a_name_that_does_not_exist(tmp_path: Path) -> None:
+    done = copied("recipes/quickstart/scene-dapo.yaml", tmp_path)
+    assert (done.code, "'recipes/quickstart/scenes-dapo.yaml'" in done.err) == (1, True)
 
 
 OF_A_CHECKOUT = (  # they name files of experiments/

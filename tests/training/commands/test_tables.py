@@ -3,24 +3,22 @@ the file has.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.command import spanreward
+from tests.support.comparing import read_lines
 from tests.support.tables import table
 
 KINDS = ("pretty.json", "excel.csv", "csv.gz", "tsv", "parquet", "hub")
 TEXTS = ("A green circle. A blue star.", "A red circle. A blue star.")
+WRONG: tuple[list[str], ...] = (["green"], [])
 ROWS = [
-    {
-        "id": f"r{number}",
-        "said": TEXTS[number % 2],
-        "wanted": [TEXTS[1]],
-        "wrong": [["green"], []][number % 2],
-    }
-    for number in range(24)
+    {"id": f"r{n}", "said": TEXTS[n % 2], "wanted": [TEXTS[1]], "wrong": WRONG[n % 2]}
+    for n in range(24)
 ]
 SAID, WANTED = ("--columns", "completion=said"), ("--columns", "reference=wanted")
 
@@ -39,42 +37,38 @@ def test_three_commands_read_every_kind(tmp_path: Path, kind: str) -> None:
     words = f"--judge match --input {source} --output {tmp_path}/v.jsonl --limit 4 --json {found}".split()
     summary = answered("score", "posh", *SAID, *WANTED, *words)
     assert (summary["rows"], summary["statuses"]) == (4, {"ok": 4})
-    assert [json.loads(line)["id"] for line in (tmp_path / "v.jsonl").open()] == [
-        "r0",
-        "r1",
-        "r2",
-        "r3",
-    ]
-    labels = answered(
-        "labels", "spans", source, *SAID, *WANTED, "--columns", "mistakes=wrong", "--json", found
-    )
+    assert [line["id"] for line in read_lines(tmp_path / "v.jsonl")] == ["r0", "r1", "r2", "r3"]
+    marked = ("labels", "spans", source, *SAID, *WANTED, "--columns", "mistakes=wrong")
+    labels = answered(*marked, "--json", found)
     assert labels["completions"] == 24
     assert labels["reliability"]["attribute"]["r"] > 0.99
-    sides = [
-        (name, [{"id": row["id"], "completion": TEXTS[side]} for row in ROWS])
-        for side, name in enumerate("ab")
-    ]
     if source.startswith("hub:"):
         return
-    for name, rows in sides:
+    files = []
+    for name, text in zip("ab", TEXTS, strict=True):
         (tmp_path / name).mkdir()
-        table(tmp_path / name, kind, rows)
-    files = [f"{name}={tmp_path / name / Path(source).name}" for name, _ in sides]
+        lines = [{"id": row["id"], "completion": text} for row in ROWS]
+        files.append(f"{name}={table(tmp_path / name, kind, lines)}")
     output = ("--output", tmp_path / "out", "--limit", 6, "--json", found)
     compared = answered("compare", *files, "--data", source, "--metric", "posh", *WANTED, *output)
     means = {name: row["posh_f1"]["mean"] for name, row in compared["models"].items()}
     assert means["b"] == 1 > means["a"]
 
 
-def test_columns_that_are_not_there_are_named(tmp_path: Path) -> None:
+SCORE = "score posh --judge match --input {} --output {}.v.jsonl --columns completion=said"
+THERE = r"row 1 has no 'wants', .*\['id', 'said', 'wanted', 'wrong'\]"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (f"{SCORE} reference=wants", THERE),
+        (f"{SCORE} --columns reference", "--columns is written OURS=THEIRS"),
+        ("labels spans {} --columns refrence=wanted", "did you mean 'reference'"),
+    ],
+)
+def test_columns_that_are_not_there_are_named(words: str, told: str, tmp_path: Path) -> None:
     source = table(tmp_path, "csv", ROWS)
-    output = ("--judge", "match", "--output", tmp_path / "v.jsonl")
-    done = spanreward(
-        "score", "posh", *SAID, "--columns", "reference=wants", "--input", source, *output
-    )
+    done = spanreward(*words.format(source, source).split())
     assert done.code == 1
-    assert "row 1 has no 'wants', only ['id', 'said', 'wanted', 'wrong']" in done.err
-    done = spanreward("score", "posh", "--columns", "reference", "--input", source, *output)
-    assert "--columns is written OURS=THEIRS" in done.err
-    done = spanreward("labels", "spans", source, "--columns", "refrence=wanted")
-    assert "did you mean 'reference'?" in done.err
+    assert re.search(told, done.err)

@@ -1,12 +1,7 @@
-"""`spanreward train`'s own words and exit codes: a run that ends well, one without a score, one
-ended by --stop-on.
-"""
+"""`spanreward train` ends well, without a score, and by --stop-on."""
 
-import json
-import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -15,83 +10,63 @@ from experiments.scenes.parts import SCENES, TINY
 from spanreward.rewards import PoshReward, Status, Verdict
 from spanreward.training.callbacks import PROBLEMS
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
-from spanreward.training.commands.train import main
 from spanreward.training.health import Limits
+from tests.support.command import Done, spanreward
+from tests.support.comparing import read_lines
+from tests.support.tiny_trainer import COMMON
 
-TRAINER = {
-    "max_steps": 2, "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8,
-    "logging_steps": 1, "save_strategy": "no", "report_to": "none", "bf16": False, "gradient_checkpointing": False,
-    "use_cpu": True, "disable_tqdm": True,
-}  # fmt: skip
-
-
-@pytest.fixture
-def train(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Any:
-    def run(*options: Any, trainer: Any = None) -> Any:
-        """(exit code, what was printed last on the screen, what on the error stream)."""
-        recipe = {
-            "algorithm": "dapo",
-            "output": str(tmp_path / "run"),
-            "overwrite": True,
-            "policy": {"model": TINY},
-            "data": {"source": SCENES, "options": {"count": 8}},
-            "rewards": [{"metric": "posh", "judge": "match"}],
-            "trainer": {**TRAINER, **(trainer or {})},
-        }
-        (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe))
-        monkeypatch.setattr(sys, "argv", ["train.py", str(tmp_path / "recipe.yaml"), *options])
-        code: int | str | None = 0
-        try:
-            main()
-        except SystemExit as error:
-            code = error.code
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+SMALL = {"per_device_train_batch_size": 4, "max_completion_length": 8}
+TRAINER = {name: value for name, value in COMMON.items() if name != "seed"} | SMALL
 
 
-def test_a_run_says_where_its_policy_is(train: Any, tmp_path: Path) -> None:
-    code, out, _ = train()
-    assert code == 0
-    assert out.rstrip().endswith(f" {tmp_path / 'run'}")
+def train(folder: Path, *options: str, steps: int = 2) -> Done:
+    recipe = {
+        "algorithm": "dapo",
+        "output": str(folder / "run"),
+        "overwrite": True,
+        "policy": {"model": TINY},
+        "data": {"source": SCENES, "options": {"count": 8}},
+        "rewards": [{"metric": "posh", "judge": "match"}],
+        "trainer": {**TRAINER, "max_steps": steps},
+    }
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    return spanreward("train", folder / "recipe.yaml", *options)
+
+
+def test_a_run_says_where_its_policy_is(tmp_path: Path) -> None:
+    done = train(tmp_path)
+    assert done.code == 0
+    assert done.out.rstrip().endswith(f" {tmp_path / 'run'}")
     assert (tmp_path / "run" / "model.safetensors").exists()
 
 
-def test_a_step_without_a_score_is_a_sentence(train: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_without_a_score_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     nothing = Verdict(None, Status.NOT_APPLICABLE, note="no reference that names anything")
     monkeypatch.setattr(PoshReward, "assess", lambda self, samples: [nothing] * len(samples))
-    code, _, err = train()
-    assert code == 1
-    assert "none of this step's 4" in err
-    assert "Traceback" not in err
+    done = train(tmp_path)
+    assert done.code == 1
+    assert "none of this step's 4" in done.err
+    assert "Traceback" not in done.err
 
 
 def test_stop_on_ends_the_run_with_its_policy_saved(
-    train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strict = partial(RewardHealthCallback, limits=Limits(degenerate=-1.0, window=1))
     monkeypatch.setattr("spanreward.training.run.RewardHealthCallback", strict)
-    code, _, err = train("--stop-on", "degenerate", trainer={"max_steps": 5})
-    assert code == 1
-    assert "train.py: training stopped: " in err
-    assert "padded with words" in err
+    done = train(tmp_path, "--stop-on", "degenerate", steps=5)
+    assert done.code == 1
+    assert "spanreward train: training stopped: " in done.err
+    assert "padded with words" in done.err
     assert (tmp_path / "run" / "model.safetensors").exists()
-    lines = [
-        json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
-    ]
+    lines = read_lines(tmp_path / "run" / "metrics.jsonl")
     assert max(line["step"] for line in lines) == 1
     assert "health/degenerate_fraction" in lines[0]
 
 
-def test_stop_on_names_the_problems(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["train.py", "recipe.yaml", "--stop-on", "boredom"])
-    with pytest.raises(SystemExit):
-        main()
-    said = capsys.readouterr().err
+def test_stop_on_names_the_problems() -> None:
+    said = spanreward("train", "recipe.yaml", "--stop-on", "boredom").err
     assert "boredom" in said
     assert all(problem in said for problem in PROBLEMS)

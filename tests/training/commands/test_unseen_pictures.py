@@ -1,6 +1,5 @@
 """A metric that needs to see, with a judge that cannot: every command refuses before it starts."""
 
-import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -9,71 +8,70 @@ import pytest
 import yaml
 from PIL import Image
 
-from tests.support.command import spanreward
+from tests.support.command import Done, spanreward
+from tests.support.comparing import write_lines
 from tests.support.tiny_models import save_llama, save_llava
 
-TOLD = "harmonic: the judge match reads text only, and the metric shows it pictures"
+BLIND = "the judge match reads text only, and the metric shows it pictures"
 TRAINER = {"use_cpu": True, "bf16": False, "per_device_train_batch_size": 2, "num_generations": 2}
-PICTURED = {"image": "a.png", "reference": "A dog.", "prompt": "What is it?"}
-DESCRIBED = {"context": "A dog.", "prompt": "What is it?"}
+HARMONIC, POSH = f"harmonic: {BLIND}", f"posh: {BLIND}"
+PICTURED = {"image": "a.png", "reference": "A dog."}
+DESCRIBED = {"context": "A dog."}
+COMMON = {"completion": "A dog.", "prompt": "What is it?", "mistakes": []}
+FILES = {"seen": (PICTURED, PICTURED), "mixed": (DESCRIBED, PICTURED), "described": (DESCRIBED,)}
+SCORE = "score {} --judge match --output out --input"
+LOOKING = {"metric": "posh", "judge": "match", "options": {"evidence": "both"}}
+WATCHING = {"metric": "pairwise", "judge": "match", "options": {"anchor": "anchor"}}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
-    return tmp_path
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Image.new("RGB", (8, 8), "red").save("a.png")
+    for name, rows in FILES.items():
+        lines = [{"id": f"row {n}", **COMMON, **row} for n, row in enumerate(rows)]
+        write_lines(f"{name}.jsonl", lines)
 
 
-def write(path: Path, *rows: dict[str, Any]) -> Path:
-    lines = []
-    for number, row in enumerate(rows):
-        line = {"id": f"row {number}", "completion": "A dog.", **row}
-        lines.append(json.dumps(line) + "\n")
-    path.write_text("".join(lines))
-    return path
-
-
-def test_score(folder: Path) -> None:
-    rows = write(folder / "rows.jsonl", DESCRIBED, PICTURED)
-    words = ("score", "harmonic", "--judge", "match", "--input", rows)
-    done = spanreward(*words, "--output", folder / "out.jsonl")
+def refused(done: Done, told: str) -> None:
+    """In one sentence at the end, which names who sees nothing, and before anything is written."""
     assert done.code == 1
-    assert done.err.strip().splitlines()[-1].startswith(f"spanreward score: {TOLD}")
-    assert "evidence='context'" in done.err
-    assert not (folder / "out.jsonl").exists()
-    seen = spanreward(*words, "--output", folder / "b.jsonl", "--set", "evidence=context")
-    assert TOLD not in seen.err
-    assert (folder / "b.jsonl").exists()
-    write(rows, DESCRIBED)  # without a picture there is nothing to see
-    assert TOLD not in spanreward(*words, "--output", folder / "c.jsonl").err
+    assert told in done.err.strip().splitlines()[-1]
+    assert not Path("out").exists()
 
 
-def test_posh_that_looks_at_pictures(folder: Path) -> None:
-    """No words take a picture's place, so a row without one is no way out."""
-    rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
-    looking = {"metric": "posh", "judge": "match", "options": {"evidence": "both"}}
-    told = "posh: the judge match reads text only, and the metric shows it pictures"
-    words = ("score", "posh", "--judge", "match", "--input", rows, "--output", folder / "a.jsonl")
-    refused = spanreward(*words, "--set", "evidence=picture")
-    assert (refused.code, told in refused.err) == (1, True)
-    assert spanreward(*words).code == 0  # by default nothing is shown
-    path = recipe(folder, rows, rewards=[looking])
-    for dry in (["--dry-run"], []):
-        done = spanreward("train", path, *dry)
-        assert (done.code, f"the data row 1: {told}" in done.err) == (1, True)
-    labels = write(folder / "labels.jsonl", {**PICTURED, "mistakes": []})
-    done = spanreward("labels", "spans", labels, "--set", "evidence=both")
-    assert (done.code, told in done.err) == (1, True)
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (f"{SCORE.format('harmonic')} mixed.jsonl", f"spanreward score: {HARMONIC}"),
+        # no words take a picture's place
+        (f"{SCORE.format('posh')} seen.jsonl --set evidence=picture", POSH),
+        ("labels spans seen.jsonl --set evidence=both", POSH),
+        (
+            "compare a=seen.jsonl b=seen.jsonl --data seen.jsonl --metric harmonic --output new",
+            f"spanreward compare: {HARMONIC}",
+        ),
+        ("criteria write seen.jsonl --judge match --output out", "criteria: the judge match"),
+    ],
+)
+def test_a_command_refuses(words: str, told: str) -> None:
+    done = spanreward(*words.split())
+    refused(done, told)
+    assert not Path("new/results.json").exists()
+    assert ("evidence='context'" in done.err) == (POSH not in done.err)
 
 
-def test_compare(folder: Path) -> None:
-    rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
-    sides = [write(folder / f"{name}.jsonl", {}, {}) for name in ("one", "two")]
-    words = ("compare", *(f"{side.stem}={side}" for side in sides), "--data", rows)
-    done = spanreward(*words, "--metric", "harmonic", "--output", folder / "out")
-    assert done.code == 1
-    assert done.err.strip().splitlines()[-1].startswith(f"spanreward compare: {TOLD}")
-    assert not (folder / "out" / "results.json").exists()
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"{SCORE.format('harmonic')} mixed.jsonl --set evidence=context",
+        f"{SCORE.format('harmonic')} described.jsonl",  # without a picture there is nothing to see
+        f"{SCORE.format('posh')} seen.jsonl",  # by default nothing is shown
+    ],
+)
+def test_who_shows_no_picture_is_not_refused(words: str) -> None:
+    assert BLIND not in spanreward(*words.split()).err
+    assert Path("out").exists()
 
 
 def test_serve(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,10 +81,9 @@ def test_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     serve = ("serve", "harmonic", "--judge", "match", "--port", "0")
-    refused = spanreward(*serve, "--set", "task=reg")
-    assert refused.code == 1
-    assert refused.err.startswith(f"spanreward serve: {TOLD}")
-    assert "evidence" not in refused.err  # a context names no object
+    done = spanreward(*serve, "--set", "task=reg")
+    refused(done, f"spanreward serve: {HARMONIC}")
+    assert "evidence" not in done.err  # a context names no object
     warned = spanreward(*serve)
     assert warned.code == 0
     assert warned.err.startswith("spanreward serve: rows with pictures")
@@ -94,69 +91,49 @@ def test_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     assert spanreward(*serve, "--set", "evidence=context").err == ""
 
 
-def recipe(folder: Path, rows: Path, **changes: Any) -> Path:
-    save_llava(folder / "policy")
+def recipe(**changes: Any) -> str:
+    save_llava(Path("policy"))
     asked = {
         "algorithm": "dapo",
-        "output": str(folder / "out"),
-        "policy": {"model": str(folder / "policy")},
-        "data": {"source": "jsonl", "path": str(rows)},
+        "output": "out",
+        "policy": {"model": "policy"},
+        "data": {"source": "jsonl", "path": "seen.jsonl"},
         "rewards": [{"metric": "harmonic", "judge": "match"}],
         "trainer": {**TRAINER, "max_steps": 1},
     }
-    path = folder / "recipe.yaml"
-    path.write_text(yaml.safe_dump({**asked, **changes}))
-    return path
+    Path("recipe.yaml").write_text(yaml.safe_dump({**asked, **changes}))
+    return "recipe.yaml"
 
 
-@pytest.mark.parametrize("dry", [True, False])
-def test_train(dry: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("dry", [["--dry-run"], []])
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, f"the data row 1: {HARMONIC}"),
+        ({"rewards": [LOOKING]}, f"the data row 1: {POSH}"),
+        (
+            {"rewards": [{"metric": "posh", "judge": "match"}], "win_rate": WATCHING},
+            "pairwise: the judge match",
+        ),
+    ],
+)
+def test_train(changes: Any, told: str, dry: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("start_judges", "load_policy"):
         monkeypatch.setattr(f"spanreward.training.run.{name}", lambda *_: pytest.fail("started"))
-    path = recipe(folder, write(folder / "rows.jsonl", PICTURED, PICTURED))
-    done = spanreward("train", path, *(["--dry-run"] if dry else []))
-    assert done.code == 1
-    assert f"the data row 1: {TOLD}" in done.err
-    assert not (folder / "out").exists()
+    refused(spanreward("train", recipe(**changes), *dry), told)
 
 
-@pytest.mark.parametrize("dry", [True, False])
-def test_who_watches_is_asked_too(dry: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "spanreward.training.run.start_judges", lambda *_: pytest.fail("a judge was started")
-    )
-    watching = {"metric": "pairwise", "judge": "match", "options": {"anchor": "anchor"}}
-    rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
-    posh = [{"metric": "posh", "judge": "match"}]
-    path = recipe(folder, rows, rewards=posh, win_rate=watching)
-    done = spanreward("train", path, *(["--dry-run"] if dry else []))
-    assert done.code == 1
-    assert "pairwise: the judge match" in done.err
+@pytest.mark.parametrize(("model", "code"), [("text", 1), ("policy", 0)])
+def test_a_dry_run_asks_a_local_model_by_its_files(model: str, code: int) -> None:
+    save_llama(Path("text"))
+    asked = {"metric": "harmonic", "judge": f"transformers:{Path(model).resolve()}"}
+    done = spanreward("train", recipe(rewards=[asked]), "--dry-run")
+    assert done.code == code, done.err
+    assert ("reads text only" in done.err) == bool(code)
 
 
-def test_a_dry_run_asks_a_local_model_by_its_files(folder: Path) -> None:
-    rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
-    save_llama(folder / "text")
-    for model, code in (("text", 1), ("policy", 0)):
-        judge = f"transformers:{folder / model}"
-        path = recipe(folder, rows, rewards=[{"metric": "harmonic", "judge": judge}])
-        done = spanreward("train", path, "--dry-run")
-        assert done.code == code, done.err
-        assert ("reads text only" in done.err) == bool(code)
-
-
-def test_a_dry_run_says_what_only_reading_the_rows_tells(folder: Path) -> None:
-    path = recipe(folder, folder / "none", data={"source": "hub", "id": "somebody/pictures"})
+def test_a_dry_run_says_what_only_reading_the_rows_tells() -> None:
+    path = recipe(data={"source": "hub", "id": "somebody/pictures"})
     done = spanreward("train", path, "--dry-run")
     assert done.code == 0, done.err
-    shown = " ".join(done.out.split())
-    assert f"refuses: {TOLD}" in shown
-
-
-def test_criteria_write(folder: Path) -> None:
-    rows = write(folder / "rows.jsonl", PICTURED)
-    words = ("criteria", "write", rows, "--judge", "match", "--output", folder / "out.jsonl")
-    done = spanreward(*words)
-    assert done.code == 1
-    assert "criteria: the judge match" in done.err
-    assert not (folder / "out.jsonl").exists()
+    assert f"refuses: {HARMONIC}" in " ".join(done.out.split())

@@ -1,15 +1,18 @@
-"""Metrics sorted by what a policy has to do with them."""
+"""Metrics sorted by what a policy has to do with them, and several samples of a prompt."""
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from experiments.scenes.parts import TRUTH
 from experiments.scenes.truth import Truth
+from spanreward import Verdict
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.harmonic import HarmonicReward
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.metrics import (
     identities,
     judge_identity,
@@ -17,49 +20,38 @@ from spanreward.training.evaluation.answer_scores.metrics import (
     metrics_of,
     trained_on,
 )
+from spanreward.training.evaluation.answer_scores.several import (
+    answer_of_samples,
+    every_sample,
+    samples_a_prompt,
+)
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.recipe import RewardPart
 
-METRICS = [
-    "truth_f1",
-    "posh_f1",
-    "posh_recall",
-    "harmonic_overall",
-    "harmonic_clarity",
-    "overlap",
-    "words",
-    "length",
-]
+MAIN = ["posh_f1", "harmonic_overall", "truth_f1", "overlap"]
+METRICS = [*MAIN, "posh_recall", "harmonic_clarity", "words", "length"]
+HARMONIC = HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none")
 
 
-def run_folder(path: Path, rewards: Any, model: str = "tiny") -> str:
-    path.mkdir(parents=True)
+def run_folder(path: Path, rewards: Any) -> str:
+    path.mkdir()
     (path / "recipe.yaml").write_text(
-        yaml.safe_dump({"policy": {"model": model}, "rewards": rewards})
+        yaml.safe_dump({"policy": {"model": "tiny"}, "rewards": rewards})
     )
     return str(path)
 
 
 def test_a_cascade_is_both_of_its_judges() -> None:
-    cascade = RewardPart(
-        metric="posh", judge={"cascade": {"student": "match", "teacher": "vllm:smollm2"}}
-    )
+    both = {"cascade": {"student": "match", "teacher": "vllm:smollm2"}}
+    cascade = RewardPart(metric="posh", judge=both)
     other = RewardPart(metric="harmonic", judge="vllm:smollm2")
     assert identities([cascade]) == {("posh", "match"), ("posh", "smollm2")}
-    rewards = [
-        PoshReward(MatchJudge()),
-        HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none"),
-    ]
-    kinds = [
-        [
-            kind_of(reward, part, trained)
-            for reward, part in zip(rewards, [cascade, other], strict=True)
-        ]
-        for trained in ({("posh", "smollm2")}, {("harmonic", "match")})
-    ]
-    assert kinds == [["trained", "judge"], ["judge", "untrained"]]
+    parts = [(PoshReward(MatchJudge()), cascade), (HARMONIC, other)]
+    by_teacher = [kind_of(*part, {("posh", "smollm2")}) for part in parts]
+    by_student = [kind_of(*part, {("harmonic", "match")}) for part in parts]
+    assert (by_teacher, by_student) == (["trained", "judge"], ["judge", "untrained"])
 
 
 def test_each_metric_has_its_kind(tmp_path: Path) -> None:
@@ -68,11 +60,7 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
         RewardPart(metric="harmonic", judge="vllm:smollm2"),
         RewardPart(metric=TRUTH),
     ]
-    rewards = [
-        PoshReward(MatchJudge()),
-        HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none"),
-        Truth(),
-    ]
+    rewards = [PoshReward(MatchJudge()), HARMONIC, Truth()]
     sft = run_folder(tmp_path / "sft", [])
     dapo = run_folder(tmp_path / "dapo", [{"metric": "posh", "judge": "match"}])
     sides = {"sft": [sft, sft], "dapo": [dapo, dapo]}
@@ -81,28 +69,13 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
     setup = Setup(sides, [0, 1], Prompts([], {}, {}), parts, rewards, max_tokens=8)
     found = metrics_of(setup, METRICS)
     assert list(found) == METRICS
-    assert {metric for metric, one in found.items() if one.main} == {
-        "truth_f1",
-        "posh_f1",
-        "harmonic_overall",
-        "overlap",
-    }
+    assert [metric for metric, one in found.items() if one.main] == MAIN
     assert (found["posh_f1"].by, found["truth_f1"].by) == ("posh by match", "truth")
-    mains = ("posh_f1", "harmonic_overall", "truth_f1", "overlap")
-    assert [found[metric].kind for metric in mains] == [
-        "trained",
-        "untrained",
-        "judgeless",
-        "judgeless",
-    ]
+    judgeless = ["judgeless"] * 2
+    assert [found[metric].kind for metric in MAIN] == ["trained", "untrained", *judgeless]
     # where a side does not tell what it was trained on, any judge may have been
     unknown = metrics_of(replace(setup, sides=sides | {"api": ["answers.jsonl"] * 2}), METRICS)
-    assert [unknown[metric].kind for metric in mains] == [
-        "trained",
-        "unknown",
-        "judgeless",
-        "judgeless",
-    ]
+    assert [unknown[metric].kind for metric in MAIN] == ["trained", "unknown", *judgeless]
     assert recipe_of("answers.jsonl") == {}
 
     def kinds(*trained: tuple[str, str]) -> list[str]:
@@ -116,20 +89,50 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
     assert kinds((TRUTH, "match"))[2] == "trained"
 
 
-def test_a_judge_is_its_model_whatever_serves_it(tmp_path: Path) -> None:
-    names = (
-        "vllm:Qwen/Qwen3-14B",
-        "transformers:Qwen/Qwen3-14B",
-        "server:http://a:1#Qwen/Qwen3-14B",
-    )
-    assert {judge_identity(name) for name in names} == {"qwen/qwen3-14b"}
+@pytest.mark.parametrize(
+    ("name", "identity"),
+    [
+        ("vllm:Qwen/Qwen3-14B", "qwen/qwen3-14b"),
+        ("transformers:Qwen/Qwen3-14B", "qwen/qwen3-14b"),
+        ("server:http://a:1#Qwen/Qwen3-14B", "qwen/qwen3-14b"),
+        ("match", "match"),
+        ("judge.py:MINE", "judge.py:MINE"),
+    ],
+)
+def test_a_judge_is_its_model_whatever_serves_it(name: str, identity: str) -> None:
+    assert judge_identity(name) == identity
+
+
+def test_a_copied_model_is_the_same_judge(tmp_path: Path) -> None:
     for name in ("one", "copy"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text("{}")
-    assert judge_identity(f"vllm:{tmp_path / 'one'}") == judge_identity(
-        f"transformers:{tmp_path / 'copy'}"
-    )
-    assert [judge_identity(name) for name in ("match", "judge.py:MINE")] == [
-        "match",
-        "judge.py:MINE",
-    ]
+    one = judge_identity(f"vllm:{tmp_path / 'one'}")
+    assert one == judge_identity(f"transformers:{tmp_path / 'copy'}")
+
+
+def sample(text: str, **scores: Any) -> JudgedAnswer:
+    return JudgedAnswer(text, Verdict(0.5), scores)
+
+
+def test_mean_and_best_by_hand() -> None:
+    samples = [sample("a", f1=0.2, words=1.0), sample("b", f1=0.8, words=3.0)]
+    answer = answer_of_samples(samples, ["f1"])
+    assert answer.text == "a"
+    assert answer.scores == {"f1": 0.5, "f1_best": 0.8, "words": 2.0}
+    assert [one.text for one in every_sample([answer])] == ["a", "b"]
+    assert samples_a_prompt([answer]) == 2
+
+
+@pytest.mark.parametrize("other", [0.8, None])
+def test_a_failed_sample_is_no_zero_and_may_have_been_the_best(other: float | None) -> None:
+    answer = answer_of_samples([sample("a", f1=None), sample("b", f1=other)], ["f1"])
+    assert answer.scores == {"f1": other, "f1_best": None}
+
+
+@pytest.mark.parametrize("best_of", [[], ["f1"]])
+def test_one_sample_is_the_answer_itself(best_of: list[str]) -> None:
+    alone = sample("a", f1=0.2)
+    assert answer_of_samples([alone], best_of) is alone
+    assert list(every_sample([alone])) == [alone]
+    assert samples_a_prompt([alone]) == 1

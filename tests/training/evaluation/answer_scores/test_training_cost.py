@@ -6,20 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from spanreward.training.evaluation.answer_scores.training_cost import compute_of, training_of
+from tests.support.comparing import write_lines
 
 
 def folder(path: Path, lines: Any, **versions: Any) -> str:
     path.mkdir()
-    (path / "recipe.yaml").write_text(
-        yaml.safe_dump({"algorithm": "dapo", "policy": {"model": "base"}})
-    )
-    (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (path / "versions.json").write_text(
-        json.dumps({"processes": 2, "resumed": [], "machine": "x86_64", **versions})
-    )
+    (path / "recipe.yaml").write_text("algorithm: dapo\npolicy: {model: base}\n")
+    write_lines(path / "metrics.jsonl", lines)
+    common = {"processes": 2, "resumed": [], "machine": "x86_64"}
+    (path / "versions.json").write_text(json.dumps({**common, **versions}))
     return str(path)
 
 
@@ -32,26 +29,15 @@ LINES = [
 
 def test_what_a_run_folder_says(tmp_path: Path) -> None:
     run = folder(tmp_path / "run", LINES)
-    said = {
-        "algorithm": "dapo",
-        "from": "base",
-        "steps": 2,
-        "tokens": 1200,
-        "hours": 0.5,
-        "processes": 2,
-    }
-    assert training_of(run) == said | {"machine": "x86_64"}
-    assert "seconds" not in training_of(run)
+    said = {"algorithm": "dapo", "from": "base", "steps": 2, "tokens": 1200, "hours": 0.5}
+    assert training_of(run) == said | {"processes": 2, "machine": "x86_64"}
     clocked = [
         {**line, "seconds/judge": 3.0 * line["step"], "seconds/train": 1.0} for line in LINES[:2]
     ]
-    assert training_of(folder(tmp_path / "clocked", clocked))["seconds"] == {
-        "judge": 4.5,
-        "train": 1.0,
-    }
-    resumed = training_of(
-        folder(tmp_path / "resumed", LINES, resumed=[{"checkpoint": "checkpoint-1"}])
-    )
+    found = training_of(folder(tmp_path / "clocked", clocked))["seconds"]
+    assert found == {"judge": 4.5, "train": 1.0}
+    again = [{"checkpoint": "checkpoint-1"}]
+    resumed = training_of(folder(tmp_path / "resumed", LINES, resumed=again))
     assert "hours" not in resumed  # its log knows only the last part
     assert training_of(folder(tmp_path / "begun", LINES[:1]))["steps"] == 1
     assert training_of("answers.jsonl") == training_of("Qwen/Qwen2.5-VL-7B") == {}
@@ -64,11 +50,12 @@ def test_what_a_run_folder_says(tmp_path: Path) -> None:
 def test_what_is_no_number_of_work_is_one_sentence(tmp_path: Path, key: str, value: str) -> None:
     run = folder(tmp_path / "run", LINES)
     (tmp_path / "run" / "metrics.jsonl").write_text(f'{{"step": 1}}\n{{"{key}": {value}}}\n')
-    with pytest.raises(
-        ValueError,
-        match=rf"metrics.jsonl has {key} .* finite number .* remove",
-    ):
+    with pytest.raises(ValueError, match=rf"metrics.jsonl has {key} .* finite number .* remove"):
         training_of(run)
+
+
+def test_half_a_line_is_named(tmp_path: Path) -> None:
+    run = folder(tmp_path / "run", [])
     (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1')
     with pytest.raises(ValueError, match=r"metrics.jsonl line 1"):
         training_of(run)
@@ -76,15 +63,8 @@ def test_what_is_no_number_of_work_is_one_sentence(tmp_path: Path, key: str, val
 
 def test_tokens_are_counted_once_a_run() -> None:
     sides = {"dapo": ["d0", "d1"], "hub": ["h", "h"], "file": ["a.jsonl", "a.jsonl"]}
-    lengths: Any = {
-        "dapo": np.array([[3, 4], [5, 6]]),
-        "hub": np.array([[7, 8], [7, 8]]),
-        "file": None,
-    }
-    found = compute_of(sides, lengths)
-    assert {side: (one.runs, one.tokens_written) for side, one in found.items()} == {
-        "dapo": (2, 18),
-        "hub": (1, 15),
-        "file": (1, None),
-    }
+    two, same = np.array([[3, 4], [5, 6]]), np.array([[7, 8], [7, 8]])
+    found = compute_of(sides, {"dapo": two, "hub": same, "file": None})
+    written = {side: (one.runs, one.tokens_written) for side, one in found.items()}
+    assert written == {"dapo": (2, 18), "hub": (1, 15), "file": (1, None)}
     assert found["dapo"].training == [{}, {}]

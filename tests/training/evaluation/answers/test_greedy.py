@@ -16,13 +16,13 @@ from spanreward.training.evaluation.answers.greedy import (
 )
 from spanreward.training.policy import load_policy
 
-ROWS: Any = [
-    {
-        "prompt": [{"role": "user", "content": "Describe."}],
-        "image": Image.new("RGB", (48, 48), colour),
-    }
-    for colour in ("red", "blue")
-]
+
+def asked(colour: str, prompt: str = "Describe.") -> dict[str, Any]:
+    image = Image.new("RGB", (48, 48), colour)
+    return {"prompt": [{"role": "user", "content": prompt}], "image": image}
+
+
+ROWS = [asked("red"), asked("blue")]
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,8 @@ def test_nothing_is_written_twice(
     policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = kept_completions(str(policy), ROWS, 6, tmp_path / "answers")
-    monkeypatch.setattr(
-        "spanreward.training.evaluation.answers.greedy.load_policy", None
-    )  # who asks again falls over it
+    # who asks again falls over it
+    monkeypatch.setattr("spanreward.training.evaluation.answers.greedy.load_policy", None)
     assert kept_completions(str(policy), ROWS, 6, tmp_path / "answers") == first
     with pytest.raises(TypeError):
         kept_completions(str(policy), ROWS, 7, tmp_path / "answers")
@@ -49,9 +48,8 @@ def test_nothing_is_written_twice(
 def test_whatever_decides_the_answers_changes_the_fingerprint(policy: Path) -> None:
     known = fingerprint(str(policy), ROWS, 6)
     assert known == fingerprint(str(policy), [dict(row) for row in ROWS], 6)
-    other = [{**ROWS[0], "image": Image.new("RGB", (48, 48), "green")}, ROWS[1]]
-    asked = [{**ROWS[0], "prompt": [{"role": "user", "content": "Say."}]}, ROWS[1]]
-    others = [fingerprint(str(policy), rows, 6) for rows in (other, asked, ROWS[:1])]
+    changed = [[asked("green"), ROWS[1]], [asked("red", "Say."), ROWS[1]], ROWS[:1]]
+    others = [fingerprint(str(policy), rows, 6) for rows in changed]
     others.append(fingerprint("someone/policy", ROWS, 6))
     (policy / "metrics.jsonl").write_text("{}\n")
     assert fingerprint(str(policy), ROWS, 6) == known  # a log decides nothing
@@ -61,18 +59,11 @@ def test_whatever_decides_the_answers_changes_the_fingerprint(policy: Path) -> N
 
 
 def test_an_adapter_over_a_base(policy: Path, tmp_path: Path) -> None:
-    """Only the adapter is in its folder; it answers as base and adapter together do, and not as its
-    base.
-    """
+    """Only the adapter is in its folder; it answers as base and adapter together do."""
     model, processor = load_policy(str(policy))
     torch.manual_seed(0)
-    config = LoraConfig(
-        r=8,
-        lora_alpha=64,
-        target_modules="all-linear",
-        init_lora_weights=False,
-        task_type="CAUSAL_LM",
-    )
+    which: Any = {"target_modules": "all-linear", "task_type": "CAUSAL_LM"}
+    config = LoraConfig(r=8, lora_alpha=64, init_lora_weights=False, **which)
     adapted = get_peft_model(model, config)
     adapted.save_pretrained(tmp_path / "adapter")
     assert not (tmp_path / "adapter" / "config.json").exists()

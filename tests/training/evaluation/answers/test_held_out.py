@@ -1,6 +1,5 @@
-"""Which rows a comparison takes: validation, then test, and never those of the training unsaid."""
+"""Which models a comparison takes, and rows: never those of the training unsaid."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ from experiments.scenes.parts import TINY
 from spanreward.rewards.rows.tables import is_table
 from spanreward.training.data import hub
 from spanreward.training.evaluation.answers.held_out import held_out_data
-from spanreward.training.evaluation.answers.sides import read_answers
+from spanreward.training.evaluation.answers.sides import read_answers, read_seeds, read_sides
 from spanreward.training.recipe import check_recipe
+from tests.support.comparing import write_lines
 
 DOCENT = {"source": "hub", "id": "amitha/docent", "split": "train"}
 FILE = {"source": "jsonl", "path": "rows.jsonl"}
@@ -36,43 +36,57 @@ def chosen(
     return held_out_data(recipe(data, validation), recipe(written or data))
 
 
+THREE = ("train", "val", "test")  # DOCENT's
+HELD_OUT = {"split": "test", "level": 2}
+
+
 @pytest.mark.parametrize(
-    ("splits", "taken"),
+    ("data", "more", "taken"),
     [
-        (("train", "val", "test"), "val"),  # DOCENT's
-        (("train", "test", "validation"), "validation"),
-        (("train", "test"), "test"),
-        (("train", "testmini", "dev"), "dev"),
+        # validation, then test
+        (DOCENT, {"splits": THREE}, {"split": "val", "id": "amitha/docent"}),
+        (DOCENT, {"splits": ("train", "test", "validation")}, {"split": "validation"}),
+        (DOCENT, {"splits": ("train", "test")}, {"split": "test"}),
+        (DOCENT, {"splits": ("train", "testmini", "dev")}, {"split": "dev"}),
+        # what the recipe says goes before
+        (DOCENT, {"splits": THREE, "validation": {"split": "test"}}, {"split": "test"}),
+        (FILE, {"validation": {"path": "held_out.jsonl"}}, {"path": "held_out.jsonl"}),
+        (
+            OWN,
+            {"validation": {"options": {"split": "test"}}},
+            {"source": "rows.py:rows", "options": HELD_OUT},
+        ),
+        # other data on the command line are the user's choice
+        ({**FILE, "path": "mine.jsonl"}, {"written": FILE}, {"path": "mine.jsonl"}),
+        ({**DOCENT, "split": "test"}, {"splits": THREE, "written": DOCENT}, {"split": "test"}),
+        ({**OWN, "options": HELD_OUT}, {"written": OWN}, {"options": HELD_OUT}),
     ],
 )
-def test_validation_then_test(monkeypatch: pytest.MonkeyPatch, splits: Any, taken: str) -> None:
-    data, told = chosen(monkeypatch, DOCENT, splits)
-    assert (data.split, data.id, told) == (taken, "amitha/docent", [])
+def test_held_out_rows_are_taken_silently(
+    monkeypatch: pytest.MonkeyPatch, data: Any, more: Any, taken: dict[str, Any]
+) -> None:
+    found, told = chosen(monkeypatch, data, **more)
+    assert told == []
+    assert {name: getattr(found, name) for name in taken} == taken
 
 
-def test_what_the_recipe_says_goes_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, told = chosen(monkeypatch, DOCENT, ("train", "val", "test"), validation={"split": "test"})
-    assert (data.split, told) == ("test", [])
-    data, told = chosen(monkeypatch, FILE, validation={"path": "held_out.jsonl"})
-    assert (data.path, told) == ("held_out.jsonl", [])
-    data, told = chosen(monkeypatch, OWN, validation={"options": {"split": "test"}})
-    assert (data.source, data.options, told) == ("rows.py:rows", {"split": "test", "level": 2}, [])
-
-
-def test_training_rows_are_never_taken_unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
-    for data, words in (
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
         (DOCENT, "(amitha/docent train)"),
         (FILE, "(rows.jsonl)"),
         (OWN, "(rows.py:rows level=2 split=train)"),
-    ):
-        taken, (sentence,) = chosen(monkeypatch, data)
-        assert taken == recipe(data).data
-        assert "the recipe trains on" in sentence
-        assert words in sentence
-        assert "--set validation.path=FILE" in sentence
-        assert "validation.options.NAME=VALUE" in sentence
-        # fewer of the same
-        assert chosen(monkeypatch, {**data, "count": 7}, written=data)[1] == [sentence]
+    ],
+)
+def test_training_rows_are_never_taken_unsaid(
+    monkeypatch: pytest.MonkeyPatch, data: Any, words: str
+) -> None:
+    taken, (sentence,) = chosen(monkeypatch, data)
+    assert taken == recipe(data).data
+    for said in ("the recipe trains on", words, "validation.path=", "validation.options."):
+        assert said in sentence
+    # fewer of the same
+    assert chosen(monkeypatch, {**data, "count": 7}, written=data)[1] == [sentence]
 
 
 def test_a_dataset_whose_splits_are_not_known_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,18 +96,6 @@ def test_a_dataset_whose_splits_are_not_known_is_told_of(monkeypatch: pytest.Mon
     monkeypatch.setattr(hub, "get_dataset_split_names", unknown)
     data, told = held_out_data(recipe(DOCENT), recipe(DOCENT))
     assert (data.split, len(told)) == ("train", 1)
-
-
-def test_other_data_on_the_command_line_are_the_user_s_choice(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert chosen(monkeypatch, {**FILE, "path": "mine.jsonl"}, written=FILE)[1] == []
-    data, told = chosen(
-        monkeypatch, {**DOCENT, "split": "test"}, ("train", "val", "test"), written=DOCENT
-    )
-    assert (data.split, told) == ("test", [])
-    data, told = chosen(monkeypatch, {**OWN, "options": {"split": "test", "level": 2}}, written=OWN)
-    assert (data.options["split"], told) == ("test", [])
 
 
 def test_every_part_of_a_mix_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,12 +108,42 @@ def test_every_part_of_a_mix_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    lines = [
-        {"id": 2, "completion": "Two."},
-        {"id": "1", "completion": ""},
-        {"id": "9", "completion": "Other."},
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    texts = {2: "Two.", "1": "", "9": "Other."}
+    write_lines(path, [{"id": name, "completion": text} for name, text in texts.items()])
     assert is_table(str(path))
     assert not is_table("outputs/dapo")
     assert read_answers(str(path), [{"id": "1"}, {"id": "2"}]) == ["", "Two."]
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> Path:
+    for name in ("a0", "a1", "a2", "b0", "lora"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    (tmp_path / "lora" / "config.json").rename(tmp_path / "lora" / "adapter_config.json")
+    (tmp_path / "answers.jsonl").write_text("")
+    return tmp_path
+
+
+def test_a_single_run_stands_beside_every_seed(policies: Path) -> None:
+    seeds = ",".join(str(policies / name) for name in ("a0", "a1", "a2"))
+    sides = read_sides([f"b={policies / 'b0'}", f"a={seeds}", f"api={policies / 'answers.jsonl'}"])
+    assert list(sides) == ["b", "a", "api"]
+    assert sides["a"] == seeds.split(",")
+    assert sides["b"] == [str(policies / "b0")] * 3
+    assert sides["api"] == [str(policies / "answers.jsonl")] * 3
+    assert read_seeds(None, sides) == [0, 1, 2]
+    assert read_seeds([4, 4, 2], sides) == [4, 4, 2]
+
+
+def test_an_adapter_is_a_policy(policies: Path) -> None:
+    sides = read_sides([f"base={policies / 'b0'}", f"lora={policies / 'lora'}"])
+    assert list(sides) == ["base", "lora"]
+
+
+def test_answers_whose_ids_count_from_0_are_refused(tmp_path: Path) -> None:
+    lines = [{"id": number, "completion": "A dog."} for number in range(4)]
+    path = str(write_lines(tmp_path / "a.jsonl", lines))
+    with pytest.raises(ValueError, match=r"from 0, .* from 1"):
+        read_answers(path, [{"id": "1"}, {"id": "2"}])
+    assert read_answers(path, [{"id": "0"}, {"id": "1"}]) == ["A dog."] * 2

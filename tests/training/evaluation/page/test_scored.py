@@ -1,6 +1,4 @@
-"""The page of a file's scores: every row is there, nothing is let through, and the script is the
-one that may run.
-"""
+"""The page of a file's scores: every row is there, and only its own script may run."""
 
 import base64
 import hashlib
@@ -19,15 +17,15 @@ from spanreward.training.evaluation.page import scored
 from spanreward.training.evaluation.page.render import check_page
 from spanreward.training.evaluation.page.scored import first_and_last, write_scored
 from tests.support.command import spanreward
+from tests.support.comparing import write_lines
 from tests.support.hostile_row import HOSTILE, hostile_row
 
 
 def rows_in(page: Path) -> list[Any]:
     """What the page's script draws of each row, the worst first."""
-    found: list[Any] = json.loads(
-        re.search(r'id="rows">(.*?)</script>', page.read_text(), re.DOTALL)[1]
-    )
-    return found
+    found = re.search(r'id="rows">(.*?)</script>', page.read_text(), re.DOTALL)
+    rows: list[Any] = json.loads(found[1])
+    return rows
 
 
 def without_surrogates(text: str) -> str:
@@ -35,35 +33,24 @@ def without_surrogates(text: str) -> str:
 
 
 def test_the_worst_come_first_and_what_has_no_score_last(tmp_path: Path) -> None:
-    scores = [0.5, None, 0.1, 1.0]
-    rows = [
-        InputRow(n, f"id{n}", {}, Sample("", f"text {n}", references=("A ref.",))) for n in range(4)
-    ]
-    verdicts = [
-        Verdict(s, Status.OK if s is not None else Status.TIMEOUT, note="late") for s in scores
-    ]
-    write_scored(tmp_path / "new" / "page.html", "posh: rows.jsonl", rows, verdicts)
-    found = rows_in(tmp_path / "new" / "page.html")
-    assert [row["told"][0] for row in found] == [
-        ["Row", [name]] for name in ("id2", "id0", "id3", "id1")
-    ]
+    rows = [InputRow(n, f"id{n}", {}, Sample("", f"text {n}")) for n in range(4)]
+    late = Verdict(None, Status.TIMEOUT, note="late")
+    page = tmp_path / "new" / "page.html"
+    write_scored(page, "posh: rows.jsonl", rows, [Verdict(0.5), late, Verdict(0.1), Verdict(1.0)])
+    found = rows_in(page)
+    assert [row["told"][0] for row in found] == [["Row", [f"id{n}"]] for n in (2, 0, 3, 1)]
     assert [row["score"] for row in found] == [0.1, 0.5, 1.0, None]
-    assert (found[3]["status"], found[3]["note"], found[3]["text"]) == (
-        "timeout",
-        "late",
-        [["text 1"]],
-    )
-    page = (tmp_path / "new" / "page.html").read_text()
-    assert "Mean score 0.533 over 3 rows; 1 " in page
+    last = found[3]
+    assert (last["status"], last["note"], last["text"]) == ("timeout", "late", [["text 1"]])
+    assert "Mean score 0.533 over 3 rows; 1 " in page.read_text()
     assert list(tmp_path.rglob("*.tmp")) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_hostile_gets_through(text: str, tmp_path: Path) -> None:
     row = hostile_row(text)
-    write_scored(
-        tmp_path / "p.html", text, [InputRow(1, text, {}, row.sample)], [row.verdicts["posh"]]
-    )
+    rows = [InputRow(1, text, {}, row.sample)]
+    write_scored(tmp_path / "p.html", text, rows, [row.verdicts["posh"]])
     (found,) = rows_in(tmp_path / "p.html")
     assert "".join(piece[0] for piece in found["text"]) == without_surrogates(text)
     assert found["told"][2] == ["Prompt", [without_surrogates(text)]]
@@ -82,14 +69,9 @@ def test_what_was_not_read_is_marked(tmp_path: Path) -> None:
     verdicts = [Verdict(0.0, spans=spans, unread=unread), Verdict(1.0, unread=unread)]
     write_scored(tmp_path / "p.html", "t", rows, verdicts)
     judged, plain = rows_in(tmp_path / "p.html")
-    assert judged["text"] == [
-        ["A "],
-        ["<b>", 0, 0.0, ["no dog"], "HTML"],
-        ["red", 0, 0.0, ["no dog"]],
-        ["</b>", 0, 0.0, ["no dog"], "HTML"],
-        [" dog", 0, 0.0, ["no dog"]],
-        ["."],
-    ]
+    said = (0, 0.0, ["no dog"])
+    tagged = [["<b>", *said, "HTML"], ["red", *said], ["</b>", *said, "HTML"], [" dog", *said]]
+    assert judged["text"] == [["A "], *tagged, ["."]]
     assert plain["text"][:3] == [["A "], ["<b>", None, None, [], "HTML"], ["red"]]
     page = (tmp_path / "p.html").read_text()
     assert "14 of 34 characters: HTML 14." in page
@@ -104,18 +86,10 @@ def test_of_many_rows_both_ends_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(scored, "MAX_PAGE_ROWS", 4)
     monkeypatch.setattr(scored, "MAX_PAGE_PICTURES", 2)
     sample = Sample("", "A dog.", (Image.new("RGB", (8, 8)),))
-    write_scored(
-        tmp_path / "p.html",
-        "t",
-        [InputRow(n, "", {}, sample) for n in range(9)],
-        [Verdict(n / 9) for n in range(9)],
-    )
-    assert [row["picture"] is not None for row in rows_in(tmp_path / "p.html")] == [
-        True,
-        False,
-        False,
-        True,
-    ]
+    rows = [InputRow(n, "", {}, sample) for n in range(9)]
+    write_scored(tmp_path / "p.html", "t", rows, [Verdict(n / 9) for n in range(9)])
+    pictured = [row["picture"] is not None for row in rows_in(tmp_path / "p.html")]
+    assert pictured == [True, False, False, True]
     assert "4 of 9 rows are here" in (tmp_path / "p.html").read_text()
 
 
@@ -123,22 +97,10 @@ def test_the_command_writes_it_and_keeps_what_is_not_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = [
-        {"completion": "A red dog.", "reference": "A dog."},
-        {"completion": 3, "reference": "A dog."},
-    ]
-    Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    asked = [
-        "score",
-        "posh",
-        "--judge",
-        "match",
-        "--input",
-        "rows.jsonl",
-        "--output",
-        "v.jsonl",
-        "--html",
-    ]
+    completions = ("A red dog.", 3)
+    write_lines("rows.jsonl", [{"completion": c, "reference": "A dog."} for c in completions])
+    command = "score posh --judge match --input rows.jsonl --output v.jsonl --html"
+    asked = command.split()
     for _ in range(2):  # the second one continues
         done = spanreward(*asked, "page.html")
         assert (done.code, len(rows_in(Path("page.html")))) == (0, 2), done.err
@@ -150,14 +112,3 @@ def test_the_command_writes_it_and_keeps_what_is_not_its_own(
     assert "is another output of" in spanreward(*asked, "v.jsonl").err
     assert spanreward(*asked, "mine.html", "--overwrite").code == 0
     check_page(Path("mine.html"), False, "score")
-
-
-def test_spans_past_the_text_are_an_error(tmp_path: Path) -> None:
-    spans = (Span(0, 99, 0.0, 0.0, "entity", "", 0),)
-    with pytest.raises(ValueError, match="text has 6 characters"):
-        write_scored(
-            tmp_path / "p.html",
-            "t",
-            [InputRow(1, "", {}, Sample("", "A dog."))],
-            [Verdict(0.5, spans=spans)],
-        )

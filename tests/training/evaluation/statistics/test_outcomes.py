@@ -1,6 +1,7 @@
 """When "better" may be said, on entries written by hand."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,120 +32,55 @@ def entry(
     mean: Any, prompts: Any, both: Any = None, counted: int = 100, trained: int = 3, **more: Any
 ) -> Difference:
     """both: over prompts and seeds together; over seeds alone it is the same."""
-    (low, high), (runs_low, runs_high) = prompts or (None, None), both or (None, None)
-    ends = {
-        "runs_low": runs_low,
-        "runs_high": runs_high,
-        "both_low": runs_low,
-        "both_high": runs_high,
-    }
-    return Difference(
-        mean, low, high, [], **ends, counted=counted, trained=trained, failed=9, **more
-    )
+    (low, high), (start, end) = prompts or (None, None), both or (None, None)
+    ends = {"runs_low": start, "runs_high": end, "both_low": start, "both_high": end}
+    numbers = {"counted": counted, "trained": trained, "failed": 9, **more}
+    return Difference(mean, low, high, [], **ends, **numbers)
 
 
 def compared(found: Difference, metric: str, **more: Any) -> Compared:
     return Compared(found, judge_pair(found, metric, **more))
 
 
+HIGHER, LOWER, BOTH = (0.05, 0.15), (-0.15, -0.05), (0.01, 0.2)
+UP, DOWN = entry(0.1, HIGHER, BOTH), entry(-0.1, LOWER, (-0.2, -0.01))
+ONCE = entry(0.1, HIGHER, trained=1)
+
+
 @pytest.mark.parametrize(
-    ("given", "verdict", "over_prompts", "over_seeds", "why"),
+    ("found", "holm", "verdicts", "why"),
     [
-        (entry(0.1, (0.05, 0.15), (0.01, 0.2)), "better", "higher", "higher", ""),
-        (entry(-0.1, (-0.15, -0.05), (-0.2, -0.01)), "worse", "lower", "lower", ""),
-        (
-            entry(0.1, (0.05, 0.15), (-0.1, 0.3)),
-            "undecided",
-            "higher",
-            "undecided",
-            "seeds together",
-        ),
-        (
-            entry(0.1, (-0.1, 0.3), (0.05, 0.15)),
-            "undecided",
-            "undecided",
-            "higher",
-            "over prompts: the interval holds",
-        ),
-        (
-            entry(0.1, (0.05, 0.15), None, trained=2),
-            "undecided",
-            "higher",
-            "undecided",
-            "2 seeds, 3 or more",
-        ),
-        (
-            entry(0.1, (0.05, 0.15), None, trained=1),
-            "undecided",
-            "higher",
-            "undecided",
-            "1 seed, 3 or more",
-        ),
-        (
-            entry(0.1, (0.1, 0.1), (0.1, 0.1), counted=5),
-            "undecided",
-            "undecided",
-            "higher",
-            "5 prompts, 6 or more",
-        ),
-        # all ties
-        (entry(0.0, (0.0, 0.0), (0.0, 0.0)), "undecided", "undecided", "undecided", "over prompts"),
-        (
-            entry(0.3, None, None, counted=1),
-            "undecided",
-            "undecided",
-            "undecided",
-            "1 prompt, 6 or more",
-        ),
-        (
-            (entry(0.1, (0.05, 0.15), (0.01, 0.2)), 0.07),
-            "undecided",
-            "undecided",
-            "higher",
-            "an adjusted p of 0.07 (Holm)",
-        ),
-        ((entry(0.1, (0.05, 0.15), (0.01, 0.2)), 0.04), "better", "higher", "higher", ""),
-        (
-            entry(0.1, (0.05, 0.15), (0.01, 0.2), worst_case=[-0.03, 0.2]),
-            "undecided",
-            "undecided",
-            "higher",
-            "turn it, to -0.030",
-        ),
-        (
-            entry(0.1, (0.05, 0.15), (0.01, 0.2), worst_case=[0.03, 0.2]),
-            "better",
-            "higher",
-            "higher",
-            "",
-        ),
-        (
-            entry(None, None, None, counted=0, trained=0),
-            "undecided",
-            "undecided",
-            "undecided",
-            "0 prompts",
-        ),
+        (UP, None, "better higher higher", ""),
+        (DOWN, None, "worse lower lower", ""),
+        (entry(0.1, HIGHER, (-0.1, 0.3)), None, "? higher ?", "seeds together"),
+        (entry(0.1, (-0.1, 0.3), HIGHER), None, "? ? higher", "over prompts: the interval holds"),
+        (entry(0.1, HIGHER, trained=2), None, "? higher ?", "2 seeds, 3 or more"),
+        (ONCE, None, "? higher ?", "1 seed, 3 or more"),
+        (entry(0.1, (0.1, 0.1), (0.1, 0.1), 5), None, "? ? higher", "5 prompts, 6 or more"),
+        (entry(0.0, (0.0, 0.0), (0.0, 0.0)), None, "? ? ?", "over prompts"),  # all ties
+        (entry(0.3, None, counted=1), None, "? ? ?", "1 prompt, 6 or more"),
+        (entry(None, None, counted=0, trained=0), None, "? ? ?", "0 prompts"),
+        (UP, 0.07, "? ? higher", "an adjusted p of 0.07 (Holm)"),
+        (UP, 0.04, "better higher higher", ""),
+        (replace(UP, worst_case=[-0.03, 0.2]), None, "? ? higher", "turn it, to -0.030"),
+        (replace(UP, worst_case=[0.03, 0.2]), None, "better higher higher", ""),
     ],
 )
 def test_better_needs_every_condition(
-    given: Any, verdict: str, over_prompts: str, over_seeds: str, why: str
+    found: Difference, holm: float | None, verdicts: str, why: str
 ) -> None:
-    found, holm = given if isinstance(given, tuple) else (given, None)
     said = judge_pair(found, "posh_f1", holm)
-    assert (said.verdict, said.over_prompts, said.over_seeds) == (verdict, over_prompts, over_seeds)
+    told = f"{said.verdict} {said.over_prompts} {said.over_seeds}"
+    assert told.replace("undecided", "?") == verdicts
     assert why in said.why
-    assert bool(said.why) == (verdict == "undecided")
+    assert bool(said.why) == (said.verdict == "undecided")
 
 
 def test_a_lone_run_is_higher_at_most_and_a_fixed_system_needs_no_seeds() -> None:
-    found = entry(0.1, (0.05, 0.15), (0.01, 0.2))
-    said = judge_pair(found, "posh_f1", lone="sft")
+    said = judge_pair(UP, "posh_f1", lone="sft")
     assert (said.verdict, said.over_prompts) == ("undecided", "higher")
     assert said.why.startswith("undecided over seeds: sft")
-    assert (
-        judge_pair(entry(0.1, (0.05, 0.15), trained=1), "posh_f1", fixed=True).verdict == "better"
-    )
+    assert judge_pair(ONCE, "posh_f1", fixed=True).verdict == "better"
 
 
 @pytest.mark.parametrize(
@@ -181,60 +117,62 @@ def entries(posh: Any, truth: Any, words: float = 3.0) -> dict[str, Any]:
 
 
 def test_a_sentence_says_who_says_so() -> None:
-    both = entry(0.1, (0.05, 0.15), (0.01, 0.2)), entry(-0.1, (-0.15, -0.05), (-0.2, -0.01))
-    said = sentence("dapo", "sft", entries(*both), METRICS)
+    found = entries(UP, DOWN)
+    said = sentence("dapo", "sft", found, METRICS).replace("\N{MINUS SIGN}", "-")
     assert re.sub(r"\(.*?\)", "", said) == (
         "dapo against sft: better by PoSh F1 +0.100 [0.050, 0.150] {0.010, 0.200} ; worse by "
-        "truth F1 \N{MINUS SIGN}0.100 [\N{MINUS SIGN}0.150, \N{MINUS SIGN}0.050] {\N{MINUS SIGN}0.200, "
-        "\N{MINUS SIGN}0.010} ; 3.0 words more."
+        "truth F1 -0.100 [-0.150, -0.050] {-0.200, -0.010} ; 3.0 words more."
     )
-    assert re.findall(r"(trained on; by match|no judge)\b", said) == [
-        "trained on; by match",
-        "no judge",
-    ]
-    alone = entry(0.1, (0.05, 0.15), trained=1), entry(0.0, (-0.05, 0.05), trained=1)
-    few = entries(*alone, words=-2.0)
+    by = re.findall(r"(trained on; by match|no judge)\b", said)
+    assert by == ["trained on; by match", "no judge"]
+    lone = sentence("dapo", "sft", found, METRICS, lone="sft")
+    told = r"dapo against sft: undecided over seeds \(sft .*\)\. .*: higher by PoSh F1"
+    assert re.match(told, lone)
+
+
+def test_a_sentence_about_one_seed_or_none() -> None:
+    few = entries(ONCE, entry(0.0, (-0.05, 0.05), trained=1))
     few["words"] = compared(entry(-2.0, (1.0, 5.0), trained=1), "words")
-    lone = sentence("dapo", "sft", entries(*both), METRICS, lone="sft")
-    assert re.match(
-        r"dapo against sft: undecided over seeds \(sft .*\)\. .*: higher by PoSh F1", lone
-    )
     unknown = METRICS | {"posh_f1": Metric("unknown", "posh by match", True)}
     fixed = {metric: compared(one.difference, metric, fixed=True) for metric, one in few.items()}
     said = sentence("b", "a", fixed, unknown, fixed=True)
     assert said.startswith("b against a: better by PoSh F1 +0.100 [0.050, 0.150] (by match, ")
-    assert re.fullmatch(
+    told = (
         r"dapo against sft: undecided over seeds \(1 seed, .*\)\. .*: higher by PoSh F1 \+0\.100 "
         r"\[0\.050, 0\.150\] \(.*trained on; by match, .*\); undecided by truth F1 \+0\.000 "
-        r"\[\N{MINUS SIGN}0\.050, 0\.050\] \(no judge\); 2\.0 words fewer\.",
-        sentence("dapo", "sft", few, METRICS),
+        r"\[\N{MINUS SIGN}0\.050, 0\.050\] \(no judge\); 2\.0 words fewer\."
     )
+    assert re.fullmatch(told, sentence("dapo", "sft", few, METRICS))
 
 
-def test_a_pair_in_a_few_words() -> None:
-    up, down, no = (
-        entry(0.1, (0.05, 0.15), (0.01, 0.2)),
-        entry(-0.1, (-0.15, -0.05), (-0.2, -0.01)),
-        entry(0.0, (-1, 1)),
-    )
-    assert (
-        headline("b", "a", entries(up, down), METRICS)
-        == f"b is better than a by PoSh F1, and worse by truth F1{MATCH}."
-    )
-    assert headline("b", "a", entries(no, down), METRICS) == "b is worse than a by truth F1."
-    once = entry(0.1, (0.05, 0.15), trained=1)
-    assert headline("b", "a", entries(once, once), METRICS).startswith(
-        "b is higher than a by truth F1 and PoSh F1, "
-    )
-    assert headline("b", "a", entries(no, no), METRICS).startswith("b against a: no difference")
-    assert named_or_counted(["x", "y"], 2) == "x and y"
-    assert named_or_counted(["x", "y", "z"], 3) == "all 3 metrics"
-    assert named_or_counted(["x", "y", "z"], 4) == "3 of 4 metrics"
+NOTHING = entry(0.0, (-1, 1))
+
+
+@pytest.mark.parametrize(
+    ("posh", "truth", "said"),
+    [
+        (UP, DOWN, f"b is better than a by PoSh F1, and worse by truth F1{MATCH}."),
+        (NOTHING, DOWN, "b is worse than a by truth F1."),
+        (ONCE, ONCE, "b is higher than a by truth F1 and PoSh F1, "),
+        (NOTHING, NOTHING, "b against a: no difference"),
+    ],
+)
+def test_a_pair_in_a_few_words(posh: Difference, truth: Difference, said: str) -> None:
+    found = headline("b", "a", entries(posh, truth), METRICS)
+    assert found == said if said.endswith(".") else found.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("names", "count", "said"),
+    [("xy", 2, "x and y"), ("xyz", 3, "all 3 metrics"), ("xyz", 4, "3 of 4 metrics")],
+)
+def test_a_few_metrics_are_named_and_many_counted(names: str, count: int, said: str) -> None:
+    assert named_or_counted(list(names), count) == said
 
 
 def test_a_reward_that_is_pleased_and_a_truth_that_is_not() -> None:
-    up, down = entry(0.1, (0.05, 0.15)), entry(-0.1, (-0.15, -0.05))
-    (warning,), notes = contradictions("dapo", "sft", entries(up, down), METRICS)
+    up = entry(0.1, HIGHER)
+    (warning,), notes = contradictions("dapo", "sft", entries(up, entry(-0.1, LOWER)), METRICS)
     told = r"dapo against sft: PoSh F1 \(.*trained on\) \+0.100, but truth F1 \(no judge\) \N{MINUS SIGN}0.100: "
     assert re.match(told, warning)
     assert notes == []
@@ -252,7 +190,7 @@ def test_a_reward_that_is_pleased_and_a_truth_that_is_not() -> None:
 
 
 def test_any_two_metrics_that_contradict_are_told() -> None:
-    found = {"truth_f1": entry(0.1, (0.05, 0.15)), "harmonic_overall": entry(-0.1, (-0.15, -0.05))}
+    found = {"truth_f1": entry(0.1, HIGHER), "harmonic_overall": entry(-0.1, LOWER)}
     judged = {metric: compared(one, metric) for metric, one in found.items()}
     (warning,), _ = contradictions("dapo", "sft", judged, METRICS)
     assert re.search(r"harmonic overall \(.* not\) \N{MINUS SIGN}0.100: look at", warning)

@@ -53,15 +53,12 @@ def test_where_it_got_worse_is_found_and_the_rest_is_undecided() -> None:
 
 
 def test_a_slice_that_stands_out_among_many_by_chance_is_undecided() -> None:
-    """15 of 20 prompts are higher, p = .04 alone, in one of twelve slices; in the others half of
-    them.
-    """
+    """15 of 20 prompts are higher, p = .04 alone, in one of twelve slices; else half of them."""
     months = [(str(number % 12),) for number in range(240)]
     higher = np.array([number // 12 < (15 if number % 12 == 0 else 10) for number in range(240)])
     two = np.where(higher, 0.6, 0.4)[None, :]
-    rows = compare_slices(
-        {"f1": two}, {"f1": np.full((1, 240), 0.5)}, {"month": months}, ["f1"], [0]
-    )
+    half = np.full((1, 240), 0.5)
+    rows = compare_slices({"f1": two}, {"f1": half}, {"month": months}, ["f1"], [0])
     assert [row.outcome.over_prompts for row in rows] == ["undecided"] * 12
     assert rows[0].difference.p == pytest.approx(0.041, abs=0.005)
     assert rows[0].holm == pytest.approx(12 * rows[0].difference.p)
@@ -69,8 +66,7 @@ def test_a_slice_that_stands_out_among_many_by_chance_is_undecided() -> None:
 
 
 def test_a_slice_without_a_number_is_left_out() -> None:
-    nothing = np.array([[np.nan, np.nan, 0.5, 0.5]])
-    rows = compare_slices(
-        {"f1": nothing}, {"f1": nothing}, {"kind": [("a",)] * 2 + [("b",)] * 2}, ["f1"], [0]
-    )
+    scores = {"f1": np.array([[np.nan, np.nan, 0.5, 0.5]])}
+    kinds = {"kind": [("a",), ("a",), ("b",), ("b",)]}
+    rows = compare_slices(scores, scores, kinds, ["f1"], [0])
     assert [row.value for row in rows] == ["b"]

@@ -1,5 +1,6 @@
 """r of a labelled sample: by hand, what it ignores, and what it advises."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,55 +21,38 @@ WORDS = {"red": (2, 5), "cat": (6, 9), "blue": (16, 20), "dog": (21, 24)}
 
 
 def row(credit: dict[str, float], wrong: list[str], group: int = 0, **others: Any) -> Labelled:
-    spans = tuple(
-        Span(
-            *WORDS[word],
-            0.5,
-            value,
-            "attribute" if word in ("red", "blue") else "entity",
-            "",
-            number,
-            **others,
-        )
-        for number, (word, value) in enumerate(credit.items())
-    )
-    return Labelled(TEXT, spans, tuple(WORDS[word] for word in wrong), group)
+    spans = []
+    for number, (word, value) in enumerate(credit.items()):
+        kind = "attribute" if word in ("red", "blue") else "entity"
+        spans.append(Span(*WORDS[word], 0.5, value, kind, "", number, **others))
+    return Labelled(TEXT, tuple(spans), tuple(WORDS[word] for word in wrong), group)
+
+
+def changed(one: Labelled, change: Callable[[Span], dict[str, Any]]) -> Labelled:
+    """The same completion, each of its spans with other fields."""
+    return replace(one, spans=tuple(replace(span, **change(span)) for span in one.spans))
 
 
 def test_credit_that_follows_the_labels_has_r_near_1_and_its_opposite_near_minus_1() -> None:
-    rows = [
-        row({"red": 0.2, "cat": 0.2, "blue": -0.1, "dog": 0.2}, ["blue"], group)
-        for group in range(6)
-    ]
-    rows += [
-        row({"red": -0.1, "cat": 0.2, "blue": 0.2, "dog": -0.1}, ["red", "dog"], group)
-        for group in range(6)
-    ]
+    rows = []
+    for group in range(6):
+        rows.append(row({"red": 0.2, "cat": 0.2, "blue": -0.1, "dog": 0.2}, ["blue"], group))
+        rows.append(row({"red": -0.1, "cat": 0.2, "blue": 0.2, "dog": -0.1}, ["red", "dog"], group))
     found = reliability(rows)
     assert [found[kind]["r"] for kind in ("all", "attribute", "entity")] == pytest.approx([1, 1, 1])
     assert (found["all"]["phrases"], found["attribute"]["phrases"]) == (48, 24)
     assert found["all"]["wrong"] == found["all"]["blamed"] == pytest.approx(18 / 48)
     assert found["all"]["low"] <= 1 + 1e-9
-    turned = [
-        replace(one, spans=tuple(replace(span, credit=-span.credit) for span in one.spans))
-        for one in rows
-    ]
+    turned = [changed(one, lambda span: {"credit": -span.credit}) for one in rows]
     assert reliability(turned)["all"]["r"] == pytest.approx(-1)
 
 
 def test_blaming_the_kind_that_is_wrong_most_often_is_no_reliability() -> None:
     """All attributes are blamed and no entity is; half of the attributes are wrong."""
-    rows = [
-        row(
-            {"red": -0.1, "cat": 0.2, "blue": -0.1, "dog": 0.2},
-            [["red"], ["blue"]][number % 2],
-            number,
-        )
-        for number in range(40)
-    ]
-    plain = pearson(
-        np.array([-0.1, 0.2, -0.1, 0.2] * 2), np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0])
-    )
+    credit = {"red": -0.1, "cat": 0.2, "blue": -0.1, "dog": 0.2}
+    rows = [row(credit, [["red"], ["blue"]][number % 2], number) for number in range(40)]
+    right = np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0])
+    plain = pearson(np.array(list(credit.values()) * 2), right)
     assert plain == pytest.approx(0.577, abs=1e-3)
     assert abs(reliability(rows)["all"]["r"]) < 0.15
 
@@ -103,11 +87,9 @@ def test_the_advice(low: float, high: float, said: str) -> None:
 
 def judged(scores: dict[str, float], wrong: list[str], **others: Any) -> Labelled:
     """A completion with these scores of its words."""
+    values = list(scores.values())
     given = row(dict.fromkeys(scores, 0.0), wrong, **others)
-    spans = tuple(
-        replace(span, score=score) for span, score in zip(given.spans, scores.values(), strict=True)
-    )
-    return replace(given, spans=spans)
+    return changed(given, lambda span: {"score": values[span.component]})
 
 
 def test_how_often_the_judge_errs_by_hand() -> None:
@@ -133,8 +115,8 @@ def test_without_wrong_phrases_there_is_no_share_of_them() -> None:
 def test_a_later_mention_is_no_second_phrase() -> None:
     """And a wrong range that touches part of a phrase makes it wrong."""
     twice = judged({"red": 0.0, "cat": 0.0}, [])
-    one_component = tuple(replace(span, component=0) for span in twice.spans)
     (first, second) = WORDS["red"], WORDS["cat"]
-    assert judge_errors([replace(twice, spans=one_component)])["right"]["phrases"] == 1
+    one = changed(twice, lambda span: {"component": 0})
+    assert judge_errors([one])["right"]["phrases"] == 1
     touched = replace(twice, wrong=((first[1] - 1, second[0]),))
     assert judge_errors([touched])["wrong"]["phrases"] == 1

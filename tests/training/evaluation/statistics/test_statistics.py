@@ -1,5 +1,6 @@
 """The statistics behind "RL beat SFT", on cases computed by hand."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,14 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
+from spanreward.training.evaluation.statistics.comparison import leaderboard
 from spanreward.training.evaluation.statistics.estimates import (
     estimate_of,
     independent,
     interval_over_seeds,
     paired_difference,
 )
+from spanreward.training.evaluation.statistics.pairs import win_rate
 from spanreward.training.evaluation.statistics.summary import summarise_models, worst_case
 
 NAN = float("nan")
@@ -23,29 +26,63 @@ def tally(a: Any, b: Any) -> tuple[int, int, int]:
     return found.win, found.tie, found.loss
 
 
-def test_difference_by_hand() -> None:
-    a = [[0.6, 0.8, 0.4], [0.7, 0.9, 0.5]]
-    b = [[0.5, 0.6, 0.4], [0.5, 0.8, 0.2]]  # differences 0.1 0.2 0.0 and 0.2 0.1 0.3
+FEW = [[0.50, 0.54, 0.46, 0.6, 0.3]]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "mean", "per_seed", "wins_ties_losses"),
+    [
+        # differences 0.1 0.2 0.0 and 0.2 0.1 0.3
+        (
+            [[0.6, 0.8, 0.4], [0.7, 0.9, 0.5]],
+            [[0.5, 0.6, 0.4], [0.5, 0.8, 0.2]],
+            0.15,
+            [0.1, 0.2],
+            (5, 1, 0),
+        ),
+        ([[0.7] * 5] * 3, [[0.7] * 5] * 3, 0, [0, 0, 0], (0, 15, 0)),
+        ([[0.9], [0.7]], [[0.5], [0.5]], 0.3, [0.4, 0.2], (2, 0, 0)),
+        # failed verdicts are left out pairwise: pairs on prompt 0 alone
+        (
+            [[0.5, NAN, 0.9], [0.5, NAN, None]],
+            [[0.4, 0.1, NAN], [0.2, 0.1, 0.1]],
+            0.2,
+            [0.1, 0.3],
+            (2, 0, 0),
+        ),
+        (FEW, [[0.5] * 5], -0.02, [-0.02], (2, 1, 2)),
+        (FEW, np.add(FEW, 1e-10), 0, [0], (0, 5, 0)),
+    ],
+)
+def test_difference_by_hand(
+    a: Any, b: Any, mean: float, per_seed: list[float], wins_ties_losses: tuple[int, int, int]
+) -> None:
     difference = paired_difference(a, b)
-    assert difference.mean == pytest.approx(0.15)
-    assert difference.per_seed == pytest.approx([0.1, 0.2])
-    assert difference.low == pytest.approx(0.15)  # the average over seeds is 0.15 on every prompt:
-    assert difference.high == pytest.approx(0.15)  # another draw of these prompts moves nothing
+    assert difference.mean == pytest.approx(mean, abs=1e-9)
+    assert difference.per_seed == pytest.approx(per_seed, abs=1e-9)
+    assert tally(a, b) == wins_ties_losses
+    one_prompt = difference.counted == 1
+    assert (difference.low is None, difference.high is None) == (one_prompt, one_prompt)
+
+
+def test_equal_prompts_have_an_interval_of_no_width() -> None:
+    """The average over seeds is 0.15 on every prompt: another draw of them moves nothing."""
+    found = paired_difference(
+        [[0.6, 0.8, 0.4], [0.7, 0.9, 0.5]], [[0.5, 0.6, 0.4], [0.5, 0.8, 0.2]]
+    )
+    assert (found.low, found.high) == pytest.approx((0.15, 0.15))
 
 
 def test_interval_against_the_normal_approximation() -> None:
     values = np.random.default_rng(1).normal(0.05, 0.2, size=(1, 400))
     estimate = estimate_of(values)
-    half_width = 1.96 * values.std(ddof=1) / 20
-    assert estimate.low == pytest.approx(values.mean() - half_width, abs=0.002)
-    assert estimate.high == pytest.approx(values.mean() + half_width, abs=0.002)
+    half, mean = 1.96 * values.std(ddof=1) / 20, values.mean()
+    assert (estimate.low, estimate.high) == pytest.approx((mean - half, mean + half), abs=0.002)
 
 
 @pytest.mark.parametrize("prompts", [20, 80])
 def test_intervals_over_prompts_cover_what_they_say(prompts: int) -> None:
-    """95 % intervals of scores in [0, 1] whose seeds share their prompt, by simulation: 93 to 97 %
-    of 1,000.
-    """
+    """95 % intervals of seeds that share their prompt, simulated: 93 to 97 % of 1,000 hold."""
     rng = np.random.default_rng(2)
     covered = 0
     for _ in range(1000):
@@ -65,60 +102,23 @@ def test_pairing_removes_what_prompts_share() -> None:
     assert alone.high - alone.low > 10 * (difference.high - difference.low)
 
 
-def test_all_equal() -> None:
-    same = np.full((3, 5), 0.7)
-    difference = paired_difference(same, same)
-    assert (difference.mean, difference.low, difference.high, difference.per_seed) == (
-        0,
-        0,
-        0,
-        [0, 0, 0],
-    )
-    assert tally(same, same) == (0, 15, 0)
-
-
-def test_one_prompt_has_no_interval() -> None:
-    difference = paired_difference([[0.9], [0.7]], [[0.5], [0.5]])
-    assert difference.mean == pytest.approx(0.3)
-    assert (difference.low, difference.high) == (None, None)
-
-
-def test_failed_verdicts_are_left_out_pairwise() -> None:
-    a = [[0.5, NAN, 0.9], [0.5, NAN, None]]
-    b = [[0.4, 0.1, NAN], [0.2, 0.1, 0.1]]  # pairs on prompt 0 alone
-    difference = paired_difference(a, b)
-    assert difference.mean == pytest.approx(0.2)
-    assert difference.per_seed == pytest.approx([0.1, 0.3])
-    assert tally(a, b) == (2, 0, 0)
-
-
 def test_a_prompt_weighs_the_same_however_many_seeds_judged_it() -> None:
     assert estimate_of([[1.0, 0.0], [1.0, NAN], [1.0, NAN]]).mean == pytest.approx(0.5)
 
 
 def test_nothing_could_be_judged() -> None:
     estimate = estimate_of([[NAN, NAN], [NAN, NAN]])
-    assert (estimate.mean, estimate.low, estimate.high, estimate.per_seed) == (
-        None,
-        None,
-        None,
-        [None, None],
-    )
+    assert (estimate.mean, estimate.low, estimate.high) == (None, None, None)
+    assert estimate.per_seed == [None, None]
     partly = estimate_of([[NAN, NAN], [0.25, 0.75]])
     assert partly.mean == 0.5
     assert partly.per_seed == [None, 0.5]
 
 
-def test_win_tie_loss_margin() -> None:
-    a, b = [[0.50, 0.54, 0.46, 0.6, 0.3]], [[0.5, 0.5, 0.5, 0.5, 0.5]]
-    assert tally(a, b) == (2, 1, 2)
-    assert tally(a, np.add(a, 1e-10)) == (0, 5, 0)
+TABLES = arrays(np.float64, (2, 6), elements=st.floats(0, 1))
 
 
-@given(
-    arrays(np.float64, (2, 6), elements=st.floats(0, 1)),
-    arrays(np.float64, (2, 6), elements=st.floats(0, 1)),
-)
+@given(TABLES, TABLES)
 def test_difference_is_antisymmetric_and_blind_to_prompt_order(a: Any, b: Any) -> None:
     one, other = paired_difference(a, b, resamples=50), paired_difference(b, a, resamples=50)
     assert one.mean == pytest.approx(-other.mean)
@@ -128,11 +128,11 @@ def test_difference_is_antisymmetric_and_blind_to_prompt_order(a: Any, b: Any) -
     assert paired_difference(a[:, ::-1], b[:, ::-1], resamples=50).mean == pytest.approx(one.mean)
 
 
-def scores(rng_seed: int = 0, models: Any = ("base", "sft", "dapo")) -> Any:
-    rng = np.random.default_rng(rng_seed)
+def scores() -> Any:
+    rng = np.random.default_rng(0)
     return {
         model: {"truth_f1": rng.uniform(0, 1, (2, 8)), "length": rng.integers(5, 40, (2, 8))}
-        for model in models
+        for model in ("base", "sft", "dapo")
     }
 
 
@@ -140,6 +140,9 @@ def test_summary_has_the_promised_form() -> None:
     table = scores()
     table["dapo"]["truth_f1"][1, 3] = NAN
     summary = summarise_models(table, seeds=[7, 9])
+    length = summary.models["base"]["length"]
+    mean = table["base"]["length"].mean()
+    assert (length.mean, np.mean(length.per_seed)) == pytest.approx((mean, mean))
     assert list(summary.models) == ["base", "sft", "dapo"]
     assert list(summary.differences) == [("sft", "base"), ("dapo", "base"), ("dapo", "sft")]
     gain = summary.differences["dapo", "sft"]["truth_f1"]
@@ -197,10 +200,7 @@ def test_a_fixed_model_beside_three_seeds_is_one_run() -> None:
 
 def test_the_worst_case_of_what_failed_by_hand() -> None:
     a, b = np.array([[0.5, NAN, 0.9, NAN]]), np.array([[0.4, 0.2, NAN, NAN]])
-    failed_a, failed_b = (
-        np.array([[False, True, False, False]]),
-        np.array([[False, False, True, False]]),
-    )
+    failed_a, failed_b = (np.arange(4)[None] == number for number in (1, 2))
     # differences .1, (0 or 1) - .2, .9 - (1 or 0); the last prompt has no score on either side, and
     # nobody failed
     ends = worst_case(a, b, failed_a, failed_b)
@@ -228,9 +228,7 @@ def test_models_are_shown_over_the_same_answers() -> None:
 
 
 def test_prompts_of_one_picture_are_drawn_together() -> None:
-    """Four questions about each of 64 pictures, correlated by .5: 93 to 97 % of 400 intervals hold,
-    both kinds.
-    """
+    """Four questions about each of 64 pictures, correlated by .5: 93 to 97 % of 400 hold."""
     rng = np.random.default_rng(5)
     clusters = np.repeat(np.arange(64), 4)
     held = {"clusters": [0, 0], "prompts": [0, 0]}
@@ -238,9 +236,8 @@ def test_prompts_of_one_picture_are_drawn_together() -> None:
         shared = rng.normal(0, 0.5**0.5, 64).repeat(4)
         values = (shared + rng.normal(0, 0.5**0.5, 256))[None]
         for name, together in (("clusters", clusters.tolist()), ("prompts", None)):
-            one = paired_difference(
-                values, np.zeros_like(values), [0], resamples=499, clusters=together
-            )
+            nothing = np.zeros_like(values)
+            one = paired_difference(values, nothing, [0], resamples=499, clusters=together)
             held[name][0] += one.low <= 0 <= one.high
             held[name][1] += one.both_low <= 0 <= one.both_high
     assert all(0.93 <= count / 400 <= 0.97 for count in held["clusters"])
@@ -254,16 +251,50 @@ def test_summary_is_deterministic_and_each_part_independent_of_the_others() -> N
     assert alone.differences["dapo", "sft"] == everyone.differences["dapo", "sft"]
 
 
-def test_summary_without_failures_is_the_plain_mean() -> None:
-    table = scores()
-    summary = summarise_models(table)
-    length = summary.models["base"]["length"]
-    assert length.mean == pytest.approx(table["base"]["length"].mean())
-    assert length.mean == pytest.approx(np.mean(length.per_seed))
-
-
 def test_mistakes_are_named() -> None:
     with pytest.raises(ValueError, match=r"\(2, 3\) and \(1, 3\)"):
         paired_difference(np.zeros((2, 3)), np.zeros((1, 3)))
     with pytest.raises(ValueError, match=r"got \(3,\)"):
         estimate_of([0.1, 0.2, 0.3])
+
+
+def ranked(scores: Any) -> Any:
+    means = {model: estimate_of(values, resamples=200) for model, values in scores.items()}
+    return leaderboard({model: np.asarray(values) for model, values in scores.items()}, means)
+
+
+def test_who_cannot_be_told_apart_shares_a_rank() -> None:
+    rng = np.random.default_rng(0)
+    prompts = rng.uniform(0.3, 0.6, (1, 100))
+    gains = {"low": 0, "high": 0.2, "too": 0.2}
+    scores = {name: prompts + gain + rng.normal(0, 0.05, (1, 100)) for name, gain in gains.items()}
+    board = ranked(scores)
+    found = {row.model: (row.rank, row.tied) for row in board}
+    assert found == {"high": (1, ["too"]), "too": (1, ["high"]), "low": (3, [])}
+    means = [row.mean.mean for row in board]
+    assert means == sorted(means, reverse=True)
+    assert all(row.mean.low <= row.mean.mean <= row.mean.high for row in board)
+
+
+def test_one_prompt_ties_all_and_no_score_has_no_rank() -> None:
+    board = ranked({"a": [[0.1]], "b": [[0.9]], "c": [[np.nan]]})
+    found = [(row.model, row.rank, row.tied) for row in board]
+    assert found == [("b", 1, ["a"]), ("a", 1, ["b"]), ("c", None, [])]
+
+
+def test_ties_are_half_and_what_failed_is_left_out() -> None:
+    later, earlier = np.array([[0.9, 0.5, 0.1, NAN, 0.9]]), np.array([[0.1, 0.5, 0.2, 0.1, NAN]])
+    rate = win_rate(later, earlier, np.full((1, 5), 10.0), np.full((1, 5), 10.0))
+    assert rate.raw == pytest.approx(0.5)
+    assert win_rate(np.full((1, 2), NAN), earlier[:, :2], earlier[:, :2], earlier[:, :2]) is None
+
+
+def test_the_seeds_of_a_prompt_are_drawn_together() -> None:
+    """Three equal seeds say no more than one."""
+    rng = np.random.default_rng(0)
+    later, earlier = rng.random((1, 60)), rng.random((1, 60))
+    words = rng.integers(5, 30, (2, 1, 60)).astype(float)
+    once = win_rate(later, earlier, *words)
+    thrice = win_rate(*(np.repeat(array, 3, axis=0) for array in (later, earlier, *words)))
+    assert asdict(once.raw_interval) == pytest.approx(asdict(thrice.raw_interval))
+    assert once.controlled == pytest.approx(thrice.controlled, abs=0.01)
