@@ -48,13 +48,21 @@ def test_a_reward_that_makes_one_is_a_failed_judgment_and_no_number() -> None:
     assert "finite number" in verdict.note
 
 
-@pytest.mark.parametrize(("returned", "told"), [
-    (None, "got None"), ([], "3 verdicts, "), ([], "got 0 in a list"),
-    ([Verdict(0.5)] * 2, "got 2 in a list"), ([Verdict(0.5)] * 4, "got 4 in a list"),
-    ([0.1, 0.2, 0.3], "got 0.1 in it"), ([Verdict(0.5), None, Verdict(0.5)], "got None in it"),
-    ((Verdict(0.5) for _ in range(3)), "got <generator object"), (0.5, "got 0.5"),
-    ({"a": Verdict(0.5)}, "got {'a': Verdict("),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (None, "got None"),
+        ([], "3 verdicts, "),
+        ([], "got 0 in a list"),
+        ([Verdict(0.5)] * 2, "got 2 in a list"),
+        ([Verdict(0.5)] * 4, "got 4 in a list"),
+        ([0.1, 0.2, 0.3], "got 0.1 in it"),
+        ([Verdict(0.5), None, Verdict(0.5)], "got None in it"),
+        ((Verdict(0.5) for _ in range(3)), "got <generator object"),
+        (0.5, "got 0.5"),
+        ({"a": Verdict(0.5)}, "got {'a': Verdict("),
+    ],
+)
 def test_a_reward_of_another_shape(returned: Any, told: str) -> None:
     class Odd(Reward):
         def assess(self, samples: Sequence[Sample]) -> list[Verdict]:

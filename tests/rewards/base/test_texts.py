@@ -77,10 +77,16 @@ def test_one_value_in_place_of_several() -> None:
             Sample("", "", references=reference)
 
 
-@pytest.mark.parametrize(("written", "said"), [
-    ({"answer": ["2", "two"]}, ("2", "two")), ({"answer": 2}, ("2",)), ([2, 3], ("2", "3")),
-    ([2.5, -1], ("2.5", "-1")), ([{"answer": 2, "answer_id": 1}, {"answer": "two"}], ("2", "two")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({"answer": ["2", "two"]}, ("2", "two")),
+        ({"answer": 2}, ("2",)),
+        ([2, 3], ("2", "3")),
+        ([2.5, -1], ("2.5", "-1")),
+        ([{"answer": 2, "answer_id": 1}, {"answer": "two"}], ("2", "two")),
+    ],
+)
 def test_a_cell_of_a_table_holds_what_a_line_of_json_holds(written: Any, said: Any) -> None:
     for value in (written, json.dumps(written), repr(written)):
         assert people(value, "answers") == said

@@ -43,9 +43,15 @@ def test_numbered_criteria_are_taken_apart() -> None:
 # What two orders say (the completion shown first, then second), and what follows: won, tied or
 # lost.
 DECISIONS = [
-    ("A", "B", 1.0), ("B", "A", 0.0), ("A", "A", 0.5), ("C", "C", 0.5), ("D", "D", 0.5),
-    ("C", "D", 0.5), ("C", "B", 1.0), ("B", "D", 0.0),  # one order decides
-]  # fmt: skip
+    ("A", "B", 1.0),
+    ("B", "A", 0.0),
+    ("A", "A", 0.5),
+    ("C", "C", 0.5),
+    ("D", "D", 0.5),
+    ("C", "D", 0.5),
+    ("C", "B", 1.0),
+    ("B", "D", 0.0),  # one order decides
+]
 
 
 @pytest.mark.parametrize(("one", "two", "score"), DECISIONS)

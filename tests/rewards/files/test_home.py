@@ -14,14 +14,19 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", HOME)
 
 
-@pytest.mark.parametrize(("text", "path"), [
-    ("~/x", f"{HOME}/x"), ("output=~/x", f"output={HOME}/x"),
-    ("--json=~/x.json", f"--json={HOME}/x.json"), ("sft=~/a,~/b", f"sft={HOME}/a,{HOME}/b"),
-    ("vllm:~/models/m", f"vllm:{HOME}/models/m"),
-    ("encoder:~/a+match+~/my.py:Rule", f"encoder:{HOME}/a+match+{HOME}/my.py:Rule"),
-    ("hub:~/data:test", f"hub:{HOME}/data:test"),
-    ("teacher=[~/a.jsonl,~/b.jsonl]", f"teacher=[{HOME}/a.jsonl,{HOME}/b.jsonl]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("~/x", f"{HOME}/x"),
+        ("output=~/x", f"output={HOME}/x"),
+        ("--json=~/x.json", f"--json={HOME}/x.json"),
+        ("sft=~/a,~/b", f"sft={HOME}/a,{HOME}/b"),
+        ("vllm:~/models/m", f"vllm:{HOME}/models/m"),
+        ("encoder:~/a+match+~/my.py:Rule", f"encoder:{HOME}/a+match+{HOME}/my.py:Rule"),
+        ("hub:~/data:test", f"hub:{HOME}/data:test"),
+        ("teacher=[~/a.jsonl,~/b.jsonl]", f"teacher=[{HOME}/a.jsonl,{HOME}/b.jsonl]"),
+    ],
+)
 def test_a_path_is_written_out(text: str, path: str) -> None:
     assert expanded(text) == path
 

@@ -56,10 +56,15 @@ def test_the_levels_hold_what_the_paper_s_hold() -> None:
             assert held in level, (criterion.name, level)
 
 
-@pytest.mark.parametrize(("task", "noun", "about"), [
-    ("ic", "caption", "in the picture"), ("reg", "expression", "the red box"),
-    ("vqa", "answer", "in the picture"), ("vdu", "answer", "in the document"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "noun", "about"),
+    [
+        ("ic", "caption", "in the picture"),
+        ("reg", "expression", "the red box"),
+        ("vqa", "answer", "in the picture"),
+        ("vdu", "answer", "in the document"),
+    ],
+)
 def test_correctness_asks_what_the_task_is_about(task: str, noun: str, about: str) -> None:
     prompts = load_harmonic_prompts()
     asked = scale_of(prompts.criteria["correctness"], prompts.layout, prompts.tasks[task])

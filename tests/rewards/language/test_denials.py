@@ -22,15 +22,22 @@ def denials(verdict: Verdict) -> list[Span]:
     return [span for span in verdict.spans if span.kind == "denial"]
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("There is no red hat.", ["no red hat"]),
-    ("There isn't a plate on the table.", ["n't", "plate"]),
-    ("There is no plate in the picture.", ["no plate"]), ("A man with no hat.", ["no hat"]),
-    ("A man without a hat.", ["hat"]), ("The man has no hat.", ["no hat"]),
-    ("The circle is not blue.", ["circle", "not blue"]), ("The dog is not there.", ["dog", "not"]),
-    ("The plate is missing.", ["plate"]), ("No dog is visible.", ["No dog"]),
-    ("The dog does not exist.", ["dog", "not"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("There is no red hat.", ["no red hat"]),
+        ("There isn't a plate on the table.", ["n't", "plate"]),
+        ("There is no plate in the picture.", ["no plate"]),
+        ("A man with no hat.", ["no hat"]),
+        ("A man without a hat.", ["hat"]),
+        ("The man has no hat.", ["no hat"]),
+        ("The circle is not blue.", ["circle", "not blue"]),
+        ("The dog is not there.", ["dog", "not"]),
+        ("The plate is missing.", ["plate"]),
+        ("No dog is visible.", ["No dog"]),
+        ("The dog does not exist.", ["dog", "not"]),
+    ],
+)
 def test_a_wrong_denial_costs_what_a_wrong_thing_costs(text: str, words: list[str]) -> None:
     said = f"A man. {text}"
     honest, wrong = judged("A man."), judged(said)
@@ -81,10 +88,15 @@ def test_denials_of_what_references_have(text: str, references: Any, scores: lis
     assert [span.score for span in denials(judged(text, *references))] == scores
 
 
-@pytest.mark.parametrize(("denial", "is_wrong"), [
-    ("There is no circle in the top left corner.", True), ("There is no blue circle.", False),
-    ("There is no circle in the bottom left corner.", False), ("There is no red circle.", True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("denial", "is_wrong"),
+    [
+        ("There is no circle in the top left corner.", True),
+        ("There is no blue circle.", False),
+        ("There is no circle in the bottom left corner.", False),
+        ("There is no red circle.", True),
+    ],
+)
 def test_the_referee_looks_at_places(denial: str, is_wrong: bool) -> None:
     text, reference = "There is a red circle.", "There is a red circle in the top left corner."
     verdict = judged(f"{text} {denial}", reference, reward=PoshReward(RefereeJudge({})))

@@ -21,14 +21,19 @@ def misplaced(text: str) -> list[str]:
     return [text[start:end] for start, end in describe([text])[0].misplaced]
 
 
-@pytest.mark.parametrize(("text", "places"), [
-    ("A man sits on a red bench. He reads the paper.", []),
-    ("At the top edge there is a small blue triangle.", []),
-    ("There is such a large dog, and half a cat.", []), ("Two dogs. A cat. Bottom edge.", []),
-    ("The circle is has a star.", ["is has"]), ("The large the circle.", ["large the"]),
-    ("The circle sits in is the corner.", ["in is"]),
-    ("\n  A red circle. The circle sits in is the corner.", ["in is"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("A man sits on a red bench. He reads the paper.", []),
+        ("At the top edge there is a small blue triangle.", []),
+        ("There is such a large dog, and half a cat.", []),
+        ("Two dogs. A cat. Bottom edge.", []),
+        ("The circle is has a star.", ["is has"]),
+        ("The large the circle.", ["large the"]),
+        ("The circle sits in is the corner.", ["in is"]),
+        ("\n  A red circle. The circle sits in is the corner.", ["in is"]),
+    ],
+)
 def test_by_hand(text: str, places: list[str]) -> None:
     assert misplaced(text) == places
 

@@ -36,31 +36,68 @@ GRAPH_FILES = [
 
 # the golden cases of the behavioural notes: parse, clusters, graph
 GOLDEN = [
-    ("The/DET/det/1 man/NOUN/nsubj/2 is/AUX/ROOT/2 tall/ADJ/acomp/2 and/CCONJ/cc/3 "
-     "happy/ADJ/conj/3", [], "man{tall, happy}"),
-    ("men/NOUN/nsubj/1 hold/VERB/ROOT/1 books/NOUN/dobj/1 in/ADP/prep/1 hands/NOUN/pobj/3 "
-     "and/CCONJ/cc/4 bags/NOUN/conj/4", [],
-     "men books hands bags; (books, in, hands) (men, hold, books)"),
-    ("A/DET/det/1 dog/NOUN/nsubj/2 looks/VERB/ROOT/2 from/ADP/prep/2 behind/ADP/prep/3 "
-     "a/DET/det/6 tree/NOUN/pobj/4", [], "dog tree; (dog, looks from behind, tree)"),
+    (
+        "The/DET/det/1 man/NOUN/nsubj/2 is/AUX/ROOT/2 tall/ADJ/acomp/2 and/CCONJ/cc/3 "
+        "happy/ADJ/conj/3",
+        [],
+        "man{tall, happy}",
+    ),
+    (
+        "men/NOUN/nsubj/1 hold/VERB/ROOT/1 books/NOUN/dobj/1 in/ADP/prep/1 hands/NOUN/pobj/3 "
+        "and/CCONJ/cc/4 bags/NOUN/conj/4",
+        [],
+        "men books hands bags; (books, in, hands) (men, hold, books)",
+    ),
+    (
+        "A/DET/det/1 dog/NOUN/nsubj/2 looks/VERB/ROOT/2 from/ADP/prep/2 behind/ADP/prep/3 "
+        "a/DET/det/6 tree/NOUN/pobj/4",
+        [],
+        "dog tree; (dog, looks from behind, tree)",
+    ),
     ("dogs/NOUN/ROOT/0 from/ADP/prep/0 behind/ADP/prep/1 trees/NOUN/pobj/2", [], "dogs trees"),
-    ("A/DET/det/1 bird/NOUN/nsubj/2 flies/VERB/ROOT/2 over/ADP/prep/2 and/CCONJ/cc/3 "
-     "under/ADP/conj/3 bridges/NOUN/pobj/5", [], "bird bridges; (bird, flies over under, bridges)"),
-    ("birds/NOUN/ROOT/0 over/ADP/prep/0 hills/NOUN/pobj/1 and/CCONJ/cc/1 under/ADP/conj/1 "
-     "bridges/NOUN/pobj/4", [],
-     "birds hills bridges; (birds, over, hills) (birds, under, bridges)"),
-    ("A/DET/det/1 man/NOUN/nsubj/6 who/PRON/nsubj/3 wears/VERB/relcl/1 a/DET/det/5 "
-     "hat/NOUN/dobj/3 walks/VERB/ROOT/6", [[(0, 1), (2, 2)]], "man{walks} hat; (man, wears, hat)"),
-    ("men/NOUN/nsubj/3 and/CCONJ/cc/0 dogs/NOUN/conj/0 chase/VERB/ROOT/3 cats/NOUN/dobj/3 "
-     "near/ADP/prep/3 trees/NOUN/pobj/5", [],
-     "men dogs cats trees; (cats, near, trees) (men, chase, cats) (dogs, chase, cats)"),
-    ("A/DET/det/1 man/NOUN/nsubj/2 puts/VERB/ROOT/2 on/ADP/prep/2 tables/NOUN/pobj/3 "
-     "a/DET/det/6 book/NOUN/dobj/2", [], "man tables book; (man, puts on, book)"),
-    ("A/DET/det/1 boat/NOUN/nsubj/2 floats/VERB/ROOT/2 far/ADV/advmod/2 from/ADP/prep/3 "
-     "shores/NOUN/pobj/4", [], "boat shores; (boat, floats far from, shores)"),
-    ("his/PRON/poss/1 hat/NOUN/nsubj/2 shines/VERB/ROOT/2 | A/DET/det/4 man/NOUN/nsubj/5 "
-     "stands/VERB/ROOT/5", [[(0, 0), (3, 4)]], "hat{shines} man{stands}; (hat, part of, man)"),
-]  # fmt: skip
+    (
+        "A/DET/det/1 bird/NOUN/nsubj/2 flies/VERB/ROOT/2 over/ADP/prep/2 and/CCONJ/cc/3 "
+        "under/ADP/conj/3 bridges/NOUN/pobj/5",
+        [],
+        "bird bridges; (bird, flies over under, bridges)",
+    ),
+    (
+        "birds/NOUN/ROOT/0 over/ADP/prep/0 hills/NOUN/pobj/1 and/CCONJ/cc/1 under/ADP/conj/1 "
+        "bridges/NOUN/pobj/4",
+        [],
+        "birds hills bridges; (birds, over, hills) (birds, under, bridges)",
+    ),
+    (
+        "A/DET/det/1 man/NOUN/nsubj/6 who/PRON/nsubj/3 wears/VERB/relcl/1 a/DET/det/5 "
+        "hat/NOUN/dobj/3 walks/VERB/ROOT/6",
+        [[(0, 1), (2, 2)]],
+        "man{walks} hat; (man, wears, hat)",
+    ),
+    (
+        "men/NOUN/nsubj/3 and/CCONJ/cc/0 dogs/NOUN/conj/0 chase/VERB/ROOT/3 cats/NOUN/dobj/3 "
+        "near/ADP/prep/3 trees/NOUN/pobj/5",
+        [],
+        "men dogs cats trees; (cats, near, trees) (men, chase, cats) (dogs, chase, cats)",
+    ),
+    (
+        "A/DET/det/1 man/NOUN/nsubj/2 puts/VERB/ROOT/2 on/ADP/prep/2 tables/NOUN/pobj/3 "
+        "a/DET/det/6 book/NOUN/dobj/2",
+        [],
+        "man tables book; (man, puts on, book)",
+    ),
+    (
+        "A/DET/det/1 boat/NOUN/nsubj/2 floats/VERB/ROOT/2 far/ADV/advmod/2 from/ADP/prep/3 "
+        "shores/NOUN/pobj/4",
+        [],
+        "boat shores; (boat, floats far from, shores)",
+    ),
+    (
+        "his/PRON/poss/1 hat/NOUN/nsubj/2 shines/VERB/ROOT/2 | A/DET/det/4 man/NOUN/nsubj/5 "
+        "stands/VERB/ROOT/5",
+        [[(0, 0), (3, 4)]],
+        "hat{shines} man{stands}; (hat, part of, man)",
+    ),
+]
 
 
 @pytest.mark.parametrize(("parse", "clusters", "graph"), GOLDEN)

@@ -35,45 +35,74 @@ SHORT, LONG = "It is. " + "x" * (SHORT_CHARACTERS - 7), " It stands there." * 20
 FOUND: list[tuple[tuple[str, ...], str, str]] = [
     (OPEN, text, expected)
     for text, expected in [
-        ("dog", "dog"), ('```json\n{"answer": "dog", "confidence": 0.9}\n```', "dog"),
-        ('{"answer": ["dog"], "boxes": []}', "dog"), ('{"answer": 3}', "3"),
-        ("{'final_answer': 'the dog's bed'}", "the dog's bed"), ('{"animal": "dog"}', "dog"),
+        ("dog", "dog"),
+        ('```json\n{"answer": "dog", "confidence": 0.9}\n```', "dog"),
+        ('{"answer": ["dog"], "boxes": []}', "dog"),
+        ('{"answer": 3}', "3"),
+        ("{'final_answer': 'the dog's bed'}", "the dog's bed"),
+        ('{"animal": "dog"}', "dog"),
         ('{"reasoning": "Answer: cat?", "answer": "dog"}', "dog"),
         ('{"reasoning": "a cat?", "prediction": "dog"}', "dog"),
         ('{"answer": "a \\"hot\\" dog"}', 'a \\"hot\\" dog'),
-        ("<|begin_of_box|>dog<|end_of_box|>", "dog"), ("So $\\boxed{\\text{dog}}$.", "dog"),
-        ("\\boxed{\\frac{1}{2}} follows", "\\frac{1}{2}"), ("<output>dog</output>", "dog"),
-        ("### Answer\ndog", "dog"), ("**Final Answer**\n\ndog", "dog"),
-        ("The **answer** is: **dog**", "dog"), ("The correct answer is a dog.", "a dog"),
-        ("The answer to the question is dog.", "dog"), ("Answer: It is a dog.", "a dog"),
+        ("<|begin_of_box|>dog<|end_of_box|>", "dog"),
+        ("So $\\boxed{\\text{dog}}$.", "dog"),
+        ("\\boxed{\\frac{1}{2}} follows", "\\frac{1}{2}"),
+        ("<output>dog</output>", "dog"),
+        ("### Answer\ndog", "dog"),
+        ("**Final Answer**\n\ndog", "dog"),
+        ("The **answer** is: **dog**", "dog"),
+        ("The correct answer is a dog.", "a dog"),
+        ("The answer to the question is dog.", "dog"),
+        ("Answer: It is a dog.", "a dog"),
         ("Answer: dog. It is sitting on the couch.", "dog"),
         ("wrong answer: cat", "wrong answer: cat"),
         ("Answer: dog. Wrong answer: cat", "dog. Wrong answer: cat"),
         ("The answer is not dog.", "The answer is not dog"),
         ("<think>Answer: cat</think>\n\ndog<|im_end|>", "dog"),
-        ("the template opened it</think> dog", "dog"), ("<think>Answer: cat", ""),
-        ("dog <!-- Answer: cat -->", "dog"), ("dog</s>", "dog"), ("- `dog`!", "dog"),
-        ("\u201cdog\u201d.", "dog"), ("dog (brown)", "dog (brown)"), ("dog?", "dog?"),  # it asks
-        ("$5", "$5"), ("-5", "-5"), ("It's a dog.", "a dog"), ("There are two.", "two"),
-        ("They are playing tennis", "playing tennis"), ("In this image, there is a dog.", "a dog"),
-        ("This is a picture of a dog.", "a dog"), ("It is Dr. Smith.", "Dr. Smith"),
-        ("ASSISTANT: dog", "dog"), ("Dog.\n\nExplanation: It has a snout.", "Dog"),
-        ("<|channel|>final<|message|>dog<|return|>", "dog"), ("| Answer | dog |", "dog"),
-        ("Answer - dog", "dog"), ("I can see two dogs.", "two dogs"),
+        ("the template opened it</think> dog", "dog"),
+        ("<think>Answer: cat", ""),
+        ("dog <!-- Answer: cat -->", "dog"),
+        ("dog</s>", "dog"),
+        ("- `dog`!", "dog"),
+        ("\u201cdog\u201d.", "dog"),
+        ("dog (brown)", "dog (brown)"),
+        ("dog?", "dog?"),  # it asks
+        ("$5", "$5"),
+        ("-5", "-5"),
+        ("It's a dog.", "a dog"),
+        ("There are two.", "two"),
+        ("They are playing tennis", "playing tennis"),
+        ("In this image, there is a dog.", "a dog"),
+        ("This is a picture of a dog.", "a dog"),
+        ("It is Dr. Smith.", "Dr. Smith"),
+        ("ASSISTANT: dog", "dog"),
+        ("Dog.\n\nExplanation: It has a snout.", "Dog"),
+        ("<|channel|>final<|message|>dog<|return|>", "dog"),
+        ("| Answer | dog |", "dog"),
+        ("Answer - dog", "dog"),
+        ("I can see two dogs.", "two dogs"),
         ("It is a dog. The dog has four legs.", "a dog"),
-        ("  dark red \n", "dark red"), ("I see a car. Answer: red\nBecause it shines.", "red"),
-        ("**Answer:** red", "red"), ("A wrong answer: red", "A wrong answer: red"),
-        ("ANSWER:\n  red  ", "red"), ("Answer: blue. Answer: red", "red"),  # of several the last
+        ("  dark red \n", "dark red"),
+        ("I see a car. Answer: red\nBecause it shines.", "red"),
+        ("**Answer:** red", "red"),
+        ("A wrong answer: red", "A wrong answer: red"),
+        ("ANSWER:\n  red  ", "red"),
+        ("Answer: blue. Answer: red", "red"),  # of several the last
         ("<think>maybe blue</think><answer>red</answer>", "red"),
-        ("<answer>blue</answer><answer>\nred\n</answer> done", "red"), ("<answer>red", "red"),
-        ("<answer>Answer: red</answer>", "red"), ("My answers: red", "My answers: red"),
+        ("<answer>blue</answer><answer>\nred\n</answer> done", "red"),
+        ("<answer>red", "red"),
+        ("<answer>Answer: red</answer>", "red"),
+        ("My answers: red", "My answers: red"),
         ("red, " * 30 + "red", "red, " * 30 + "red"),  # 153 characters: short enough
         ("The car is red." + LONG, "The car is red"),
-        ("The car is 3.5 m long!" + LONG, "The car is 3.5 m long"), ("red\n" + LONG, "red"),
-        (SHORT, SHORT), (SHORT + "x", "It is"), ("(B) that one", "(B) that one"),
+        ("The car is 3.5 m long!" + LONG, "The car is 3.5 m long"),
+        ("red\n" + LONG, "red"),
+        (SHORT, SHORT),
+        (SHORT + "x", "It is"),
+        ("(B) that one", "(B) that one"),
         ("Yes, it is", "Yes, it is"),
     ]
-]  # fmt: skip
+]
 FOUND += [
     (LETTERS, text, "B")
     for text in [
@@ -82,15 +111,26 @@ FOUND += [
     ]
 ]  # fmt: skip
 FOUND += [
-    (LETTERS, "b", "b"), (("A",) * 10, "(A) dog", "A"), (NUMBERS, "There are two dogs.", "two"),
-    (BINARY, "**Yes**, the dog is asleep.", "Yes"), (BINARY, "Yes, it is.", "Yes"),
-    ((), "Yes, it is.", "Yes"), (BINARY, "No, it is not.", "No"),
-    (BINARY, "Yes. The man wears a hat.", "Yes"), (("4",), "Answer: 2+2 = 4", "4"),
-    (("293",), "m+n = 256+37 = 293", "293"), (("4",), "x = -4", "-4"), (("x = 4",), "x = 4", "x = 4"),
-    (("4",), "x != 4", "x != 4"), (("cat",), "dog = cat", "dog = cat"),
-    (("3/8",), "\\boxed{\\frac{3}{8}}", "\\frac{3}{8}"), (("0.0001",), "10^{-4}", "10^{-4}"),
-    (("\u03b1",), "$\\alpha$", "\\alpha"), (("78",), "7&#56;", "7&#56;"), (("5",), "~~~\n5\n~~~", "5"),
-]  # fmt: skip
+    (LETTERS, "b", "b"),
+    (("A",) * 10, "(A) dog", "A"),
+    (NUMBERS, "There are two dogs.", "two"),
+    (BINARY, "**Yes**, the dog is asleep.", "Yes"),
+    (BINARY, "Yes, it is.", "Yes"),
+    ((), "Yes, it is.", "Yes"),
+    (BINARY, "No, it is not.", "No"),
+    (BINARY, "Yes. The man wears a hat.", "Yes"),
+    (("4",), "Answer: 2+2 = 4", "4"),
+    (("293",), "m+n = 256+37 = 293", "293"),
+    (("4",), "x = -4", "-4"),
+    (("x = 4",), "x = 4", "x = 4"),
+    (("4",), "x != 4", "x != 4"),
+    (("cat",), "dog = cat", "dog = cat"),
+    (("3/8",), "\\boxed{\\frac{3}{8}}", "\\frac{3}{8}"),
+    (("0.0001",), "10^{-4}", "10^{-4}"),
+    (("\u03b1",), "$\\alpha$", "\\alpha"),
+    (("78",), "7&#56;", "7&#56;"),
+    (("5",), "~~~\n5\n~~~", "5"),
+]
 
 
 @pytest.mark.parametrize(("people", "text", "expected"), FOUND)
@@ -153,19 +193,33 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
     assert time.process_time() - start < 6
 
 
-@pytest.mark.parametrize(("written", "people"), [
-    ("dog\nQuestion: What color is the dog?\nAnswer: brown", "dog"),
-    ("Q: What animal is shown?\nA: dog", "dog"), ("dog\n\nQ: What color?\nA: brown", "dog"),
-    ("[ANSWER]dog[/ANSWER]", "dog"), ("< answer > dog < / answer >", "dog"),
-    ('<answer type="short">dog</answer>', "dog"),
-    ("<REASONING>It barks, no cat.</REASONING><CONCLUSION>dog</CONCLUSION>", "dog"),
-    ('final_answer("dog")', "dog"), ("Ans: dog", "dog"), ("🐶 «dog»。", "dog"), ("\uff12", "2"),
-    ("mac &amp; cheese", "mac & cheese"), ("men\u2019s room", "men's room"),
-    ("t\u2011shirt", "t-shirt"), ("1,000", "1000"), ("1000", "1,000"), ("собака", "собака"),
-    ("Ответ: красный.", "красный"), ("答案\uff1a长颈鹿。", "长颈鹿"),
-    ("There are two by the water and five by the trees.\n\n#### 7", "7"), ("สุนัข", "สุนัข"),
-    ("कुत्ता", "कुत्ता"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("written", "people"),
+    [
+        ("dog\nQuestion: What color is the dog?\nAnswer: brown", "dog"),
+        ("Q: What animal is shown?\nA: dog", "dog"),
+        ("dog\n\nQ: What color?\nA: brown", "dog"),
+        ("[ANSWER]dog[/ANSWER]", "dog"),
+        ("< answer > dog < / answer >", "dog"),
+        ('<answer type="short">dog</answer>', "dog"),
+        ("<REASONING>It barks, no cat.</REASONING><CONCLUSION>dog</CONCLUSION>", "dog"),
+        ('final_answer("dog")', "dog"),
+        ("Ans: dog", "dog"),
+        ("🐶 «dog»。", "dog"),
+        ("\uff12", "2"),
+        ("mac &amp; cheese", "mac & cheese"),
+        ("men\u2019s room", "men's room"),
+        ("t\u2011shirt", "t-shirt"),
+        ("1,000", "1000"),
+        ("1000", "1,000"),
+        ("собака", "собака"),
+        ("Ответ: красный.", "красный"),
+        ("答案\uff1a长颈鹿。", "长颈鹿"),
+        ("There are two by the water and five by the trees.\n\n#### 7", "7"),
+        ("สุนัข", "สุนัข"),
+        ("कुत्ता", "कुत्ता"),
+    ],
+)
 def test_a_spelling_changes_no_rating(written: str, people: str) -> None:
     (verdict,) = LaveReward("match").assess(
         [Sample("", written, question="What is it?", answers=(people,) * 10)]

@@ -97,31 +97,48 @@ def test_the_one_reader_of_ratings_reads_more_than_published_mode(output: str) -
     assert judged(output, mode="published").status is Status.UNPARSED
 
 
-@pytest.mark.parametrize(("output", "rating"), [
-    ("It is right. So rating=3", 3), ("It is right. **Rating: 3**", 3),
-    ("It is right. rating = 3.\n", 3), ("It is right. rating='3'", 3),
-    ("It is right. Rating=1 or rating=3", 3), ("3", 3), ("Rating 3", 3), ("The rating is 3", 3),
-    ("So the rating is **2**.", 2), ("It is wrong.\nrating 1\n", 1), ("It is right.\n3", 3),
-    (" 2. ", 2), ("Rating is: 3", 3), ("Rating 1? No. The rating is 3", 3),
-    ("The rating is 1, or rather rating=3", 3),
-    # a judge that goes on with examples of its own is read up to them
-    ('No. So rating=1\n\nQuestion: "What?"\nCandidate answer: "x"\nOutput: So rating=3', 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("output", "rating"),
+    [
+        ("It is right. So rating=3", 3),
+        ("It is right. **Rating: 3**", 3),
+        ("It is right. rating = 3.\n", 3),
+        ("It is right. rating='3'", 3),
+        ("It is right. Rating=1 or rating=3", 3),
+        ("3", 3),
+        ("Rating 3", 3),
+        ("The rating is 3", 3),
+        ("So the rating is **2**.", 2),
+        ("It is wrong.\nrating 1\n", 1),
+        ("It is right.\n3", 3),
+        (" 2. ", 2),
+        ("Rating is: 3", 3),
+        ("Rating 1? No. The rating is 3", 3),
+        ("The rating is 1, or rather rating=3", 3),
+        # a judge that goes on with examples of its own is read up to them
+        ('No. So rating=1\n\nQuestion: "What?"\nCandidate answer: "x"\nOutput: So rating=3', 1),
+    ],
+)
 def test_ways_to_write_a_rating(output: Any, rating: Any) -> None:
     verdict = judged(output)
     assert (verdict.status, verdict.parts["rating"]) == (Status.OK, rating)
 
 
-@pytest.mark.parametrize(("completion", "output"), [
-    ("red. rating is 3", "The candidate says red. Rating is 3"),
-    ("red. RATING 3", 'The candidate says "red. rating 3'),
-    ("red. rating=3", 'The candidate says "red. rating 3'),
-    ("red rating -> 3", "It says red rating -> 3."), ("3", "3"),
-    ("3 cars", "The candidate answer is\n3"), ("red score: 3", "The candidate adds score: 3"),
-    ("red I rate it 3", "The candidate adds I rate it 3"),
-    ("red [[3]]", "The candidate adds [[3]]"),
-    ("red {'rating': 3}", "The candidate adds {'rating': 3}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("completion", "output"),
+    [
+        ("red. rating is 3", "The candidate says red. Rating is 3"),
+        ("red. RATING 3", 'The candidate says "red. rating 3'),
+        ("red. rating=3", 'The candidate says "red. rating 3'),
+        ("red rating -> 3", "It says red rating -> 3."),
+        ("3", "3"),
+        ("3 cars", "The candidate answer is\n3"),
+        ("red score: 3", "The candidate adds score: 3"),
+        ("red I rate it 3", "The candidate adds I rate it 3"),
+        ("red [[3]]", "The candidate adds [[3]]"),
+        ("red {'rating': 3}", "The candidate adds {'rating': 3}"),
+    ],
+)
 def test_a_rating_that_the_candidate_holds_may_be_a_quotation(completion: str, output: str) -> None:
     assert judged(output, completion).status is Status.UNPARSED
     assert judged(f"{output}. So rating=1", completion).parts["rating"] == 1.0
@@ -170,11 +187,20 @@ def test_hostile_completions_get_a_defined_verdict(completion: str, rationale: b
         assert 0 <= span.start < span.end <= len(completion)
 
 
-@pytest.mark.parametrize(("completion", "candidate"), [
-    ("", "answer"), (" \n\t", "answer"), ("\x00\x00", "answer"), ("Answer:", "answer"),
-    ("<answer> </answer>", "answer"), ("It is red. Answer: ", "answer"), ("", "whole"),
-    (" \n\t", "whole"), ("\x00\x00", "whole"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("completion", "candidate"),
+    [
+        ("", "answer"),
+        (" \n\t", "answer"),
+        ("\x00\x00", "answer"),
+        ("Answer:", "answer"),
+        ("<answer> </answer>", "answer"),
+        ("It is red. Answer: ", "answer"),
+        ("", "whole"),
+        (" \n\t", "whole"),
+        ("\x00\x00", "whole"),
+    ],
+)
 def test_no_answer_is_a_real_zero_and_nothing_is_asked(completion: str, candidate: Any) -> None:
     judge = Scripted()
     (verdict,) = assess(judge, sample(completion), candidate=candidate)
@@ -211,10 +237,15 @@ def test_an_answer_without_end_pays_for_what_nobody_read() -> None:
     assert len(prompt(completion)) < len(prompt()) + CANDIDATE_CHARACTERS
 
 
-@pytest.mark.parametrize(("options", "shown"), [
-    ({}, True), ({"mode": "published"}, False),  # the paper's method has no visual context, section 5.4
-    ({"evidence": "none"}, False), ({"mode": "published", "evidence": "context"}, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({}, True),
+        ({"mode": "published"}, False),  # the paper's method has no visual context, section 5.4
+        ({"evidence": "none"}, False),
+        ({"mode": "published", "evidence": "context"}, True),
+    ],
+)
 def test_whether_a_description_is_shown_can_be_chosen(options: Any, shown: bool) -> None:
     assert ('Image description: "A car."' in prompt(context="A car.", **options)) is shown
 
@@ -315,11 +346,16 @@ def test_hedging_does_not_pay(
     assert max(verdict.score for verdict in others) <= most
 
 
-@pytest.mark.parametrize(("answers", "binary"), [
-    (("yes",) * 6 + ("no",) * 4, True), (("Yes.", "red", "Yes"), True),
-    (("red", "red", "yes"), False), (("yes", "red"), True),  # as often as the most frequent one
-    (("no",), True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answers", "binary"),
+    [
+        (("yes",) * 6 + ("no",) * 4, True),
+        (("Yes.", "red", "Yes"), True),
+        (("red", "red", "yes"), False),
+        (("yes", "red"), True),  # as often as the most frequent one
+        (("no",), True),
+    ],
+)
 def test_yes_no_questions_have_their_own_demonstrations(answers: Any, binary: bool) -> None:
     asked = prompt(answers=answers)
     assert ("Is the umbrella open?" in asked) is binary

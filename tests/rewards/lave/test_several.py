@@ -22,62 +22,78 @@ def scores(question: str, completion: str, right: str) -> tuple[float | None, fl
     return verdict.score, vqa_accuracy(completion, sample.answers, question)
 
 
-JOINED = "A, C|A,C|A and C|A & C|A; C|A\nC|(A), (C)|(A) and (C)|AC|A C|A + C|A/C|A plus C"
-JOINED += (
-    "|A as well as C|A, and also C|- A\n- C|C, A|C and A|C A|CA|a, c|**A** and **C**|['A', 'C']"
-)
-FRAMED = "A and C.|The answer is A and C.|The correct answers are A and C.|\\boxed{A and C}"
-FRAMED += '|Answer: A and C|{"answer": ["A", "C"]}|Both A and C, not B'
-TEXTS = "a horse and a small goat|A. a horse, C. a small goat|a small goat, a horse"
-ALONE = "B. Vitamin C|B|THE ANSWER IS B, I THINK|(B) A small one|B\nA dog"
-RIGHT = [
-    (PLAIN, JOINED, "A, C"), (ANIMALS, JOINED, "A, C"), (PLAIN, FRAMED, "C, A"),
-    (ANIMALS, FRAMED, "C, A"), (PLAIN, "D and B", "B, D"), (ANIMALS, "D and B", "B, D"),
-    (PLAIN, f"{ALONE}|{ALONE.replace('|', '.|')}", "B"), (ANIMALS, TEXTS, "A, C"),
-    (ANIMALS, "A and C", TEXTS.split("|")[0]), (ANIMALS, "A and C", TEXTS.split("|")[1]),
-    (ANIMALS, "A and C", TEXTS.split("|")[2]), (ANIMALS, "AC|ac", "AC"),
-    (NUMBERED, TEXTS.replace("A. ", "").replace("C. ", ""), "3, 1"),
-    (NUMBERED, "1, 3|3 and 1|1 & 3|(1), (3)", "1, 3"),
-    # an option that names letters is one answer
-    (BOTH, "C|C. Both A and B|Both A and B|The answer is C, both A and B.", "C"),
-    # the letter A of a list is no article
-    (PLAIN, "A C", "A C"), (PLAIN, "a dog and a cat", "dog and cat"), (PLAIN, "U S", "u s"),
-]  # fmt: skip
-OTHERS = "A|C|A, B|A, B, C|ABC|A, C, D|A or C|maybe A, C|A, not C|A. a cow, C|a horse|A dog, C"
-SEVERAL = f"{JOINED}|Answer: A\nC|A, also C|(A) and C|A and (C)"
-SEVERAL += "|" + SEVERAL.replace("|", ".|")
-WRONG = [
-    (PLAIN, OTHERS, "A, C"), (ANIMALS, OTHERS, "A, C"), (PLAIN, SEVERAL, "A"),
-    (PLAIN, SEVERAL, "C"), (ANIMALS, SEVERAL, "A"), (ANIMALS, SEVERAL, "C"),
-    (NUMBERED, "1|3|1, 2|1, 2, 3|13|1 or 3", "1, 3"), (NUMBERED, "1 and 3", "3"), (PLAIN, "C", "A C"),
-]  # fmt: skip
+JOINTS = ["A, C", "A,C", "A and C", "A & C", "A; C", "A\nC", "(A), (C)", "(A) and (C)", "AC"]
+JOINTS += ["A C", "A + C", "A/C", "A plus C", "A as well as C", "A, and also C", "- A\n- C"]
+JOINTS += ["C, A", "C and A", "C A", "CA", "a, c", "**A** and **C**", "['A', 'C']"]
+FRAMES = ["{}.", "The answer is {}.", "The correct answers are {}.", "\\boxed{{{}}}", "Answer: {}"]
 
 
-@pytest.mark.parametrize(("question", "texts", "right"), RIGHT)
-def test_the_same_letters_in_any_order(question: str, texts: str, right: str) -> None:
-    for text in texts.split("|"):
-        assert scores(question, text, right) == (1.0, 1.0), text
+@pytest.mark.parametrize("question", [PLAIN, ANIMALS])
+def test_the_same_letters_are_right_in_any_order_and_joint(question: str) -> None:
+    for joined in JOINTS:
+        assert scores(question, joined, "A, C") == (1.0, 1.0), joined
+    for frame in FRAMES:
+        assert scores(question, frame.format("A and C"), "C, A") == (1.0, 1.0), frame
+    assert scores(question, '{"answer": ["A", "C"]}', "A and C") == (1.0, 1.0)
+    assert scores(question, "Both A and C, not B", "A, C") == (1.0, 1.0)
+    assert scores(question, "D and B", "B, D") == (1.0, 1.0)
 
 
-@pytest.mark.parametrize(("question", "texts", "right"), WRONG)
-def test_other_letters_and_parts_of_them_are_wrong(question: str, texts: str, right: str) -> None:
-    for text in texts.split("|"):
-        assert scores(question, text, right) == (0.0, 0.0), text
+@pytest.mark.parametrize("question", [PLAIN, ANIMALS])
+def test_other_letters_are_wrong(question: str) -> None:
+    others = ["A", "C", "A, B", "A, B, C", "ABC", "A, C, D", "A or C", "maybe A, C", "A, not C"]
+    for joined in (*others, "A. a cow, C", "a horse", "A dog, C"):
+        assert scores(question, joined, "A, C") == (0.0, 0.0), joined
 
 
-def test_what_the_letters_are_compared_as() -> None:
+@pytest.mark.parametrize("question", [PLAIN, ANIMALS])
+@pytest.mark.parametrize("end", ["", "."])
+def test_several_letters_are_not_one_of_them(question: str, end: str) -> None:
+    for joined in (*JOINTS, "Answer: A\nC", "A, also C", "(A) and C", "A and (C)"):
+        for right in ("A", "C"):
+            assert scores(question, joined + end, right) == (0.0, 0.0), joined
+    for alone in ("B. Vitamin C", "B", "THE ANSWER IS B, I THINK", "(B) A small one", "B\nA dog"):
+        assert scores(PLAIN, alone + end, "B") == (1.0, 1.0), alone
+
+
+def test_the_options_texts_say_them_too() -> None:
+    for text in (
+        "a horse and a small goat",
+        "A. a horse, C. a small goat",
+        "a small goat, a horse",
+    ):
+        assert scores(ANIMALS, text, "A, C") == (1.0, 1.0), text
+        assert scores(ANIMALS, "A and C", text) == (1.0, 1.0), text
+        assert scores(NUMBERED, text.replace("A. ", "").replace("C. ", ""), "3, 1") == (1.0, 1.0)
+    assert scores(ANIMALS, "AC", "AC") == scores(ANIMALS, "ac", "AC") == (1.0, 1.0)
     options = options_of(ANIMALS, {})
     assert with_option("C and A.", options) == "A (a horse), C (a small goat)"
+
+
+def test_numbered_options() -> None:
+    for text in ("1, 3", "3 and 1", "1 & 3", "(1), (3)"):
+        assert scores(NUMBERED, text, "1, 3") == (1.0, 1.0), text
+    for text in ("1", "3", "1, 2", "1, 2, 3", "13", "1 or 3"):
+        assert scores(NUMBERED, text, "1, 3") == (0.0, 0.0), text
+    assert scores(NUMBERED, "1 and 3", "3") == (0.0, 0.0)
+
+
+def test_an_option_that_names_letters_is_one_answer() -> None:
+    for text in ("C", "C. Both A and B", "Both A and B", "The answer is C, both A and B."):
+        assert scores(BOTH, text, "C") == (1.0, 1.0), text
+
+
+def test_the_letter_a_of_a_list_is_no_article() -> None:
     assert answer_in("A, C", ["A, C"]) == answer_in("C and A", ["A, C"]) == "a c"
-    listed = "A: dog\nB: cat\nThe answer is B"  # is no announcement
-    assert answer_in(listed, ["B"] * 10) == "b"
+    assert scores(PLAIN, "A C", "A C") == (1.0, 1.0)
+    assert scores(PLAIN, "C", "A C") == (0.0, 0.0)
+    assert scores(PLAIN, "a dog and a cat", "dog and cat") == (1.0, 1.0)
+    assert scores(PLAIN, "U S", "u s") == (1.0, 1.0)
 
 
-@pytest.mark.parametrize("text", [
-    "A", "A or C", "U.S.", "TV", "B & B", "A dog, C", "I, robot", "-x, y", "A+C", "",
-])  # fmt: skip
-def test_what_is_no_list(text: str) -> None:
-    assert letters_listed(text) == ()
+def test_what_is_no_list() -> None:
+    for text in ("A", "A or C", "U.S.", "TV", "B & B", "A dog, C", "I, robot", "-x, y", "A+C", ""):
+        assert letters_listed(text) == (), text
 
 
 @pytest.mark.parametrize("piece", ["A, ", "A and ", "A\n", "as well ", "(A) ", "A. a horse, "])

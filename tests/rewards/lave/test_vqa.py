@@ -16,16 +16,29 @@ present = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize(("answer", "expected"), [
-    ("Two dogs.", "2 dogs"), ("a dog and the cat", "dog and cat"), ("dont know", "don't know"),
-    ("youve", "you've"),  # not in the table
-    ("shouldntve", "shouldn't've"), ("its", "its"), ("none", "0"),  # a comma between digits drops all punctuation
-    ("ten", "10"), ("eleven", "eleven"), ("$1,000", "$1000"),
-    ("black-and-white", "black and white"),  # inside a word a hyphen is a space
-    ("black - white", "black white"),  # beside a space it is dropped
-    ("3.5", "3.5"), ("u.s.a.", "usa"), ("right?", "right"), (" new\nyork ", "new york"),
-    ("What? no!", "what no"), ("the", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Two dogs.", "2 dogs"),
+        ("a dog and the cat", "dog and cat"),
+        ("dont know", "don't know"),
+        ("youve", "you've"),  # not in the table
+        ("shouldntve", "shouldn't've"),
+        ("its", "its"),
+        ("none", "0"),  # a comma between digits drops all punctuation
+        ("ten", "10"),
+        ("eleven", "eleven"),
+        ("$1,000", "$1000"),
+        ("black-and-white", "black and white"),  # inside a word a hyphen is a space
+        ("black - white", "black white"),  # beside a space it is dropped
+        ("3.5", "3.5"),
+        ("u.s.a.", "usa"),
+        ("right?", "right"),
+        (" new\nyork ", "new york"),
+        ("What? no!", "what no"),
+        ("the", ""),
+    ],
+)
 def test_normalisation(answer: str, expected: str) -> None:
     assert normalise(answer) == expected
 
@@ -48,14 +61,20 @@ def test_vqa_accuracy_of_ten_answers(agreeing: int, accuracy: float) -> None:
 PEOPLE = ["2", "two", "2 dogs", "3", "3", "3", "many", "2.", "three", "a few"]
 
 
-@pytest.mark.parametrize(("answer", "people", "accuracy"), [
-    # "2", "two" and "2." are one answer: 3 of 10, so (3 * 2/3 + 7 * 1) / 10; "3" is given 4 times
-    ("Two", PEOPLE, 0.9), ("three", PEOPLE, 1.0), ("many", PEOPLE, 0.3),
-    ("there are two", PEOPLE, 0.9),  # the answer in it is "two"
-    ("red", ["red"] * 4, 1.0), ("red", ["red"] * 3 + ["blue"], (3 * 2 / 3 + 1) / 4),
-    # people's answers lose their markup alone
-    ("dog", ["**dog**", "dog</s>", "dog.", "it is a dog"], (3 * 2 / 3 + 1) / 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "people", "accuracy"),
+    [
+        # "2", "two" and "2." are one answer: 3 of 10, so (3 * 2/3 + 7 * 1) / 10; "3" is given 4 times
+        ("Two", PEOPLE, 0.9),
+        ("three", PEOPLE, 1.0),
+        ("many", PEOPLE, 0.3),
+        ("there are two", PEOPLE, 0.9),  # the answer in it is "two"
+        ("red", ["red"] * 4, 1.0),
+        ("red", ["red"] * 3 + ["blue"], (3 * 2 / 3 + 1) / 4),
+        # people's answers lose their markup alone
+        ("dog", ["**dog**", "dog</s>", "dog.", "it is a dog"], (3 * 2 / 3 + 1) / 4),
+    ],
+)
 def test_vqa_accuracy_by_hand(answer: str, people: list[str], accuracy: float) -> None:
     assert vqa_accuracy(answer, people) == pytest.approx(accuracy)
 

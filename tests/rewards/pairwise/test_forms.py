@@ -31,12 +31,21 @@ def scores(verdicts: Sequence[Verdict]) -> list[float]:
     return [verdict.score for verdict in verdicts if verdict.score is not None]
 
 
-@pytest.mark.parametrize(("answer", "ranking"), [
-    ("2, 3, 1", [1, 2, 0]), ("Text 2 > Text 3 > Text 1", [1, 2, 0]),
-    ("Of the 3 texts:\n2,3,1\n", [1, 2, 0]), ("[[2]], [[3]], [[1]]", [1, 2, 0]), ("2, 3", None),
-    ("2, 3, 3", None), ("1, 2, 3, 4", None), ("Text 2 is the best", None),
-    ("\u0662, \u0663, \u0661", None), ("", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "ranking"),
+    [
+        ("2, 3, 1", [1, 2, 0]),
+        ("Text 2 > Text 3 > Text 1", [1, 2, 0]),
+        ("Of the 3 texts:\n2,3,1\n", [1, 2, 0]),
+        ("[[2]], [[3]], [[1]]", [1, 2, 0]),
+        ("2, 3", None),
+        ("2, 3, 3", None),
+        ("1, 2, 3, 4", None),
+        ("Text 2 is the best", None),
+        ("\u0662, \u0663, \u0661", None),
+        ("", None),
+    ],
+)
 def test_a_ranking_in_an_answer(answer: str, ranking: list[int] | None) -> None:
     assert read_ranking(answer, 3) == ranking
 

@@ -32,66 +32,83 @@ def found(text: str, **settings: Any) -> list[tuple[str, str]]:
 JUST_SAID = "words just said"
 
 
-@pytest.mark.parametrize(("text", "known", "filler"), [
-    ("A large large red square.", "", "large"), ("A large, large red square.", "", "large"),
-    ("A red square square.", "", "square"), ("A red-red square.", "A red square.", "red"),
-    ("It sits in the corner in the corner.", "", "in the corner"),
-    ("It sits in the corner. in the corner.", "", "in the corner"),
-    ("It sits in the corner, in the corner.", "", "in the corner"),
-    ("It sits in the corner and and sits in the corner.", "", ""),
-    ("The square is red. The square is red.", "", "The square is red"),
-    # it goes on
-    ("A dog sits on the table. On the table, there is a cat.", "", ""),
-    ("The bus is red. The bus stands still.", "", ""),
-    ("He looks at the plane. The plane, a big one, waits.", "", ""),
-    # a further thing
-    ("A red circle, a red circle and a blue one.", "", ""),
-    ("There is a red square. There is a red square.", "", ""),
-    ("Two men, two men and a dog.", "", ""),
-    # function words, chains, and names
-    ("A very very old dog that that man had had.", "", ""),
-    ("Row after row after row of seats.", "", ""), ("Duran Duran play.", "", ""),
-    ("Red Red squares.", "A red square.", "Red"), ("A tuk tuk waits.", "A green tuk tuk.", ""),
-    ('A sign says "PIZZA PIZZA".', "", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "known", "filler"),
+    [
+        ("A large large red square.", "", "large"),
+        ("A large, large red square.", "", "large"),
+        ("A red square square.", "", "square"),
+        ("A red-red square.", "A red square.", "red"),
+        ("It sits in the corner in the corner.", "", "in the corner"),
+        ("It sits in the corner. in the corner.", "", "in the corner"),
+        ("It sits in the corner, in the corner.", "", "in the corner"),
+        ("It sits in the corner and and sits in the corner.", "", ""),
+        ("The square is red. The square is red.", "", "The square is red"),
+        # it goes on
+        ("A dog sits on the table. On the table, there is a cat.", "", ""),
+        ("The bus is red. The bus stands still.", "", ""),
+        ("He looks at the plane. The plane, a big one, waits.", "", ""),
+        # a further thing
+        ("A red circle, a red circle and a blue one.", "", ""),
+        ("There is a red square. There is a red square.", "", ""),
+        ("Two men, two men and a dog.", "", ""),
+        # function words, chains, and names
+        ("A very very old dog that that man had had.", "", ""),
+        ("Row after row after row of seats.", "", ""),
+        ("Duran Duran play.", "", ""),
+        ("Red Red squares.", "A red square.", "Red"),
+        ("A tuk tuk waits.", "A green tuk tuk.", ""),
+        ('A sign says "PIZZA PIZZA".', "", ""),
+    ],
+)
 def test_what_was_just_said_is_said_again(text: str, known: str, filler: str) -> None:
     expected = [(filler, JUST_SAID)] if filler else []
     assert found(text, beside_text=known) == expected
 
 
-@pytest.mark.parametrize(("text", "filler", "reason"), [
-    ("A red star. so so so so so", "so so so so", "a phrase over and over"),
-    ("A very very old red star.", None, None),
-    # said twice; a fourth time is too often
-    ("A dog and a cat and a dog and a cat.", None, None),
-    ("Row after row after row after row of seats.", None, None),
-    ("There is a circle. There is a circle. There is a circle.", None, None),
-    ("and so and so and so and so and so", "and so and so and so and so", None),
-    ('A sign says "STOP STOP STOP STOP".', None, None),
-    # one quotation is free
-    ('A sign says "STOP STOP STOP STOP" and "go go go go".', "go go go", None),
-    ("A clock shows 1 2 3 4 5 6 7 8 9 10 11 12.", None, None),
-    ("| thing | colour |\n|---|---|\n| horse | brown |", None, None),
-    (f"{HONEST} {HONEST}", None, "a phrase over and over"),
-    ("The the man on a of a bench.", None, None),  # one slip is free
-    # from one slip of grammar to the next
-    ("The is man on a of a bench.", "The is man on a", "words in no order"),
-    ("It opens at 9:30 a.m. and closes at 4 p.m., not at 7 a.m. on Sundays.", None, None),
-    ("George A. Robertson and Anna A. Smith climbed Mt. Pulag and Mt. Apo.", None, None),
-    (f"The the man. {HONEST} A of a man.", None, None),  # a word twice in a row is no slip
-    # far apart, and one is free
-    (f"The is man. {HONEST} A of a man.", "A", "words in no order"),
-    ( "A man who is there to be with it as well as of him.", "it as well as of him", "words that state nothing", ),
-    ("A red star." + "\n" * 20, "\n" * (20 + 1 - MOST_SIGNS), "signs and white space"),
-    ("A red star" + "!" * 20, "!" * (20 - MOST_SIGNS), "signs and white space"),
-    ("A red 的的的 star.", "的的的", "no words"),
-    ("A star in café Zürich, Łódź, 5⁷ and 20 °C.", None, None),
-    ("A qzx vkj zzq jqk wvx dog.", "zzq jqk wvx", "no words"),
-    ("A " + "abc" * 20, "abc" * 20, "no words"),
-    ("A red star. A blue", "blue", "an unfinished end"),
-    ("A red star and the", "the", "an unfinished end"), ("A red star and a blue one", None, None),  # many captions have no full stop
-    ("A red star. A blue one.", None, None), ("", None, None), ("   ", None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "filler", "reason"),
+    [
+        ("A red star. so so so so so", "so so so so", "a phrase over and over"),
+        ("A very very old red star.", None, None),
+        # said twice; a fourth time is too often
+        ("A dog and a cat and a dog and a cat.", None, None),
+        ("Row after row after row after row of seats.", None, None),
+        ("There is a circle. There is a circle. There is a circle.", None, None),
+        ("and so and so and so and so and so", "and so and so and so and so", None),
+        ('A sign says "STOP STOP STOP STOP".', None, None),
+        # one quotation is free
+        ('A sign says "STOP STOP STOP STOP" and "go go go go".', "go go go", None),
+        ("A clock shows 1 2 3 4 5 6 7 8 9 10 11 12.", None, None),
+        ("| thing | colour |\n|---|---|\n| horse | brown |", None, None),
+        (f"{HONEST} {HONEST}", None, "a phrase over and over"),
+        ("The the man on a of a bench.", None, None),  # one slip is free
+        # from one slip of grammar to the next
+        ("The is man on a of a bench.", "The is man on a", "words in no order"),
+        ("It opens at 9:30 a.m. and closes at 4 p.m., not at 7 a.m. on Sundays.", None, None),
+        ("George A. Robertson and Anna A. Smith climbed Mt. Pulag and Mt. Apo.", None, None),
+        (f"The the man. {HONEST} A of a man.", None, None),  # a word twice in a row is no slip
+        # far apart, and one is free
+        (f"The is man. {HONEST} A of a man.", "A", "words in no order"),
+        (
+            "A man who is there to be with it as well as of him.",
+            "it as well as of him",
+            "words that state nothing",
+        ),
+        ("A red star." + "\n" * 20, "\n" * (20 + 1 - MOST_SIGNS), "signs and white space"),
+        ("A red star" + "!" * 20, "!" * (20 - MOST_SIGNS), "signs and white space"),
+        ("A red 的的的 star.", "的的的", "no words"),
+        ("A star in café Zürich, Łódź, 5⁷ and 20 °C.", None, None),
+        ("A qzx vkj zzq jqk wvx dog.", "zzq jqk wvx", "no words"),
+        ("A " + "abc" * 20, "abc" * 20, "no words"),
+        ("A red star. A blue", "blue", "an unfinished end"),
+        ("A red star and the", "the", "an unfinished end"),
+        ("A red star and a blue one", None, None),  # many captions have no full stop
+        ("A red star. A blue one.", None, None),
+        ("", None, None),
+        ("   ", None, None),
+    ],
+)
 def test_each_kind_by_hand(text: str, filler: str | None, reason: str | None) -> None:
     pieces = found(text)
     assert bool(pieces) == (filler is not None or reason is not None)
@@ -222,11 +239,17 @@ def answer(text: str, **settings: Any) -> Verdict:
     return LaveReward(MatchJudge(), rationale=False, **settings).assess([asked])[0]
 
 
-@pytest.mark.parametrize(("text", "low", "high"), [
-    ("red", 1, 1), ("Answer: red", 1, 1), ("Let me look again. " * 10 + "Answer: red", 0, 0.3),
-    ("red" + "\n" * 60, 0, 0.5), ("It is red because the light on the wall is red.", 1, 1),
-    ("It may be that it is so, or perhaps it could be so or not, but red", 0, 0.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("red", 1, 1),
+        ("Answer: red", 1, 1),
+        ("Let me look again. " * 10 + "Answer: red", 0, 0.3),
+        ("red" + "\n" * 60, 0, 0.5),
+        ("It is red because the light on the wall is red.", 1, 1),
+        ("It may be that it is so, or perhaps it could be so or not, but red", 0, 0.5),
+    ],
+)
 def test_lave_penalises_what_stands_beside(text: str, low: float, high: float) -> None:
     verdict = answer(text)
     assert 1 - high <= verdict.parts["filler"] <= 1 - low

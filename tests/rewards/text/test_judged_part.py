@@ -43,11 +43,17 @@ def test_a_part_is_found(text: str, part: str) -> None:
     assert text[slice(*place)] == PARTS[text, part]
 
 
-@pytest.mark.parametrize(("text", "part"), [
-    ("A dog.", "caption"), ("A dog.</caption>", "caption"),
-    ("<captions>A dog.</captions>", "caption"), ("<think><caption>A dog.</caption>", "caption"),
-    ("A dog.", "/Caption: (.*)/"), ("", "caption"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("A dog.", "caption"),
+        ("A dog.</caption>", "caption"),
+        ("<captions>A dog.</captions>", "caption"),
+        ("<think><caption>A dog.</caption>", "caption"),
+        ("A dog.", "/Caption: (.*)/"),
+        ("", "caption"),
+    ],
+)
 def test_a_text_without_the_part_has_none(text: str, part: str) -> None:
     assert judged_range(text, part) is None
 

@@ -36,11 +36,20 @@ def test_the_markup_of_a_text_is_none(text: str) -> None:
     assert padding(text) == []
 
 
-@pytest.mark.parametrize(("mark", "free"), [
-    ("<br>", SAME_MARKS), ("<br/>\n", SAME_MARKS), ("<br class='a'> ", SAME_MARKS),
-    ("&nbsp;", SAME_MARKS), ("<!-- a comment -->", SAME_MARKS), ("** ", SAME_MARKS),
-    ("[]()", IN_A_ROW), ("*", IN_A_ROW), ("`", IN_A_ROW),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mark", "free"),
+    [
+        ("<br>", SAME_MARKS),
+        ("<br/>\n", SAME_MARKS),
+        ("<br class='a'> ", SAME_MARKS),
+        ("&nbsp;", SAME_MARKS),
+        ("<!-- a comment -->", SAME_MARKS),
+        ("** ", SAME_MARKS),
+        ("[]()", IN_A_ROW),
+        ("*", IN_A_ROW),
+        ("`", IN_A_ROW),
+    ],
+)
 def test_the_same_mark_again_in_one_place(mark: str, free: int) -> None:
     assert padding(HONEST + mark * free) == []
     many = found_in(HONEST + mark * 60)

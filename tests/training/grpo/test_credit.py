@@ -95,8 +95,12 @@ HELLO = [START, 258, 258, *BYTES, *BYTES, START, 257, 259]
     ("tokenizer", "ids", "text", "offsets"),
     [
         (TINY, ids_of("A red star."), "A red star.", [(0, 1), (1, 5), (5, 10), (10, 11)]),
-        (TINY, [EOS, A, PAD, 3, RED, EOS, PAD], "A red",  # special tokens write nothing
-         [(0, 0), (0, 1), (1, 1), (1, 1), (1, 5), (5, 5), (5, 5)]),
+        (
+            TINY,
+            [EOS, A, PAD, 3, RED, EOS, PAD],
+            "A red",  # special tokens write nothing
+            [(0, 0), (0, 1), (1, 1), (1, 1), (1, 5), (5, 5), (5, 5)],
+        ),
         (TINY, [EOS, EOS], "", [(0, 0), (0, 0)]),
         (TINY, [], "", []),
         # bytes of one character share it
@@ -117,13 +121,26 @@ HELLO = [START, 258, 258, *BYTES, *BYTES, START, 257, 259]
         (STRADDLING, [0, 1, 2], "🙂🙂", [(0, 1), (0, 2), (1, 2)]),
         (STRADDLING, [3, 0, 1, 2, 3], "a🙂🙂a", [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)]),
         (STRADDLING, [3, 0, 1], "a🙂\ufffd", [(0, 1), (1, 2), (1, 3)]),
-        (FALLBACK, HELLO, "hello hello🙂🙂 a",
-         [(0, 0), (0, 5), (5, 11), *[(11, 12)] * 4, *[(12, 13)] * 4, (13, 13), (13, 14), (14, 15)]),
+        (
+            FALLBACK,
+            HELLO,
+            "hello hello🙂🙂 a",
+            [
+                (0, 0),
+                (0, 5),
+                (5, 11),
+                *[(11, 12)] * 4,
+                *[(12, 13)] * 4,
+                (13, 13),
+                (13, 14),
+                (14, 15),
+            ],
+        ),
         (FALLBACK, [257, 259], "a", [(0, 0), (0, 1)]),  # the dropped space writes nothing
         # a broken byte run turns the whole run into U+FFFD, the good emoji too: no lining up
         (FALLBACK, [258, *BYTES, BYTES[0], 259], "hello" + "\ufffd" * 5 + "a", None),
     ],
-)  # fmt: skip
+)
 def test_the_characters_of_tokens(tokenizer: Tokenizer, ids: Any, text: str, offsets: Any) -> None:
     assert tokenizer.decode(ids) == text
     assert token_offsets(tokenizer, ids, text) == offsets
