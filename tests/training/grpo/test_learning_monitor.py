@@ -13,7 +13,7 @@ from trl import GRPOTrainer
 from experiments.scenes.parts import TINY
 from spanreward.rewards.base.verdict import Sample
 from spanreward.training.grpo.config import SpanGRPOConfig
-from spanreward.training.grpo.learning_monitor import IDLE
+from spanreward.training.grpo.learning_monitor import MAX_IDLE_BATCHES
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import COMMON, Scored, make_trainer, scenes
@@ -55,11 +55,11 @@ def frozen(trainer: Any) -> None:
         (
             {"mask_truncated_completions": True, "max_completion_length": 1},
             by_length,
-            IDLE,
+            MAX_IDLE_BATCHES,
             "cut at max_completion_l",
         ),
         ({}, lambda _: 0.5, 16, "have the same reward"),
-        ({"learning_rate": 0.0}, by_length, IDLE, "the learning rate is 0"),
+        ({"learning_rate": 0.0}, by_length, MAX_IDLE_BATCHES, "the learning rate is 0"),
     ],
     ids=["cut", "equal", "rate"],
 )
@@ -109,7 +109,7 @@ def test_momentum_is_no_lesson(tmp_path: Path) -> None:
     [
         ({"steps_per_generation": 4}, 20),  # five batches of two groups are four updates each
         ({"num_iterations": 2}, 10),
-        ({"gradient_accumulation_steps": 4, "steps_per_generation": 2}, IDLE),
+        ({"gradient_accumulation_steps": 4, "steps_per_generation": 2}, MAX_IDLE_BATCHES),
         ({"gradient_accumulation_steps": 2, "steps_per_generation": 4, "num_iterations": 2}, 20),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else None,
@@ -117,7 +117,7 @@ def test_momentum_is_no_lesson(tmp_path: Path) -> None:
 def test_idle_batches_are_counted_and_not_their_updates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], steps: int
 ) -> None:
-    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.GROUPS", 0)
+    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.MIN_EQUAL_GROUPS", 0)
     settings = {"max_steps": 40, "per_device_train_batch_size": 4, **settings}
     settings = {**LONG, **settings, "weight_decay": 0.1}
     trainer = make_trainer(tmp_path, scenes(64), [Scored(lambda _: 0.5)], **settings)
@@ -130,7 +130,7 @@ def test_one_update_that_teaches_saves_its_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One group of four has an advantage, so three of a batch's four updates have no row of it."""
-    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.GROUPS", 0)
+    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.MIN_EQUAL_GROUPS", 0)
     calls: list[int] = []
 
     def score(sample: Sample) -> float:
@@ -224,7 +224,7 @@ def test_idle_steps_between_others_are_none(
 ) -> None:
     """Three of four batches teach nothing, and the run goes on."""
     calls: list[int] = []
-    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.GROUPS", 0)
+    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.MIN_EQUAL_GROUPS", 0)
 
     def score(sample: Sample) -> float:
         calls.append(1)

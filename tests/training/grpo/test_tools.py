@@ -249,7 +249,7 @@ def test_an_overlong_completion_costs_the_metrics_and_not_the_environments_rewar
     trainer, _ = made(
         tmp_path, monkeypatch, answers(), settings=settings, environment_factory=Paying
     )
-    punished = trainer._usable(torch.tensor([[0.5, -0.25, 0.75]]))
+    punished = trainer._usable_rewards(torch.tensor([[0.5, -0.25, 0.75]]))
     assert trainer.reward_func_names == ["scored", "soft_overlong_punishment_reward", "Paying"]
     assert punished.tolist() == [[0.25, 0.0, 0.5]]
     assert batch_of(trainer)["advantages"].abs().sum() > 0
