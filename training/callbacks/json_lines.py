@@ -138,6 +138,7 @@ class VerdictFile(Watching):
         self._step = state.global_step + 1  # global_step counts only the finished steps
 
     def observe(self, log_metric: LogMetric | None) -> None:
+        """Appends a line to the file for each completion of the batch that was just judged."""
         if self.path is None:
             return
         # write one line for each completion, with the verdict of each recorder

@@ -68,6 +68,7 @@ def hub_rows(
     ]
 
     def picture_for_row(undecoded: Any, where: str) -> Any:
+        """Returns what a row holds of its picture, after a check."""
         check_picture(undecoded, where, folders)
         # a stream cannot be read a second time, so the row must keep its picture
         return undecoded if data.streaming else None

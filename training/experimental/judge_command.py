@@ -44,27 +44,27 @@ LABEL = {"picture": str, "text": str, "target": str, "places": list, "probabilit
 DONE = "rows"  # the key of a chunk's last line: the fingerprints of its rows with a verdict
 
 
-class Noting(OuterJudge):
-    """A judge that asks another judge, and notes its ratings of phrases.
+class RatingRecorder(OuterJudge):
+    """A judge that asks another judge, and records its ratings of phrases.
 
     Args:
         judge: answers the questions.
         pictures: a name for each reference's picture, by the text of the reference.
 
     Attributes:
-        noted: a line for each rating, with the keys of LABEL.
+        recorded: a line for each rating, with the keys of LABEL.
     """
 
     def __init__(self, judge: Judge, pictures: dict[str, str]) -> None:
         super().__init__(judge)
         self.pictures = pictures
-        self.noted: list[dict[str, Any]] = []
+        self.recorded: list[dict[str, Any]] = []
         self.reads_source = True  # probes then have `source` and `places`
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Returns the judge's ratings, and notes each rating of a phrase."""
+        """Returns the judge's ratings, and records each rating of a phrase."""
         answers = self.judge.rate(questions, scale)
         for question, answer in zip(questions, answers, strict=True):
             probe = question.probe
@@ -84,7 +84,7 @@ class Noting(OuterJudge):
                 "places": probe.places,
                 "probabilities": dict(answer.probabilities),
             }
-            self.noted.append(line)
+            self.recorded.append(line)
         return answers
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
@@ -171,8 +171,8 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         waiting = [mark for mark in samples if mark not in done]
         failed = 0
         (judge,) = posh.judges
-        noting = Noting(judge, pictures)
-        reward = PoshReward(noting, **settings["options"])
+        recorder = RatingRecorder(judge, pictures)
+        reward = PoshReward(recorder, **settings["options"])
         with judge:
             for start in track(range(0, len(waiting), CHUNK_PAIRS), "labelling"):
                 marks = waiting[start : start + CHUNK_PAIRS]
@@ -182,16 +182,19 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
                     if verdict.score is not None:
                         judged.append(mark)
                 failed += len(marks) - len(judged)
-                noted = [line for line in noting.noted if json.dumps(line) not in earlier_lines]
-                if not noted:  # an earlier run kept all lines; the last is repeated, with DONE
-                    noted = noting.noted[-1:]
+                new_lines = []
+                for line in recorder.recorded:
+                    if json.dumps(line) not in earlier_lines:
+                        new_lines.append(line)
+                if not new_lines:  # an earlier run kept all lines; the last is repeated, with DONE
+                    new_lines = recorder.recorded[-1:]
                 # The last line of a chunk has the rows of the chunk that are done.
-                if noted:
-                    noted[-1] = {**noted[-1], DONE: judged}
-                for line in noted:
+                if new_lines:
+                    new_lines[-1] = {**new_lines[-1], DONE: judged}
+                for line in new_lines:
                     file.write(json.dumps(line) + "\n")
                 file.flush()
-                noting.noted.clear()
+                recorder.recorded.clear()
     numbers = {
         "rows": len(samples),
         "kept": len(samples) - len(waiting),

@@ -17,10 +17,15 @@ A completion with q = 1 gets the lowest reward of its group, the floor. docs/tra
 for how much of their differences the other completions keep.
 """
 
+import copy
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
+from trl.rewards import get_soft_overlong_punishment
+
+from spanreward.training.grpo.config import SpanGRPOConfig
 
 # The floor is this share of the group's standard deviation below the lowest reward. With .04, the
 # other completions of a group with one long completion keep at least 3/4 of the differences between
@@ -31,6 +36,28 @@ FLOOR_DEPTH = 0.04
 # If the rewards of a group differ by less than this, the 1e-4 that TRL adds to their standard
 # deviation hides the differences. Then the floor is this much below the lowest reward.
 CLOSE_REWARDS = 5e-4
+
+
+def with_punishment(args: SpanGRPOConfig, functions: list[Any]) -> SpanGRPOConfig:
+    """Adds TRL's punishment of length to the reward functions, if soft_overlong_cache is set.
+    Returns the settings, with a weight for the punishment.
+
+    The result is a copy, so that the user's object keeps its weights. Without soft_overlong_cache,
+    `args` is returned and nothing is added.
+
+    functions: the trainer's reward functions. The punishment becomes the last function of this
+    list.
+    """
+    if args.soft_overlong_cache is None:
+        return args
+    longest = args.max_completion_length
+    assert longest is not None  # SpanGRPOConfig checks this
+    weights = args.reward_weights or [1.0] * len(functions)
+    size = 1.0 if args.soft_overlong_size is None else args.soft_overlong_size
+    args = copy.copy(args)
+    args.reward_weights = [*weights, size]
+    functions.append(get_soft_overlong_punishment(longest, args.soft_overlong_cache))
+    return args
 
 
 def punish_overlong(

@@ -11,10 +11,10 @@ steps that taught nothing (learning_monitor.py). If a judge fails on a row, the 
 stop with the same message. Corrections of TRL outside the step are in trl_internals/.
 """
 
-import copy
 import inspect
 import logging
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -26,10 +26,10 @@ from accelerate.utils import gather_object
 from peft import PeftModel
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
-from trl.rewards import get_soft_overlong_punishment
 
 from spanreward.rewards.base.verdict import LARGEST_NUMBER
 from spanreward.rewards.judges.usage import Usage
+from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.messages import assistants_texts
 from spanreward.training.grpo.batch import Batch
 from spanreward.training.grpo.config import SpanGRPOConfig, read_config
@@ -39,7 +39,7 @@ from spanreward.training.grpo.judge_metrics import RankStep, gather_step
 from spanreward.training.grpo.judge_step import judge_step
 from spanreward.training.grpo.learning_monitor import LearningMonitor
 from spanreward.training.grpo.logged_keys import RECENT, keys_of, leave_out
-from spanreward.training.grpo.overlong import punish_overlong
+from spanreward.training.grpo.overlong import punish_overlong, with_punishment
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.preflight import (
     asks_in_messages,
@@ -69,6 +69,13 @@ from spanreward.training.grpo.recorder import (
 from spanreward.training.grpo.reward_functions import distinct_names
 from spanreward.training.grpo.signature import takes_arguments_of
 from spanreward.training.grpo.span_credit import SpanCredit
+from spanreward.training.grpo.stopping import (
+    JudgeFailure,
+    NothingScored as NothingScored,  # users import it from this module, like JudgeFailure
+    stop_when_a_rank_is_silent,
+    stop_when_judges_fail,
+    stop_when_nothing_is_scored,
+)
 from spanreward.training.grpo.trl_internals.adapter_push import keep_base
 from spanreward.training.grpo.trl_internals.contract import check_contract, check_loss
 from spanreward.training.grpo.trl_internals.picture_tokens import (
@@ -80,21 +87,11 @@ from spanreward.training.grpo.trl_internals.resuming import ResumingTrainer
 from spanreward.training.grpo.trl_internals.vllm_prompts import expand_once
 from spanreward.training.ranks.groups import check_groups, mark_of
 from spanreward.training.ranks.rows import check_same_rows
-from spanreward.training.ranks.silent import MAX_SILENT_STEPS, SilentJudges
+from spanreward.training.ranks.silent import SilentJudges
 from spanreward.training.ranks.timeout import wait_at_most
 from spanreward.training.turn_end import EndlessTurn, endless_turn
 
 log = logging.getLogger(__name__)
-
-
-class JudgeFailure(RuntimeError):
-    """Judges failed on too many completions of a step, or answered nothing on one rank for several
-    steps. Every rank raises the same message, with the first reason.
-    """
-
-
-class NothingScored(RuntimeError):
-    """No completion of a step has a score. Every rank raises the same message, with the cause."""
 
 
 class SpanGRPOTrainer(ResumingTrainer):
@@ -134,42 +131,16 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._nonzero_keys: frozenset[str] = frozenset()  # logged keys that once were not 0
         # TRL's table of rewards has so many columns of scores; the punishment of length follows
         self._score_count = len(functions)
-        longest, cache = args.max_completion_length, args.soft_overlong_cache
-        if cache is not None:
-            assert longest is not None  # SpanGRPOConfig checks this
-            weights = args.reward_weights or [1.0] * len(functions)
-            size = 1.0 if args.soft_overlong_size is None else args.soft_overlong_size
-            args = copy.copy(args)  # so that the user's object keeps its weights
-            args.reward_weights = [*weights, size]
-            functions.append(get_soft_overlong_punishment(longest, cache))
+        args = with_punishment(args, functions)
         args.claimed = True
         super().__init__(model, functions or None, args, **options)
         check_contract(self)
         check_trained(self.model)
-        datasets = {"train_dataset": self.train_dataset, "eval_dataset": self.eval_dataset}
-        for part, dataset in datasets.items():
-            check_same_rows(part, dataset)
         # TRL keeps rewards by the function's name: two functions need two names
         self.reward_func_names = distinct_names(self.reward_func_names)
-        # both options make their own prompts, so that the prompts of the rows are not checked
-        writes_prompts = options.get("rollout_func") or options.get("environment_factory")
         self.endless: EndlessTurn | None = None
-        if not writes_prompts:
-            check_policy(self.processing_class, self.train_dataset)
-            self.endless = self._endless_turn()
-            for part, dataset in datasets.items():
-                check_rows(rewards, self.processing_class, part, dataset)
-        if pad_left(self.processing_class):
-            log.warning(
-                "the processor pads on the right, and is set to the left: load it with "
-                'padding_side="left".'
-            )
-        self._picture_tokens = picture_tokens(self.model.config)
-        suppress(self, self._picture_tokens)
-        keep_base(self)
-        self.colocated = self.use_vllm and self.vllm_mode == "colocate"
-        if self.colocated:
-            expand_once(self.vllm_generation, self._picture_tokens)
+        self._check_data(rewards, options)
+        self._prepare_sampling()
         for recorder in self.recorders:
             recorder.decides = self._weights()[recorder.__name__] != 0
         self.learning_monitor = LearningMonitor(self)
@@ -190,8 +161,43 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._has_judges = any(reward.judges for reward in rewards)
         self._reasoning_mark = ""  # the mark of `unknown_mark`, once a warning has named it
 
+    def _check_data(self, rewards: Sequence[Reward], options: Mapping[str, Any]) -> None:
+        """Raises ValueError for data that the ranks, the policy or the rewards cannot use. Also
+        sets `endless`.
+
+        options: GRPOTrainer's other arguments, by name.
+        """
+        datasets = {"train_dataset": self.train_dataset, "eval_dataset": self.eval_dataset}
+        for part, dataset in datasets.items():
+            check_same_rows(part, dataset)
+        # both options make their own prompts, so that the prompts of the rows are not checked
+        if options.get("rollout_func") or options.get("environment_factory"):
+            return
+        check_policy(self.processing_class, self.train_dataset)
+        self.endless = self._endless_turn()
+        for part, dataset in datasets.items():
+            check_rows(rewards, self.processing_class, part, dataset)
+
+    def _prepare_sampling(self) -> None:
+        """Corrects what TRL leaves wrong for the sampling: the side of the padding, tokens that
+        stand for pictures, the push of an adapter to vLLM, and vLLM's pictures.
+        """
+        if pad_left(self.processing_class):
+            log.warning(
+                "the processor pads on the right, and is set to the left: load it with "
+                'padding_side="left".'
+            )
+        self._picture_tokens = picture_tokens(self.model.config)
+        suppress(self, self._picture_tokens)
+        keep_base(self)
+        self.colocated = self.use_vllm and self.vllm_mode == "colocate"
+        if self.colocated:
+            expand_once(self.vllm_generation, self._picture_tokens)
+
     def _endless_turn(self) -> EndlessTurn | None:
-        """Returns the chat template's end of a turn, with a warning, if it ends no generation."""
+        """Returns the end of an assistant's turn in the chat template, with a warning, if this end
+        does not end generation. Returns None for a good template, and for prompts that need none.
+        """
         if not asks_in_messages(self.train_dataset):
             return None
         endless = endless_turn(self.processing_class, {*self.eos_token_ids} - {None})
@@ -207,6 +213,11 @@ class SpanGRPOTrainer(ResumingTrainer):
     # The step.
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        """Completes and judges this rank's rows, and returns TRL's tensors for the loss, with span
+        credit in the advantages.
+
+        inputs: the rows, one for each completion. TRL calls this method for each batch.
+        """
         self._failures = []
         self._usage = Usage()
         self._silence.begin()
@@ -253,7 +264,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         return Batch(rows, self._marks_of(rows), drafted=drafted)
 
     def _draft(self, rows: list[dict[str, Any]]) -> list[list[Rollout]]:
-        """Completes and judges these rows of this rank. Returns all ranks' rollouts by group."""
+        """Completes and judges these rows of this rank. Returns the rollouts of all ranks, a list
+        for each group.
+        """
         batch = Batch(rows, self._marks_of(rows), drafting=True)
         self._batch = batch
         super()._generate_and_score_completions(rows)
@@ -267,13 +280,19 @@ class SpanGRPOTrainer(ResumingTrainer):
         # gathering keeps the order of the ranks, so that the rollouts of a group follow each other
         rollouts = gather_object(drafted)
         size = self.num_generations
-        return [rollouts[first : first + size] for first in range(0, len(rollouts), size)]
+        groups = []
+        for first in range(0, len(rollouts), size):
+            groups.append(rollouts[first : first + size])
+        return groups
 
     # 2. Sampling.
 
     def _generate_single_turn(
         self, *args: Any, **kwargs: Any
     ) -> tuple[list[list[int]], list[list[float]] | None]:
+        """Returns the token ids of each completion, and the sampler's log-probabilities of the ids:
+        those of the draft, or newly sampled ones.
+        """
         batch = self._batch
         if batch.drafted is None:
             with self.phases.clock("decode"):
@@ -285,6 +304,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         return batch.ids, batch.logprobs
 
     def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
+        """Returns what TRL's `_generate` returns. Also finds the judged part of each completion,
+        and takes out tokens that stand for pictures.
+        """
         output = super()._generate(prompts)
         _, ids, masks, completions, *_ = output
         batch = self._batch
@@ -343,6 +365,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         logits_to_keep: int,
         **kwargs: Any,
     ) -> Any:
+        """Returns TRL's log-probabilities and entropies, and measures their time."""
         if self._batch.drafting:  # a draft needs no log-probabilities: save the forward pass
             zeros = torch.zeros((len(input_ids), logits_to_keep), device=input_ids.device)
             return zeros, None, None
@@ -359,6 +382,11 @@ class SpanGRPOTrainer(ResumingTrainer):
         completions: list[Any],
         completion_ids_list: list[Any],
     ) -> torch.Tensor:
+        """Judges the completions, checks the step on all ranks, and returns the rewards, (rows of
+        all ranks, R), with NaN for a missing reward and in unusable rows.
+
+        Raises JudgeFailure, NothingScored and MixedGroup, on all ranks or none.
+        """
         if not self.recorders:
             marks = torch.tensor(self._batch.marks, device=self.accelerator.device)
             self._check_groups(self.accelerator.gather(marks).tolist())
@@ -384,15 +412,18 @@ class SpanGRPOTrainer(ResumingTrainer):
             if name == "judge/failed_fraction" or self._has_judges:
                 metrics[name].append(value)
         failed_fraction = step.metrics["judge/failed_fraction"]
-        self._stop_when_judges_fail(failed_fraction)
-        if not batch.drafting and self.model.training and len(step.silent) > 1:
-            self._stop_when_a_rank_is_silent(step.silent)
+        stop_when_judges_fail(self.recorders, failed_fraction, self.args.max_failed_fraction)
+        has_several_ranks = len(step.silent) > 1
+        if has_several_ranks and self.model.training and not batch.drafting:
+            stop_when_a_rank_is_silent(self.recorders, self._silence, step.silent)
         if batch.drafting:  # the rewards of a draft are not used: return any table of their shape
             rows = len(prompts) * self.accelerator.num_processes
             return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         if self.model.training and failed_fraction != 1:
-            self._stop_when_nothing_is_scored(rewards)
+            weights = self.reward_weights[: self._score_count].to(rewards.device)
+            scores = rewards[:, : self._score_count]
+            stop_when_nothing_is_scored(self.recorders, scores[:, weights != 0])
         return self._usable_rewards(rewards, step.failed)
 
     def _judge(
@@ -468,60 +499,6 @@ class SpanGRPOTrainer(ResumingTrainer):
         first = count * self.accelerator.process_index
         return rows[first : first + count]
 
-    def _stop_when_judges_fail(self, fraction: float) -> None:
-        """Raises JudgeFailure if judges failed on too many completions (max_failed_fraction).
-
-        fraction: the fraction of all ranks' completions on which a judge failed. It is the same on
-        all ranks, so that all ranks raise or none.
-        """
-        if fraction <= self.args.max_failed_fraction:
-            return
-        notes: list[str] = []
-        for recorder in self.recorders:
-            if not recorder.decides:
-                continue
-            notes += [verdict.note for verdict in recorder.verdicts if verdict.status.failed]
-        first_note = [(self.accelerator.process_index, note) for note in notes[:1]]
-        rank, note = gather_object(first_note)[0]
-        raise JudgeFailure(
-            f"{fraction:.0%} of this step's completions could not be judged (max_failed_fraction "
-            f"is {self.args.max_failed_fraction:.0%}); the first reason, on rank {rank}: {note}"
-        )
-
-    def _stop_when_a_rank_is_silent(self, silent: torch.Tensor) -> None:
-        """Raises JudgeFailure, on all ranks or none, if a judge answered nothing on one rank for
-        MAX_SILENT_STEPS steps in a row. silent: (ranks, recorders), bool, for this step.
-        """
-        lasting = self._silence.lasting(silent)
-        if lasting is None:
-            return
-        rank, number = lasting
-        recorder = self.recorders[number]
-        judges = ", ".join(map(repr, recorder.reward.judges))
-        reason = gather_object([self._silence.reasons[number]])[rank]
-        raise JudgeFailure(
-            f"rank {rank} got no answer from the judge {judges} of {recorder.__name__} in "
-            f"{MAX_SILENT_STEPS} steps in a row, so that its completions teach nothing; the first "
-            f"reason: {reason}"
-        )
-
-    def _stop_when_nothing_is_scored(self, rewards: torch.Tensor) -> None:
-        """Raises NothingScored, on all ranks or none, if no completion has a score. rewards: (rows
-        of all ranks, R).
-        """
-        weights = self.reward_weights[: self._score_count].to(rewards.device)
-        scores = rewards[:, : self._score_count]
-        deciding_scores = scores[:, weights != 0]
-        if deciding_scores.shape[1] == 0 or not deciding_scores.isnan().all():
-            return
-        deciding = [recorder for recorder in self.recorders if recorder.decides]
-        reasons = [recorder.reward.unscored(recorder.verdicts) for recorder in deciding]
-        reason = gather_object(["; ".join(reasons)])[0]  # rank 0's
-        raise NothingScored(
-            f"none of this step's {len(rewards)} completions has a score, so there is nothing to "
-            f"learn: {reason}; fill the column, or leave out the rows without it."
-        )
-
     # 5. The spans' credit (span_credit.py), and rows that must not reach the loss.
 
     def _drop_unusable(self, advantages: torch.Tensor) -> None:
@@ -581,12 +558,14 @@ class SpanGRPOTrainer(ResumingTrainer):
         return self._metrics[mode]
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Logs a line, without keys that count faults and were always 0 (logged_keys.py)."""
         # values and history are the same on all ranks, so each rank leaves out the same keys
         nonzero_keys = self._nonzero_keys | keys_of(self.state.log_history[-RECENT:])
         self._nonzero_keys = leave_out(self._mode_metrics(), nonzero_keys)
         super().log(logs, start_time)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """Saves a checkpoint, with the state of dynamic sampling."""
         # write the state before Trainer writes the file that marks a checkpoint as complete
         if self.sampling is not None and self.args.should_save:
             folder = Path(self._get_output_dir(trial=trial))
@@ -594,6 +573,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         super()._save_checkpoint(model, trial)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        """Loads a checkpoint's state, with the state of dynamic sampling."""
         super()._load_optimizer_and_scheduler(checkpoint)
         if self.sampling is not None and checkpoint is not None:
             self.sampling.load(Path(checkpoint))

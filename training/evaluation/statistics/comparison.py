@@ -26,15 +26,15 @@ from spanreward.training.evaluation.answer_scores.several import BEST, every_sam
 from spanreward.training.evaluation.answer_scores.training_cost import Compute, compute_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.statistics.cautions import (
-    alike,
     caveats,
+    failed_judgments,
+    faulty_answers,
+    identical_answers,
     leaks,
-    looks,
-    lopsided,
     much_unread,
     not_read_by,
     notes_on_samples,
-    unjudged,
+    unequal_failures,
 )
 from spanreward.training.evaluation.statistics.estimates import (
     Array,
@@ -139,7 +139,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     for model, means in summary.models.items():
         decisive_means[model] = means[decisive]
     # the warnings, first those on all figures
-    look_warnings, look_notes = looks(setup, summary.models)
+    fault_warnings, fault_notes = faulty_answers(setup, summary.models)
     opposed = []
     for pair in pairs:
         # while the verdict waits, no metric prefers a side
@@ -149,13 +149,13 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         opposed.append(cautions)
     warnings = [
         *warnings_of(failures),
-        *lopsided(evaluation.failed),
-        *unjudged(evaluation),
-        *alike(evaluation.answers),
+        *unequal_failures(evaluation.failed),
+        *failed_judgments(evaluation),
+        *identical_answers(evaluation.answers),
         *prompts.warnings,
         *leaks(setup),
         *_left_out(setup, metrics),
-        *look_warnings,
+        *fault_warnings,
     ]
     for warnings_of_pair, _ in opposed:
         warnings += warnings_of_pair
@@ -165,7 +165,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         *_notes_on_empty(answers_of),
         *notes_on_samples(evaluation.answers),
         *much_unread(unread_of),
-        *look_notes,
+        *fault_notes,
         *prompts.notes,
         *caveats(setup, metrics),
     ]

@@ -92,6 +92,7 @@ def summarise_models(
         return np.asarray(failed[model][metric], dtype=bool)
 
     def mean(model: str, metric: str) -> Estimate:
+        """Returns a model's mean over the answers for which all models have a score."""
         # for each model, True where an answer has no score
         without_score = [np.isnan(table[metric]) for table in arrays.values()]
         # a model without any score must not empty the means of the other models
@@ -105,6 +106,7 @@ def summarise_models(
         return replace(estimate, failed=failures)
 
     def difference(later: str, earlier: str, metric: str) -> Difference:
+        """Returns the difference over the answers for which both models have a score."""
         a = arrays[later][metric]
         b = arrays[earlier][metric]
         failed_a = judge_failed(later, metric)
