@@ -119,36 +119,34 @@ class Judged:
 
 
 def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list[CompletionRow]:
-    """Returns a CompletionRow for each sample. judged: the verdicts of every reward of the
-    trainer.
+    """Returns a CompletionRow for each sample.
+
+    samples: the samples of a batch. judged: the verdicts of every reward of the trainer.
     """
-    by_sample = zip(*(judgment.verdicts for judgment in judged), strict=True)
+    verdicts_of_samples = zip(*(judgment.verdicts for judgment in judged), strict=True)
     rows = []
-    for sample, verdicts in zip(samples, by_sample, strict=True):
+    for sample, verdicts in zip(samples, verdicts_of_samples, strict=True):
         yes_rates = []
         for verdict in verdicts:
             if "yes_rate" in verdict.parts:
                 yes_rates.append(verdict.parts["yes_rate"])
-        notes = []  # the notes of failed judges
-        reasons = []  # the reasons of rewards without a score
-        deciding = 0  # the number of rewards that train the policy
+        # the rewards that train the policy, each with its verdict
+        deciding = []
         for judgment, verdict in zip(judged, verdicts, strict=True):
-            if not judgment.decides:
-                continue
-            deciding += 1
-            if verdict.status.failed:
-                notes.append(verdict.note or verdict.status.value)
-            if verdict.score is None:
-                reasons.append(judgment.reward.unscored([verdict]))
-        # `failed` covers failed judges, so `unscored` is only for other reasons, such as a row
-        # without a reference
+            if judgment.decides:
+                deciding.append((judgment.reward, verdict))
+        failed = None
         unscored = None
-        if deciding and len(reasons) == deciding and not notes:
-            unscored = "; ".join(reasons)
+        failures = [verdict for _, verdict in deciding if verdict.status.failed]
+        has_score = any(verdict.score is not None for _, verdict in deciding)
+        if failures:
+            failed = failures[0].note or failures[0].status.value
+        elif deciding and not has_score:  # for example a row without a reference
+            unscored = "; ".join(reward.unscored([verdict]) for reward, verdict in deciding)
         rows.append(
             CompletionRow(
                 scores=tuple(verdict.score for verdict in verdicts),
-                failed=notes[0] if notes else None,
+                failed=failed,
                 unscored=unscored,
                 length=len(sample.completion),
                 reference_length=max(map(len, sample.references), default=0),

@@ -131,19 +131,10 @@ class SpanTableCallback(Watching):
         numbers_of_rank = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
         numbers_of_ranks = gather_object([numbers_of_rank])  # one list for each rank
         rewards, padded, payments = zip(*chain.from_iterable(numbers_of_ranks), strict=True)
-        group = group_size(args)
-        on_page = page_rows(rewards, padded, group, MAX_ROWS_OF_KIND)
-        # gather only the chosen rows, because pictures are large; rows are numbered over all ranks
+        # the number of this rank's first row, if rows are numbered over all ranks
         earlier_ranks = numbers_of_ranks[: PartialState().process_index]
         first_of_rank = sum(len(numbers) for numbers in earlier_ranks)
-        chosen = []  # this rank's chosen rows, each with its place on the page
-        for place, (kind, number) in enumerate(on_page):
-            if first_of_rank <= number < first_of_rank + len(self._rows):
-                lead = lead_of(number, rewards, group)
-                row = replace(self._rows[number - first_of_rank], kind=kind, lead=lead)
-                chosen.append((place, row))
-        chosen_of_ranks = sorted(gather_object(chosen), key=itemgetter(0))  # in order of the places
-        rows = [row for _, row in chosen_of_ranks]
+        rows = self._rows_of_page(rewards, padded, group_size(args), first_of_rank)
         if not state.is_world_process_zero:
             return
         path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
@@ -158,6 +149,28 @@ class SpanTableCallback(Watching):
                 log.warning(message, state.global_step, what)
             self._warned_of_failure = True
 
+    def _rows_of_page(
+        self, rewards: Rewards, padded: Sequence[bool], group: int, first_of_rank: int
+    ) -> list[ShownRow]:
+        """Returns the rows of the page, in order. Every rank must call this method.
+
+        Args:
+            rewards: the rewards of all ranks' completions.
+            padded: for each completion whether it is padded with filler.
+            group: the number of completions of a prompt.
+            first_of_rank: the number of this rank's first completion, in the order of `rewards`.
+        """
+        chosen = []  # this rank's chosen rows, each with its place on the page
+        for place, (kind, number) in enumerate(page_rows(rewards, padded, group, MAX_ROWS_OF_KIND)):
+            if first_of_rank <= number < first_of_rank + len(self._rows):
+                lead = lead_of(number, rewards, group)
+                row = replace(self._rows[number - first_of_rank], kind=kind, lead=lead)
+                chosen.append((place, row))
+        # gather only the chosen rows, because pictures are large
+        chosen_of_ranks = gather_object(chosen)
+        chosen_of_ranks.sort(key=itemgetter(0))  # in the order of the places
+        return [row for _, row in chosen_of_ranks]
+
 
 def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
     """Returns a row for each completion of this rank's last batch.
@@ -169,15 +182,17 @@ def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> lis
     weights = args.reward_weights if isinstance(args, GRPOConfig) else None
     if not weights or len(weights) != len(recorders):
         weights = [1.0] * len(recorders)
-    # the trainer gives every recorder the same advantages and rewards
-    recorder = recorders[0]
-    advantages: Sequence[float | None] = [None] * len(recorder.samples)
-    if recorder.advantages:
-        advantages = recorder.advantages
+    # the trainer gives every recorder the same advantages and rewards, so any recorder will do
+    any_recorder = recorders[0]
+    samples = any_recorder.samples
+    paid = any_recorder.paid
+    advantages: Sequence[float | None] = [None] * len(samples)
+    if any_recorder.advantages:
+        advantages = any_recorder.advantages
     rows = []
-    for number, (sample, advantage) in enumerate(zip(recorder.samples, advantages, strict=True)):
-        verdicts = {judge.__name__: judge.verdicts[number] for judge in recorders}
-        payments = recorder.paid[number] if recorder.paid else weighted_scores(verdicts, weights)
+    for number, (sample, advantage) in enumerate(zip(samples, advantages, strict=True)):
+        verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
+        payments = paid[number] if paid else weighted_scores(verdicts, weights)
         failed = any(verdict.status.failed for verdict in verdicts.values())
         row = ShownRow(
             kind="",
@@ -186,7 +201,7 @@ def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> lis
             reward=None if failed else logged_reward(payments),
             lead=None,
             advantage=advantage,
-            tokens=recorder.token_advantages.get(number, ()),
+            tokens=any_recorder.token_advantages.get(number, ()),
             paid=payments,
         )
         rows.append(row)

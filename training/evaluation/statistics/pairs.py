@@ -96,12 +96,11 @@ def compare_pairs(
         earlier_runs = setup.sides[earlier]
         runs = list(zip(later_runs, earlier_runs, strict=True))
         seeds = independent(setup.drawn, runs)
-        # the verdict by each metric, and the win rate by each main metric
         entries = {}
         for metric, difference in table.items():
             adjusted_p = adjusted_p_values.get(((later, earlier), metric))
             outcome = judge_pair(difference, metric, adjusted_p, setup.fixed, lone, waits)
-            rate = None
+            rate = None  # only a main metric has a win rate
             if metric in mains:
                 rate = win_rate(
                     later_scores[metric],

@@ -115,21 +115,14 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
     # the baseline is subtracted from the credit and from the label
     residual_credits = np.array(residual_credit(phrases))
     residual_labels = np.array(residual_credit(phrases_with_label))
-    kinds = [phrase.kind for phrase in phrases]
 
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:
         """Returns r over some completions. completions: for each, the numbers of its phrases."""
         drawn = np.concatenate(completions)
         return pearson(residual_credits[drawn], residual_labels[drawn])
 
-    reliability_of: dict[str, dict[str, Any]] = {}
-    for name in ["all", *sorted(set(kinds))]:
-        # the numbers of the phrases of this kind
-        chosen_numbers = []
-        for number, kind in enumerate(kinds):
-            if name in (kind, "all"):
-                chosen_numbers.append(number)
-        chosen = np.array(chosen_numbers, dtype=np.int64)
+    def figures_of(chosen: NDArray[np.int64]) -> dict[str, Any]:
+        """Returns the entry for some phrases. chosen: the numbers of the phrases."""
         chosen_rows = row_of_phrase[chosen]
         chosen_labels = [labels[number] for number in chosen]
         blamed = [phrases[number].credit < 0 for number in chosen]
@@ -144,13 +137,18 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
         for key, value in figures.items():
             if value is not None and np.isnan(value):
                 figures[key] = None
-        reliability_of[name] = {
+        return {
             **figures,
             "completions": len(set(chosen_rows.tolist())),
             "phrases": len(chosen),
             "wrong": 1 - float(np.mean(chosen_labels)),
             "blamed": float(np.mean(blamed)),
         }
+
+    kinds = np.array([phrase.kind for phrase in phrases])
+    reliability_of = {"all": figures_of(np.arange(len(phrases)))}
+    for kind in sorted(set(kinds.tolist())):
+        reliability_of[kind] = figures_of(np.flatnonzero(kinds == kind))
     return reliability_of
 
 
