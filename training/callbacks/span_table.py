@@ -262,7 +262,7 @@ def page_rows(
         else:
             scores[number] = reward
     # choose the first padded completions
-    degenerate = []
+    degenerate: list[int] = []
     for number, is_padded in enumerate(padded):
         if is_padded and number in scores and len(degenerate) < most:
             degenerate.append(number)

@@ -139,17 +139,7 @@ class LearningMonitor(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        # the entries that the step changed, and the entries compared
-        moved_of_rank = torch.tensor(0, device=args.device)
-        compared_of_rank = 0
-        for parameter, entries_before in self._weights_before:
-            entries = sampled_entries(parameter)
-            # ZeRO-3 may have gathered or emptied a tensor since: then nothing can be compared
-            if len(entries) == len(entries_before):
-                # stays on the device, so that the process does not wait for it
-                moved_of_rank += (entries != entries_before).sum().to(args.device)
-                compared_of_rank += len(entries)
-        self._weights_before = []
+        moved_of_rank, compared_of_rank = self._compare_weights(args.device)
         other_counts = torch.tensor([compared_of_rank, *self._gradients], device=args.device)
         counts = torch.cat([moved_of_rank.reshape(1), other_counts])
         moved, compared, with_gradient, trained = self._over_ranks(counts)
@@ -182,6 +172,24 @@ class LearningMonitor(TrainerCallback):
             self._open_batches = self._open_batches[-1:]
         if used_up:
             self._open_batches = []
+
+    def _compare_weights(self, device: torch.device) -> tuple[torch.Tensor, int]:
+        """Returns how many of this rank's sampled entries of weights the step has changed, as a
+        scalar tensor, and how many entries were compared.
+
+        The tensor stays on the device, so that the process does not wait for the device. The copies
+        of the weights are dropped.
+        """
+        moved = torch.tensor(0, device=device)
+        compared = 0
+        for parameter, entries_before in self._weights_before:
+            entries = sampled_entries(parameter)
+            # ZeRO-3 may have gathered or emptied a tensor since: then nothing can be compared
+            if len(entries) == len(entries_before):
+                moved += (entries != entries_before).sum().to(device)
+                compared += len(entries)
+        self._weights_before = []
+        return moved, compared
 
     def _close_batch(
         self, with_gradient: int, state: TrainerState, control: TrainerControl

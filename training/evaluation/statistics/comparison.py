@@ -109,7 +109,10 @@ class Comparison:
 
 
 def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
-    """Returns the whole comparison. Raises ValueError if no main metric applies to any answer."""
+    """Returns the whole comparison: numbers, verdicts, sentences, warnings and the ranking.
+
+    Raises ValueError if no main metric applies to any answer.
+    """
     scores = evaluation.scores
     prompts = setup.prompts
     first_table = next(iter(scores.values()))  # all sides have the same metrics
@@ -140,13 +143,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         decisive_means[model] = means[decisive]
     # the warnings, first those on all figures
     fault_warnings, fault_notes = faulty_answers(setup, summary.models)
-    opposed = []
-    for pair in pairs:
-        # while the verdict waits, no metric prefers a side
-        if pair.waits:
-            continue
-        cautions = contradictions(pair.later, pair.earlier, pair.metrics, metrics)
-        opposed.append(cautions)
+    sign_warnings, sign_notes = _opposite_signs(pairs, metrics)
     warnings = [
         *warnings_of(failures),
         *unequal_failures(evaluation.failed),
@@ -156,9 +153,8 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         *leaks(setup),
         *_left_out(setup, metrics),
         *fault_warnings,
+        *sign_warnings,
     ]
-    for warnings_of_pair, _ in opposed:
-        warnings += warnings_of_pair
     # the notes on what limits the figures
     unread_of = not_read_by(answers_of)
     notes = [
@@ -168,9 +164,8 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         *fault_notes,
         *prompts.notes,
         *caveats(setup, metrics),
+        *sign_notes,
     ]
-    for _, notes_of_pair in opposed:
-        notes += notes_of_pair
     return Comparison(
         setup=setup,
         metrics=metrics,
@@ -185,6 +180,25 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         failures=failures,
         not_read=unread_of,
     )
+
+
+def _opposite_signs(
+    pairs: Sequence[Pair], metrics: Mapping[str, Metric]
+) -> tuple[list[str], list[str]]:
+    """Returns warnings and notes on metrics that prefer different sides of a pair
+    (`contradictions`).
+    """
+    warnings: list[str] = []
+    notes: list[str] = []
+    for pair in pairs:
+        if pair.waits:  # while the verdict waits, no metric prefers a side
+            continue
+        warnings_of_pair, notes_of_pair = contradictions(
+            pair.later, pair.earlier, pair.metrics, metrics
+        )
+        warnings += warnings_of_pair
+        notes += notes_of_pair
+    return warnings, notes
 
 
 def _scales_of(rewards: Sequence[Reward]) -> dict[str, tuple[float, float]]:
