@@ -48,7 +48,8 @@ def with_punishment(args: SpanGRPOConfig, functions: list[Any]) -> SpanGRPOConfi
     functions: the trainer's reward functions. The punishment becomes the last function of this
     list.
     """
-    if args.soft_overlong_cache is None:
+    cache = args.soft_overlong_cache
+    if cache is None:
         return args
     longest = args.max_completion_length
     assert longest is not None  # SpanGRPOConfig checks this
@@ -56,7 +57,7 @@ def with_punishment(args: SpanGRPOConfig, functions: list[Any]) -> SpanGRPOConfi
     size = 1.0 if args.soft_overlong_size is None else args.soft_overlong_size
     args = copy.copy(args)
     args.reward_weights = [*weights, size]
-    functions.append(get_soft_overlong_punishment(longest, args.soft_overlong_cache))
+    functions.append(get_soft_overlong_punishment(longest, cache))
     return args
 
 
