@@ -86,6 +86,7 @@ class LearningMonitor(TrainerCallback):
         self._first_pass = 0  # the value of the trainer's `_step` at the last batch's first pass
         self._taught = False  # whether a step of the open batches taught
         self._moved_while_idle = False  # whether weights changed in a step that taught nothing
+        # how many batches, steps and groups there were since a batch last taught
         self._idle_batches = 0
         self._idle_steps = 0
         self._idle_groups = 0

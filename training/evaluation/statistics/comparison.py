@@ -129,18 +129,13 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     )
     failures = failures_of(setup, evaluation.answers)
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
-    # the ranking is by one metric, the first of `lost_by`
-    order = lost_by(metrics)
-    decisive = order[0]
-    decisive_scores = {}
-    lengths = {}
-    for side, table in scores.items():
-        decisive_scores[side] = table[decisive]
-        # None if all answers come from files, which hold no tokens
-        lengths[side] = table.get("length")
-    decisive_means = {}
-    for model, means in summary.models.items():
-        decisive_means[model] = means[decisive]
+    # the ranking is by one metric, the most trusted main metric
+    by_trust = lost_by(metrics)
+    decisive = by_trust[0]
+    decisive_scores = {side: table[decisive] for side, table in scores.items()}
+    decisive_means = {model: means[decisive] for model, means in summary.models.items()}
+    # None for each side if all answers come from files, which hold no tokens
+    lengths = {side: table.get("length") for side, table in scores.items()}
     # the warnings, first those on all figures
     fault_warnings, fault_notes = faulty_answers(setup, summary.models)
     sign_warnings, sign_notes = _opposite_signs(pairs, metrics)
@@ -171,7 +166,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         metrics=metrics,
         models=summary.models,
         pairs=pairs,
-        lost_by=order,
+        lost_by=by_trust,
         ranking=leaderboard(decisive_scores, decisive_means, prompts.clusters, failures),
         parts=parts_by_kind(setup, evaluation.answers),
         compute=compute_of(setup.sides, lengths),
