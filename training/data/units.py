@@ -159,12 +159,20 @@ def _word_around(text: str, place: int) -> str:
 
     place: the index of the character behind the place.
     """
-    letters_before = re.search(r"\w*\Z", text[max(0, place - MAX_WORD_CHARACTERS) : place])
-    letters_behind = re.match(r"\w*", text[place : place + MAX_WORD_CHARACTERS])
-    # both patterns always match, because they also match an empty text
-    assert letters_before is not None
-    assert letters_behind is not None
-    return letters_before.group() + letters_behind.group()
+    lowest_start = max(0, place - MAX_WORD_CHARACTERS)
+    start = place
+    while start > lowest_start and _is_in_words(text[start - 1]):
+        start -= 1
+    highest_end = min(len(text), place + MAX_WORD_CHARACTERS)
+    end = place
+    while end < highest_end and _is_in_words(text[end]):
+        end += 1
+    return text[start:end]
+
+
+def _is_in_words(character: str) -> bool:
+    """Returns whether words consist of such characters: letters, digits and "_"."""
+    return character.isalnum() or character == "_"
 
 
 def character_at(text: str, place: int, unit: str) -> int | None:
