@@ -25,7 +25,7 @@ from experiments.scenes.policy import tiny_tokenizer
 from spanreward import PoshReward, Recorder, SpanTableCallback
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.by_group import group_advantages
-from spanreward.training.grpo.recorder import Received
+from spanreward.training.grpo.recorder import TokenAdvantages
 from spanreward.training.recipe import FilePart, load_recipe
 
 ROOT = Path(__file__).parents[1]
@@ -128,11 +128,11 @@ def pictures(page: Path, work: Path) -> None:
 
 def received(
     reward: Recorder, size: int, coef: float = SPAN_COEF
-) -> tuple[list[float], dict[int, Received]]:
+) -> tuple[list[float], dict[int, TokenAdvantages]]:
     """What the completions and their tokens receive with span_coef `coef`, in groups of `size`."""
     tokenizer = tiny_tokenizer().backend_tokenizer
     scalars: list[float] = []
-    tokens: dict[int, Received] = {}
+    tokens: dict[int, TokenAdvantages] = {}
     for start in range(0, len(reward.samples), size):
         verdicts = reward.verdicts[start : start + size]
         texts = [sample.completion for sample in reward.samples[start : start + size]]

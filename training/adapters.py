@@ -37,19 +37,19 @@ def lora_config(part: LoraPart, model: PreTrainedModel) -> LoraConfig:
     }
     if part.target_modules is None:
         settings["target_modules"] = EVERY_LAYER
-        settings["exclude_modules"] = beside_language(model)
+        settings["exclude_modules"] = modules_outside_language(model)
     return LoraConfig(**settings, task_type="CAUSAL_LM")
 
 
-def beside_language(model: PreTrainedModel) -> str | None:
+def modules_outside_language(model: PreTrainedModel) -> str | None:
     """Returns a regular expression that matches the names of all modules outside the language
     model; None for a text model, which has no other modules.
     """
     if model.config.get_text_config() is model.config:  # a text model
         return None
-    language = model.get_decoder()
+    language_model = model.get_decoder()
     for name, module in model.named_modules():
-        if module is language and name:
+        if module is language_model and name:
             # matches every name that does not begin with the name of the language model
             return rf"(?!{re.escape(name)}\.).*"
     return None
@@ -69,17 +69,18 @@ def check_adapter(policy: PolicyPart) -> None:
             f"policy.model {policy.model} is an adapter over {base}: to train on from it set "
             f"policy.lora to {described}."
         )
-    for name, ours, theirs in differences(policy.lora, saved):  # raises for the first difference
+    # raises for the first difference
+    for name, in_recipe, in_adapter in differences(policy.lora, saved):
         raise RecipeError(
-            f"policy.lora has {name} {ours!r}, and the adapter {policy.model}, from which the run "
-            f"goes on, has {theirs!r}: set policy.lora to {described}, or merge the adapter into "
-            "its base (docs/recipes.md) to begin another."
+            f"policy.lora has {name} {in_recipe!r}, and the adapter {policy.model}, from which the "
+            f"run goes on, has {in_adapter!r}: set policy.lora to {described}, or merge the "
+            "adapter into its base (docs/recipes.md) to begin another."
         )
 
 
 def differences(part: LoraPart, saved: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """Yields (name, value in the recipe, value of the adapter) of each setting in which the recipe
-    and a saved adapter differ.
+    and a saved adapter differ, such as ("r", 8, 16).
 
     saved: the content of the adapter's adapter_config.json.
     """
@@ -90,8 +91,8 @@ def differences(part: LoraPart, saved: dict[str, Any]) -> Iterator[tuple[str, An
         if vars(part)[name] != saved.get(key):
             yield name, vars(part)[name], saved.get(key)
     # "all-linear" is not compared: peft writes the layers' names to the file instead
-    named = part.target_modules not in (None, EVERY_LAYER)
-    if named and part.target_modules != saved.get("target_modules"):
+    names_layers = part.target_modules not in (None, EVERY_LAYER)
+    if names_layers and part.target_modules != saved.get("target_modules"):
         yield "target_modules", part.target_modules, saved.get("target_modules")
 
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from spanreward.training.recipe_file import RecipeError
 from spanreward.training.run_folder import STATE, checkpoints
 
-FULL = (errno.ENOSPC, errno.EDQUOT)  # no space left on the disk, or in the user's quota
+FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT)  # no space left on the disk, or in the user's quota
 # Texts of the errors that safetensors and torch raise on a full disk, which are no OSError. torch
 # writes only that a stream failed, so `named_full_disk` adds the free space of the disk.
-WORDS = (
+FULL_DISK_TEXTS = (
     "os error 28",
     "os error 122",
     "No space left",
@@ -47,7 +47,7 @@ def named_full_disk(output: Path) -> Iterator[None]:
         free = shutil.disk_usage(output).free / 1e9
         raise RecipeError(
             f"the disk of {output} is full, with {free:.1f} GB free ({lines[0].rstrip('.:')}): "
-            f"make room there, and {way_on(output)}."
+            f"make room there, and {next_step(output)}."
         ) from error
 
 
@@ -58,19 +58,19 @@ def is_full_disk(error: BaseException) -> bool:
     # a library may catch the system's error and raise an error of its own
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, OSError) and cause.errno in FULL:
+        if isinstance(cause, OSError) and cause.errno in FULL_DISK_ERRORS:
             return True
-        if any(words in str(cause) for words in WORDS):
+        if any(text in str(cause) for text in FULL_DISK_TEXTS):
             return True
         cause = cause.__cause__ or cause.__context__
     return False
 
 
-def way_on(output: Path) -> str:
+def next_step(output: Path) -> str:
     """Returns the user's next step after making room, such as "go on with --resume from
     checkpoint-50, the last whole checkpoint".
     """
-    whole = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
-    if whole:
-        return f"go on with --resume from {whole[-1].name}, the last whole checkpoint"
+    complete = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
+    if complete:
+        return f"go on with --resume from {complete[-1].name}, the last whole checkpoint"
     return "begin anew, since no checkpoint is whole"

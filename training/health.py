@@ -24,9 +24,9 @@ from spanreward.rewards.text.filler import is_degenerate
 SATURATED = 0.99  # from this score on, a reward counts as full
 # The least number of audited questions in a window. Below it, a single disagreement weighs too much
 # for an alarm.
-LEAST = 30
+MIN_AUDITED = 30
 # The agreement of a cascade's judges may fall by this much: longer texts alone lower the agreement
-MARGIN = 0.05
+AGREEMENT_MARGIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class Limits:
             fall. Without references, the limit is for the growth since the start.
         truncated: the highest share of completions cut at the maximal length, while this share
             grows and the reward does not fall.
-        agreement: the least agreement between the student and the teacher of a cascade (`fall`).
+        agreement: the least agreement between the student and the teacher of a cascade
+            (`agreement_problem`).
         yes_rate: the highest health/yes_rate.
         yes_growth: the highest amount by which health/yes_rate may exceed its mean over the first
             `window` batches.
@@ -118,36 +119,34 @@ class Judged:
 
 
 def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list[CompletionRow]:
-    """Returns a CompletionRow for each sample. judged: the verdicts of every reward of the
-    trainer.
+    """Returns a CompletionRow for each sample.
+
+    samples: the samples of a batch. judged: the verdicts of every reward of the trainer.
     """
-    by_sample = zip(*(judgment.verdicts for judgment in judged), strict=True)
+    verdicts_of_samples = zip(*(judgment.verdicts for judgment in judged), strict=True)
     rows = []
-    for sample, verdicts in zip(samples, by_sample, strict=True):
+    for sample, verdicts in zip(samples, verdicts_of_samples, strict=True):
         yes_rates = []
         for verdict in verdicts:
             if "yes_rate" in verdict.parts:
                 yes_rates.append(verdict.parts["yes_rate"])
-        notes = []  # the notes of failed judges
-        reasons = []  # the reasons of rewards without a score
-        deciding = 0  # the number of rewards that train the policy
+        # the rewards that train the policy, each with its verdict
+        deciding = []
         for judgment, verdict in zip(judged, verdicts, strict=True):
-            if not judgment.decides:
-                continue
-            deciding += 1
-            if verdict.status.failed:
-                notes.append(verdict.note or verdict.status.value)
-            if verdict.score is None:
-                reasons.append(judgment.reward.unscored([verdict]))
-        # `failed` covers failed judges, so `unscored` is only for other reasons, such as a row
-        # without a reference
+            if judgment.decides:
+                deciding.append((judgment.reward, verdict))
+        failed = None
         unscored = None
-        if deciding and len(reasons) == deciding and not notes:
-            unscored = "; ".join(reasons)
+        failures = [verdict for _, verdict in deciding if verdict.status.failed]
+        has_score = any(verdict.score is not None for _, verdict in deciding)
+        if failures:
+            failed = failures[0].note or failures[0].status.value
+        elif deciding and not has_score:  # for example a row without a reference
+            unscored = "; ".join(reward.unscored([verdict]) for reward, verdict in deciding)
         rows.append(
             CompletionRow(
                 scores=tuple(verdict.score for verdict in verdicts),
-                failed=notes[0] if notes else None,
+                failed=failed,
                 unscored=unscored,
                 length=len(sample.completion),
                 reference_length=max(map(len, sample.references), default=0),
@@ -172,7 +171,8 @@ class RewardHealth:
         self.limits = limits or Limits()
         self._history: dict[str, list[float]] = {}  # the values of each number, batch by batch
         self._audits: list[tuple[int, int]] = []  # (audited, agreed) questions of each batch
-        self._why: dict[str, str] = {}  # reasons in the last batch, see `problems`
+        # the first reasons for missing scores in the last batch, see the function `problems`
+        self._reasons: dict[str, str] = {}
 
     def add(
         self, rows: Sequence[CompletionRow], audited: int = 0, agreed: int = 0
@@ -191,12 +191,12 @@ class RewardHealth:
         # keep the first reason of each kind, for the sentences of `problems`
         failures = [row.failed for row in rows if row.failed]
         causes = [row.unscored for row in rows if row.unscored]
-        self._why = {
+        self._reasons = {
             "failed": failures[0] if failures else "",
             "unscored": causes[0] if causes else "",
         }
         self._audits.append((audited, agreed))
-        bounds = interval(self._audits[-self.limits.window :])
+        bounds = agreement_interval(self._audits[-self.limits.window :])
         if bounds:
             numbers["audit_low"], numbers["audit_high"] = bounds
         return numbers
@@ -211,10 +211,10 @@ class RewardHealth:
         """Returns {problem: a sentence with a remedy} after the last batch. The problems have the
         names of callbacks.PROBLEMS.
         """
-        sentences = problems(self._history, self.limits, self._why)
-        sentence = fall(self._audits, self.limits.window, self.limits.agreement)
-        if sentence:
-            sentences["audit"] = sentence
+        sentences = problems(self._history, self.limits, self._reasons)
+        disagreement = agreement_problem(self._audits, self.limits.window, self.limits.agreement)
+        if disagreement:
+            sentences["audit"] = disagreement
         return sentences
 
 
@@ -243,17 +243,18 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
     if group > 1:
         flat_groups = []
         for first in range(0, len(rows), group):
-            flat_groups.append(flat(rows[first : first + group]))
+            flat_groups.append(all_score_alike(rows[first : first + group]))
         numbers["zero_variance_groups"] = mean(flat_groups)
     return numbers
 
 
-def flat(group: Sequence[CompletionRow]) -> bool:
-    """Whether every reward gives the same score to all completions of the group. Completions on
-    which a judge failed do not count.
+def all_score_alike(group: Sequence[CompletionRow]) -> bool:
+    """Returns whether every reward gives the same score to all completions of the group, so that
+    the group teaches nothing. Completions on which a judge failed do not count.
     """
     rows = [row.scores for row in group if row.failed is None]
-    for scores_of_reward in zip(*rows, strict=True):  # reward by reward
+    # turn the scores of each completion into the scores by each reward
+    for scores_of_reward in zip(*rows, strict=True):
         scores = {score for score in scores_of_reward if score is not None}
         if len(scores) > 1:
             return False
@@ -269,13 +270,13 @@ def mean(values: Sequence[float]) -> float:
 
 
 def problems(
-    history: Mapping[str, Sequence[float]], limits: Limits, why: Mapping[str, str]
+    history: Mapping[str, Sequence[float]], limits: Limits, reasons: Mapping[str, str]
 ) -> dict[str, str]:
-    """Returns {problem: a sentence with a remedy}.
+    """Returns {problem: a sentence with a remedy} for the problems that the numbers show.
 
-    history: the values of each number, batch by batch, such as {"reward": [0.4, 0.5]}. why: the
-    first reason for a failed judge ("failed") and for a missing score ("unscored") in the last
-    batch.
+    history: the values of each number, batch by batch, such as {"reward": [0.4, 0.5]}. reasons: for
+    the last batch, the first reason for a failed judge ("failed") and for a missing score
+    ("unscored").
     """
     window = limits.window
     sentences: dict[str, str] = {}
@@ -286,21 +287,21 @@ def problems(
         sentences["failed"] = (
             f"{failed:.0%} of the batch's completions could not be judged (limit "
             f"{limits.failed_fraction:.0%}): look to the judge, whose first reason is: "
-            f"{why['failed']}"
+            f"{reasons['failed']}"
         )
     if history["unscored_fraction"][-1] == 1.0:
         sentences["unscored"] = (
             "no completion of the batch has a score, so there is nothing to learn: "
-            f"{why['unscored']}; fill the column, or leave out the rows without it."
+            f"{reasons['unscored']}; fill the column, or leave out the rows without it."
         )
     # problems of the last window: a single bad batch, by chance, must not be a problem
     if batches >= window:
-        sentences.update(levels(means(history, slice(-window, None)), limits))
+        last_window = means(history, slice(-window, None))
+        sentences.update(share_problems(last_window, limits))
         yes_rates = history.get("yes_rate", [])
+        # The first rates may come late, because a judge of pictures is not asked in every batch.
         defined_rates = [rate for rate in yes_rates if not math.isnan(rate)]
-        # The first defined rates may come late, because a judge of pictures is not asked in every
-        # batch.
-        sentence = eager(mean(yes_rates[-window:]), mean(defined_rates[:window]), limits)
+        sentence = yes_rate_problem(mean(yes_rates[-window:]), mean(defined_rates[:window]), limits)
         if sentence:
             sentences["yes_rate"] = sentence
     # problems of the last window compared with the window before
@@ -308,7 +309,7 @@ def problems(
         late = means(history, slice(-window, None))
         early = means(history, slice(-2 * window, -window))
         first_length = mean(history["length"][:window])
-        sentences.update(growth(late, early, first_length, limits))
+        sentences.update(length_problems(late, early, first_length, limits))
     return sentences
 
 
@@ -317,7 +318,7 @@ def means(history: Mapping[str, Sequence[float]], batches: slice) -> dict[str, f
     return {name: mean(values[batches]) for name, values in history.items()}
 
 
-def levels(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
+def share_problems(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
     """Returns {problem: a sentence} for shares that are too high in the last window.
 
     late: the mean of each number over the last window.
@@ -346,72 +347,92 @@ def levels(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
     return sentences
 
 
-def eager(late: float, first: float, limits: Limits) -> str:
-    """Returns a sentence if the judge answers yes for too many things that are not in the picture;
+def yes_rate_problem(late: float, first: float, limits: Limits) -> str:
+    """Returns a sentence if the judge says yes to too many things that are not in the picture;
     otherwise "".
 
     late, first: the mean yes_rate of the last and of the first window; NaN if no judge was asked
     about a picture.
     """
-    cause = ""  # every comparison with NaN is false, so a NaN gives no cause
+    # every comparison with NaN is false, so a NaN is no problem
     if late > limits.yes_rate:
-        cause = f"limit {limits.yes_rate:.0%}"
+        limit = f"limit {limits.yes_rate:.0%}"
     elif late > first + limits.yes_growth:
-        cause = f"limit {limits.yes_growth:.0%} more"
-    if not cause:
+        limit = f"limit {limits.yes_growth:.0%} more"
+    else:
         return ""
     return (
         f"the judge says yes to {late:.0%} of the things that pictures lack (at the start "
-        f"{first:.0%}, {cause}), so its yes says little: take a judge that sees better or "
+        f"{first:.0%}, {limit}), so its yes says little: take a judge that sees better or "
         "evidence='reference', and go back to an earlier checkpoint."
     )
 
 
-def growth(
-    late: Mapping[str, float], early: Mapping[str, float], first: float, limits: Limits
+def length_problems(
+    late: Mapping[str, float], early: Mapping[str, float], first_length: float, limits: Limits
 ) -> dict[str, str]:
     """Returns {problem: a sentence} for completions that become too long or too short.
 
-    late, early: the mean of each number over the last window, and over the window before. first:
-    the mean length in characters over the first window of the run.
+    The problem "runaway" is growth without a fall of the reward. The problem "length" is a length
+    far from that at the start.
+
+    late, early: the mean of each number over the last window, and over the window before.
+    first_length: the mean length in characters over the first window of the run.
     """
     sentences: dict[str, str] = {}
     length = late["length"]
-    beside = late["length_ratio"]
-    cut = late.get("truncated_fraction", 0)
-    grown = ""
-    ratio = length / first if first else math.inf  # all completions at the start may be empty
-    than = "the longest reference"
-    if math.isnan(beside):  # the rows have no references
-        beside = ratio
-        than = "at the start"
-    if limits.runaway < beside < math.inf and length > early["length"]:
-        grown = (
-            f"completions are {beside:.1f} times as long as {than} and growing ({length:.0f} "
-            "characters)"
-        )
-    elif cut > max(limits.truncated, early.get("truncated_fraction", 0)):
-        grown = f"{cut:.0%} of the completions are cut at the maximal length, and more and more"
+    since_start = math.inf  # the factor of growth; all completions at the start may be empty
+    if first_length:
+        since_start = length / first_length
+    growth = growth_of_length(late, early, since_start, limits)
     # If the reward falls while texts grow, training will shorten the texts by itself. `not <` is
     # also true for a NaN.
-    if grown and not late["reward"] < early["reward"]:
+    if growth and not late["reward"] < early["reward"]:
         sentences["runaway"] = (
-            f"{grown}, and the reward does not fall: it may pay for what it does not read. Read "
+            f"{growth}, and the reward does not fall: it may pay for what it does not read. Read "
             "some completions, set soft_overlong_cache, lower the learning rate or go back to an "
             "earlier checkpoint."
         )
-    if length and not 1 / limits.length_ratio <= ratio <= limits.length_ratio:
+    is_near_start = 1 / limits.length_ratio <= since_start <= limits.length_ratio
+    if length and not is_near_start:
         sentences["length"] = (
-            f"completions have {length:.0f} characters, and had {first:.0f} at the start: read "
-            "some, and if they do not say what they should, lower the learning rate or punish "
+            f"completions have {length:.0f} characters, and had {first_length:.0f} at the start: "
+            "read some, and if they do not say what they should, lower the learning rate or punish "
             "length as such."
         )
     return sentences
 
 
-def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
+def growth_of_length(
+    late: Mapping[str, float], early: Mapping[str, float], since_start: float, limits: Limits
+) -> str:
+    """Returns in words how completions grow too long, such as "12% of the completions are cut at
+    the maximal length, and more and more"; "" if they do not.
+
+    late, early: the mean of each number over the last window, and over the window before.
+    since_start: the length in the last window, divided by the length in the first window.
+    """
+    length = late["length"]
+    factor = late["length_ratio"]
+    compared_with = "the longest reference"
+    if math.isnan(factor):  # the rows have no references
+        factor = since_start
+        compared_with = "at the start"
+    # the factor is infinite if the first completions were all empty: then it shows nothing
+    if limits.runaway < factor < math.inf and length > early["length"]:
+        return (
+            f"completions are {factor:.1f} times as long as {compared_with} and growing "
+            f"({length:.0f} characters)"
+        )
+    cut = late.get("truncated_fraction", 0)
+    if cut > max(limits.truncated, early.get("truncated_fraction", 0)):
+        return f"{cut:.0%} of the completions are cut at the maximal length, and more and more"
+    return ""
+
+
+def agreement_interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
     """Returns Wilson's 95 % interval of the share of audited questions on which the two judges of a
-    cascade agree; None for fewer than LEAST audited questions.
+    cascade agree; None for fewer than MIN_AUDITED audited questions.
 
     audits: (number of audited questions, number of agreements) of each batch.
     """
@@ -419,27 +440,31 @@ def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
 
     audited = sum(audited for audited, _ in audits)
     agreed = sum(agreed for _, agreed in audits)
-    if audited < LEAST:
+    if audited < MIN_AUDITED:
         return None
     bounds = binomtest(agreed, audited).proportion_ci(method="wilson")
     return float(bounds.low), float(bounds.high)
 
 
-def fall(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
-    """Returns a sentence if the agreement of a cascade's judges has fallen; otherwise "".
+def agreement_problem(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
+    """Returns a sentence if the two judges of a cascade agree too seldom; otherwise "".
 
-    The agreement has fallen if the whole interval of the last window is below `floor`, or more than
-    MARGIN below the interval of the first window. audits: see `interval`. window: the number of
-    batches of a window.
+    That is the case if the whole interval of the last window is below `floor`, or more than
+    AGREEMENT_MARGIN below the interval of the first window. Then the policy may exploit the
+    weaker judge.
+
+    audits: (number of audited questions, number of agreements) of each batch. window: the number of
+    batches of a window. floor: the least agreement, from 0 to 1.
     """
-    first = interval(audits[:window])
-    now = interval(audits[-window:])
-    if len(audits) < window or first is None or now is None:
+    first = agreement_interval(audits[:window])
+    last = agreement_interval(audits[-window:])
+    if len(audits) < window or first is None or last is None:  # too few questions were audited
         return ""
     first_low, first_high = first
-    low, high = now
+    low, high = last
     # the whole interval must be below, so that chance alone gives no alarm
-    if high >= max(first_low - MARGIN, floor):
+    highest_allowed = max(first_low - AGREEMENT_MARGIN, floor)
+    if high >= highest_allowed:
         return ""
     return (
         f"the teacher agrees with the cascade's student on {low:.0%} to {high:.0%} of the "

@@ -456,7 +456,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
         if key not in valid:
             if key in OTHER_NAMES:
                 raise RecipeError(f"unknown recipe key 'trainer.{key}': {OTHER_NAMES[key]}.")
-            raise RecipeError(misplaced(key, valid, f"trainer.{key}"))
+            raise RecipeError(unknown_key_message(key, valid, f"trainer.{key}"))
         wrong = fault(config, key, value)
         if wrong:
             hint = ""
@@ -477,8 +477,9 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     return recipe
 
 
-def misplaced(key: str, keys_here: Collection[str], key_path: str) -> str:
-    """Returns the error message for an unknown key, with the place of a recipe where it belongs.
+def unknown_key_message(key: str, keys_here: Collection[str], key_path: str) -> str:
+    """Returns the error message for an unknown key. The message names the nearest valid key, or the
+    place of a recipe where the key belongs.
 
     key: such as "sed". keys_here: the valid keys of this block. key_path: such as "trainer.sed".
     """
@@ -488,8 +489,8 @@ def misplaced(key: str, keys_here: Collection[str], key_path: str) -> str:
     places["under data.columns"] = get_args(Column)
     keys_elsewhere = {*chain(*places.values())}
     # an unknown key in a block with `options` is probably an argument of the judge or metric
-    is_near = bool(get_close_matches(key, keys_here, 1))
-    if "options" in keys_here and key not in keys_elsewhere and not is_near:
+    is_misspelled = bool(get_close_matches(key, keys_here, 1))
+    if "options" in keys_here and key not in keys_elsewhere and not is_misspelled:
         return f"unknown recipe key {key_path!r}: arguments of its class belong under options."
     # A trainer has hundreds of arguments, and a misspelled key is often close to one of these. So
     # the arguments are searched only if no key of a recipe is close.
@@ -537,21 +538,21 @@ def apply_override(data: dict[str, Any], override: str) -> None:
         raise RecipeError(f"an override is written key=value, got {override!r}.")
     *parents, last = key.split(".")
     # go down to the block or list that the last key belongs to
-    place: Any = data
+    holder: Any = data
     for name in parents:
-        if isinstance(place, list):
-            place = place[index_of(name, place, key)]
+        if isinstance(holder, list):
+            holder = holder[index_of(name, holder, key)]
         else:
-            if place.get(name) is None:
-                place[name] = {}
-            place = place[name]
-        if not isinstance(place, (dict, list)):
-            raise RecipeError(f"{key} cannot be set: {name} holds {place!r}.")
+            if holder.get(name) is None:
+                holder[name] = {}
+            holder = holder[name]
+        if not isinstance(holder, (dict, list)):
+            raise RecipeError(f"{key} cannot be set: {name} holds {holder!r}.")
     value = read_yaml(text, f"the value of {key}")
-    if isinstance(place, list):
-        place[index_of(last, place, key)] = value
+    if isinstance(holder, list):
+        holder[index_of(last, holder, key)] = value
     else:
-        place[last] = value
+        holder[last] = value
 
 
 def index_of(name: str, entries: list[Any], key: str) -> int:
@@ -577,13 +578,13 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
         keys.insert(0, within)
     key_path = ".".join(keys)
     # find the block that holds the key: the last name in the path that is no list index
-    extra = first["type"] == "extra_forbidden"
-    parents = path[:-1] if extra else path
-    holders = [step for step in parents if not step.isdigit()]
-    if holders:
-        part = PARTS.get(holders[-1], part)
-    if extra:
-        return misplaced(path[-1], part.model_fields, key_path)
+    is_unknown_key = first["type"] == "extra_forbidden"
+    parents = path[:-1] if is_unknown_key else path
+    names = [step for step in parents if not step.isdigit()]
+    if names:
+        part = PARTS.get(names[-1], part)
+    if is_unknown_key:
+        return unknown_key_message(path[-1], part.model_fields, key_path)
     if first["type"] == "model_type":  # a text or a list in place of a block
         key = next(iter(part.model_fields))
         return (

@@ -114,8 +114,8 @@ def run(
     rewards = build_rewards(parts)
     readers(rewards)  # raises for a missing parser
     check_judges_see(recipe, rewards)
-    # The policy is not trained on the reward of the win rate. If the recipe has a win rate, its
-    # reward is the last.
+    # The policy is not trained on the reward of the win rate, which is the last one if the recipe
+    # has a win rate.
     trained_on = rewards[: len(parts) - len(recipe.watching)]
     with closing(judges_of(rewards)), named_lost_rank():
         start_judges(parts, rewards)
@@ -134,7 +134,7 @@ def run(
         if isinstance(trainer, SpanGRPOTrainer) and trainer.colocated:
             attrgetter(END)(trainer.vllm_generation.llm)()
         trainer.accelerator.end_training()
-    if problem:
+    if problem:  # raised only now, when the policy is saved
         raise Unhealthy(problem)
     return output
 
@@ -222,9 +222,9 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
 
     Raises RecipeError for settings or data that the trainer refuses.
     """
-    learned = recipe.algorithm == "sft"  # SFT learns the rows' answers; RL reads only the prompts
+    is_sft = recipe.algorithm == "sft"  # SFT learns the rows' answers; RL reads only the prompts
     arguments = trainer_arguments(recipe)
-    if learned:
+    if is_sft:
         arguments = {**whole_rows(recipe.trainer), **arguments}  # the recipe's settings come last
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
@@ -239,10 +239,10 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
             "accelerate_configs/cpu.yaml, and give policy.model the folder."
         )
     model, processor, peft_config = trained_policy(recipe)
-    if not learned:
+    if not is_sft:
         pad_left(processor)
     extra_columns = columns_asked_by(rewards)
-    dataset = load_data(recipe.data, learned, extra_columns=extra_columns)
+    dataset = load_data(recipe.data, is_sft, extra_columns=extra_columns)
     if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
         log.warning(
             "no row of %s has a picture: %s learns from text alone.",
@@ -252,7 +252,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     held_out = recipe.validation_data
     validation = None
     if held_out and args.eval_strategy != "no":
-        validation = load_data(held_out, learned, extra_columns=extra_columns)
+        validation = load_data(held_out, is_sft, extra_columns=extra_columns)
     shared: dict[str, Any] = {
         "model": model,
         "args": args,
@@ -262,7 +262,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         "peft_config": peft_config,
     }
     with refusals():
-        if not learned:
+        if not is_sft:
             if PartialState().is_main_process:
                 tokenizer = tokenizer_of(processor)
                 limit = args.max_completion_length

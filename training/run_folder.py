@@ -97,10 +97,11 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             "begin."
         )
     # the recipe must be equal to the run's recipe, except that the run may become longer
-    for key, (was, now) in changes(recipe).items():
+    for key, (earlier, now) in changes(recipe).items():
         # A max_steps of -1 means that num_train_epochs counts, so -1 is not compared as a length.
-        length = was or LONGER.get(key)
-        if now and length and 0 < length < now and key in LONGER:
+        length = earlier or LONGER.get(key)
+        becomes_longer = now and length and 0 < length < now and key in LONGER
+        if becomes_longer:
             log.warning(
                 "%s is %s in place of %s: the learning rate goes on as in a run of this length "
                 "from its beginning.",
@@ -110,9 +111,9 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             )
         else:
             raise RecipeError(
-                f"the run in {output} has {key}: {was!r}, and this recipe {now!r}: resume it with "
-                f"its own recipe ({output}/recipe.yaml), or begin another with output=... without "
-                "--resume."
+                f"the run in {output} has {key}: {earlier!r}, and this recipe {now!r}: resume it "
+                f"with its own recipe ({output}/recipe.yaml), or begin another with output=... "
+                "without --resume."
             )
     if recipe.model_dump().get("trainer", {}).get("save_only_model"):
         raise RecipeError(
@@ -120,22 +121,22 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             "resumed."
         )
     # with another number of processes, a step would have other completions
-    ran_on = read_versions(output)["processes"]
-    if ran_on != processes:
+    earlier_processes = read_versions(output)["processes"]
+    if earlier_processes != processes:
         raise RecipeError(
-            f"the run in {output} ran on {ran_on} processes and this is {processes}, so that a "
-            f"step would be another: resume it with --num_processes {ran_on}."
+            f"the run in {output} ran on {earlier_processes} processes and this is {processes}, so "
+            f"that a step would be another: resume it with --num_processes {earlier_processes}."
         )
     # find the last checkpoint whose files can all be loaded
-    finished = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
-    for folder in reversed(finished):
+    complete = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
+    for folder in reversed(complete):
         damage = damage_of(folder)
         if not damage:
             return folder
         log.warning("%s is damaged (%s): the one before it is taken.", folder, damage)
-    if finished:
+    if complete:
         raise RecipeError(
-            f"every checkpoint in {output} is damaged, such as {finished[0].name} ({damage}): "
+            f"every checkpoint in {output} is damaged, such as {complete[0].name} ({damage}): "
             f"{ANEW}"
         )
     raise RecipeError(
@@ -155,14 +156,14 @@ def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
     """
     # recipe.yaml is read as a recipe, so that keys missing in the file have their defaults
     earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
-    then = dict(leaves(earlier.model_dump(exclude=NOT_COMPARED)))
-    now = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
+    earlier_values = dict(leaves(earlier.model_dump(exclude=NOT_COMPARED)))
+    values = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
     differing = {}
-    for key in {**then, **now}:  # the keys of the two recipes, each once
-        was = then.get(key)
-        value = now.get(key)
-        if was != value:
-            differing[key] = (was, value)
+    for key in {**earlier_values, **values}:  # the keys of the two recipes, each once
+        earlier_value = earlier_values.get(key)
+        value = values.get(key)
+        if earlier_value != value:
+            differing[key] = (earlier_value, value)
     return differing
 
 
@@ -170,9 +171,10 @@ def damage_of(checkpoint: Path) -> str:
     """Returns the first fault of a checkpoint's files, such as "optimizer.pt: File is not a zip
     file"; "" if all files can be loaded.
 
-    A full disk, or a machine that was switched off, cuts files off. A pickle from a stranger may
-    run code when it is loaded. To save time, weights are not read. A cut file is found without its
-    weights: the archives of torch end with a table, and files of safetensors begin with lengths.
+    A full disk, or a machine that was switched off, cuts files off. To save time, weights are not
+    read. A cut file is found without its weights: the archives of torch end with a table, and files
+    of safetensors begin with lengths. A pickle that may run code when it is loaded is a fault too,
+    because a stranger may have written the checkpoint.
     """
     files = [path for path in checkpoint.rglob("*") if path.is_file()]
     for path in sorted(files):
@@ -242,7 +244,7 @@ def begin(
             shutil.rmtree(folder)
         facts["resumed"] = []
     else:
-        # keep the facts of the run's beginning, and add the facts of now to the list `resumed`
+        # keep the facts of the run's beginning, and add the facts of now to their list `resumed`
         now = facts
         facts = read_versions(output)
         if data != {name: facts.get(name) for name in data}:

@@ -27,8 +27,8 @@ from spanreward.training.turn_end import endless_turn, eos_ids, tokenizer_of
 
 log = logging.getLogger(__name__)
 
-# About so many rows with pictures are measured at most, because each measured picture is decoded
-PICTURED = 1000
+# about so many rows with pictures are measured at most, because each measured picture is decoded
+MAX_PICTURED_ROWS = 1000
 
 
 class SupervisedTrainer(CheckpointWeights, SFTTrainer):
@@ -97,22 +97,26 @@ def trained_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
     if "image" in row:
         return _pictured_tokens(processor, row)
     # the answer begins where the whole chat first differs from the prompt
-    prompt = _ids(processor, row["prompt"], True)
-    whole = _ids(processor, [*row["prompt"], *row["completion"]], False)
-    start = 0
-    while start < min(len(prompt), len(whole)) and prompt[start] == whole[start]:
-        start += 1
-    return TrainedTokens(whole[:start], whole[start:])
+    prompt = _ids(processor, row["prompt"], opens_answer=True)
+    whole = _ids(processor, [*row["prompt"], *row["completion"]], opens_answer=False)
+    answer_start = 0
+    for prompt_id, whole_id in zip(prompt, whole, strict=False):
+        if prompt_id != whole_id:
+            break
+        answer_start += 1
+    return TrainedTokens(whole[:answer_start], whole[answer_start:])
 
 
-def _ids(processor: Any, messages: list[Any], opens: bool) -> list[int]:
-    """Returns the token ids of messages. opens: whether to add the ids that begin the next turn,
-    such as those of "<|im_start|>assistant".
+def _ids(processor: Any, messages: list[Any], opens_answer: bool) -> list[int]:
+    """Returns the token ids of messages.
+
+    opens_answer: whether to add the ids that begin an answer, such as those of
+    "<|im_start|>assistant".
     """
-    read = processor.apply_chat_template(
-        messages, add_generation_prompt=opens, tokenize=True, return_dict=True
+    inputs = processor.apply_chat_template(
+        messages, add_generation_prompt=opens_answer, tokenize=True, return_dict=True
     )
-    ids = read["input_ids"]
+    ids = inputs["input_ids"]
     if ids and isinstance(ids[0], list):  # a processor returns a batch with a single list
         return list(ids[0])
     return list(ids)
@@ -141,7 +145,7 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
     """Logs a warning with the number of rows that max_length cuts.
 
     part: the name of the dataset in messages, such as "the data". If a dataset with pictures has
-    more than PICTURED rows, only every second, third, ... row is measured.
+    more than MAX_PICTURED_ROWS rows, only every second, third, ... row is measured.
 
     Raises ValueError if max_length leaves no token of an answer in any row.
     """
@@ -151,37 +155,37 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
     # measure the rows
     step = 1
     if "image" in dataset.column_names:
-        step = max(1, len(dataset) // PICTURED)
+        step = max(1, len(dataset) // MAX_PICTURED_ROWS)
     lengths = []  # (tokens of the prompt, tokens of the whole row) of each measured row
     for number in range(0, len(dataset), step):
         tokens = trained_tokens(processor, dataset[number])
         lengths.append((len(tokens.prompt), len(tokens.prompt) + len(tokens.answer)))
     # count the rows that max_length cuts
     longest = max(whole for _, whole in lengths)
-    cut = 0  # rows that are too long
-    lost = 0  # rows without a token of the answer after the cut
+    cut_rows = 0
+    rows_without_answer = 0  # rows that have no token of the answer after the cut
     for prompt, whole in lengths:
         if whole > args.max_length:
-            cut += 1
+            cut_rows += 1
         if args.truncation_mode == "keep_start" and prompt >= args.max_length:
-            lost += 1
+            rows_without_answer += 1
     # raise or warn
     cure = f"set trainer.max_length to null, or to at least {longest}"
     rows = f"{len(lengths):,} rows of {part}"
-    if lost == len(lengths):
+    if rows_without_answer == len(lengths):
         shortest_prompt, _ = min(lengths)
         raise ValueError(
             f"max_length {args.max_length} leaves no token of an answer in any of {rows}, whose "
             f"prompts have {shortest_prompt} tokens or more: {cure}."
         )
-    if cut and PartialState().is_main_process:
+    if cut_rows and PartialState().is_main_process:
         log.warning(
             "max_length %d cuts %d of %s, and leaves no token of the answer in %d of them, which "
             "are not trained on: %s.",
             args.max_length,
-            cut,
+            cut_rows,
             rows,
-            lost,
+            rows_without_answer,
             cure,
         )
 

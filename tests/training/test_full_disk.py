@@ -13,7 +13,7 @@ from transformers import Trainer, TrainerControl, TrainerState, TrainingArgument
 
 from experiments.scenes.parts import TINY, scenes_part
 from spanreward.training.callbacks.json_lines import MetricsFile
-from spanreward.training.full_disk import is_full_disk, named_full_disk, way_on
+from spanreward.training.full_disk import is_full_disk, named_full_disk, next_step
 from spanreward.training.recipe import Recipe, RecipeError
 from spanreward.training.run import run
 from spanreward.training.run_folder import STATE
@@ -46,12 +46,12 @@ def test_other_errors_stay_what_they_are(error: Exception, tmp_path: Path) -> No
 
 
 def test_the_way_on_is_the_last_whole_checkpoint(tmp_path: Path) -> None:
-    assert "begin anew" in way_on(tmp_path)
+    assert "begin anew" in next_step(tmp_path)
     for step in (5, 10, 15):
         (tmp_path / f"checkpoint-{step}").mkdir()
     for step in (5, 10):
         (tmp_path / f"checkpoint-{step}" / STATE).write_text("{}")
-    assert "checkpoint-10," in way_on(tmp_path)
+    assert "checkpoint-10," in next_step(tmp_path)
 
 
 @needs_full

@@ -19,12 +19,12 @@ from spanreward.training.health import (
     Judged,
     Limits,
     RewardHealth,
+    agreement_interval,
+    agreement_problem,
     completion_rows,
-    eager,
-    fall,
     health,
-    interval,
     problems,
+    yes_rate_problem,
 )
 
 ROW = CompletionRow(
@@ -154,10 +154,10 @@ def test_one_bad_batch_is_no_problem_yet(changes: dict[str, list[float]]) -> Non
 
 def test_the_sentence_on_a_yes_rate_has_both_numbers() -> None:
     limits = Limits()
-    said = eager(0.3, 0.1, limits)
+    said = yes_rate_problem(0.3, 0.1, limits)
     assert said.startswith("the judge says yes to 30%")
     assert "start 10%, limit 15% more)" in said
-    assert "(at the start 58%, limit 50%)" in eager(0.6, 0.58, limits)
+    assert "(at the start 58%, limit 50%)" in yes_rate_problem(0.6, 0.58, limits)
     assert "judge that sees better" in said
 
 
@@ -190,12 +190,17 @@ AGREED = [(40, 38)] * 10
 
 
 def test_the_interval_is_wilsons() -> None:
-    low, high = interval([(40, 30), (60, 60)])  # 90 of 100
+    low, high = agreement_interval([(40, 30), (60, 60)])  # 90 of 100
     z = 1.959963984540054
     widened = 1 + z * z / 100
     middle, half = (0.9 + z * z / 200) / widened, z * (0.09 / 100 + (z / 200) ** 2) ** 0.5 / widened
     assert (low, high) == pytest.approx((middle - half, middle + half))
-    assert interval([]) is interval([(0, 0)] * 3) is interval([(29, 0)]) is None
+    assert (
+        agreement_interval([])
+        is agreement_interval([(0, 0)] * 3)
+        is agreement_interval([(29, 0)])
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,7 +217,7 @@ def test_the_interval_is_wilsons() -> None:
     ],
 )
 def test_a_fall_is_told_where_the_intervals_do_not_meet(late: Any, told: str) -> None:
-    sentence = fall(AGREED + late, window=10, floor=0.5)
+    sentence = agreement_problem(AGREED + late, window=10, floor=0.5)
     assert bool(sentence) is bool(told)
     if told:
         assert re.match(f"the teacher .* {told} of the audited", sentence)
@@ -220,10 +225,10 @@ def test_a_fall_is_told_where_the_intervals_do_not_meet(late: Any, told: str) ->
 
 def test_the_floor_needs_no_start() -> None:
     bad = [(40, 20)] * 10
-    assert "limit 70%" in fall(bad, window=10, floor=0.7)
-    assert fall(bad, window=10, floor=0.5) == ""
-    assert fall(bad[:9], window=10, floor=0.7) == ""  # the window is not full
-    assert fall([], window=10, floor=0.7) == ""
+    assert "limit 70%" in agreement_problem(bad, window=10, floor=0.7)
+    assert agreement_problem(bad, window=10, floor=0.5) == ""
+    assert agreement_problem(bad[:9], window=10, floor=0.7) == ""  # the window is not full
+    assert agreement_problem([], window=10, floor=0.7) == ""
 
 
 def test_chance_alone_seldom_raises_it() -> None:
@@ -232,7 +237,7 @@ def test_chance_alone_seldom_raises_it() -> None:
     runs = 0
     for _ in range(200):
         audits = [(30, int(agreed)) for agreed in random.binomial(30, 0.9, size=100)]
-        runs += any(fall(audits[:step], 10, 0.7) for step in range(10, 101, 5))
+        runs += any(agreement_problem(audits[:step], 10, 0.7) for step in range(10, 101, 5))
     assert runs <= 10
 
 
@@ -275,7 +280,7 @@ def test_audits_have_numbers_once_there_are_enough() -> None:
     watched = RewardHealth(limits=Limits(window=2))
     assert "audit_low" not in watched.add([], audited=20, agreed=5)
     numbers = watched.add([], audited=20, agreed=5)
-    assert (numbers["audit_low"], numbers["audit_high"]) == interval([(20, 5)] * 2)
+    assert (numbers["audit_low"], numbers["audit_high"]) == agreement_interval([(20, 5)] * 2)
     assert "limit 70%" in watched.problems()["audit"]
 
 

@@ -52,7 +52,7 @@ class Watching(TrainerCallback):
         self.recorders = list(listed)
         self.fresh = False
         self._training = False  # True between a step's begin and its end
-        self._warned = False  # True after the first step, in which alone a warning is logged
+        self._first_step_over = False
         self._judged: list[Recorder] = []  # recorders that have judged the current batch
         for recorder in self.recorders:
             recorder.watchers.append(self._on_judged)
@@ -72,8 +72,10 @@ class Watching(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        # warn in the first step only: a later step may reuse the batch of an earlier step
-        if not self._warned and not self.fresh and state.is_world_process_zero:
+        # Warn only in the first step, which always has a new batch. A later step may reuse an
+        # earlier batch.
+        is_first_step = not self._first_step_over
+        if is_first_step and not self.fresh and state.is_world_process_zero:
             unasked = []
             for recorder in self.recorders:
                 if recorder not in self._judged:
@@ -86,15 +88,19 @@ class Watching(TrainerCallback):
                 " and ".join(unasked),
                 state.global_step,
             )
-        self._warned = True
+        self._first_step_over = True
         self._training = False
 
     def _on_judged(self, recorder: Recorder, log_metric: LogMetric | None) -> None:
-        """Notes that a recorder has judged. Calls `observe` after the last recorder of a batch."""
-        if not self._training:  # an evaluation
+        """Notes that a recorder has judged a batch. Calls `observe` when all recorders have judged
+        it.
+
+        The Recorder calls this method, as one of its `watchers`.
+        """
+        if not self._training:  # the batch belongs to an evaluation
             return
-        # A second call of a recorder begins the next batch. The trainer did not ask all recorders
-        # about the batch before.
+        # A recorder that judges a second time has begun the next batch. Then the batch before is
+        # dropped, because the trainer did not ask all recorders about it.
         if recorder in self._judged:
             self._judged = []
         self._judged.append(recorder)

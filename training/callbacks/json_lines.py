@@ -57,7 +57,7 @@ class MetricsFile(TrainerCallback):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._warned = False
+        self._warned_of_failure = False
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -76,14 +76,14 @@ class MetricsFile(TrainerCallback):
             with self.path.open("a") as file:
                 file.write(json.dumps(line) + "\n")
         except OSError as error:
-            if not self._warned:
+            if not self._warned_of_failure:
                 log.error(
                     "%s: step %d could not be written (%s), and the training goes on.",
                     self.path,
                     state.global_step,
                     error.strerror,
                 )
-            self._warned = True
+            self._warned_of_failure = True
 
 
 class ProgressBar(ProgressCallback):
@@ -138,6 +138,7 @@ class VerdictFile(Watching):
         self._step = state.global_step + 1  # global_step counts only the finished steps
 
     def observe(self, log_metric: LogMetric | None) -> None:
+        """Appends a line to the file for each completion of the batch that was just judged."""
         if self.path is None:
             return
         # write one line for each completion, with the verdict of each recorder

@@ -78,6 +78,9 @@ class RewardHealthCallback(Watching):
         self._warned_of: set[str] = set()
 
     def observe(self, log_metric: LogMetric | None) -> None:
+        """Logs the numbers of the batch that was just judged, over all ranks. Keeps its problems
+        for the end of the step.
+        """
         # count the audits of cascades since the batch before
         before = self._usage
         self._usage = total_usage(self._judges)

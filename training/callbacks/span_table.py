@@ -35,7 +35,7 @@ from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.evaluation.page.render import write_rendered
-from spanreward.training.grpo.recorder import Paid, Received, Recorder
+from spanreward.training.grpo.recorder import Recorder, RewardsByFunction, TokenAdvantages
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +57,8 @@ class ShownRow:
         verdicts: the verdict of each Reward, by the Reward's name.
         reward: the weighted sum of rewards that TRL logs. None if no reward function gave a value,
             or if a judge failed.
-        lead: the reward less the mean of its group; None before the completion is chosen, and
-            without a reward or a group.
+        lead: the reward less the mean of its group; None before the completion is chosen, for a
+            completion without a reward, and for a trainer without groups.
         advantage: the scalar advantage; None if the trainer does not pass it to the recorders.
         tokens: the advantage of each token, with its characters; () without span credit.
         paid: the reward and weight of each reward function, by the function's name.
@@ -70,12 +70,12 @@ class ShownRow:
     reward: float | None
     lead: float | None
     advantage: float | None
-    tokens: Received = ()
-    paid: Paid = field(default_factory=dict)
+    tokens: TokenAdvantages = ()
+    paid: RewardsByFunction = field(default_factory=dict)
 
     @property
     def references(self) -> list[str]:
-        """The references of the sample. The reference of the first verdict comes first."""
+        """The references of the sample, first the one that the first verdict compared with."""
         first_verdict = next(iter(self.verdicts.values()))
         used = first_verdict.reference
         references = list(self.sample.references)
@@ -115,7 +115,7 @@ class SpanTableCallback(Watching):
             raise ValueError(f"every must be 1 step or more, got {every}.")
         self.every = every
         self._rows: list[ShownRow] = []
-        self._failed = False
+        self._warned_of_failure = False  # whether a page could not be written
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -127,22 +127,14 @@ class SpanTableCallback(Watching):
         due = last or state.global_step % self.every == 0
         if not due or not self._rows:
             return
-        # gather the rewards, so that all ranks choose the same rows; number rows over all ranks
-        rank_rows = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
-        shares = gather_object([rank_rows])  # one list for each rank
-        rewards, padded, payments = zip(*chain.from_iterable(shares), strict=True)
-        first = sum(map(len, shares[: PartialState().process_index]))
-        group = group_size(args)
-        on_page = page_rows(rewards, padded, group, MAX_ROWS_OF_KIND)
-        # gather only the chosen rows, because pictures are large
-        chosen = []  # this rank's chosen rows, with their places on the page
-        for place, (kind, number) in enumerate(on_page):
-            if first <= number < first + len(self._rows):
-                lead = lead_of(number, rewards, group)
-                row = replace(self._rows[number - first], kind=kind, lead=lead)
-                chosen.append((place, row))
-        chosen_of_ranks = sorted(gather_object(chosen), key=itemgetter(0))
-        rows = [row for _, row in chosen_of_ranks]
+        # gather the numbers of all ranks' rows, so that all ranks choose the same rows
+        numbers_of_rank = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
+        numbers_of_ranks = gather_object([numbers_of_rank])  # one list for each rank
+        rewards, padded, payments = zip(*chain.from_iterable(numbers_of_ranks), strict=True)
+        # the number of this rank's first row, if rows are numbered over all ranks
+        earlier_ranks = numbers_of_ranks[: PartialState().process_index]
+        first_of_rank = sum(len(numbers) for numbers in earlier_ranks)
+        rows = self._rows_of_page(rewards, padded, group_size(args), first_of_rank)
         if not state.is_world_process_zero:
             return
         path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
@@ -151,57 +143,92 @@ class SpanTableCallback(Watching):
             log_page(args, state.global_step, page, rows)
         except Exception as error:
             # do not raise: the other ranks would wait for this rank, and training needs no page
-            if not self._failed:
+            if not self._warned_of_failure:
                 what = f"{type(error).__name__}: {error}"
                 message = "the table of step %d could not be written, and the training goes on: %s"
                 log.warning(message, state.global_step, what)
-            self._failed = True
+            self._warned_of_failure = True
+
+    def _rows_of_page(
+        self, rewards: Rewards, padded: Sequence[bool], group: int, first_of_rank: int
+    ) -> list[ShownRow]:
+        """Returns the rows of the page, in order. Every rank must call this method.
+
+        Args:
+            rewards: the rewards of all ranks' completions.
+            padded: for each completion whether it is padded with filler.
+            group: the number of completions of a prompt.
+            first_of_rank: the number of this rank's first completion, in the order of `rewards`.
+        """
+        chosen = []  # this rank's chosen rows, each with its place on the page
+        for place, (kind, number) in enumerate(page_rows(rewards, padded, group, MAX_ROWS_OF_KIND)):
+            if first_of_rank <= number < first_of_rank + len(self._rows):
+                lead = lead_of(number, rewards, group)
+                row = replace(self._rows[number - first_of_rank], kind=kind, lead=lead)
+                chosen.append((place, row))
+        # gather only the chosen rows, because pictures are large
+        chosen_of_ranks = gather_object(chosen)
+        chosen_of_ranks.sort(key=itemgetter(0))  # in the order of the places
+        return [row for _, row in chosen_of_ranks]
 
 
 def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
     """Returns a row for each completion of this rank's last batch.
 
     All recorders have judged the same completions. TRL's own trainer does not pass rewards and
-    weights to the recorders. Then the weights are GRPOConfig's reward_weights, or 1 for each
-    recorder if their number is not the number of recorders.
+    weights to the recorders. Then the rewards are the verdicts' scores. The weights are
+    GRPOConfig's reward_weights, or 1 for each recorder if there are other reward functions too.
     """
-    first = recorders[0]
-    rows = []
     weights = args.reward_weights if isinstance(args, GRPOConfig) else None
     if not weights or len(weights) != len(recorders):
         weights = [1.0] * len(recorders)
-    advantages: Sequence[float | None] = [None] * len(first.samples)
-    if first.advantages:
-        advantages = first.advantages
-    for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
+    # the trainer gives every recorder the same advantages and rewards, so any recorder will do
+    any_recorder = recorders[0]
+    samples = any_recorder.samples
+    paid = any_recorder.paid
+    advantages: Sequence[float | None] = [None] * len(samples)
+    if any_recorder.advantages:
+        advantages = any_recorder.advantages
+    rows = []
+    for number, (sample, advantage) in enumerate(zip(samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
-        # take the reward and weight of each reward function
-        payments = first.paid[number] if first.paid else weighted_scores(verdicts, weights)
-        # compute the weighted sum like TRL: a missing reward adds nothing
-        parts = []
-        for value, weight in payments.values():
-            if value is not None and not isnan(value):
-                parts.append(value * weight)
+        payments = paid[number] if paid else weighted_scores(verdicts, weights)
         failed = any(verdict.status.failed for verdict in verdicts.values())
-        reward = None
-        if parts and not failed:
-            reward = sum(parts)
-        tokens = first.token_advantages.get(number, ())
         row = ShownRow(
             kind="",
             sample=sample,
             verdicts=verdicts,
-            reward=reward,
+            reward=None if failed else logged_reward(payments),
             lead=None,
             advantage=advantage,
-            tokens=tokens,
+            tokens=any_recorder.token_advantages.get(number, ()),
             paid=payments,
         )
         rows.append(row)
     return rows
 
 
-def weighted_scores(verdicts: Mapping[str, Verdict], weights: Sequence[float]) -> Paid:
+def logged_reward(payments: RewardsByFunction) -> float | None:
+    """Returns a completion's sum of rewards times weights, as TRL logs it; None without any reward.
+
+    A missing reward (None or NaN) adds nothing. Example: {"posh": (.4, 1), "length": (-.1, 2)}
+    gives .4 * 1 - .1 * 2 = .2.
+
+    The page shows what TRL has paid, so all reward functions count, even the punishment of length.
+    With weight 0 a function adds 0, and if no other function gave a reward, the sum is 0 as in
+    TRL's log. `dynamic_sampling.reward_of` has another purpose: whether the policy can learn from
+    the Rewards' verdicts. So it skips other functions and weight 0, and gives None in that case.
+    """
+    parts = []
+    for value, weight in payments.values():
+        if value is not None and not isnan(value):
+            parts.append(value * weight)
+    if not parts:
+        return None
+    return sum(parts)
+
+
+def weighted_scores(verdicts: Mapping[str, Verdict], weights: Sequence[float]) -> RewardsByFunction:
     """Returns the score and the weight of each reward, by the reward's name.
 
     weights: the weights in the order of `verdicts`.
@@ -217,9 +244,9 @@ def page_rows(
 ) -> list[tuple[str, int]]:
     """Returns the kind and the number of each completion on the page, in the order of the page.
 
-    A number is an index in `rewards`. The best completions are from different prompts, and the
-    worst completions are from different prompts. With too few prompts, a prompt's second completion
-    follows. No completion is on the page twice.
+    A number is an index in `rewards`. Example: [("best", 5), ("worst", 2), ("not judged", 0)]. The
+    best completions are of different prompts, and so are the worst. With too few prompts, second
+    completions of the prompts follow. No completion is on the page twice.
 
     Args:
         rewards: the rewards of all ranks' completions.
@@ -228,29 +255,28 @@ def page_rows(
         most: the greatest number of completions of a kind.
     """
     scores: dict[int, float] = {}  # the rewards that are not None, by the completion's number
-    missing = []
+    without_reward = []
     for number, reward in enumerate(rewards):
         if reward is None:
-            missing.append(number)
+            without_reward.append(number)
         else:
             scores[number] = reward
-    # choose the padded completions
-    filled = []
+    # choose the first padded completions
+    degenerate: list[int] = []
     for number, is_padded in enumerate(padded):
-        if is_padded and number in scores:
-            filled.append(number)
-    filled = filled[:most]
+        if is_padded and number in scores and len(degenerate) < most:
+            degenerate.append(number)
     # choose the best of the other completions, and then the worst of the rest
-    ordered = [number for number in scores if number not in filled]
-    ordered.sort(key=scores.__getitem__, reverse=True)
-    high = of_different_groups(ordered, group)[:most]
-    rest = [number for number in reversed(ordered) if number not in high]
-    low = of_different_groups(rest, group)[:most]
-    chosen: list[tuple[str, int]] = []
-    numbers_of_kinds = (filled, high, low, missing[:MAX_FAILED_ROWS])
+    best_first = [number for number in scores if number not in degenerate]
+    best_first.sort(key=scores.__getitem__, reverse=True)
+    best = of_different_groups(best_first, group)[:most]
+    worst_first = [number for number in reversed(best_first) if number not in best]
+    worst = of_different_groups(worst_first, group)[:most]
+    on_page: list[tuple[str, int]] = []
+    numbers_of_kinds = (degenerate, best, worst, without_reward[:MAX_FAILED_ROWS])
     for kind, numbers in zip(KINDS, numbers_of_kinds, strict=True):
-        chosen += [(kind, number) for number in numbers]
-    return chosen
+        on_page += [(kind, number) for number in numbers]
+    return on_page
 
 
 def lead_of(number: int, rewards: Rewards, group: int) -> float | None:
@@ -262,28 +288,34 @@ def lead_of(number: int, rewards: Rewards, group: int) -> float | None:
     if reward is None or group == 1:
         return None
     first = number // group * group  # the number of the group's first completion
-    neighbours = rewards[first : first + group]
-    of_group = [other for other in neighbours if other is not None]
-    return reward - fmean(of_group)
+    rewards_of_group = rewards[first : first + group]
+    defined = [other for other in rewards_of_group if other is not None]
+    return reward - fmean(defined)
 
 
 def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
-    """Returns the numbers reordered: first one number of each group, then a second number of each
-    group, and so on.
+    """Returns the numbers reordered, so that the first few are of different groups.
 
+    The first number of each group comes first, then the second number of each group, and so on.
     Otherwise the numbers keep their order. Example: in groups of 2, the order 0 1 2 3 becomes
     0 2 1 3, because 0 and 1 are one group.
+
+    group: the number of completions of a group; number n is of the group n // group.
     """
     seen: Counter[int] = Counter()  # how many numbers of each group came so far
-    turns = {}  # for each number, how many numbers of its group come before it
+    rounds = {}  # for each number, how many numbers of its group come before it
     for number in ordered:
-        turns[number] = seen[number // group]
+        rounds[number] = seen[number // group]
         seen[number // group] += 1
-    return sorted(ordered, key=turns.__getitem__)  # equal turns keep their order
+    return sorted(ordered, key=rounds.__getitem__)  # numbers of a round keep their order
 
 
 def write_page(
-    path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, paid: Sequence[Paid] = ()
+    path: Path,
+    step: int,
+    rows: Sequence[ShownRow],
+    rewards: Rewards,
+    paid: Sequence[RewardsByFunction] = (),
 ) -> str:
     """Writes the page to `path`, whole or not at all, and returns the page's HTML.
 
@@ -310,7 +342,7 @@ def write_page(
     )
 
 
-def means_of(payments: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
+def means_of(payments: Sequence[RewardsByFunction]) -> dict[str, tuple[float | None, float]]:
     """Returns the mean reward and the weight of each reward function, by the function's name.
 
     The mean is None if the function gave no reward.

@@ -104,9 +104,10 @@ class WinRateCallback(TrainerCallback):
         if isinstance(trainer.args, GRPOConfig):
             longest = trainer.args.max_completion_length
         self.max_tokens = max_tokens or longest or DEFAULT_ANSWER_TOKENS
-        self.against = "anchor" in reward.columns  # whether the reward itself compares two answers
+        # whether the reward itself compares an answer with the anchor
+        self._reward_compares = "anchor" in reward.columns
         self.stopped = ""
-        self._warned = False
+        self._warned_of_unscored = False
         if every < 1 or len(self.rows) < 2:
             raise ValueError(
                 f"a win rate needs every >= 1 and 2 rows or more, got {every} and {len(self.rows)}."
@@ -115,7 +116,7 @@ class WinRateCallback(TrainerCallback):
             raise ValueError(
                 f'{reward.__name__} compares a batch\'s texts: give PairwiseReward anchor="anchor".'
             )
-        # collect the columns with a value in some row; every row will get an anchor
+        # collect the columns that have a value in some row; every row will get an anchor
         present = {"anchor"}
         for row in self.rows:
             for name, value in row.items():
@@ -126,7 +127,7 @@ class WinRateCallback(TrainerCallback):
             raise reward.lacks(missing, "the win rate's rows", sorted(present))
         samples = [row_sample({**row, "anchor": "an answer"}) for row in self.rows]
         check_seen(reward, samples)
-        self._marks = [row_fingerprint(row) for row in self.rows]
+        self._fingerprints = [row_fingerprint(row) for row in self.rows]
         self.anchors: list[str] = []
         if anchor is not None:
             self.anchors = read_answers(str(anchor), self.rows)
@@ -160,8 +161,11 @@ class WinRateCallback(TrainerCallback):
         for row, anchor in zip(self.rows, anchors, strict=True):
             anchored_rows.append({**row, "anchor": anchor})
         self.rows = anchored_rows
-        # a reward that compares two answers gives .5 for a tie; other rewards score the anchor too
-        self._anchors = 0.5 if self.against else self._scores(anchors)
+        # A reward that compares gives each answer its chance to win, and .5 means a tie. With any
+        # other reward, an answer must score higher than the anchor, so the anchors are scored too.
+        self._scores_to_beat: float | np.ndarray = 0.5
+        if not self._reward_compares:
+            self._scores_to_beat = self._scores(anchors)
         if texts:
             self._compare(texts, state, control)
 
@@ -191,8 +195,8 @@ class WinRateCallback(TrainerCallback):
         if state.is_world_process_zero:
             path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
             lines = []
-            for row, text, mark in zip(self.rows, texts, self._marks, strict=True):
-                answer = {"id": row["id"], "completion": text, ROW: mark}
+            for row, text, fingerprint in zip(self.rows, texts, self._fingerprints, strict=True):
+                answer = {"id": row["id"], "completion": text, ROW: fingerprint}
                 lines.append(json.dumps(answer) + "\n")
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -213,33 +217,36 @@ class WinRateCallback(TrainerCallback):
         for start in range(0, len(samples), BATCH_ROWS):
             verdicts += self.reward.judge_samples(samples[start : start + BATCH_ROWS])
         unscored = [verdict for verdict in verdicts if verdict.score is None]
-        if unscored and not self._warned:
+        if unscored and not self._warned_of_unscored:
             log.warning(
                 "the win rate leaves out prompts without a score, of which the first says: %s",
                 unscored[0].note or unscored[0].status.value,
             )
-            self._warned = True
+            self._warned_of_unscored = True
         scores = self._of_all([verdict.score for verdict in verdicts])
         return np.array(scores, dtype=float)  # None becomes NaN
 
     def _compare(self, texts: Sequence[str], state: TrainerState, control: TrainerControl) -> None:
-        """Logs the win rate of these answers. If `stop` is set and the policy loses, ends the
-        training.
+        """Logs the win rate of the policy's answers. Ends the training if `stop` is set and the
+        policy loses.
+
+        texts: the answers to all rows, in order.
         """
-        gaps = self._scores(texts) - self._anchors
+        gaps = self._scores(texts) - self._scores_to_beat  # above 0 for a win of the policy
         # put rows of one picture into one cluster, because their results are not independent
         clusters = cluster_numbers([picture_identity(row) for row in self.rows])
         logged = head_to_head(gaps, clusters)
-        due = control.should_log
+        was_due = control.should_log
         # do not call TRL's `log`, which would also log and clear the means of other keys
         Trainer.log(self.trainer, dict(logged))
-        control.should_log = due
-        # do not stop without an interval, or before the first step
-        most = logged.get(f"{WIN_RATE_KEY}_high", 1.0)
-        if self.stop and state.global_step and most < 0.5:
+        control.should_log = was_due  # `Trainer.log` must not replace the log of this step
+        # without an interval, 1 keeps the training going
+        upper_end = logged.get(f"{WIN_RATE_KEY}_high", 1.0)
+        has_trained = state.global_step > 0
+        if self.stop and has_trained and upper_end < 0.5:
             self.stopped = (
                 f"the anchor wins: the policy's share is {logged[WIN_RATE_KEY]:.2f}, "
-                f"{most:.2f} at most."
+                f"{upper_end:.2f} at most."
             )
             control.should_training_stop = True
             control.should_save = True
@@ -248,8 +255,8 @@ class WinRateCallback(TrainerCallback):
         """Returns the numbers, from 0, of the rows that this rank answers.
 
         Every rank has equally many rows, because ranks with sharded weights must call the model
-        together. Example: with 3 rows on 2 ranks, rank 0 answers rows 0 and 2, and rank 1 answers
-        rows 1 and 0. So row 0 is answered twice.
+        together. If the rows cannot be split evenly, some rows are answered twice. Example: with 3
+        rows on 2 ranks, rank 0 answers rows 0 and 2, and rank 1 answers rows 1 and 0.
         """
         ranks = self.trainer.accelerator.num_processes
         count = len(self.rows)
@@ -270,7 +277,8 @@ class WinRateCallback(TrainerCallback):
 def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None, str]:
     """Returns how many questions one evaluation asks the judges, as a number and in words.
 
-    Example: `(640, "about 640 questions")`. The number is None if the reward does not know it.
+    Example: `(640, "about 640 questions")`. If the reward does not know the number, the result is
+    `(None, "an unknown number of questions")`.
 
     prompts: the number of rows of an evaluation. tokens: the greatest number of tokens of an
     answer.
@@ -305,6 +313,9 @@ def win_rate_row(row: Mapping[str, Any], number: int) -> dict[str, Any]:
 def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
     """Returns the win rate, the mean difference and their intervals, by the keys of the log.
 
+    Example: for eight wins and two losses, "eval_win_rate" is .8. With too few prompts for an
+    interval, the only key is that of the number of prompts.
+
     gaps: for each prompt the policy's score less the anchor's score; NaN if a score is missing.
     clusters: for each prompt the number of its cluster. The intervals draw the prompts of a cluster
     together.
@@ -316,9 +327,10 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
         (WIN_RATE_KEY, wins, share_interval),
         (f"{WIN_RATE_KEY}_difference", gaps, ratio_interval),
     ):
-        sums, counts = in_clusters(values[None], clusters)
+        # `in_clusters` takes an array (seeds, prompts): here there is one training seed
+        sums, counts = in_clusters(values[np.newaxis, :], clusters)
         bounds = interval(sums, counts)
-        if bounds:  # None for too few prompts
+        if bounds is not None:  # None for too few prompts
             logged[name] = float(sums.sum() / counts.sum())
             logged[f"{name}_low"] = bounds.low
             logged[f"{name}_high"] = bounds.high

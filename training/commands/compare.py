@@ -189,8 +189,8 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     runs = chain(*setup.sides.values())
     inputs = [arguments.recipe, arguments.data, *arguments.metric, *map(Path, runs)]
     # --json may name the folder's own results.json
-    apart = [path for path in (output, *written) if path != arguments.json]
-    metric_options.check_files(arguments, apart, inputs, schema=None, sides=setup.sides)
+    outputs = [path for path in (output, *written) if path != arguments.json]
+    metric_options.check_files(arguments, outputs, inputs, schema=None, sides=setup.sides)
     # check that no other comparison in the folder is replaced
     to_keep = None
     if not arguments.overwrite and any(path.exists() for path in written):

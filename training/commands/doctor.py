@@ -146,7 +146,7 @@ def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
         with closing([judge]):
             began = time.monotonic()
             judge.start()
-            start = time.monotonic() - began
+            start_seconds = time.monotonic() - began
             # an engine goes to sleep after its start, and wakes up for the first question
             first_sleep = judge.usage.sleep_seconds
             ratings = judge.rate([question])
@@ -160,7 +160,7 @@ def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
     usage = judge.usage
     fault = rating.message if isinstance(rating, Failure) else ""
     rated = "did not rate" if fault else "rated"
-    report = f"started in {start:.1f} s"
+    report = f"started in {start_seconds:.1f} s"
     if first_sleep:
         report += f", {first_sleep:.1f} s of them to fall asleep"
     report += f"; then woke in {usage.wake_seconds:.1f} s and {rated} in {usage.seconds:.1f} s"

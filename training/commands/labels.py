@@ -74,11 +74,11 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     marked = read_marked(arguments.sample, column_names(arguments.columns), arguments.limit)
     # A row that the file holds twice counts once. Two rows without an id are never equal, because
     # `key` has their indices.
-    text_of = {}
-    for place, (sample, wrong) in enumerate(marked):
-        key = (sample.id or place, fingerprint(sample), wrong)
-        text_of[key] = (sample, wrong)
-    texts = list(text_of.values())
+    distinct = {}
+    for index, (sample, wrong) in enumerate(marked):
+        key = (sample.id or index, fingerprint(sample), wrong)
+        distinct[key] = (sample, wrong)
+    texts = list(distinct.values())
     with open_metric(arguments.metric, arguments) as (reward, settings):
         # check that --json replaces no other file, before the judge is asked
         inputs = (arguments.sample, arguments.metric)

@@ -161,12 +161,12 @@ def read_arguments(
     words = arguments.words if "words" in names else []
     judge_options = arguments.judge_option if "judge_option" in names else []
     # a word without "=" is a mistake, for which `read_options` raises later
-    old = [word for word in words if "=" in word]
-    old += [JUDGE_PREFIX + option for option in judge_options]
-    if old:
+    new_form = [word for word in words if "=" in word]
+    new_form += [JUDGE_PREFIX + option for option in judge_options]
+    if new_form:
         print(
-            f"{parser.prog}: write --set {shlex.join(old)}: options written otherwise are refused "
-            f"from {REFUSED_FROM} on.",
+            f"{parser.prog}: write --set {shlex.join(new_form)}: options written otherwise are "
+            f"refused from {REFUSED_FROM} on.",
             file=sys.stderr,
         )
     if "options" in names:
@@ -189,30 +189,29 @@ def values_last(command_line: Sequence[str]) -> list[str]:
 
     For a flag with several values, argparse takes every word up to the next flag as a value. In
     `train --set seed=1 RECIPE`, RECIPE would become a value of --set, and the recipe would be
-    missing.
+    missing. So the result is `train RECIPE --set seed=1`.
     """
     # the words behind `--` must stay behind `--`
     if "--" in command_line:
         return list(command_line)
-    first: list[str] = []
-    last: list[str] = []
-    takes_values = False
+    other_words: list[str] = []
+    flags_with_values: list[str] = []
+    is_value = False  # whether the word is such a flag or one of its values
     previous = ""
     for word in command_line:
         if word in TAKING_SEVERAL:
-            takes_values = True
-        elif word.startswith("-"):
-            takes_values = False
+            is_value = True
+        elif word.startswith("-"):  # another flag
+            is_value = False
         elif previous not in TAKING_SEVERAL and "=" not in word:
-            # the first word after the flag is always a value; later words are values if they have
-            # a "="
-            takes_values = False
-        if takes_values:
-            last.append(word)
+            # the first word after the flag is always a value; a later word is a value if it has "="
+            is_value = False
+        if is_value:
+            flags_with_values.append(word)
         else:
-            first.append(word)
+            other_words.append(word)
         previous = word
-    return [*first, *last]
+    return [*other_words, *flags_with_values]
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
@@ -239,11 +238,12 @@ def check_once(texts: Sequence[str]) -> Sequence[str]:
     """Returns the given texts key=value unchanged. Raises RecipeError for a key with two different
     values.
     """
-    # for a repeated key, `dict` keeps the last value
-    last = dict(map(key_and_value, texts))
-    for key, value in map(key_and_value, texts):
-        if last[key] != value:
-            raise RecipeError(f"{key} is given twice, {value} and {last[key]}: give it once.")
+    pairs = [key_and_value(text) for text in texts]
+    last_values = dict(pairs)  # for a repeated key, `dict` keeps the last value
+    for key, value in pairs:
+        last = last_values[key]
+        if last != value:
+            raise RecipeError(f"{key} is given twice, {value} and {last}: give it once.")
     return texts
 
 
@@ -269,19 +269,19 @@ def check_files(
     an existing file of --json must hold to be replaced, see `check_json`; None for any value.
     """
     options = [*arguments.judge_option, *arguments.options]
-    read = []
+    input_paths = []
     for word in (*inputs, arguments.judge, *options):
         if not word:
             continue
         text = str(word)
-        before_colon, _, _ = text.rpartition(":")
-        _, _, after_equals = text.partition("=")
+        before_colon, _, _ = text.rpartition(":")  # FILE.py of FILE.py:NAME
+        _, _, after_equals = text.partition("=")  # FILE of prompts=FILE
         for path in (text, before_colon, after_equals):
             if path:
-                read.append(Path(path))
+                input_paths.append(Path(path))
     # next to an output, the command writes a second file with the settings of the output
-    beside = [path.with_name(f"{path.name}.settings.json") for path in outputs]
-    check_apart([*outputs, *beside, arguments.json], read)
+    settings_files = [path.with_name(f"{path.name}.settings.json") for path in outputs]
+    check_apart([*outputs, *settings_files, arguments.json], input_paths)
     check_json(arguments.json, like, arguments.overwrite)
 
 
@@ -304,7 +304,7 @@ def column_names(columns: Sequence[str]) -> dict[str, str]:
     Raises ValueError for a text without "=". Also raises ValueError if the column of the
     completions would be read as another column too, such as `reference`.
     """
-    names = dict(map(key_and_value, check_once(columns)))
+    names = dict(key_and_value(text) for text in check_once(columns))
     completion_column = names.get("completion", "completion")
     for ours, theirs in names.items():
         if ours != "completion" and theirs == completion_column:
@@ -312,12 +312,12 @@ def column_names(columns: Sequence[str]) -> dict[str, str]:
                 f"--columns {ours}={theirs} names the column of the completions: each would be "
                 f"compared with itself. Name the one of the {ours}."
             )
-    # a text such as "reference" or "=caption" has an empty side
-    if not all(map(all, names.items())):
-        raise ValueError(
-            "--columns is written OURS=THEIRS, such as reference=caption, got "
-            f"{', '.join(columns)}."
-        )
+    for ours, theirs in names.items():
+        if not ours or not theirs:  # a text such as "reference" or "=caption"
+            raise ValueError(
+                "--columns is written OURS=THEIRS, such as reference=caption, got "
+                f"{', '.join(columns)}."
+            )
     return names
 
 
@@ -420,7 +420,7 @@ def read_options(texts: Sequence[str]) -> dict[str, Any]:
     """Returns options from texts key=value: ["mode=published", "top=5"] gives {"mode": "published",
     "top": 5}. Raises ValueError for a text of another form.
     """
-    return dict(map(read_option, check_once(texts)))
+    return dict(read_option(text) for text in check_once(texts))
 
 
 def read_option(text: str) -> tuple[str, Any]:

@@ -16,11 +16,16 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 STREAM = "-"
-WRITING = ("--output", "-o", "--json")  # flags with the name of an output file, which may be `-`
+OUTPUT_FLAGS = (
+    "--output",
+    "-o",
+    "--json",
+)  # flags with the name of an output file, which may be `-`
 
 
 @contextmanager
@@ -62,12 +67,9 @@ def writes_to_output(words: Sequence[str]) -> bool:
     """Returns whether the words of a command line name standard output as an output file:
     `--output -` or `--output=-`.
     """
-    for option in WRITING:
-        # --output=-
-        if f"{option}={STREAM}" in words:
+    for flag in OUTPUT_FLAGS:
+        if f"{flag}={STREAM}" in words:  # --output=-
             return True
-        # --output -
-        for place, word in enumerate(words[:-1]):
-            if word == option and words[place + 1] == STREAM:
-                return True
+        if (flag, STREAM) in pairwise(words):  # --output -
+            return True
     return False

@@ -30,11 +30,14 @@ from spanreward.training.recipe import HubPart, RecipeError
 def hub_rows(
     data: HubPart, extra_columns: Collection[str] = ()
 ) -> tuple[list[dict[str, Any]], Dataset | None]:
-    """Returns (rows, pictures): at most `data.count` rows, and a Dataset with the column `image`,
-    whose pictures stay on disk. The picture of a row has the index `int(row["id"]) - 1`.
+    """Returns (rows, pictures): at most `data.count` rows of a dataset, and their pictures.
 
-    With `streaming`, the rows hold their pictures, undecoded, and `pictures` is None. For data
-    without pictures, `pictures` is None too. extra_columns: see `read_rows`.
+    `pictures` is a Dataset with the column `image`. It stays on disk, because all pictures together
+    may be larger than the memory. The picture of a row is number `int(row["id"]) - 1`. `pictures`
+    is None for data without pictures. It is also None with `streaming`: then each row holds its own
+    picture, undecoded.
+
+    extra_columns: see `read_rows`.
 
     Raises ValueError for a dataset that cannot be loaded, a missing column, a picture column
     without pictures, and rows that cannot be used.
@@ -47,18 +50,16 @@ def hub_rows(
         data.streaming,
     )
     features = split.features or Features()  # a stream of JSON has no features
-    key = picture_key(data.columns, features)
+    picture_column = picture_key(data.columns, features)
     check_features(data, features)
-    # collect the columns to read, by the dataset's names
-    names: Mapping[Any, str] = data.columns
-    columns = {key, *extra_columns}
-    for name in ROW_COLUMNS:
-        columns.add(names.get(name, name))
-    pictured = key in features
-    records = split.select_columns([name for name in features if name in columns])
-    # do not decode the pictures: a dataset may hold hundreds of thousands of them
-    if pictured:
-        records = records.cast_column(key, Image(decode=False))  # {"bytes", "path"} is accepted too
+    has_pictures = picture_column in features
+    # read only the columns that a row can use
+    usable = {picture_column, *columns_of_rows(data), *extra_columns}
+    records = split.select_columns([name for name in features if name in usable])
+    # do not decode the pictures: a dataset may hold hundreds of thousands of pictures
+    if has_pictures:
+        # the cast also accepts a column of {"bytes": ..., "path": ...}
+        records = records.cast_column(picture_column, Image(decode=False))
     named = named_records(f"{data.id} {data.split}", records)
     folders = [
         Path(data.id),
@@ -66,19 +67,37 @@ def hub_rows(
         Path(HF_HUB_CACHE),
     ]
 
-    def picture(value: Any, where: str) -> Any:
-        check_picture(value, where, folders)
+    def picture_for_row(undecoded: Any, where: str) -> Any:
+        """Returns what a row holds of its picture, after a check."""
+        check_picture(undecoded, where, folders)
         # a stream cannot be read a second time, so the row must keep its picture
-        return value if data.streaming else None
+        return undecoded if data.streaming else None
 
-    rows = read_rows(named, data, picture, extra_columns=extra_columns)
-    if isinstance(split, IterableDataset) or not pictured:
+    rows = read_rows(named, data, picture_for_row, extra_columns=extra_columns)
+    if isinstance(split, IterableDataset) or not has_pictures:
         return rows, None
-    # the pictures stay in the dataset's files, and are decoded when a row is read
-    pictures = split.select_columns([key]).cast_column(key, Image())
-    if key != "image":
-        pictures = pictures.rename_column(key, "image")
-    return rows, pictures
+    return rows, pictures_of(split, picture_column)
+
+
+def columns_of_rows(data: HubPart) -> set[str]:
+    """Returns the dataset's names of the columns that a row can have, except for the pictures.
+
+    Example: with `data.columns` = {"reference": "caption"}, the set has "caption" in place of
+    "reference", beside "prompt" and the other names of ROW_COLUMNS.
+    """
+    names: Mapping[Any, str] = data.columns
+    return {names.get(name, name) for name in ROW_COLUMNS}
+
+
+def pictures_of(split: Dataset, picture_column: str) -> Dataset:
+    """Returns the pictures of a split, as a Dataset with the single column `image`.
+
+    The pictures stay in the dataset's files, and each is decoded when it is read.
+    """
+    pictures = split.select_columns([picture_column]).cast_column(picture_column, Image())
+    if picture_column != "image":
+        pictures = pictures.rename_column(picture_column, "image")
+    return pictures
 
 
 def named_records(split: str, records: Iterable[Any]) -> Iterator[tuple[str, Any]]:
@@ -107,11 +126,11 @@ def check_features(data: HubPart, features: Features) -> None:
     """
     key = picture_key(data.columns, features)
     prompt_key = data.columns.get("prompt", "prompt")
-    # data without pictures must have a column with prompts
+    # a dataset that lacks the picture column is data without pictures if it has prompts
     without_pictures = key not in features and prompt_key in features
     needed = list(data.columns.values())
     if not without_pictures:
-        needed.insert(0, key)
+        needed.insert(0, key)  # the message about a missing picture column comes first
     for name in needed:
         if name not in features:
             raise RecipeError(

@@ -47,40 +47,40 @@ def read_marked(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> list[tuple[Sample, CharacterSpans]]:
-    """Returns (sample, mistakes) of each row. mistakes: the wrong characters of the completion, as
-    [start, end) of each mark.
+    """Returns for each row its Sample, and the characters [start, end) of each mistake that people
+    have marked in the completion.
 
     source, columns, limit, errors: see `read_each`. Also raises ValueError if the file's numbers
     count another unit than characters, such as bytes (`check_units`).
     """
     samples = list(_samples(source, MARKED_COLUMNS, columns, limit))
     # collect the marks of all rows: a single tool has written the marks, in a single unit
-    entries_of_row = []
-    numbers: list[Mark] = []
+    entries_of_rows = []
+    marks: list[Mark] = []
     for where, sample in samples:
-        with _named(where):
+        with _naming_row(where):
             row_entries = entries_of(sample.columns[MISTAKES], MISTAKES)
-            entries_of_row.append(row_entries)
-            numbers += _numbers(row_entries, sample.completion, f"{where}: ")
+            entries_of_rows.append(row_entries)
+            marks += _marks_of_ranges(row_entries, sample.completion, f"{where}: ")
     try:
-        parts = check_units(numbers, MISTAKES)
+        within_words = check_units(marks, MISTAKES)
     except ValueError as error:
         raise ValueError(f"{error}.") from None
     # people may mean a part of a word, such as "happy" in "unhappy", so this is only a warning
-    if parts:
-        first = parts[0]
+    if within_words:
+        first = within_words[0]
         log.warning(
             "%s%d of %d marks begin or end within a word, such as %r: they are taken as they are",
             first.name,
-            len(parts),
-            len(numbers),
+            len(within_words),
+            len(marks),
             first.text[first.start : first.end],
         )
     rows = []
-    for named_sample, row_entries in zip(samples, entries_of_row, strict=True):
+    for named_sample, row_entries in zip(samples, entries_of_rows, strict=True):
         where, sample = named_sample
-        with _named(where):
-            places = _places(row_entries, MISTAKES, sample.completion)
+        with _naming_row(where):
+            places = _characters_of_entries(row_entries, MISTAKES, sample.completion)
             rows.append((sample, places))
     return rows
 
@@ -101,7 +101,7 @@ def read_each(
     """
     results = []
     for where, sample in _samples(source, needed, columns, limit):
-        with _named(where):
+        with _naming_row(where):
             results.append(read(sample))
     return results
 
@@ -129,7 +129,7 @@ def _samples(
                     f"{where} has no column {name!r}, only {names}: name it with --columns "
                     f"{name}=NAME."
                 )
-        with _named(where):
+        with _naming_row(where):
             sample = line_sample(plain_row(row), folder)
         yield where, sample
     if is_empty:
@@ -137,7 +137,7 @@ def _samples(
 
 
 @contextmanager
-def _named(where: str) -> Iterator[None]:
+def _naming_row(where: str) -> Iterator[None]:
     """Adds the row's name to the message of a ValueError that is raised inside of the `with`."""
     try:
         yield
@@ -155,8 +155,8 @@ def mark_places(value: Any, column: str, text: str) -> CharacterSpans:
     text has the word more than once. Also raises the errors of `check_units`.
     """
     listed = entries_of(value, column)
-    check_units(_numbers(listed, text, ""), column)
-    return _places(listed, column, text)
+    check_units(_marks_of_ranges(listed, text, ""), column)
+    return _characters_of_entries(listed, column, text)
 
 
 def entries_of(value: Any, column: str) -> list[Any]:
@@ -203,28 +203,31 @@ def range_in(entry: Any) -> Range | None:
     return None
 
 
-def _numbers(row_entries: Sequence[Any], text: str, name: str) -> list[Mark]:
-    """Returns the Ranges among a row's entries, as Marks of the text. name: the row's name with ":
-    ", for messages.
+def _marks_of_ranges(row_entries: Sequence[Any], text: str, name: str) -> list[Mark]:
+    """Returns a Mark for each Range among a row's entries, whose unit `check_units` will check.
+
+    text: the marked text. name: the row's name with ": ", for messages.
     """
     marks = []
     for entry in row_entries:
-        # words do not depend on a unit, so their entries need no check
+        # an entry that is a word does not depend on a unit, and needs no check
         if isinstance(entry, Range):
             mark = Mark(name, text, entry.start, entry.end, entry.words)
             marks.append(mark)
     return marks
 
 
-def _places(row_entries: Sequence[Any], column: str, text: str) -> CharacterSpans:
+def _characters_of_entries(row_entries: Sequence[Any], column: str, text: str) -> CharacterSpans:
     """Returns the characters [start, end) of each entry of `entries_of`. column: the column's name,
     for messages.
     """
-    return tuple(_place(entry, column, text) for entry in row_entries)
+    return tuple(_characters_of_entry(entry, column, text) for entry in row_entries)
 
 
-def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
-    """Returns the characters [start, end) of an entry of `entries_of`.
+def _characters_of_entry(entry: Any, column: str, text: str) -> tuple[int, int]:
+    """Returns the characters [start, end) that an entry of `entries_of` marks.
+
+    Example: in "A red dog and a red cat.", the entry ["red", 2] marks (16, 19).
 
     Raises ValueError for an entry that is not in the text. Also raises ValueError for a word
     without a number, such as "red", if the text has the word more than once.
@@ -232,10 +235,11 @@ def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
     if isinstance(entry, Range):
         if 0 <= entry.start < entry.end <= len(text):
             return entry.start, entry.end
-        # the range is not in the text; the message below quotes [start, end]
+        # the range is not in the text: the last error below quotes [start, end]
         entry = [entry.start, entry.end]
+    # the entry is a word, or a pair such as ["red", 2] for the second "red" of the text
     word = entry
-    number = None  # 2 for the second time that the word is in the text
+    number = None
     if isinstance(entry, list) and len(entry) == 2:
         word, number = entry
     places = whole_words(word, text) if isinstance(word, str) else []
@@ -248,7 +252,7 @@ def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
             )
             raise wrong_value(column, requirement, entry)
         number = 1
-    # an entry of another form, a word that is not in the text, or a range past the text's end
+    # refuse an entry of another form, a word that is not in the text, and a range that is not
     if type(number) is not int or not 0 < number <= len(places):
         requirement = f"spans of its text of {len(text)} characters, or whole words of it"
         raise wrong_value(column, requirement, entry)
@@ -257,7 +261,10 @@ def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
 
 def whole_words(word: str, text: str) -> list[tuple[int, int]]:
     """Returns the characters [start, end) of each occurrence of `word` in the text, except inside
-    of longer words: "red" is not found in "reddish". word: may also be several words, "red dog".
+    of longer words.
+
+    Example: "red" is found once in "A red, reddish dog.", at (2, 5). word: may also be several
+    words, such as "red dog".
     """
     if not word:
         return []

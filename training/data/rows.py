@@ -56,17 +56,22 @@ def read_rows(
     """Returns a row for each record, at most `data.count` rows. The id of a row is the number of
     its record, from 1, as a text.
 
-    records: (name for messages, record) of each record. picture: a function from (the record's
-    picture, the record's name) to the row's image, which may raise. keep_other_keys: whether a row
-    also gets all other keys of its record. extra_columns: other keys of the record that a row gets
-    in any case, because a user's own metric reads these keys.
+    Args:
+        records: for each record a name for messages, such as "rows.jsonl line 3", and the record.
+        data: the recipe's data block.
+        picture: a function that gets the record's picture and the record's name, and returns the
+            row's image. The function may raise RecipeError.
+        keep_other_keys: whether a row also gets all other keys of its record.
+        extra_columns: other keys of the record that a row gets in any case, because a user's own
+            metric reads these keys.
 
-    Raises RecipeError, with the record's name, for a record that cannot be used.
+    Raises:
+        RecipeError: with the record's name, for a record that cannot be used.
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
     first_pictured: bool | None = None
-    missing = Counter[str]()
+    missing = Counter[str]()  # how often each column has a mark of a missing value, such as NaN
     for number, (where, written) in enumerate(records, start=1):
         record = without_missing(dict(written), missing, data.columns)
         values = usable_values(record, data, where)
@@ -84,8 +89,8 @@ def read_rows(
                 f"{where} has {article} picture, unlike the rows before it: {ALL_OR_NONE}."
             )
         image = picture(record[image_key], where) if pictured else None
-        prompt = asked_in(values, data.prompt, pictured, where)
-        # records that are left out count too, so that the id leads to the record in the data
+        prompt = policy_prompt(values, data.prompt, pictured, where)
+        # records that are left out are numbered too, so that the id leads to the record in the data
         row: dict[str, Any] = {"id": str(number), "image": image, "prompt": prompt}
         row.update(values)
         if keep_other_keys:
@@ -159,8 +164,8 @@ def columns_named(record: Mapping[str, Any], extra_columns: Collection[str]) -> 
 
 
 def with_equal_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the rows with equal columns: the columns in which at least one row has a value. A row
-    without a value gets None.
+    """Returns the rows with equal columns, as a dataset needs: the columns in which at least one
+    row has a value. A row without a value gets None.
     """
     present: dict[str, None] = {}  # in order of appearance
     for row in rows:
@@ -178,9 +183,10 @@ def prompt_for(question: str | None, prompt: str | None) -> str:
     """Returns the policy's prompt from the row's question and the recipe's prompt. Each of the two
     may be None.
 
-    The question replaces `{question}` in the prompt, or follows the prompt in a new line. Without a
-    prompt, the question is the prompt. Without a question, a prompt that contains `{question}` is
-    replaced by "Describe the picture."
+    Example: the question "How many?" and the prompt "Answer briefly: {question}" give "Answer
+    briefly: How many?". Without `{question}` in the prompt, the question follows the prompt in a
+    new line. Without a prompt, the question is the prompt. Without a question, a prompt that
+    contains `{question}` is replaced by "Describe the picture."
     """
     if question is None:
         # a prompt such as "Answer: {question}" makes no sense without a question
@@ -199,8 +205,8 @@ def read_values(
     columns: Mapping[Any, str],
     where: str,
 ) -> dict[str, Any]:
-    """Returns {column: value or None} of a record for each of ROW_COLUMNS. Several texts are a
-    list, because a dataset holds no tuples.
+    """Returns {column: value or None} of a record, with every column of ROW_COLUMNS. Several texts
+    are a list, because a dataset holds no tuples.
 
     columns: `data.columns`. where: the record's name, for messages. Raises RecipeError for a value
     of a wrong type.
@@ -227,8 +233,8 @@ def is_empty(
     columns: Mapping[Any, str],
     where: str,
 ) -> bool:
-    """Returns whether the record has at least one key of JUDGED_COLUMNS, and all of these keys are
-    empty.
+    """Returns whether the record has nothing to compare a completion with, although it should: it
+    has at least one key of JUDGED_COLUMNS, and all of these keys are empty.
 
     values: the result of `read_values`. columns: `data.columns`. where: the record's name, for
     messages. Raises RecipeError if `columns` names a key of JUDGED_COLUMNS and the record has no
@@ -249,16 +255,22 @@ def is_empty(
     return has_key and all(values[column] is None for column in JUDGED_COLUMNS)
 
 
-def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
+def policy_prompt(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
     """Returns the policy's prompt for a row: the row's own prompt, or `prompt_for` of the row's
-    question and the recipe's prompt. Removes the key "prompt" from `values`.
+    question and the recipe's prompt.
 
     Placeholders of pictures, such as "<image>", are removed from all of these texts or replaced by
-    words, also in `values["question"]`: the policy's processor adds its own placeholder.
+    words, because the policy's processor adds its own placeholder. The function also changes
+    `values`: it removes the key "prompt", and cleans the question.
 
-    values: the result of `read_values`, which is changed. prompt: the recipe's prompt, or None.
-    pictured: whether the row has a picture. where: the row's name, for messages. Raises RecipeError
-    for a placeholder in a row without a picture.
+    Args:
+        values: the result of `read_values`, which is changed.
+        prompt: the recipe's prompt, or None.
+        pictured: whether the row has a picture.
+        where: the row's name, for messages.
+
+    Raises:
+        RecipeError: for a placeholder in a row without a picture.
     """
     row_prompt = values.pop("prompt")
     question = values["question"]
@@ -278,8 +290,10 @@ def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: 
 
 
 def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> str:
-    """Returns the text without placeholders of pictures. name: the text's name, for messages, such
-    as "the prompt". Raises RecipeError for a placeholder in a row without a picture.
+    """Returns the text without placeholders of pictures: "<image>Which cup?" gives "Which cup?".
+
+    Raises RecipeError for a placeholder in a row without a picture. name: the text's name, for
+    messages, such as "the prompt".
     """
     try:
         plain = without_placeholders(text, 1 if pictured else 0, name)
@@ -304,7 +318,7 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
     """
     image = open_picture(folder, value, where)
     picture = located(only_picture(value, where), folder)
-    # a path is not replaced by its picture, so that memory does not hold the pixels of all rows
+    # keep a path as it is, so that memory does not hold the pixels of all rows
     if isinstance(picture, str) and exists(picture):
         return picture
     if isinstance(picture, Mapping):

@@ -75,21 +75,23 @@ class Mark:
 
 
 def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
-    """Returns the marks that begin or end inside of a word in every unit.
+    """Returns the marks that begin or end inside of a word, whichever unit their numbers count.
 
-    marks: all marks of a file. column: the name of the marks' column, for messages. Raises
-    ValueError if a mark fits only in another unit than characters. Also raises ValueError for a
-    mark whose `words` differ from its characters in every unit.
+    A caller may warn of these marks. Raises ValueError if a mark fits only in another unit than
+    characters. Also raises ValueError for a mark whose `words` differ from its characters in every
+    unit.
+
+    marks: all marks of a file. column: the name of the marks' column, for messages.
     """
     wrong = [mark for mark in marks if not mark.fits(mark.place)]
-    # if a mark fits in another unit, the numbers of the file count this unit
+    # if a mark fits in another unit, the numbers of the file probably count this unit
     for mark in wrong:
         for unit in ENCODINGS:
             place = mark.counted_in(unit)
             if place is not None and mark.fits(place):
                 raise _other_unit(mark, place, unit, marks, column)
-    # the other numbers count characters, and mark a part of a word
-    parts = []
+    # no other unit fits: the numbers count characters, and the marks begin or end inside of words
+    within_words = []
     for mark in wrong:
         if mark.end > len(mark.text):
             continue  # the caller raises for a mark past the text's end
@@ -99,8 +101,8 @@ def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
                 f"{mark.name}a mark of {column!r} says {mark.words!r}, and its characters "
                 f"{[*mark.place]} are {marked!r}"
             )
-        parts.append(mark)
-    return parts
+        within_words.append(mark)
+    return within_words
 
 
 def _other_unit(
@@ -123,27 +125,54 @@ def _other_unit(
     start, end = place
     encoding, size = ENCODINGS[unit]
     count = "n" if size == 1 else f"{size} * n"
+    problem = _why_unfit(mark)
     return ValueError(
-        f"{mark.name}a mark of {column!r}, {[*mark.place]}, {_fault(mark)}: in {unit} it would be "
+        f"{mark.name}a mark of {column!r}, {[*mark.place]}, {problem}: in {unit} it would be "
         f"the characters {[start, end]} = {mark.text[start:end]!r}{everywhere}; give characters, "
         f"len(text.encode('{encoding}')[:{count}].decode('{encoding}')) for n {unit}"
     )
 
 
-def _fault(mark: Mark) -> str:
-    """Returns the fault of a mark that does not fit, such as "begins inside the word 'heron'"."""
+def _why_unfit(mark: Mark) -> str:
+    """Returns why a mark does not fit its text, such as "begins inside the word 'heron'".
+
+    The text is the predicate of an error message, whose subject is the mark. mark: a mark for which
+    `Mark.fits` is False.
+    """
     if mark.end > len(mark.text):
         return f"ends past its text of {len(mark.text)} characters"
-    for verb, place in (("begins", mark.start), ("ends", mark.end)):
-        if within_word(mark.text, place):
-            # a text without spaces may be a single long word, so only a part of a word is quoted
-            first = max(0, place - MAX_WORD_CHARACTERS)
-            before = re.search(r"(?<!\w)\w*+\Z", mark.text[first:place])
-            behind = re.match(r"\w*", mark.text[place : place + MAX_WORD_CHARACTERS])
-            if before is not None and behind is not None:
-                return f"{verb} inside the word {before.group() + behind.group()!r}"
+    if within_word(mark.text, mark.start):
+        return f"begins inside the word {_word_around(mark.text, mark.start)!r}"
+    if within_word(mark.text, mark.end):
+        return f"ends inside the word {_word_around(mark.text, mark.end)!r}"
+    # the mark begins and ends between words, so it must differ from the words that the file gives
     marked = mark.text[mark.start : mark.end]
     return f"is {marked!r}, and not {mark.words!r}"
+
+
+def _word_around(text: str, place: int) -> str:
+    """Returns the word that has letters on both sides of a place, to be quoted in a message.
+
+    Example: the place 9 of "A green heron." is inside of "heron". At most MAX_WORD_CHARACTERS
+    characters are returned from each side of the place, because a text without spaces may be a
+    single long word.
+
+    place: the index of the character behind the place.
+    """
+    lowest_start = max(0, place - MAX_WORD_CHARACTERS)
+    start = place
+    while start > lowest_start and _is_in_words(text[start - 1]):
+        start -= 1
+    highest_end = min(len(text), place + MAX_WORD_CHARACTERS)
+    end = place
+    while end < highest_end and _is_in_words(text[end]):
+        end += 1
+    return text[start:end]
+
+
+def _is_in_words(character: str) -> bool:
+    """Returns whether words consist of such characters: letters, digits and "_"."""
+    return character.isalnum() or character == "_"
 
 
 def character_at(text: str, place: int, unit: str) -> int | None:

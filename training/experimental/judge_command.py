@@ -7,7 +7,7 @@ spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,27 +44,27 @@ LABEL = {"picture": str, "text": str, "target": str, "places": list, "probabilit
 DONE = "rows"  # the key of a chunk's last line: the fingerprints of its rows with a verdict
 
 
-class Noting(OuterJudge):
-    """A judge that asks another judge, and notes its ratings of phrases.
+class RatingRecorder(OuterJudge):
+    """A judge that asks another judge, and records its ratings of phrases.
 
     Args:
         judge: answers the questions.
         pictures: a name for each reference's picture, by the text of the reference.
 
     Attributes:
-        noted: a line for each rating, with the keys of LABEL.
+        recorded: a line for each rating, with the keys of LABEL.
     """
 
     def __init__(self, judge: Judge, pictures: dict[str, str]) -> None:
         super().__init__(judge)
         self.pictures = pictures
-        self.noted: list[dict[str, Any]] = []
+        self.recorded: list[dict[str, Any]] = []
         self.reads_source = True  # probes then have `source` and `places`
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Returns the judge's ratings, and notes each rating of a phrase."""
+        """Returns the judge's ratings, and records each rating of a phrase."""
         answers = self.judge.rate(questions, scale)
         for question, answer in zip(questions, answers, strict=True):
             probe = question.probe
@@ -84,7 +84,7 @@ class Noting(OuterJudge):
                 "places": probe.places,
                 "probabilities": dict(answer.probabilities),
             }
-            self.noted.append(line)
+            self.recorded.append(line)
         return answers
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
@@ -149,14 +149,15 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     samples: dict[str, Sample] = {}  # by fingerprint: equal rows are judged once
     pictures: dict[str, str] = {}  # by reference: the row's first reference names the picture
     columns = metric_options.column_names(arguments.columns)
-    for row in read_rows(arguments.rows, columns, arguments.limit):
-        if isinstance(row.sample, str) or not row.sample.references:
+    for input_row in read_rows(arguments.rows, columns, arguments.limit):
+        sample = input_row.sample
+        if isinstance(sample, str) or not sample.references:
             raise ValueError(
-                f"line {row.number} of {arguments.rows} has no completion with a reference."
+                f"line {input_row.number} of {arguments.rows} has no completion with a reference."
             )
-        samples[fingerprint(row.sample)] = row.sample
-        for reference in row.sample.references:
-            pictures[reference] = row.sample.references[0]
+        samples[fingerprint(sample)] = sample
+        for reference in sample.references:
+            pictures[reference] = sample.references[0]
     with (
         metric_options.open_metric("posh", arguments) as (posh, settings),
         resumed_lines(arguments.output, settings, LABEL, arguments.overwrite) as (file, lines),
@@ -168,30 +169,24 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         for line in lines:
             done.update(line.get(DONE, ()))
             earlier_lines.add(json.dumps({key: line[key] for key in LABEL}))
-        waiting = [mark for mark in samples if mark not in done]
+        waiting = [row for row in samples if row not in done]  # fingerprints
         failed = 0
         (judge,) = posh.judges
-        noting = Noting(judge, pictures)
-        reward = PoshReward(noting, **settings["options"])
+        recorder = RatingRecorder(judge, pictures)
+        reward = PoshReward(recorder, **settings["options"])
         with judge:
             for start in track(range(0, len(waiting), CHUNK_PAIRS), "labelling"):
-                marks = waiting[start : start + CHUNK_PAIRS]
-                verdicts = reward.assess([samples[mark] for mark in marks])
+                chunk = waiting[start : start + CHUNK_PAIRS]
+                verdicts = reward.assess([samples[row] for row in chunk])
                 judged = []
-                for mark, verdict in zip(marks, verdicts, strict=True):
+                for row, verdict in zip(chunk, verdicts, strict=True):
                     if verdict.score is not None:
-                        judged.append(mark)
-                failed += len(marks) - len(judged)
-                noted = [line for line in noting.noted if json.dumps(line) not in earlier_lines]
-                if not noted:  # an earlier run kept all lines; the last is repeated, with DONE
-                    noted = noting.noted[-1:]
-                # The last line of a chunk has the rows of the chunk that are done.
-                if noted:
-                    noted[-1] = {**noted[-1], DONE: judged}
-                for line in noted:
+                        judged.append(row)
+                failed += len(chunk) - len(judged)
+                for line in lines_to_write(recorder.recorded, earlier_lines, judged):
                     file.write(json.dumps(line) + "\n")
                 file.flush()
-                noting.noted.clear()
+                recorder.recorded.clear()
     numbers = {
         "rows": len(samples),
         "kept": len(samples) - len(waiting),
@@ -200,6 +195,28 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     table = Table(*numbers, title=str(arguments.output))
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
+
+
+def lines_to_write(
+    recorded: Sequence[dict[str, Any]], earlier_lines: Collection[str], judged: list[str]
+) -> list[dict[str, Any]]:
+    """Returns the lines of a chunk that the output lacks. The last line gets the rows that are
+    done, under the key DONE.
+
+    Args:
+        recorded: the lines of all ratings of the chunk.
+        earlier_lines: the lines of an earlier run, as JSON.
+        judged: the fingerprints of the chunk's rows with a verdict.
+    """
+    new_lines = []
+    for line in recorded:
+        if json.dumps(line) not in earlier_lines:
+            new_lines.append(line)
+    if not new_lines:  # an earlier run kept all lines; the last is repeated, with DONE
+        new_lines = list(recorded[-1:])
+    if new_lines:
+        new_lines[-1] = {**new_lines[-1], DONE: judged}
+    return new_lines
 
 
 def ways() -> dict[str, Any]:

@@ -71,88 +71,95 @@ def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
 def token_offsets(
     tokenizer: Tokenizer, special: Collection[int], ids: Sequence[int], text: str
 ) -> Offsets | None:
-    """Returns for each token the characters [start, end) of `text` that the token wrote.
+    """Returns for each token the characters [start, end) of `text` that the token wrote, or None if
+    the ids do not decode to `text`.
 
     The tokens "A", " red" and the end of the turn give (0, 1), (1, 5) and (5, 5). Tokens that share
-    one character, such as an emoji of several bytes, all get that character. The function returns
-    None if the ids do not decode to `text`.
+    one character, such as an emoji of several bytes, all get that character.
 
-    special: the tokenizer's `special_ids`. Such tokens write nothing, so that start == end.
+    special: the tokenizer's `special_ids`. Such tokens write nothing, so that start == end. ids:
+    the token ids of a completion, as sampled.
     """
     if tokenizer.decode(ids, skip_special_tokens=True) != text:
         return None
     stream = DecodeStream(skip_special_tokens=True)
     offsets: Offsets = []
-    written = 0
-    # the tokens of the piece before: some decoders treat the first token of a text differently
-    context: list[int] = []
-    # the tokens since that piece; several if their bytes do not yet make a whole character
-    group: list[int] = []
+    # The stream decodes token by token, and gives a piece of text once it has whole characters. So
+    # several tokens may write one piece.
+    piece_start = 0  # the index in `text` at which the next piece begins
+    earlier_tokens: list[int] = []  # the tokens of the piece before
+    tokens: list[int] = []  # the tokens since that piece
     for token in ids:
-        group.append(token)
+        tokens.append(token)
         try:
             piece = stream.step(tokenizer, token)
         except Exception:
             # This token changed characters that were already written. DecodeStream has no narrower
             # class of error for this case.
             return None
-        # piece is None if bytes of a character are missing, or if the token is special
-        if piece is not None:
-            # the stream and `decode` may differ: then no offset is known
-            if not text.startswith(piece, written):
-                return None
-            offsets += _group_offsets(tokenizer, special, context, group, piece, written)
-            written += len(piece)
-            context = group
-            group = []
+        if piece is None:  # bytes of a character are missing, or the token is special
+            continue
+        # the stream and `decode` may differ: then no offset is known
+        if not text.startswith(piece, piece_start):
+            return None
+        offsets += _offsets_in_piece(tokenizer, special, earlier_tokens, tokens, piece, piece_start)
+        piece_start += len(piece)
+        earlier_tokens = tokens
+        tokens = []
     # add the tokens after the last piece: the end of the turn, or bytes of an unfinished character
-    return offsets + _group_offsets(tokenizer, special, context, group, text[written:], written)
+    rest = text[piece_start:]
+    offsets += _offsets_in_piece(tokenizer, special, earlier_tokens, tokens, rest, piece_start)
+    return offsets
 
 
-def _group_offsets(
+def _offsets_in_piece(
     tokenizer: Tokenizer,
     special: Collection[int],
-    context: list[int],
-    group: list[int],
+    earlier_tokens: list[int],
+    tokens: list[int],
     piece: str,
-    begin: int,
+    piece_start: int,
 ) -> Offsets:
-    """Returns the offsets of the tokens of `group`, which together wrote `piece`.
+    """Returns for each of `tokens`, which together wrote `piece`, the characters [start, end) of
+    the completion's text that the token wrote.
 
-    The function decodes the first token, the first two tokens, and so on. The characters that a
-    prefix has in common with the piece are finished. If the prefix and the piece differ at a
-    character, that character has begun and lacks bytes.
+    The function decodes the first token, the first two tokens, and so on, and compares each result
+    with the piece. Up to the first difference, the characters are whole. A character that differs
+    has begun, and lacks bytes. Example: the emoji of a piece may have three tokens. Each of the
+    three gets the character of the emoji.
 
     Args:
-        context: the tokens before the group, which are decoded together with the group.
-        group: the tokens of the piece.
-        piece: the text of the group, such as one emoji.
-        begin: the index of the piece's first character in the completion's text.
+        special: the tokenizer's `special_ids`.
+        earlier_tokens: the tokens of the piece before. They are decoded too, because some decoders
+            treat the first token of a text differently.
+        tokens: the tokens of the piece.
+        piece: the text that the tokens wrote.
+        piece_start: the index of the piece's first character in the completion's text.
     """
-    if len(group) == 1:
-        return [(begin, begin + len(piece))]
-    before = len(tokenizer.decode(context, skip_special_tokens=True))
+    if len(tokens) == 1:
+        return [(piece_start, piece_start + len(piece))]
+    earlier_length = len(tokenizer.decode(earlier_tokens, skip_special_tokens=True))
     offsets = []
-    done = 0  # characters of the piece that are finished
-    for count, token in enumerate(group, start=1):
-        start = done
-        end = done
+    whole = 0  # how many characters of the piece are whole, after the tokens so far
+    for count, token in enumerate(tokens, start=1):
+        start = whole
+        end = whole
         if token not in special:
-            # decode the group's first `count` tokens
-            if count == len(group):
-                now = piece
+            # the text of the piece's first `count` tokens
+            if count == len(tokens):
+                written = piece
             else:
-                prefix = [*context, *group[:count]]
-                now = tokenizer.decode(prefix, skip_special_tokens=True)[before:]
-            done = common_length(now, piece)
-            end = done
-            if done < len(now):  # the character at `done` has begun and lacks bytes
-                end = min(done + 1, len(piece))
-            last_start = end
-            if now.endswith("\ufffd"):  # the token wrote one byte of a character of several tokens
-                last_start = end - 1
-            start = min(start, last_start)
-        offsets.append((begin + start, begin + end))
+                decoded = [*earlier_tokens, *tokens[:count]]
+                written = tokenizer.decode(decoded, skip_special_tokens=True)[earlier_length:]
+            whole = common_length(written, piece)
+            end = whole
+            if whole < len(written):  # the next character has begun, and this token is part of it
+                end = min(whole + 1, len(piece))
+            # a replacement character: the token wrote some bytes of the character before `end`
+            if written.endswith("\ufffd"):
+                start = min(start, end - 1)
+            start = min(start, end)
+        offsets.append((piece_start + start, piece_start + end))
     return offsets
 
 
@@ -169,9 +176,10 @@ def common_length(text: str, other: str) -> int:
 def first_mentions(spans: Sequence[Span]) -> list[Span]:
     """Returns the first span of every component that the judge was asked about.
 
-    The components keep their order in `spans`.
+    Only the first mention of a component gets the component's credit (docs/credit.md). The
+    components keep their order in `spans`.
     """
-    first: dict[int, Span] = {}
+    first: dict[int, Span] = {}  # by the component's number
     for span in spans:
         # skip "red" of "a red hat" if there is no hat: the judge was not asked about its colour
         if not span.asked:
@@ -183,14 +191,15 @@ def first_mentions(spans: Sequence[Span]) -> list[Span]:
 
 
 def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
-    """Returns a phrase for each mention of a completion.
+    """Returns a phrase, which holds the credit and what is compared, for each mention.
 
     mentions: the completion's `first_mentions`. group: the number of the completion's group.
     """
-    ends = [match.end() for match in SENTENCE_END.finditer(text)]
+    sentence_ends = [match.end() for match in SENTENCE_END.finditer(text)]
     phrases = []
     for span in mentions:
-        place = bisect_right(ends, span.start)  # how many sentences end before the mention
+        # the number of the mention's sentence: how many sentences end before the mention
+        place = bisect_right(sentence_ends, span.start)
         phrases.append(Phrase(span.credit, span.kind, place, group))
     return phrases
 
@@ -198,9 +207,10 @@ def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
 def phrases_on_tokens(
     verdict: Verdict, text: str, offsets: Offsets, group: int
 ) -> tuple[list[list[int]], list[Phrase]] | None:
-    """Returns the token indices of each first mention of a completion, and a phrase for each.
+    """Returns for each first mention of a completion the indices of its tokens and its phrase, in
+    two lists; None if the mentions cover fewer than MIN_COVERED_TOKENS tokens.
 
-    The function returns None if the mentions cover fewer than MIN_COVERED_TOKENS tokens.
+    Example: the mentions "cup" and "red hat" may give [[3], [6, 7]] and two phrases.
 
     offsets: the `token_offsets` of the completion. group: the number of the completion's group.
     """
@@ -226,13 +236,15 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
     credit = np.array([phrase.credit for phrase in claims], dtype=np.float64)
     baseline = np.full(len(claims), credit.mean() if claims else 0.0)
     for key in ("kind", "place", "group"):
-        # number the cells: phrases with an equal key are in one cell
+        # number the comparable phrases: phrases with an equal key have one number
         keys = [getattr(phrase, key) for phrase in claims]
-        _, cell = np.unique(keys, return_inverse=True)
+        _, number_of_phrase = np.unique(keys, return_inverse=True)
         residual = credit - baseline
-        # sum and count the other phrases of each phrase's cell
-        others_sum = np.bincount(cell, residual)[cell] - residual
-        others_count = np.bincount(cell)[cell] - 1
+        sum_of_number = np.bincount(number_of_phrase, residual)
+        count_of_number = np.bincount(number_of_phrase)
+        # leave each phrase out of its own mean
+        others_sum = sum_of_number[number_of_phrase] - residual
+        others_count = count_of_number[number_of_phrase] - 1
         baseline += others_sum / (others_count + SHRINK)
     # put filler back among the phrases, with the baseline 0
     is_claim = np.array([phrase.kind != FILLER for phrase in phrases], dtype=np.bool_)
@@ -246,31 +258,39 @@ def residual_credit(phrases: Sequence[Phrase]) -> list[float]:
     below 0 they are blamed.
     """
     baselines = baseline_credit(phrases)
-    pairs = zip(phrases, baselines, strict=True)
-    return [phrase.credit - baseline for phrase, baseline in pairs]
+    residuals = []
+    for phrase, baseline in zip(phrases, baselines, strict=True):
+        residuals.append(phrase.credit - baseline)
+    return residuals
 
 
 def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Returns for each mention the indices of the tokens that wrote some of its characters.
 
-    The starts of the tokens need not rise from token to token, and the ends need not either,
-    because tokens can share a character. The greatest end up to a token and the least start from a
-    token on never fall. So bisection in these two lists bounds the tokens of a mention.
+    Example: with the offsets [(0, 1), (1, 5), (5, 9)] of "A red cup", the mention "red cup" at the
+    characters [2, 9) has the tokens [1, 2].
+
+    A completion may have thousands of tokens and a hundred mentions. So two bisections first find
+    the range of tokens that can overlap a mention. Bisection needs sorted lists. The starts and
+    ends of tokens are not always sorted, because tokens can share a character. The greatest end up
+    to each token, and the least start from each token on, are sorted.
+
+    offsets: the `token_offsets` of the completion.
     """
     starts = [start for start, _ in offsets]
     ends = [end for _, end in offsets]
-    latest_end = list(accumulate(ends, max))  # the greatest end up to each token
-    earliest_start = list(accumulate(reversed(starts), min))  # the least start from each token on
-    earliest_start.reverse()
+    greatest_ends = list(accumulate(ends, max))  # the greatest end up to each token
+    least_starts = list(accumulate(reversed(starts), min))  # the least start from each token on
+    least_starts.reverse()
     tokens = []
     for span in mentions:
-        first = bisect_right(latest_end, span.start)
-        stop = bisect_left(earliest_start, span.end)
+        first = bisect_right(greatest_ends, span.start)  # earlier tokens end before the mention
+        stop = bisect_left(least_starts, span.end)  # this token and later ones begin after it
         overlapping = []
-        for token in range(first, stop):  # no token outside this range overlaps the mention
-            begin = max(starts[token], span.start)
-            end = min(ends[token], span.end)
-            if begin < end:
+        for token in range(first, stop):
+            overlap_start = max(starts[token], span.start)
+            overlap_end = min(ends[token], span.end)
+            if overlap_start < overlap_end:
                 overlapping.append(token)
         tokens.append(overlapping)
     return tokens
@@ -291,10 +311,11 @@ def on_tokens(
     """
     credit = np.zeros(shape)
     covered = np.zeros(shape, dtype=np.bool_)
-    phrases: list[tuple[int, Sequence[int]]] = []
+    # the row and the tokens of each phrase, in the order of `values`
+    places: list[tuple[int, Sequence[int]]] = []
     for row, tokens_of_row in tokens.items():
-        phrases += [(row, tokens_of_phrase) for tokens_of_phrase in tokens_of_row]
-    for value, (row, tokens_of_phrase) in zip(values, phrases, strict=True):
+        places += [(row, tokens_of_phrase) for tokens_of_phrase in tokens_of_row]
+    for value, (row, tokens_of_phrase) in zip(values, places, strict=True):
         # numpy's `+=` adds only once at a repeated index, and a phrase never repeats a token
         credit[row, tokens_of_phrase] += value / max(len(tokens_of_phrase), 1)
         covered[row, tokens_of_phrase] = True
@@ -328,7 +349,7 @@ def token_credit(
     """
     backend = tokenizer if isinstance(tokenizer, Tokenizer) else tokenizer.backend_tokenizer
     text = backend.decode(list(ids), skip_special_tokens=True)
-    last = max((span.end for span in verdict.spans), default=0)
+    last = max((span.end for span in verdict.spans), default=0)  # where the last span ends
     offsets = token_offsets(backend, special_ids(backend), ids, text)
     if offsets is None or last > len(text):
         apart = " that do not line up with them" if offsets is None else ""

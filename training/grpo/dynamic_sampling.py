@@ -54,10 +54,12 @@ class Rollout:
 
 
 def reward_of(verdicts: Mapping[str, Verdict], weights: Mapping[str, float]) -> float | None:
-    """Returns the weighted sum of a completion's scores.
-
-    Rewards of weight 0 do not count. The function returns None if no verdict has a score, or if a
+    """Returns the weighted sum of a completion's scores; None if no verdict has a score, or if a
     judge failed.
+
+    Dynamic sampling asks whether these sums differ within a group, so that the policy can learn
+    from the group. A Reward of weight 0 teaches nothing, so its score and its failure do not count.
+    (`span_table.logged_reward` sums what every reward function paid, and a weight of 0 adds 0.)
 
     verdicts, weights: by the Reward's name.
     """
@@ -90,8 +92,8 @@ def has_variance(group: Sequence[Rollout], spread: float) -> bool:
 def groups_to_draw(missing: int, useful: int, seen: int, batch: int) -> int:
     """Returns how many groups to draw so that about `missing` of these groups have variance.
 
-    The result may be a few groups too many. A round wakes the judges, and it pushes the weights if
-    TRL's engine sleeps. So a few extra groups are cheaper than a further round. Example: 2 missing
+    The result may be a few groups too many, because a further round costs more than a few groups:
+    it wakes the judges, and it pushes the weights if TRL's engine sleeps. Example: 2 missing
     groups, with 6 useful groups of 8 seen, give 3.
 
     Args:
@@ -114,9 +116,9 @@ def round_groups(groups: int, group_size: int, ranks: int) -> int:
 
     group_size: the number of completions of a group. ranks: the number of ranks.
     """
+    # the fewest groups whose completions can be split evenly
     unit = ranks // math.gcd(group_size, ranks)
-    units = -(-groups // unit)  # groups / unit, rounded up
-    return units * unit
+    return math.ceil(groups / unit) * unit
 
 
 def draw(count: int, seed: int, first: int, last: int) -> list[int]:
@@ -130,11 +132,12 @@ def draw(count: int, seed: int, first: int, last: int) -> list[int]:
     orders: dict[int, list[int]] = {}  # the order of each pass, by the number of the pass
     rows = []
     for place in range(first, last):
-        number, place_in_pass = divmod(place, count)
-        if number not in orders:
-            orders[number] = list(range(count))
-            random.Random(f"dynamic sampling {seed} {number}").shuffle(orders[number])
-        rows.append(orders[number][place_in_pass])
+        pass_number, place_in_pass = divmod(place, count)
+        if pass_number not in orders:
+            order = list(range(count))
+            random.Random(f"dynamic sampling {seed} {pass_number}").shuffle(order)
+            orders[pass_number] = order
+        rows.append(orders[pass_number][place_in_pass])
     return rows
 
 
@@ -182,54 +185,74 @@ class DynamicSampling:
             ranks: the number of ranks.
         """
         groups = draft(inputs)
-        # take the mean of the first draft: chosen groups would not represent the policy
+        # log the mean reward before groups are chosen: chosen groups do not represent the policy
         reward = mean_reward(groups)
         # find the groups without variance, by their number in the batch
         missing = []
         for number, group in enumerate(groups):
             if not has_variance(group, self.spread):
                 missing.append(number)
-        replaced: dict[int, int] = {}  # by the number of a replaced group, the row of its prompt
-        # with unit 1 the number of drawn groups is a multiple of the ranks, so no group is split
-        unit = 1 if self.whole_groups else size
+        replaced: dict[int, int] = {}  # by the number of a replaced group, its row of the dataset
         rounds = 0
-        drawn = 0
-        useful = len(groups) - len(missing)
+        drawn_groups = 0
+        useful = len(groups) - len(missing)  # groups with variance among all that were judged
         while missing and rounds < self.max_resamples:
-            seen = len(groups) + drawn
-            count = groups_to_draw(len(missing), useful, seen, batch=len(groups))
-            begin = self.drawn
-            self.drawn += round_groups(count, unit, ranks)
-            numbers = draw(len(self.dataset), self.seed, begin, self.drawn)
-            # complete and judge the drawn rows, each `size` times
-            repeated: list[int] = []
-            for row in numbers:
-                repeated += [row] * size
-            new_inputs = []
-            for row in share(repeated, rank, ranks):
-                new_inputs.append(self._read(row, inputs[0]))
-            new_groups = draft(new_inputs)
+            judged = len(groups) + drawn_groups
+            count = groups_to_draw(len(missing), useful, judged, batch=len(groups))
+            new_rows = self._draw_rows(count, size, ranks)
+            new_groups = draft(self._inputs_of_rank(new_rows, inputs[0], size, rank, ranks))
             # replace missing groups by the new groups with variance
-            for row, group in zip(numbers, new_groups, strict=True):
+            for row, group in zip(new_rows, new_groups, strict=True):
                 if not has_variance(group, self.spread):
                     continue
                 useful += 1
                 if missing:  # if the batch is already full, the new group is dropped
-                    place = missing.pop(0)
-                    groups[place] = group
-                    replaced[place] = row
+                    number = missing.pop(0)
+                    groups[number] = group
+                    replaced[number] = row
             rounds += 1
-            drawn += len(numbers)
+            drawn_groups += len(new_rows)
         batch = self._batch_rows(inputs, replaced, size, rank)
         rollouts = share(list(chain(*groups)), rank, ranks)
         numbers_to_log = {
             "reward": reward,
             "unfilled_groups": len(missing),
             "rounds": rounds,
-            "drawn_groups": drawn,
+            "drawn_groups": drawn_groups,
             "resampled_groups": len(replaced),
         }
         return batch, rollouts, numbers_to_log
+
+    def _draw_rows(self, groups: int, size: int, ranks: int) -> list[int]:
+        """Returns the next row numbers of the random order, a row for each group to complete.
+
+        groups: the least number of rows. There may be more, so that every rank completes equally
+        many. size: the number of completions of a group. ranks: the number of ranks.
+        """
+        if self.whole_groups:
+            count = round_groups(groups, 1, ranks)  # equally many whole groups for every rank
+        else:
+            count = round_groups(groups, size, ranks)
+        first = self.drawn
+        self.drawn += count
+        return draw(len(self.dataset), self.seed, first, self.drawn)
+
+    def _inputs_of_rank(
+        self, rows: Sequence[int], like: Mapping[str, Any], size: int, rank: int, ranks: int
+    ) -> list[dict[str, Any]]:
+        """Returns the rows that this rank completes, each repeated for each of its completions.
+
+        Args:
+            rows: the row numbers of the groups of all ranks.
+            like: a row that the trainer got for this batch; the result has the same columns.
+            size: the number of completions of a group.
+            rank: the number of this rank, from 0.
+            ranks: the number of ranks.
+        """
+        repeated: list[int] = []
+        for row in rows:
+            repeated += [row] * size
+        return [self._read(row, like) for row in share(repeated, rank, ranks)]
 
     def _batch_rows(
         self, inputs: list[dict[str, Any]], replaced: Mapping[int, int], size: int, rank: int
@@ -285,6 +308,8 @@ def share(rows: list[Any], rank: int, ranks: int) -> list[Any]:
     """Returns this rank's part of a list that holds the rows of all ranks, rank after rank.
 
     Every rank has equally many rows. Example: of 8 rows, rank 1 of 2 ranks has the last four.
+
+    rank: the number of this rank, from 0. ranks: the number of ranks.
     """
     count = len(rows) // ranks
     return rows[rank * count : (rank + 1) * count]

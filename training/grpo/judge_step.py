@@ -97,10 +97,10 @@ def judge_step(
     before = total_usage(judges)
     # start the threads first, so that servers answer while this thread asks the local judges
     by_threads = by_thread(rewards)
-    under_way = [_start(step, numbers) for numbers in by_threads[1:]]
+    futures = [_start_thread(step, numbers) for numbers in by_threads[1:]]
     judged = _ask(step, by_threads[0])
-    for answers in under_way:
-        judged.update(answers.result())  # waits
+    for future in futures:
+        judged.update(future.result())  # waits for the thread
     # keep and log in the order of the recorders, not in the order in which the threads ended
     for number, recorder in enumerate(recorders):
         samples_of_recorder, verdicts = judged[number]
@@ -117,18 +117,19 @@ def by_thread(rewards: Sequence[Reward]) -> list[list[int]]:
     """
     local: list[int] = []
     elsewhere: list[list[int]] = []
-    for numbers in _sharing(rewards):
+    for numbers in _groups_sharing_objects(rewards):
         if all(_is_elsewhere(rewards[number]) for number in numbers):
             elsewhere.append(numbers)
         else:
             local += numbers
+    # without local rewards the first list is the first remote group; without rewards it is empty
     if local or not elsewhere:
         return [sorted(local), *elsewhere]
     return elsewhere
 
 
 def _is_elsewhere(reward: Reward) -> bool:
-    """Whether the reward is computed outside this process, which only waits for the answers."""
+    """Returns whether the reward is computed on servers, so that this process only waits."""
     if isinstance(reward, RemoteReward):
         return True
     if not reward.judges:  # the reward computes its scores in this process
@@ -136,51 +137,56 @@ def _is_elsewhere(reward: Reward) -> bool:
     return all(judge.remote for judge in reward.judges)
 
 
-def _sharing(rewards: Sequence[Reward]) -> list[list[int]]:
-    """Returns the numbers of the rewards in groups. No two groups share an object that changes.
+def _groups_sharing_objects(rewards: Sequence[Reward]) -> list[list[int]]:
+    """Returns the numbers of the rewards in groups, so that rewards of two groups share no object
+    that changes.
 
-    Example: if A and B share a judge, and B and C share another judge, A, B and C are one group.
+    A thread can then ask each group without locks. Example: if the rewards 0 and 1 share a judge,
+    1 and 2 share another judge, and 3 shares nothing, the groups are [[0, 1, 2], [3]].
     """
     spoiled = _spoiled_urls(rewards)
-    groups: list[tuple[set[Any], list[int]]] = []  # marks of changing objects, numbers of rewards
+    # for each group: the keys of its changing objects, and the numbers of its rewards
+    groups: list[tuple[set[Any], list[int]]] = []
     for number, reward in enumerate(rewards):
-        marks = _changing(reward, spoiled)
+        keys = _keys_of_changing_objects(reward, spoiled)
         numbers = [number]
-        # merge this reward with every earlier group that has a mark in common with it
-        apart = []
-        for marks_of_group, numbers_of_group in groups:
-            if marks.isdisjoint(marks_of_group):
-                apart.append((marks_of_group, numbers_of_group))
+        # merge this reward with every earlier group that has a key in common with it
+        other_groups = []
+        for keys_of_group, numbers_of_group in groups:
+            if keys.isdisjoint(keys_of_group):
+                other_groups.append((keys_of_group, numbers_of_group))
             else:
-                marks |= marks_of_group
+                keys |= keys_of_group
                 numbers += numbers_of_group
-        groups = [*apart, (marks, numbers)]
+        groups = [*other_groups, (keys, numbers)]
     return sorted(sorted(numbers) for _, numbers in groups)
 
 
-def _changing(reward: Reward, spoiled: Collection[str]) -> set[Any]:
-    """Returns marks of the objects that change while the reward is judged.
+def _keys_of_changing_objects(reward: Reward, spoiled: Collection[str]) -> set[Any]:
+    """Returns a key for each object that changes while the reward is judged.
 
-    A mark is the id of an object, a cache's file with the judge's repr, or the url of a server.
+    Two rewards with a key in common must not be judged at the same time. A key is the id of a
+    reward or judge, a cache's file with the judge's repr, or the url of a server.
 
     spoiled: the urls of `_spoiled_urls`.
     """
-    marks: set[Any] = {id(reward)}
+    keys: set[Any] = {id(reward)}
     for judge in _with_inner(reward.judges):
-        marks.add(id(judge))
+        keys.add(id(judge))
         # two cached judges with one file and one repr share their answers
         if isinstance(judge, CachedJudge):
-            marks.add((judge.store.path.resolve(), repr(judge)))
+            keys.add((judge.store.path.resolve(), repr(judge)))
         if isinstance(judge, RemoteJudge) and judge.endpoint.url in spoiled:
-            marks.add(judge.endpoint.url)
-    return marks
+            keys.add(judge.endpoint.url)
+    return keys
 
 
 def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
     """Returns the urls of servers that get two kinds of requests, which must not run in parallel.
 
     One kind asks for log-probabilities of exact token ids, the other kind for log-probabilities of
-    the likeliest tokens.
+    the likeliest tokens. If both kinds ran at the same time, vLLM would spoil the answers to the
+    second kind (docs/judges.md).
     """
     exact = set()
     likeliest = set()
@@ -196,57 +202,64 @@ def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
 
 
 def _with_inner(judges: Iterable[Judge]) -> Iterator[Judge]:
-    """Yields each judge, and after a cache, a cascade or a jury also the judges inside."""
+    """Yields each judge, and after a cache, a cascade or a jury also the judges inside it.
+
+    Example: for a cache around a cascade, the function yields the cache, the cascade, and the two
+    judges of the cascade.
+    """
     for judge in judges:
         yield judge
         if isinstance(judge, OuterJudge):
             yield from _with_inner(judge.judges)
 
 
-def _start(step: Step, numbers: Sequence[int]) -> Future[Judged]:
-    """Starts a thread that asks the recorders of these numbers. Returns the future of the answers.
+def _start_thread(step: Step, numbers: Sequence[int]) -> Future[Judged]:
+    """Starts a thread that asks the recorders of these numbers. Returns the future of its results.
 
     The thread is a daemon. After Ctrl-C, a thread of an executor would keep the process alive until
     the deadline of a server that hangs.
     """
-    answers: Future[Judged] = Future()
-    Thread(target=_settle, args=(answers, step, numbers), daemon=True).start()
-    return answers
+    future: Future[Judged] = Future()
+    Thread(target=_ask_into, args=(future, step, numbers), daemon=True).start()
+    return future
 
 
-def _settle(answers: Future[Judged], step: Step, numbers: Sequence[int]) -> None:
-    """Asks the recorders of these numbers, and puts their verdicts or an error into `answers`."""
+def _ask_into(future: Future[Judged], step: Step, numbers: Sequence[int]) -> None:
+    """Asks the recorders of these numbers, and puts the result of `_ask`, or its error, into
+    `future`. This is the work of a thread.
+    """
     try:
-        answers.set_result(_ask(step, numbers))
+        future.set_result(_ask(step, numbers))
     except BaseException as error:  # without a result or an error, the caller would wait for ever
-        answers.set_exception(error)
+        future.set_exception(error)
 
 
 def _ask(step: Step, numbers: Sequence[int]) -> Judged:
     """Asks the recorders of these numbers one after another. Returns their samples and verdicts.
 
-    A judge wakes once for all rewards that ask it. The judge falls asleep before the next judge
-    wakes, so that a GPU holds one judge at a time.
+    A judge is woken once for all rewards that ask it. It is put to sleep before the next judge is
+    woken, so that a GPU holds one judge at a time.
     """
     judged: Judged = {}
-    for together in _by_judge(step, numbers):
-        reward = step.recorders[together[0]].reward  # all rewards of `together` wake the same judge
-        with awake(reward.judges_to_wake) as asleep:
-            for number in together:
+    for same_judge in _by_judge(step, numbers):
+        first_reward = step.recorders[same_judge[0]].reward
+        with awake(first_reward.judges_to_wake) as failure:
+            for number in same_judge:
                 recorder = step.recorders[number]
-                judged[number] = recorder.ask(step.samples[number], asleep, step.parts)
+                judged[number] = recorder.ask(step.samples[number], failure, step.parts)
     return judged
 
 
 def _by_judge(step: Step, numbers: Sequence[int]) -> list[list[int]]:
-    """Returns the recorders' numbers in groups, in order. A group's rewards wake the same judge.
+    """Returns the recorders' numbers in groups, in order. The rewards of a group wake the same
+    judge.
 
     A reward that wakes no judge is a group by itself.
     """
-    groups: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = {}  # by the id of the judge, or of a recorder without one
     for number in numbers:
         recorder = step.recorders[number]
         judges = recorder.reward.judges_to_wake
-        owner = judges[0] if judges else recorder
-        groups.setdefault(id(owner), []).append(number)
+        shared_object = judges[0] if judges else recorder
+        groups.setdefault(id(shared_object), []).append(number)
     return list(groups.values())

@@ -32,12 +32,12 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 log = logging.getLogger(__name__)
 
 # so many idle batches in a row end a run, or so many steps if a step takes several batches
-IDLE = 5
+MAX_IDLE_BATCHES = 5
 # Equal rewards in all groups end a run only after so many groups in a row. The few groups of a
 # small batch may have equal rewards by chance.
-GROUPS = 32
-TENSORS = 256  # at most so many trained tensors are sampled
-EACH = 1024  # at most so many entries of each tensor are sampled
+MIN_EQUAL_GROUPS = 32
+MAX_TENSORS = 256  # at most so many trained tensors are sampled
+MAX_ENTRIES = 1024  # at most so many entries of each tensor are sampled
 # A larger KL before the first update means that the reference is another model than the policy.
 # For the same model the KL is 0; rounding in bfloat16 makes less than a hundredth of LARGEST_KL.
 LARGEST_KL = 0.01
@@ -78,19 +78,20 @@ class LearningMonitor(TrainerCallback):
         self.trainer = trainer
         self.stopped = ""
         self.batch = BatchCounts()
-        self.idle = IDLE
-        self._before: list[tuple[torch.nn.Parameter, torch.Tensor]] = []
+        self.idle = MAX_IDLE_BATCHES
+        self._weights_before: list[tuple[torch.nn.Parameter, torch.Tensor]] = []
         self._gradients: tuple[int, int] = (0, 0)  # tensors with a gradient, and trained tensors
         # the batches whose passes are not all made, and those whose last pass is in this step
-        self._open: list[BatchCounts] = []
+        self._open_batches: list[BatchCounts] = []
         self._first_pass = 0  # the value of the trainer's `_step` at the last batch's first pass
         self._taught = False  # whether a step of the open batches taught
-        self._moved = False  # whether weights moved in an idle step
+        self._moved_while_idle = False  # whether weights changed in a step that taught nothing
+        # how many batches, steps and groups there were since a batch last taught
         self._idle_batches = 0
         self._idle_steps = 0
         self._idle_groups = 0
 
-    def see(self, output: Mapping[str, torch.Tensor]) -> None:
+    def count_batch(self, output: Mapping[str, torch.Tensor]) -> None:
         """Counts a training batch. Every rank must call this method, which sums over the ranks.
 
         output: the dict that TRL's `_generate_and_score_completions` returns on this rank.
@@ -100,17 +101,17 @@ class LearningMonitor(TrainerCallback):
             mask = mask & output["tool_mask"].bool()
         # (B, 1) without span credit, (B, T) with span credit
         advantages = output["advantages"].reshape(len(mask), -1)
-        moving = mask & (advantages != 0)
+        teaching = mask & (advantages != 0)  # (B, T), True on the tokens that move the policy
         # in the order of BatchCounts
         counts = [
             torch.ones_like(mask[:, 0]).sum(),
             mask.any(1).sum(),
-            moving.any(1).sum(),
-            moving.sum(),
+            teaching.any(1).sum(),
+            teaching.sum(),
             mask.sum(),
         ]
         self.batch = BatchCounts(*self._over_ranks(torch.stack(counts)))
-        self._open.append(self.batch)
+        self._open_batches.append(self.batch)
         self._first_pass = self.trainer._step
         self._idle_groups += self.batch.completions // self.trainer.num_generations
 
@@ -118,9 +119,9 @@ class LearningMonitor(TrainerCallback):
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         # copy the weights just before the update: a callback may have frozen or unfrozen layers
-        self._before = sample_of(self.trainer.model.parameters())
+        self._weights_before = sample_of(self.trainer.model.parameters())
         if state.global_step == 0 and state.is_world_process_zero:
-            self._name_another_reference()
+            self._warn_of_other_reference()
         # count the trained tensors whose gradient is not 0
         trained = 0
         norms = []
@@ -139,75 +140,90 @@ class LearningMonitor(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        # count: moved entries, entries compared, tensors with a gradient, trained tensors
-        counts = torch.tensor([0, 0, *self._gradients], device=args.device)
-        for parameter, then in self._before:
-            now = sampled_entries(parameter)
-            # ZeRO-3 may have gathered or emptied a tensor since: then nothing can be compared
-            if len(now) == len(then):
-                counts[0] += (now != then).sum().to(args.device)  # without waiting for the device
-                counts[1] += len(now)
-        self._before = []
-        moved, looked_at, with_gradient, trained = self._over_ranks(counts)
+        moved_of_rank, compared_of_rank = self._compare_weights(args.device)
+        other_counts = torch.tensor([compared_of_rank, *self._gradients], device=args.device)
+        counts = torch.cat([moved_of_rank.reshape(1), other_counts])
+        moved, compared, with_gradient, trained = self._over_ranks(counts)
         batch = self.batch
         shares = {
             "rows": (batch.rows, batch.completions),
             "tokens": (batch.tokens, batch.sampled),
             "gradients": (with_gradient, trained),
-            "moved": (moved, looked_at),
+            "moved": (moved, compared),
         }
         if self.trainer.recorders:  # without a Reward, the log has only TRL's keys
             for name, (part, whole) in shares.items():
                 if whole:
                     self.trainer._metrics["train"][f"learning/{name}"].append(part / whole)
-        # decide whether the step taught; if looked_at or trained is 0, nothing could be checked
-        rows = sum(open_batch.rows for open_batch in self._open)
-        any_moved = moved > 0 or looked_at == 0
-        any_gradient = with_gradient > 0 or trained == 0
-        if rows and any_moved and any_gradient:
+        # decide whether the step taught; a count that could not be checked is no reason against it
+        has_advantage = any(open_batch.rows for open_batch in self._open_batches)
+        has_moved = moved > 0 or compared == 0
+        has_gradient = with_gradient > 0 or trained == 0
+        if has_advantage and has_moved and has_gradient:
             self._taught = True
-        else:
-            self._moved = self._moved or moved > 0
+        elif moved > 0:
+            self._moved_while_idle = True
         self._idle_steps += 1
         passes = self.trainer._step - self._first_pass
         used_up = passes >= self.trainer.args.passes_per_batch
-        # close the batch if all its passes are made; a newer batch proves this for earlier batches
-        if used_up or len(self._open) > 1:
-            self._close(with_gradient, state, control)
-            self._open = self._open[-1:]
+        # Close a batch after its last pass. If there is a newer batch, the last pass of the earlier
+        # batches is over too.
+        if used_up or len(self._open_batches) > 1:
+            self._close_batch(with_gradient, state, control)
+            self._open_batches = self._open_batches[-1:]
         if used_up:
-            self._open = []
+            self._open_batches = []
 
-    def _close(self, with_gradient: int, state: TrainerState, control: TrainerControl) -> None:
+    def _compare_weights(self, device: torch.device) -> tuple[torch.Tensor, int]:
+        """Returns how many of this rank's sampled entries of weights the step has changed, as a
+        scalar tensor, and how many entries were compared.
+
+        The tensor stays on the device, so that the process does not wait for the device. The copies
+        of the weights are dropped.
+        """
+        moved = torch.tensor(0, device=device)
+        compared = 0
+        for parameter, entries_before in self._weights_before:
+            entries = sampled_entries(parameter)
+            # ZeRO-3 may have gathered or emptied a tensor since: then nothing can be compared
+            if len(entries) == len(entries_before):
+                moved += (entries != entries_before).sum().to(device)
+                compared += len(entries)
+        self._weights_before = []
+        return moved, compared
+
+    def _close_batch(
+        self, with_gradient: int, state: TrainerState, control: TrainerControl
+    ) -> None:
         """Counts a batch whose passes are all made. Ends the run after too many idle batches.
 
         with_gradient: the number of trained tensors with a gradient in this step, over all ranks.
         """
         self._idle_batches += 1
-        if self._taught:
+        if self._taught:  # the batch was not idle: begin to count again
             self._taught = False
-            self._moved = False
+            self._moved_while_idle = False
             self._idle_batches = 0
             self._idle_steps = 0
             self._idle_groups = 0
             return
         if self._idle_batches < self.idle:
             return
-        # completions count in the loss, but no completion has an advantage: maybe by chance
+        # if completions count in the loss, but none has an advantage, the rewards of each group are
+        # equal, maybe by chance
         equal_rewards = self.batch.kept > 0 and self.batch.rows == 0
-        if equal_rewards and self._idle_groups < GROUPS:
+        if equal_rewards and self._idle_groups < MIN_EQUAL_GROUPS:
             return
         how = "moved no weight"
-        if self._moved:
+        if self._moved_while_idle:
             how = "moved weights without a reward, as by weight decay or momentum"
-        self.stopped = (
-            f"{self._idle_steps} steps {how}, so nothing is learnt: {self._cause(with_gradient)}"
-        )
+        cause = self._cause_of_idleness(with_gradient)
+        self.stopped = f"{self._idle_steps} steps {how}, so nothing is learnt: {cause}"
         control.should_training_stop = True
         if state.is_world_process_zero:
             log.error("training stops at step %d: %s", state.global_step, self.stopped)
 
-    def _name_another_reference(self) -> None:
+    def _warn_of_other_reference(self) -> None:
         """Warns if the reference model differs from the policy before the first update.
 
         The two models are the same if their KL is 0, apart from rounding.
@@ -234,8 +250,8 @@ class LearningMonitor(TrainerCallback):
         sums = self.trainer.accelerator.reduce(counts.double(), reduction="sum")
         return [int(total) for total in sums.tolist()]
 
-    def _cause(self, with_gradient: int) -> str:
-        """Returns a sentence with the likeliest reason for idle steps, and the remedy.
+    def _cause_of_idleness(self, with_gradient: int) -> str:
+        """Returns a sentence with the likeliest reason why the steps taught nothing, and a remedy.
 
         The reasons are checked in the order of a step: completions, advantages, optimizer,
         gradients, weights. After the first reason that fits, a later reason cannot matter.
@@ -244,13 +260,13 @@ class LearningMonitor(TrainerCallback):
         """
         trainer = self.trainer
         batch = self.batch
-        parameters = set()
+        trained_ids = set()  # the ids of the trained parameters of the model
         for parameter in trainer.model.parameters():
             if parameter.requires_grad:
-                parameters.add(id(parameter))
-        held: set[int] = set()  # the ids of the parameters that the optimizer holds
+                trained_ids.add(id(parameter))
+        optimizer_ids: set[int] = set()  # the ids of the parameters that the optimizer updates
         for group in trainer.optimizer.param_groups:
-            held.update(map(id, group["params"]))
+            optimizer_ids.update(map(id, group["params"]))
         if not batch.kept and trainer.mask_truncated_completions:
             longest = trainer.max_completion_length
             cut = f"every completion was cut at max_completion_length ({longest})"
@@ -270,7 +286,8 @@ class LearningMonitor(TrainerCallback):
         if not any(rates):
             return "the learning rate is 0: set learning_rate, or another lr_scheduler_type."
         # DeepSpeed's optimizer holds copies, so that the ids cannot be compared
-        if not trainer.is_deepspeed_enabled and not parameters & held:
+        none_updated = trained_ids.isdisjoint(optimizer_ids)
+        if none_updated and not trainer.is_deepspeed_enabled:
             return (
                 "the optimizer holds no trained parameter of the model: see requires_grad, and "
                 "peft_config."
@@ -289,18 +306,21 @@ class LearningMonitor(TrainerCallback):
 def sample_of(
     parameters: Iterable[torch.nn.Parameter],
 ) -> list[tuple[torch.nn.Parameter, torch.Tensor]]:
-    """Returns up to TENSORS trained tensors, each with a copy of up to EACH of its entries."""
+    """Returns up to MAX_TENSORS trained tensors, each with a copy of up to MAX_ENTRIES entries."""
     trained = [parameter for parameter in parameters if parameter.requires_grad]
-    stride = max(1, len(trained) // TENSORS)  # spread the sample evenly over the layers
-    chosen = trained[::stride][:TENSORS]
+    stride = max(1, len(trained) // MAX_TENSORS)  # spread the sample evenly over the layers
+    chosen = trained[::stride][:MAX_TENSORS]
     return [(parameter, sampled_entries(parameter)) for parameter in chosen]
 
 
 def sampled_entries(parameter: torch.nn.Parameter) -> torch.Tensor:
-    """Returns copies of up to EACH evenly spaced entries of this rank's part of the tensor."""
+    """Returns copies of up to MAX_ENTRIES evenly spaced entries of this rank's part of a tensor.
+
+    The copies of two steps show whether the steps changed the tensor.
+    """
     entries = local(parameter.detach()).reshape(-1)
-    stride = max(1, entries.numel() // EACH)
-    return entries[::stride][:EACH].clone()
+    stride = max(1, entries.numel() // MAX_ENTRIES)
+    return entries[::stride][:MAX_ENTRIES].clone()
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:

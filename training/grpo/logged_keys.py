@@ -1,7 +1,8 @@
 """Leaves out of the log the keys that count faults, as long as their values are 0.
 
-    moved = moved_keys({"posh/f1": 0.4, "posh/failed_fraction": 0.0}, before=frozenset())
-    is_left_out("posh/failed_fraction", moved)      # True: the fraction was never above 0
+    values = {"posh/f1": 0.4, "posh/failed_fraction": 0.0}
+    nonzero = nonzero_keys(values, earlier=frozenset())     # {"posh/f1"}
+    is_left_out("posh/failed_fraction", nonzero)    # True: the fraction was never above 0
 
 Most runs have no failed judge and no empty completion. Each reward has six keys of faults. If
 these keys were always logged, many zeros would hide the other numbers. From its first value above 0
@@ -16,39 +17,46 @@ from collections.abc import Mapping, MutableMapping, Sequence
 
 # The last part of a reward's keys of faults: "posh/not_read" (docs/logged_keys.md). Other keys of a
 # reward, such as "posh/f1", are always logged, because 0 is an ordinary value of a score.
-SHARES = ("not_read", "failed_fraction", "empty_fraction", "unscored_fraction")
-COUNTS = ("judge/retries", "judge/timeout", "judge/unparsed")
-# so many of the latest lines are read; each line has all keys that had moved before it
+REWARD_FAULTS = ("not_read", "failed_fraction", "empty_fraction", "unscored_fraction")
+JUDGE_FAULTS = ("judge/retries", "judge/timeout", "judge/unparsed")  # whole keys
+# So many of the latest lines are read. They are enough, because a line of the log has every key
+# that was not 0 before it.
 RECENT = 16
 # always logged: with 0 this key shows that no judge failed
 ALWAYS = "judge/failed_fraction"
 
 
-def moved_keys(values: Mapping[str, float], before: frozenset[str]) -> frozenset[str]:
+def nonzero_keys(values: Mapping[str, float], earlier: frozenset[str]) -> frozenset[str]:
     """Returns the keys that have ever had a value other than 0.
 
-    values: the new value of each key. before: the keys that had a value other than 0 earlier.
+    values: the new value of each key. earlier: the keys that had a value other than 0 earlier.
     """
-    moved = set(before)
+    nonzero = set(earlier)
     for key, value in values.items():
         if value != 0:  # also true for NaN
-            moved.add(key)
-    return frozenset(moved)
+            nonzero.add(key)
+    return frozenset(nonzero)
 
 
-def is_left_out(key: str, moved: frozenset[str]) -> bool:
-    """Returns whether a key is left out of the log. moved: the keys that `moved_keys` returns."""
-    if key == ALWAYS or key in moved:
+def is_left_out(key: str, nonzero: frozenset[str]) -> bool:
+    """Returns whether a key is left out of the log: a key that counts faults and was always 0.
+
+    Example: "posh/failed_fraction" is left out as long as no judge has failed, and "posh/f1" never.
+
+    nonzero: the keys that have ever had a value other than 0.
+    """
+    if key == ALWAYS or key in nonzero:
         return False
-    if key in COUNTS:
+    if key in JUDGE_FAULTS:
         return True
     # look at the parts after the reward's name, as in "posh/unscored_fraction/no_reference"
     _, *parts = key.split("/")
-    return any(part in SHARES for part in parts)
+    return any(part in REWARD_FAULTS for part in parts)
 
 
 def keys_of(history: Sequence[Mapping[str, float]]) -> frozenset[str]:
-    """Returns the keys of earlier lines of the log.
+    """Returns the keys of earlier lines of the log. A key of a fault is in a line only if it was
+    not 0.
 
     Keys of evaluations lose their prefix: "eval_posh/not_read" gives "posh/not_read".
     """
@@ -58,15 +66,16 @@ def keys_of(history: Sequence[Mapping[str, float]]) -> frozenset[str]:
     return frozenset(keys)
 
 
-def leave_out(steps: MutableMapping[str, list[float]], moved: frozenset[str]) -> frozenset[str]:
-    """Deletes from `steps` the keys that are left out. Returns the keys that have moved so far.
+def leave_out(steps: MutableMapping[str, list[float]], earlier: frozenset[str]) -> frozenset[str]:
+    """Deletes the keys that are left out of the log from `steps`. Returns the keys that have ever
+    had a value other than 0, which the caller passes to the next call as `earlier`.
 
-    steps: by key, the values of the steps since the last line of the log. moved: the keys that had
-    moved before.
+    steps: by key, the values of the steps since the last line of the log. earlier: the keys that
+    had a value other than 0 before these steps.
     """
     sums = {key: sum(values) for key, values in steps.items()}
-    moved = moved_keys(sums, moved)
+    nonzero = nonzero_keys(sums, earlier)
     for key in list(steps):  # a copy of the keys, because the loop deletes keys
-        if is_left_out(key, moved):
+        if is_left_out(key, nonzero):
             del steps[key]
-    return moved
+    return nonzero

@@ -17,10 +17,15 @@ A completion with q = 1 gets the lowest reward of its group, the floor. docs/tra
 for how much of their differences the other completions keep.
 """
 
+import copy
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
+from trl.rewards import get_soft_overlong_punishment
+
+from spanreward.training.grpo.config import SpanGRPOConfig
 
 # The floor is this share of the group's standard deviation below the lowest reward. With .04, the
 # other completions of a group with one long completion keep at least 3/4 of the differences between
@@ -31,6 +36,29 @@ FLOOR_DEPTH = 0.04
 # If the rewards of a group differ by less than this, the 1e-4 that TRL adds to their standard
 # deviation hides the differences. Then the floor is this much below the lowest reward.
 CLOSE_REWARDS = 5e-4
+
+
+def with_punishment(args: SpanGRPOConfig, functions: list[Any]) -> SpanGRPOConfig:
+    """Adds TRL's punishment of length to the reward functions, if soft_overlong_cache is set.
+    Returns the settings, with a weight for the punishment.
+
+    The result is a copy, so that the user's object keeps its weights. Without soft_overlong_cache,
+    `args` is returned and nothing is added.
+
+    functions: the trainer's reward functions. The punishment becomes the last function of this
+    list.
+    """
+    cache = args.soft_overlong_cache
+    if cache is None:
+        return args
+    longest = args.max_completion_length
+    assert longest is not None  # SpanGRPOConfig checks this
+    weights = args.reward_weights or [1.0] * len(functions)
+    size = 1.0 if args.soft_overlong_size is None else args.soft_overlong_size
+    args = copy.copy(args)
+    args.reward_weights = [*weights, size]
+    functions.append(get_soft_overlong_punishment(longest, cache))
+    return args
 
 
 def punish_overlong(
@@ -55,9 +83,9 @@ def punish_overlong(
             column of punishments becomes 0.
     """
     if size is None and by_itself:
-        return _from_each(rewards, column, weights, group)
+        return _punish_each_column(rewards, column, weights, group)
     if size is None:
-        return _from_sum(rewards, column, weights, group)
+        return _punish_sum(rewards, column, weights, group)
     if by_itself:
         # add the punishment to every column, so that TRL normalises the columns with it
         punished = rewards + size * rewards[:, [column]]
@@ -73,47 +101,50 @@ def below_group(rewards: Tensor, punishments: Tensor, group: int) -> Tensor:
 
     punishments: (rows,), p. group: the number of completions of a group.
     """
-    rows = rewards.reshape(-1, group)  # (groups, group)
+    groups = rewards.reshape(-1, group)  # (number of groups, completions of a group)
     punishments = punishments.reshape(-1, group)
-    absent = rows.isnan()
-    # q: the punishment beyond that of the least punished completion of the group
-    least = punishments.masked_fill(absent, -math.inf).amax(1, keepdim=True)
-    share = least - punishments
-    # compute the floor below the group's lowest reward; torch has no minimum that skips NaN
-    lowest = rows.masked_fill(absent, math.inf).amin(1, keepdim=True)
-    highest = rows.masked_fill(absent, -math.inf).amax(1, keepdim=True)
-    deviations = rows - rows.nanmean(1, keepdim=True)
+    missing = groups.isnan()
+    # q: the group's greatest punishment, which is the mildest, less the completion's punishment
+    mildest = punishments.masked_fill(missing, -math.inf).amax(1, keepdim=True)
+    share = mildest - punishments
+    # the floor; torch has no minimum and maximum that skip NaN
+    lowest = groups.masked_fill(missing, math.inf).amin(1, keepdim=True)
+    highest = groups.masked_fill(missing, -math.inf).amax(1, keepdim=True)
+    deviations = groups - groups.nanmean(1, keepdim=True)
     variance = deviations.square().nanmean(1, keepdim=True)
-    close = highest - lowest < CLOSE_REWARDS
-    step = torch.where(close, CLOSE_REWARDS, FLOOR_DEPTH * variance.sqrt())
-    floor = lowest - step
-    return (rows + share * (floor - rows)).reshape(-1)
+    are_close = highest - lowest < CLOSE_REWARDS
+    depth = torch.where(are_close, CLOSE_REWARDS, FLOOR_DEPTH * variance.sqrt())
+    floor = lowest - depth
+    return (groups + share * (floor - groups)).reshape(-1)
 
 
-def _from_sum(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tensor:
-    """Returns the rewards, (rows, R), with the loss of the weighted sum in the column `column`.
+def _punish_sum(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tensor:
+    """Returns the rewards, (rows, R), with a new column `column`: how much the weighted sum of the
+    other columns loses by the punishment.
 
-    The sum is that of all other columns. A row without a reward in any other column with a weight
-    becomes NaN in every column. Otherwise the row's length alone would decide its reward.
+    A row without a reward in any other column with a weight becomes NaN in every column. Otherwise
+    the row's length alone would decide its reward.
     """
-    counts = weights != 0
-    counts[column] = False
-    other_rewards = rewards[:, counts]
+    is_summed = weights != 0
+    is_summed[column] = False
+    other_rewards = rewards[:, is_summed]
     # sum like TRL: a missing reward adds nothing
-    total = (other_rewards * weights[counts]).nansum(1)
+    total = (other_rewards * weights[is_summed]).nansum(1)
     total = total.masked_fill(other_rewards.isnan().all(1), math.nan)
     # set rows without any other reward to NaN
     punished = rewards.masked_fill(total.isnan().unsqueeze(1), math.nan)
-    # TRL adds this column to the other columns, which gives the punished sum
-    punished[:, column] = below_group(total, punished[:, column], group) - total
+    # TRL will add the new column to the other columns, which gives the punished sum
+    punished_total = below_group(total, punished[:, column], group)
+    punished[:, column] = punished_total - total
     return punished
 
 
-def _from_each(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tensor:
-    """Returns the rewards, (rows, R), with every other column moved towards its own floor.
+def _punish_each_column(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tensor:
+    """Returns the rewards, (rows, R), with the punishment in every column but `column`, which
+    becomes 0.
 
-    In a column with a weight below 0, high rewards are bad: the column is moved towards a ceiling.
-    Columns of weight 0 stay as they are.
+    Each column is moved towards its own floor. In a column with a weight below 0, high rewards are
+    bad: the column is moved towards a ceiling. Columns of weight 0 stay as they are.
     """
     punished = rewards.clone()
     for other, weight in enumerate(weights.tolist()):
@@ -127,6 +158,8 @@ def _from_each(rewards: Tensor, column: int, weights: Tensor, group: int) -> Ten
 
 
 def _zero_column(punished: Tensor, rewards: Tensor, column: int) -> Tensor:
-    """Sets the column of `punished` to 0. A row with NaN in the column keeps NaN."""
+    """Sets the column of `punished` to 0, and returns `punished`. A row with NaN in this column of
+    `rewards` has NaN in the result.
+    """
     punished[:, column] = 0.0 * rewards[:, column]  # NaN times 0 is NaN
     return punished

@@ -33,7 +33,7 @@ class Phases(TrainerCallback):
     def __init__(self, trainer: Any) -> None:
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self.trainer = trainer
-        self._inner = 0.0  # seconds of clocks nested in the running clock
+        self._nested_seconds = 0.0  # seconds of clocks nested in the running clock
         self._began = time.perf_counter()
         if trainer.use_vllm:
             # TRL pushes the weights inside its sampling, so the push is measured by a wrapper
@@ -44,26 +44,30 @@ class Phases(TrainerCallback):
     def clock(self, phase: str) -> Iterator[None]:
         """Adds the time of the `with` block to `phase`, without the time of clocks nested inside.
 
-        On a GPU, the clock first waits for work that was queued before, and then starts.
+        Example: if "judge" takes 10 s, of which a nested "wake" takes 4 s, "judge" gets 6 s. On a
+        GPU, the clock first waits for work that was queued before, and then starts.
         """
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
         start = time.perf_counter()
-        outer = self._inner  # seconds of earlier clocks nested in the same outer clock
-        self._inner = 0.0
+        # keep the seconds of earlier clocks that are nested in the same surrounding clock
+        nested_before = self._nested_seconds
+        self._nested_seconds = 0.0
         try:
             yield
         finally:
             seconds = time.perf_counter() - start
-            self.seconds[phase] += seconds - self._inner
-            # for the outer clock, the whole time of this clock is nested time
-            self._inner = outer + seconds
+            self.seconds[phase] += seconds - self._nested_seconds
+            # for the surrounding clock, the whole time of this clock is nested time
+            self._nested_seconds = nested_before + seconds
 
     def move(self, phase: str, source: str, seconds: float) -> None:
         """Moves `seconds` from the phase `source` to the phase `phase`.
 
-        Some phases are part of another phase and measured elsewhere. For example, each judge counts
-        its seconds of waking, which a clock has counted as "judge".
+        Some phases are a part of another phase, and are measured elsewhere. For example, each judge
+        counts its seconds of waking, which a clock has already counted as "judge".
+
+        phase: the phase that gains the seconds. source: the phase that loses them.
         """
         self.seconds[source] -= seconds
         self.seconds[phase] += seconds

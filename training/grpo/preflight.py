@@ -33,11 +33,13 @@ from spanreward.training.turn_end import tokenizer_of
 
 log = logging.getLogger(__name__)
 
-ROWS = 1000  # so many rows are read together
-PICTURED = 64  # so many rows are read together if the bytes of their pictures are read too
+BATCH_ROWS = 1000  # so many rows are read together
+PICTURED_BATCH_ROWS = (
+    64  # so many rows are read together if the bytes of their pictures are read too
+)
 PICTURES = ("image", "images")  # the columns that hold pictures
 # the keys that TRL and the trainer log, up to the first "/"
-LOGGED = (
+LOGGED_PREFIXES = (
     "reward",
     "reward_std",
     "rewards",
@@ -65,31 +67,58 @@ def check_parts(
     """
     # check the reward functions; TRL would take a metric's name for the name of a reward model
     for function in functions:
-        named = isinstance(function, str) and function in METRICS
-        if named or isinstance(function, type):
+        is_metric_name = isinstance(function, str) and function in METRICS
+        if is_metric_name or isinstance(function, type):
             raise ValueError(
                 f"reward_funcs has {function!r}: give a reward that is made, as "
                 "PoshReward('match')."
             )
     _check_functions(args, functions, arguments)
-    names = [reward.__name__ for reward in rewards]
-    rollout_func = arguments.get("rollout_func")
     if args.reward_weights is not None:
         _check_weights(args.reward_weights, len(functions))
-    function_names = [get_callable_name(function) for function in functions if callable(function)]
-    if any(function_names.count(name) > 1 for name in names):
+    names = [get_callable_name(function) for function in functions if callable(function)]
+    if any(names.count(reward.__name__) > 1 for reward in rewards):
         raise ValueError(
-            f"rewards need different names, got {function_names}: pass name=... to one of them."
+            f"rewards need different names, got {names}: pass name=... to one of them."
         )
-    # check settings that depend on each other
     _check_deciding(args, functions)
+    _check_arguments(args, rewards, arguments)
+    # check the data
+    dataset = arguments.get("train_dataset")  # TRL refuses an object that is not a dataset
+    if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
+        raise ValueError(
+            "dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole."
+        )
+    if isinstance(dataset, Dataset) and len(dataset) < args.prompts_per_batch:
+        raise ValueError(
+            f"the training dataset has {len(dataset)} rows, and one batch takes "
+            f"{args.prompts_per_batch} prompts (generation_batch_size {args.generation_batch_size} "
+            f"/ num_generations {args.num_generations})."
+        )
+    if arguments.get("rollout_func") is None:  # a rollout function may add columns
+        for part in ("train_dataset", "eval_dataset"):
+            check_columns(rewards, part, arguments.get(part))
+            check_pictures(rewards, part, arguments.get(part))
+    if any(reward.by_batch for reward in rewards):
+        _check_groups(args, arguments.get("eval_dataset"))
+    _check_saves(args)
+    _check_best(args, rewards, len(functions))
+
+
+def _check_arguments(
+    args: SpanGRPOConfig, rewards: Sequence[Reward], arguments: Mapping[str, Any]
+) -> None:
+    """Raises ValueError for settings and arguments that exclude each other.
+
+    arguments: GRPOTrainer's other arguments, by name.
+    """
     for name in ("tools", "environment_factory", "rollout_func"):
         if arguments.get(name) and args.dynamic_sampling:
             raise ValueError(
                 f"dynamic_sampling completes prompts in one turn, and {name} makes several: leave "
                 "one."
             )
-    if rollout_func is not None and args.span_coef:
+    if arguments.get("rollout_func") is not None and args.span_coef:
         raise ValueError(
             f"span_coef={args.span_coef} needs tokens that the trainer sampled: leave rollout_func "
             "out."
@@ -104,26 +133,6 @@ def check_parts(
         raise ValueError(
             "remove_unused_columns=True drops the columns that the rewards read: leave it out."
         )
-    # check the data
-    dataset = arguments.get("train_dataset")  # TRL refuses an object that is not a dataset
-    if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
-        raise ValueError(
-            "dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole."
-        )
-    if isinstance(dataset, Dataset) and len(dataset) < args.prompts_per_batch:
-        raise ValueError(
-            f"the training dataset has {len(dataset)} rows, and one batch takes "
-            f"{args.prompts_per_batch} prompts (generation_batch_size {args.generation_batch_size} "
-            f"/ num_generations {args.num_generations})."
-        )
-    if rollout_func is None:  # a rollout function may add columns
-        for part in ("train_dataset", "eval_dataset"):
-            check_columns(rewards, part, arguments.get(part))
-            check_pictures(rewards, part, arguments.get(part))
-    if any(reward.by_batch for reward in rewards):
-        _check_groups(args, arguments.get("eval_dataset"))
-    _check_saves(args)
-    _check_best(args, rewards, len(functions))
 
 
 def _check_functions(
@@ -223,10 +232,11 @@ def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int)
         raise ValueError(
             "GRPO's loss is near 0 whatever was learnt: set metric_for_best_model='eval_reward'."
         )
-    first = chosen.partition("/")[0]  # "posh" of "posh/f1"
-    if chosen and len(rewards) == functions:  # a user's function may log any key
+    prefix, _, _ = chosen.partition("/")  # "posh" of "posh/f1"
+    # a user's function may log any key, so the key is checked only if there is no such function
+    if chosen and len(rewards) == functions:
         names = [reward.__name__ for reward in rewards]
-        check_known("metric_for_best_model", [first], [*LOGGED, *names])
+        check_known("metric_for_best_model", [prefix], [*LOGGED_PREFIXES, *names])
 
 
 def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
@@ -251,7 +261,7 @@ def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
 
 
 def is_lazy(dataset: Any) -> bool:
-    """Whether a transform (`set_transform`) makes the columns of a row when the row is read.
+    """Returns whether a transform (`set_transform`) makes the columns of a row when it is read.
 
     The columns of such a dataset are not known before. One transform does not count: that of a
     recipe's data, which only loads pictures and keeps the columns.
@@ -263,7 +273,7 @@ def is_lazy(dataset: Any) -> bool:
 
 
 def made_by_transform(dataset: Any) -> bool:
-    """Whether the dataset is lazy (`is_lazy`), or one of several datasets by name is."""
+    """Returns whether the dataset, or one of several datasets by name, is lazy (`is_lazy`)."""
     if isinstance(dataset, Mapping):
         return any(is_lazy(split) for split in dataset.values())
     return is_lazy(dataset)
@@ -327,7 +337,8 @@ def check_prompt(part: str, columns: Sequence[str]) -> None:
 
 
 def asks_in_messages(dataset: Any) -> bool:
-    """Whether the prompt of the first row is a list of messages, which needs a chat template.
+    """Returns whether the prompt of the first row is a list of messages, which needs a chat
+    template.
 
     The result for a stream is False, because no row of a stream is read ahead.
     """
@@ -383,22 +394,22 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
     placeholder = None
     if picture_names:  # the text that the processor writes for each picture, such as "<image>"
         placeholder = vars(processor).get("image_token")
-    done = 0  # how many rows the batches before had
-    for batch in dataset.with_format(None).select_columns(names).iter(ROWS):
+    rows_before = 0  # how many rows the earlier batches had
+    for batch in dataset.with_format(None).select_columns(names).iter(BATCH_ROWS):
         prompts = batch.pop("prompt")
         # put None in place of the pictures: a reward may need the column, but not the pictures yet
         for name in picture_names:
             batch[name] = [None] * len(prompts)
-        for number, prompt in enumerate(prompts, start=done + 1):
-            fault = fault_of(prompt, placeholder)
+        for number, prompt in enumerate(prompts, start=rows_before + 1):
+            fault = prompt_fault(prompt, placeholder)
             if fault:
                 raise ValueError(f"{part} row {number}: {fault}")
         for reward in rewards:
             try:
                 reward.read_samples(prompts, [""] * len(prompts), **batch)
             except ValueError:  # find the row of the batch that raises
-                _raise_for_row(reward, part, prompts, batch, done)
-        done += len(prompts)
+                _raise_for_row(reward, part, prompts, batch, rows_before)
+        rows_before += len(prompts)
 
 
 def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
@@ -412,35 +423,35 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
             check_pictures(rewards, f"{part}[{name!r}]", split)
-    blind = [reward for reward in rewards if unseeing(reward)]
-    if not blind or not isinstance(dataset, Dataset) or is_lazy(dataset):
+    text_only = [reward for reward in rewards if unseeing(reward)]
+    if not text_only or not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
     names = [name for name in dataset.column_names if name in READ]
     has_pictures = any(name in names for name in PICTURES)
-    if "prompt" not in names or not has_pictures:
+    if "prompt" not in names or not has_pictures:  # `check_policy` raises for missing prompts
         return
-    done = 0  # how many rows the batches before had
-    for batch in _undecoded(dataset.select_columns(names)).iter(PICTURED):
+    rows_before = 0  # how many rows the earlier batches had
+    for batch in _undecoded(dataset.select_columns(names)).iter(PICTURED_BATCH_ROWS):
         prompts = batch.pop("prompt")
         # the rows of a win rate have no anchor yet: put in any text
         batch.setdefault("anchor", ["an answer"] * len(prompts))
-        for reward in blind:
+        for reward in text_only:
             try:
                 samples = reward.read_samples(prompts, [""] * len(prompts), **batch)
             except ValueError:
-                _raise_for_row(reward, part, prompts, batch, done)
+                _raise_for_row(reward, part, prompts, batch, rows_before)
                 continue  # each row alone can be read: the fault has nothing to do with pictures
-            for number, sample in enumerate(samples, start=done + 1):
+            for number, sample in enumerate(samples, start=rows_before + 1):
                 if reward.shows_pictures(sample):
                     raise ValueError(f"{part} row {number}: {unseeing(reward)}")
-        done += len(prompts)
+        rows_before += len(prompts)
 
 
 def _undecoded(dataset: Dataset) -> Dataset:
     """Returns the dataset with its pictures as bytes or paths, so that reading decodes nothing."""
     dataset = dataset.with_format(None)
     for name in PICTURES:
-        match dataset.features.get(name):
+        match dataset.features.get(name):  # None if the dataset lacks the column
             case Image():
                 dataset = dataset.cast_column(name, Image(decode=False))
             case List(feature=Image()):
@@ -449,24 +460,25 @@ def _undecoded(dataset: Dataset) -> Dataset:
 
 
 def _raise_for_row(
-    reward: Reward, part: str, prompts: Sequence[Any], columns: Mapping[str, Any], done: int
+    reward: Reward, part: str, prompts: Sequence[Any], columns: Mapping[str, Any], rows_before: int
 ) -> None:
     """Raises ValueError for the first row of a batch that the reward cannot read by itself.
 
-    part: the dataset's name. columns: the batch's values by column. done: how many rows the dataset
-    has before the batch.
+    part: the dataset's name. columns: the batch's values by column. rows_before: how many rows
+    the dataset has before the batch.
     """
     for number, prompt in enumerate(prompts):
         row = {name: [values[number]] for name, values in columns.items()}  # a batch of one row
         try:
             reward.read_samples([prompt], [""], **row)
         except ValueError as error:
-            where = f"{part} row {done + number + 1}, which {reward.__name__} cannot read"
+            where = f"{part} row {rows_before + number + 1}, which {reward.__name__} cannot read"
             raise ValueError(f"{where}: {error}") from None
 
 
-def fault_of(prompt: Any, placeholder: str | None) -> str:
-    """Returns the reason for which a policy cannot complete the prompt, or "".
+def prompt_fault(prompt: Any, placeholder: str | None) -> str:
+    """Returns the reason why a policy cannot complete the prompt, such as "the prompt is empty.";
+    "" if it can.
 
     placeholder: the text that the processor writes for each picture, such as "<image>"; None for a
     dataset without pictures.
@@ -497,7 +509,7 @@ def fault_of(prompt: Any, placeholder: str | None) -> str:
 
 
 def is_messages(prompt: Any) -> bool:
-    """Whether the prompt is a list of messages, each with a role."""
+    """Returns whether the prompt is a list of messages, each with a role."""
     if not isinstance(prompt, list):
         return False
     for message in prompt:
@@ -515,7 +527,7 @@ def pad_left(processor: Any) -> bool:
     side.
     """
     tokenizer = tokenizer_of(processor)
-    right = isinstance(tokenizer, PreTrainedTokenizerBase) and tokenizer.padding_side != "left"
-    if right:
-        tokenizer.padding_side = "left"
-    return right
+    if not isinstance(tokenizer, PreTrainedTokenizerBase) or tokenizer.padding_side == "left":
+        return False
+    tokenizer.padding_side = "left"
+    return True

@@ -62,17 +62,22 @@ class Parts:
         """The judged text: the judged parts, joined with an empty line between two parts."""
         return GAP.join(self.text[start:end] for start, end in self.places)
 
-    def outer(self, at: int) -> int:
-        """Returns the index in `text` of the character with the index `at` in `answer`.
+    def index_in_text(self, index: int) -> int:
+        """Returns the index in `text` of the character that has the index `index` in `answer`.
 
-        The text has no GAP between two turns. The first character of the gap gives the end of the
+        Example: with the text "Hm. A cup." and the judged place (4, 10), the answer is "A cup.".
+        Its index 2, of "c", gives 6.
+
+        The text has no GAP between two turns. The first character of a gap gives the end of the
         turn before, and the second character gives the beginning of the next turn.
         """
+        within = index  # counts from the beginning of the current part
         for start, end in self.places:
             length = end - start
-            if at <= length:
-                return start + max(at, 0)  # `at` is below 0 for a character of the gap before
-            at -= length + len(GAP)
+            if within <= length:
+                # below 0 is the second character of the gap before this part
+                return start + max(within, 0)
+            within -= length + len(GAP)
         return len(self.text)
 
 
@@ -92,29 +97,34 @@ def split_reasoning(
             policy sampled all ids.
     """
     # find the last turn, which begins after the last id that a tool wrote
-    turn = 0
-    for place, is_sampled in enumerate(mask, start=1):
+    turn_start = 0
+    for count, is_sampled in enumerate(mask, start=1):
         if not is_sampled:
-            turn = place
+            turn_start = count
 
-    def spelled(count: int) -> str:
-        return tokenizer.decode(ids[turn:count], skip_special_tokens=False)
+    def turn_text(count: int) -> str:
+        """Returns what the first `count` ids write in the last turn, with special tokens."""
+        return tokenizer.decode(ids[turn_start:count], skip_special_tokens=False)
 
     text = tokenizer.decode(ids, skip_special_tokens=True)
-    if end not in spelled(len(ids)):
-        # judge an empty answer at the end of the text
+    if end not in turn_text(len(ids)):
+        # the reasoning never ended: judge an empty answer at the end of the text
         return Parts(text, ((len(text), len(text)),), finished=False)
-    # find the fewest ids that spell the tag; bisection works because more ids keep the tag
-    count = bisect_left(range(len(ids)), True, key=lambda count: end in spelled(count))
-    written = spelled(count)
+    # find the fewest ids that spell the tag; bisection works because further ids keep the tag
+    count = bisect_left(range(len(ids)), True, key=lambda count: end in turn_text(count))
+    up_to_tag = turn_text(count)
     # the last id may also write the first characters of the answer, such as the "A" of ">A"
-    beyond = len(written) - written.index(end) - len(end)
-    start = len(tokenizer.decode(ids[:count], skip_special_tokens=True)) - beyond
-    return Parts(text, ((start, len(text)),))
+    characters_after_tag = len(up_to_tag) - up_to_tag.index(end) - len(end)
+    text_up_to_tag = tokenizer.decode(ids[:count], skip_special_tokens=True)
+    answer_start = len(text_up_to_tag) - characters_after_tag
+    return Parts(text, ((answer_start, len(text)),))
 
 
 def split_turns(tokenizer: Tokenizer, ids: Sequence[int], judged_turns: Sequence[str]) -> Parts:
     """Returns the text of the sampled ids, with the places of the judged turns in the text.
+
+    Example: if the ids write "A cup.Red." and the judged turns are ["A cup.", "Red."], the places
+    are (0, 6) and (6, 10).
 
     judged_turns: the text of the assistant's last message, or the texts of all messages of the
     assistant, in order. The texts lack a reasoning that the tokenizer's response_template takes
@@ -126,15 +136,16 @@ def split_turns(tokenizer: Tokenizer, ids: Sequence[int], judged_turns: Sequence
         turns = [""]
     places: list[tuple[int, int]] = []
     # search backwards, so that a last turn such as "Yes" is not found inside an earlier turn
-    before = len(text)
+    next_start = len(text)  # where the next turn starts
     for turn in reversed(turns):
-        before = text.rfind(turn, 0, before)
+        start = text.rfind(turn, 0, next_start)
         # If the text of the ids lacks the turn, judge the turns as they are. As the ids decode to
         # another text, the completion gets no span credit.
-        if before < 0:
+        if start < 0:
             joined = GAP.join(turns)
             return Parts(joined, ((0, len(joined)),))
-        places.insert(0, (before, before + len(turn)))
+        places.insert(0, (start, start + len(turn)))
+        next_start = start
     return Parts(text, tuple(places))
 
 
@@ -180,17 +191,18 @@ def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
 def on_completion(verdict: Verdict, parts: Parts) -> Verdict:
     """Returns the verdict of `parts.answer`, with its offsets changed to offsets in `parts.text`.
 
-    The offsets are those of the verdict's spans and of its unread parts.
+    The offsets are those of the verdict's spans and of its unread parts. Example: if the answer
+    begins at character 4 of the text, the span [2, 5) becomes [6, 9).
     """
-    # convert the last character before an end: the end itself may belong to the next turn
+    # of an end, convert the character before it: the end itself may belong to the next turn
     spans = []
     for span in verdict.spans:
-        start = parts.outer(span.start)
-        end = parts.outer(span.end - 1) + 1
+        start = parts.index_in_text(span.start)
+        end = parts.index_in_text(span.end - 1) + 1
         spans.append(replace(span, start=start, end=end))
     unread = []
     for part in verdict.unread:
-        start = parts.outer(part.start)
-        end = parts.outer(part.end - 1) + 1
+        start = parts.index_in_text(part.start)
+        end = parts.index_in_text(part.end - 1) + 1
         unread.append(replace(part, start=start, end=end))
     return replace(verdict, spans=tuple(spans), unread=tuple(unread))

@@ -28,10 +28,10 @@ from spanreward.training.grpo.reasoning import Parts, on_completion
 log = logging.getLogger(__name__)
 
 # for each token of a completion: (start, end, advantage), with the token's characters [start, end)
-Received = Sequence[tuple[int, int, float]]
+TokenAdvantages = Sequence[tuple[int, int, float]]
 # a completion's rewards: by the reward function's name, the reward and the function's weight
-Paid = Mapping[str, tuple[float | None, float]]
-LONG = 300.0  # after so many seconds of waiting for a reward, a warning is logged
+RewardsByFunction = Mapping[str, tuple[float | None, float]]
+SLOW_SECONDS = 300.0  # after so many seconds of waiting for a reward, a warning is logged
 WAITING = "the reward %s has not answered for %g s, and the run waits for it."
 # keys of a row that TRL does not pass as columns, but as arguments of their own
 NOT_COLUMNS = ("prompt", "completion", "completion_ids")
@@ -69,8 +69,8 @@ class Recorder:
         self.samples: list[Sample] = []
         self.verdicts: list[Verdict] = []
         self.advantages: list[float] | None = None
-        self.token_advantages: dict[int, Received] = {}
-        self.paid: Sequence[Paid] = []
+        self.token_advantages: dict[int, TokenAdvantages] = {}
+        self.paid: Sequence[RewardsByFunction] = []
         self.decides = True
         self.watchers: list[Callable[[Recorder, LogMetric | None], None]] = []
         self._judged = False  # whether verdicts wait for a call to fetch their scores
@@ -133,20 +133,20 @@ class Recorder:
         # the judge reads only the answers; the returned samples have the whole completions
         answers = samples
         if parts is not None:
-            pairs = list(zip(samples, parts, strict=True))
-            answers = [replace(sample, completion=part.answer) for sample, part in pairs]
-            samples = [replace(sample, completion=part.text) for sample, part in pairs]
-        # log a warning after LONG seconds, so that a user of a hanging run knows the cause
-        waiting = Timer(LONG, log.warning, (WAITING, self.__name__, LONG))
-        waiting.daemon = True
-        waiting.start()
+            sample_parts = list(zip(samples, parts, strict=True))
+            answers = [replace(sample, completion=part.answer) for sample, part in sample_parts]
+            samples = [replace(sample, completion=part.text) for sample, part in sample_parts]
+        # log a warning after SLOW_SECONDS, so that a user of a hanging run knows the cause
+        timer = Timer(SLOW_SECONDS, log.warning, (WAITING, self.__name__, SLOW_SECONDS))
+        timer.daemon = True
+        timer.start()
         try:
             if asleep:
                 verdicts = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
             else:
                 verdicts = self.reward.judge_samples(answers)
         finally:
-            waiting.cancel()
+            timer.cancel()
         if parts is not None:
             judged = zip(verdicts, parts, strict=True)
             verdicts = [on_completion(verdict, part) for verdict, part in judged]
@@ -175,8 +175,8 @@ class Recorder:
     def receive(
         self,
         advantages: list[float],
-        token_advantages: dict[int, Received],
-        paid: Sequence[Paid],
+        token_advantages: dict[int, TokenAdvantages],
+        paid: Sequence[RewardsByFunction],
     ) -> None:
         """Keeps the trainer's advantages and rewards for this batch.
 
@@ -213,37 +213,61 @@ class Recorder:
         return [verdict.score for verdict in self.verdicts]
 
 
+def in_recorders(reward_funcs: Any, tool_pictures: bool) -> list[Any]:
+    """Returns a list of the reward functions, with each Reward put into a Recorder.
+
+    reward_funcs: GRPOTrainer's argument: a function, a list of functions, or None. tool_pictures:
+    see Recorder.
+    """
+    listed = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
+    functions: list[Any] = []
+    for function in listed:
+        if isinstance(function, Reward):
+            functions.append(Recorder(function, tool_pictures))
+        elif function is not None:
+            functions.append(function)
+    return functions
+
+
 def advantages_by_token(
     advantages: torch.Tensor, offsets: Mapping[int, Sequence[tuple[int, int]]]
-) -> dict[int, Received]:
-    """Returns for each row in `offsets` a triple (start, end, advantage) for each token.
+) -> dict[int, TokenAdvantages]:
+    """Returns by row a list with (start, end, advantage) for each token of a completion.
+
+    A callback colours the characters [start, end) by the advantage. Only the rows in `offsets` are
+    returned. Example: {0: [(0, 1, .5), (1, 5, -.2)]} for the tokens "A" and " red" of row 0.
 
     advantages: (B, T). Without span credit `offsets` is empty, and the shape may be (B,). offsets:
     by row, the characters [start, end) of each token.
     """
-    received: dict[int, Received] = {}
+    by_row: dict[int, TokenAdvantages] = {}
     for row, places in offsets.items():
-        values = advantages[row].tolist()  # has padding up to the longest completion
+        values = advantages[row].tolist()  # longer than `places`: padded to the longest completion
         triples = []
         for (start, end), value in zip(places, values, strict=False):
             triples.append((start, end, value))
-        received[row] = triples
-    return received
+        by_row[row] = triples
+    return by_row
 
 
-def rewards_by_function(rewards: torch.Tensor, weights: Mapping[str, float]) -> list[Paid]:
+def rewards_by_function(
+    rewards: torch.Tensor, weights: Mapping[str, float]
+) -> list[RewardsByFunction]:
     """Returns for each completion the reward and the weight of each function, by the function's
     name.
 
-    rewards: (B, R), NaN for a missing reward. weights: the weights of the R functions, by name.
+    Example: [{"posh": (0.4, 1.0), "length": (-0.1, 0.5)}] for one completion and two functions.
+
+    rewards: (B, R), NaN for a missing reward. weights: the weights of the R functions, by name, in
+    the order of the columns of `rewards`.
     """
-    paid: list[Paid] = []
+    rows: list[RewardsByFunction] = []
     for values in rewards.tolist():
         by_function = {}
         for (name, weight), value in zip(weights.items(), values, strict=True):
             by_function[name] = (value, weight)
-        paid.append(by_function)
-    return paid
+        rows.append(by_function)
+    return rows
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
@@ -263,13 +287,13 @@ def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
 
 @contextmanager
 def awake(judges: Iterable[Judge]) -> Iterator[str]:
-    """Keeps all judges awake in the `with` block. Yields "" if all judges could be woken, else the
-    reason.
+    """Keeps all judges awake in the `with` block. Yields "" if all judges could be woken, and
+    otherwise the reason why one could not.
 
     Errors of waking and of going to sleep are logged, not raised. If this rank raised an error, the
     other ranks would wait for it in the next collective. Ctrl-C (KeyboardInterrupt) is raised.
     """
-    asleep = ""
+    failure = ""
     woken = []
     for judge in judges:
         try:
@@ -277,9 +301,9 @@ def awake(judges: Iterable[Judge]) -> Iterator[str]:
             woken.append(judge)
         except Exception as error:
             log.exception("a judge could not be woken, and is not asked in this step")
-            asleep = f"the judge could not be woken: {type(error).__name__}: {error}"
+            failure = f"the judge could not be woken: {type(error).__name__}: {error}"
     try:
-        yield asleep
+        yield failure
     finally:
         # put to sleep the judges that were woken, in reverse order
         for judge in reversed(woken):
@@ -303,6 +327,10 @@ def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:
 
 
 def _check_deadline(what: str, deadline: float | None, timeout: float) -> None:
+    """Raises ValueError if the deadline, in seconds, is not below `timeout`.
+
+    what: the object with the deadline, for the message, such as "reward posh".
+    """
     if deadline is not None and deadline >= timeout:
         raise ValueError(
             f"the {what} may take {deadline:g} s in a step (its deadline), and the other ranks "

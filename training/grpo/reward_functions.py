@@ -1,4 +1,5 @@
-"""Checks before the first step that TRL can call a user's reward function.
+"""Checks before the first step that TRL can call a user's reward function, and names functions
+apart.
 
     check_function(lengths, ["prompt", "image", "label"])
 
@@ -8,7 +9,7 @@ functions for logging.
 """
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from inspect import Parameter
 from typing import Any
 
@@ -37,10 +38,10 @@ def check_function(function: Callable[..., Any], columns: Collection[str] | None
     if columns is not None:
         keywords += [column for column in columns if column not in NOT_GIVEN]
     # check that the function takes every keyword of TRL, by its parameters or by `**kwargs`
-    open_ended = any(parameter.kind is VAR_KEYWORD for parameter in parameters)
+    takes_any_keyword = any(parameter.kind is VAR_KEYWORD for parameter in parameters)
     accepted = {parameter.name for parameter in parameters if parameter.kind in BY_KEYWORD}
     refused = [keyword for keyword in keywords if keyword not in accepted]
-    if refused and not open_ended:
+    if refused and not takes_any_keyword:
         raise ValueError(
             f"the reward function {name} does not take what TRL gives it, such as "
             f"{refused[0]!r}: write def {name}(completions, **kwargs)."
@@ -59,3 +60,18 @@ def check_function(function: Callable[..., Any], columns: Collection[str] | None
                 f"the reward function {name} needs {parameter.name!r}, and neither does TRL give "
                 f"it nor has train_dataset a column of that name, only {sorted(columns)}."
             )
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Returns the names, with the index added to a name that came before: ["a", "a"] gives
+    ["a", "a_1"].
+
+    TRL keeps the rewards by the function's name, so two functions must not share a name.
+    """
+    distinct = []
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            distinct.append(f"{name}_{index}")
+        else:
+            distinct.append(name)
+    return distinct

@@ -38,7 +38,7 @@ class SpanCredit:
 
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
-        self._warned = False  # whether a warning was logged that no completion gets span credit
+        self._warned_of_no_credit = False  # whether no completion of a step had span credit
 
     def add(self, output: dict[str, Any], batch: Batch) -> None:
         """Replaces `output["advantages"]`, (B,), by the advantages of the tokens, (B, T).
@@ -54,7 +54,7 @@ class SpanCredit:
         batch.offsets = self._offsets(output)
         weights = self.trainer._weights()
         metrics = self.trainer._mode_metrics()
-        # sum the credit over the rewards with their weights; divide each reward's credit by its std
+        # divide each reward's credit by its standard deviation, and sum over the rewards by weight
         total = torch.zeros(mask.shape, device=mask.device)
         any_covered = torch.zeros_like(mask)
         for recorder in self.trainer.recorders:
@@ -76,9 +76,9 @@ class SpanCredit:
     def _offsets(self, output: dict[str, Any]) -> dict[int, credit.Offsets]:
         """Returns by row the characters [start, end) of each sampled token.
 
-        Two kinds of rows have no offsets: completions that were cut at the length limit, and
-        completions whose ids do not decode to the judged text. The method logs the second kind's
-        share of all completions as `spans/unaligned_fraction`.
+        Two kinds of rows have no offsets, and so get no span credit: completions that were cut at
+        the length limit, and completions whose ids do not decode to the judged text. The method
+        logs the share of the second kind in all completions as `spans/unaligned_fraction`.
         """
         tokenizer = self.trainer._tokenizer.backend_tokenizer
         special = credit.special_ids(tokenizer)
@@ -87,7 +87,7 @@ class SpanCredit:
         finished = 0
         for row, mask in enumerate(output["completion_mask"].bool()):
             ids = output["completion_ids"][row][mask].tolist()
-            # skip a completion that was cut at the length limit: it gets no span credit
+            # skip a completion that was cut at the length limit
             if not ids or ids[-1] not in self.trainer.eos_token_ids:
                 continue
             finished += 1
@@ -143,25 +143,25 @@ class SpanCredit:
         rank = self.trainer.accelerator.process_index
         phrases_of_ranks = gather_object([(rank, phrase) for phrase in phrases])
         residuals = credit.residual_credit([phrase for _, phrase in phrases_of_ranks])
-        # pick this rank's residuals; gathering keeps the order of `phrases`
+        # keep the residuals of this rank's phrases; gathering keeps their order
         residuals_of_rank = []
-        for (owner, _), residual in zip(phrases_of_ranks, residuals, strict=True):
-            if owner == rank:
+        for (rank_of_phrase, _), residual in zip(phrases_of_ranks, residuals, strict=True):
+            if rank_of_phrase == rank:
                 residuals_of_rank.append(residual)
         return residuals_of_rank
 
-    def _log_rows_without_credit(self, without: torch.Tensor) -> None:
-        """Logs the fraction of this rank's rows without credit. Warns the first time the fraction
-        is 1.
+    def _log_rows_without_credit(self, has_no_credit: torch.Tensor) -> None:
+        """Logs the fraction of this rank's rows without credit. Warns of the cause the first time
+        that no row has credit.
 
-        without: (B,), bool, True for a row without credit.
+        has_no_credit: (B,), bool, True for a row without credit.
         """
         metrics = self.trainer._mode_metrics()
-        fraction = without.float().mean().item()
+        fraction = has_no_credit.float().mean().item()
         metrics["spans/rows_without_credit"].append(fraction)
-        if fraction < 1.0 or self._warned:
+        if fraction < 1.0 or self._warned_of_no_credit:
             return
-        self._warned = True
+        self._warned_of_no_credit = True
         if metrics["spans/unaligned_fraction"][-1] == 1.0:
             cause = (
                 "no text lines up with its tokens, as where a response_template takes the "

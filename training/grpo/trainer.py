@@ -11,11 +11,10 @@ steps that taught nothing (learning_monitor.py). If a judge fails on a row, the 
 stop with the same message. Corrections of TRL outside the step are in trl_internals/.
 """
 
-import copy
 import inspect
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -27,7 +26,6 @@ from accelerate.utils import gather_object
 from peft import PeftModel
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
-from trl.rewards import get_soft_overlong_punishment
 
 from spanreward.rewards.base.verdict import LARGEST_NUMBER
 from spanreward.rewards.judges.usage import Usage
@@ -41,7 +39,7 @@ from spanreward.training.grpo.judge_metrics import RankStep, gather_step
 from spanreward.training.grpo.judge_step import judge_step
 from spanreward.training.grpo.learning_monitor import LearningMonitor
 from spanreward.training.grpo.logged_keys import RECENT, keys_of, leave_out
-from spanreward.training.grpo.overlong import punish_overlong
+from spanreward.training.grpo.overlong import punish_overlong, with_punishment
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.preflight import (
     asks_in_messages,
@@ -65,10 +63,19 @@ from spanreward.training.grpo.recorder import (
     advantages_by_token,
     check_deadlines,
     failed_rows,
+    in_recorders,
     rewards_by_function,
 )
+from spanreward.training.grpo.reward_functions import distinct_names
 from spanreward.training.grpo.signature import takes_arguments_of
 from spanreward.training.grpo.span_credit import SpanCredit
+from spanreward.training.grpo.stopping import (
+    JudgeFailure,
+    NothingScored as NothingScored,  # users import it from this module, like JudgeFailure
+    stop_when_a_rank_is_silent,
+    stop_when_judges_fail,
+    stop_when_nothing_is_scored,
+)
 from spanreward.training.grpo.trl_internals.adapter_push import keep_base
 from spanreward.training.grpo.trl_internals.contract import check_contract, check_loss
 from spanreward.training.grpo.trl_internals.picture_tokens import (
@@ -80,21 +87,11 @@ from spanreward.training.grpo.trl_internals.resuming import ResumingTrainer
 from spanreward.training.grpo.trl_internals.vllm_prompts import expand_once
 from spanreward.training.ranks.groups import check_groups, mark_of
 from spanreward.training.ranks.rows import check_same_rows
-from spanreward.training.ranks.silent import MAX_SILENT_STEPS, SilentJudges
+from spanreward.training.ranks.silent import SilentJudges
 from spanreward.training.ranks.timeout import wait_at_most
 from spanreward.training.turn_end import EndlessTurn, endless_turn
 
 log = logging.getLogger(__name__)
-
-
-class JudgeFailure(RuntimeError):
-    """Judges failed on too many completions of a step, or answered nothing on one rank for several
-    steps. Every rank raises the same message, with the first reason.
-    """
-
-
-class NothingScored(RuntimeError):
-    """No completion of a step has a score. Every rank raises the same message, with the cause."""
 
 
 class SpanGRPOTrainer(ResumingTrainer):
@@ -120,7 +117,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         model = options.pop("model")
         reward_funcs = options.pop("reward_funcs", None)
         args = read_config(options.pop("args", None), model)
-        functions = recorded(reward_funcs, args.tool_pictures)
+        functions = in_recorders(reward_funcs, args.tool_pictures)
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]
         # check the arguments before TRL loads anything
@@ -131,45 +128,19 @@ class SpanGRPOTrainer(ResumingTrainer):
             warn_of_small_rate(args)
         if args.world_size > 1:
             check_deadlines(rewards, wait_at_most(args.ddp_timeout))
-        self._moved: frozenset[str] = frozenset()  # logged keys that once were not 0
-        # the number of reward functions without the punishment of length, which is the last one
-        self._scoring = len(functions)
-        longest, cache = args.max_completion_length, args.soft_overlong_cache
-        if cache is not None:
-            assert longest is not None  # SpanGRPOConfig checks this
-            weights = args.reward_weights or [1.0] * len(functions)
-            size = 1.0 if args.soft_overlong_size is None else args.soft_overlong_size
-            args = copy.copy(args)  # so that the user's object keeps its weights
-            args.reward_weights = [*weights, size]
-            functions.append(get_soft_overlong_punishment(longest, cache))
+        self._nonzero_keys: frozenset[str] = frozenset()  # logged keys that once were not 0
+        # TRL's table of rewards has so many columns of scores; the punishment of length follows
+        self._score_count = len(functions)
+        args = with_punishment(args, functions)
         args.claimed = True
         super().__init__(model, functions or None, args, **options)
         check_contract(self)
         check_trained(self.model)
-        datasets = {"train_dataset": self.train_dataset, "eval_dataset": self.eval_dataset}
-        for part, dataset in datasets.items():
-            check_same_rows(part, dataset)
         # TRL keeps rewards by the function's name: two functions need two names
-        self.reward_func_names = distinct(self.reward_func_names)
-        # both options make their own prompts, so that the prompts of the rows are not checked
-        writes_prompts = options.get("rollout_func") or options.get("environment_factory")
+        self.reward_func_names = distinct_names(self.reward_func_names)
         self.endless: EndlessTurn | None = None
-        if not writes_prompts:
-            check_policy(self.processing_class, self.train_dataset)
-            self.endless = self._endless_turn()
-            for part, dataset in datasets.items():
-                check_rows(rewards, self.processing_class, part, dataset)
-        if pad_left(self.processing_class):
-            log.warning(
-                "the processor pads on the right, and is set to the left: load it with "
-                'padding_side="left".'
-            )
-        self._picture_tokens = picture_tokens(self.model.config)
-        suppress(self, self._picture_tokens)
-        keep_base(self)
-        self.colocated = self.use_vllm and self.vllm_mode == "colocate"
-        if self.colocated:
-            expand_once(self.vllm_generation, self._picture_tokens)
+        self._check_data(rewards, options)
+        self._prepare_sampling()
         for recorder in self.recorders:
             recorder.decides = self._weights()[recorder.__name__] != 0
         self.learning_monitor = LearningMonitor(self)
@@ -183,15 +154,50 @@ class SpanGRPOTrainer(ResumingTrainer):
             compared = any(reward.by_batch for reward in rewards)
             self.sampling = DynamicSampling(self.train_dataset, args, whole_groups=compared)
         self._batch = Batch([])
-        # for each completion judged in this step, whether a judge failed
-        self._judged: list[bool] = []
+        # for each completion judged in this step, drafts included, whether a judge failed
+        self._failures: list[bool] = []
         self._usage = Usage()  # the counts of the judges in this step
         self._silence = SilentJudges(len(self.recorders))
         self._has_judges = any(reward.judges for reward in rewards)
-        self._mark = ""  # the mark that opens most completions, once a warning has named it
+        self._reasoning_mark = ""  # the mark of `unknown_mark`, once a warning has named it
+
+    def _check_data(self, rewards: Sequence[Reward], options: Mapping[str, Any]) -> None:
+        """Raises ValueError for data that the ranks, the policy or the rewards cannot use. Also
+        sets `endless`.
+
+        options: GRPOTrainer's other arguments, by name.
+        """
+        datasets = {"train_dataset": self.train_dataset, "eval_dataset": self.eval_dataset}
+        for part, dataset in datasets.items():
+            check_same_rows(part, dataset)
+        # both options make their own prompts, so that the prompts of the rows are not checked
+        if options.get("rollout_func") or options.get("environment_factory"):
+            return
+        check_policy(self.processing_class, self.train_dataset)
+        self.endless = self._endless_turn()
+        for part, dataset in datasets.items():
+            check_rows(rewards, self.processing_class, part, dataset)
+
+    def _prepare_sampling(self) -> None:
+        """Corrects what TRL leaves wrong for the sampling: the side of the padding, tokens that
+        stand for pictures, the push of an adapter to vLLM, and vLLM's pictures.
+        """
+        if pad_left(self.processing_class):
+            log.warning(
+                "the processor pads on the right, and is set to the left: load it with "
+                'padding_side="left".'
+            )
+        self._picture_tokens = picture_tokens(self.model.config)
+        suppress(self, self._picture_tokens)
+        keep_base(self)
+        self.colocated = self.use_vllm and self.vllm_mode == "colocate"
+        if self.colocated:
+            expand_once(self.vllm_generation, self._picture_tokens)
 
     def _endless_turn(self) -> EndlessTurn | None:
-        """Returns the chat template's end of a turn, with a warning, if it ends no generation."""
+        """Returns the end of an assistant's turn in the chat template, with a warning, if this end
+        does not end generation. Returns None for a good template, and for prompts that need none.
+        """
         if not asks_in_messages(self.train_dataset):
             return None
         endless = endless_turn(self.processing_class, {*self.eos_token_ids} - {None})
@@ -207,7 +213,12 @@ class SpanGRPOTrainer(ResumingTrainer):
     # The step.
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        self._judged = []
+        """Completes and judges this rank's rows, and returns TRL's tensors for the loss, with span
+        credit in the advantages.
+
+        inputs: the rows, one for each completion. TRL calls this method for each batch.
+        """
+        self._failures = []
         self._usage = Usage()
         self._silence.begin()
         if self.sampling is not None and self.model.training:
@@ -221,7 +232,7 @@ class SpanGRPOTrainer(ResumingTrainer):
             self.span_credit.add(output, self._batch)
         self._drop_unusable(output["advantages"])
         if self.model.training:
-            self.learning_monitor.see(output)
+            self.learning_monitor.count_batch(output)
         token_advantages = advantages_by_token(output["advantages"], self._batch.offsets)
         paid = rewards_by_function(self._batch.rewards, self._weights())
         for recorder in self.recorders:
@@ -253,7 +264,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         return Batch(rows, self._marks_of(rows), drafted=drafted)
 
     def _draft(self, rows: list[dict[str, Any]]) -> list[list[Rollout]]:
-        """Completes and judges these rows of this rank. Returns all ranks' rollouts by group."""
+        """Completes and judges these rows of this rank. Returns the rollouts of all ranks, a list
+        for each group.
+        """
         batch = Batch(rows, self._marks_of(rows), drafting=True)
         self._batch = batch
         super()._generate_and_score_completions(rows)
@@ -264,15 +277,22 @@ class SpanGRPOTrainer(ResumingTrainer):
             verdicts = {recorder.__name__: recorder.verdicts[row] for recorder in self.recorders}
             reward = reward_of(verdicts, weights)
             drafted.append(Rollout(batch.ids[row], logprobs, sample.completion, verdicts, reward))
-        rollouts = gather_object(drafted)  # in the order of ranks: a group's follow each other
+        # gathering keeps the order of the ranks, so that the rollouts of a group follow each other
+        rollouts = gather_object(drafted)
         size = self.num_generations
-        return [rollouts[first : first + size] for first in range(0, len(rollouts), size)]
+        groups = []
+        for first in range(0, len(rollouts), size):
+            groups.append(rollouts[first : first + size])
+        return groups
 
     # 2. Sampling.
 
     def _generate_single_turn(
         self, *args: Any, **kwargs: Any
     ) -> tuple[list[list[int]], list[list[float]] | None]:
+        """Returns the token ids of each completion, and the sampler's log-probabilities of the ids:
+        those of the draft, or newly sampled ones.
+        """
         batch = self._batch
         if batch.drafted is None:
             with self.phases.clock("decode"):
@@ -284,6 +304,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         return batch.ids, batch.logprobs
 
     def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
+        """Returns what TRL's `_generate` returns. Also finds the judged part of each completion,
+        and takes out tokens that stand for pictures.
+        """
         output = super()._generate(prompts)
         _, ids, masks, completions, *_ = output
         batch = self._batch
@@ -313,8 +336,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         return parts
 
     def _split_turns(self, ids: list[list[int]], completions: list[Any]) -> list[Parts] | None:
-        """Returns the text and the judged turns of each completion, or None if all texts are judged
-        whole. Warns once of a mark that may begin a reasoning.
+        """Returns the text and the judged turns of each completion, or None if every text is judged
+        whole. Warns once if most completions begin with a mark such as "[PLAN]", which may begin a
+        reasoning.
         """
         tokenizer = self._tokenizer.backend_tokenizer
         turns = None if self.args.judged_turns == "all" else 1
@@ -323,10 +347,10 @@ class SpanGRPOTrainer(ResumingTrainer):
             texts = list(islice(assistants_texts(messages), turns))  # the last message comes first
             texts.reverse()
             parts.append(split_turns(tokenizer, ids_of_row, texts))
-        if not self._mark:
-            self._mark = unknown_mark(tokenizer, ids, parts)
-            if self._mark:
-                log.warning("most completions begin with %r%s", self._mark, UNKNOWN)
+        if not self._reasoning_mark:
+            self._reasoning_mark = unknown_mark(tokenizer, ids, parts)
+            if self._reasoning_mark:
+                log.warning("most completions begin with %r%s", self._reasoning_mark, UNKNOWN)
         if all(part.answer == part.text for part in parts):
             return None
         return parts
@@ -341,6 +365,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         logits_to_keep: int,
         **kwargs: Any,
     ) -> Any:
+        """Returns TRL's log-probabilities and entropies, and measures their time."""
         if self._batch.drafting:  # a draft needs no log-probabilities: save the forward pass
             zeros = torch.zeros((len(input_ids), logits_to_keep), device=input_ids.device)
             return zeros, None, None
@@ -357,11 +382,16 @@ class SpanGRPOTrainer(ResumingTrainer):
         completions: list[Any],
         completion_ids_list: list[Any],
     ) -> torch.Tensor:
+        """Judges the completions, checks the step on all ranks, and returns the rewards, (rows of
+        all ranks, R), with NaN for a missing reward and in unusable rows.
+
+        Raises JudgeFailure, NothingScored and MixedGroup, on all ranks or none.
+        """
         if not self.recorders:
             marks = torch.tensor(self._batch.marks, device=self.accelerator.device)
             self._check_groups(self.accelerator.gather(marks).tolist())
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-            return self._usable(rewards)
+            return self._usable_rewards(rewards)
         columns = {}
         for name in inputs[0]:
             if name not in NOT_COLUMNS:
@@ -369,11 +399,11 @@ class SpanGRPOTrainer(ResumingTrainer):
         batch = self._batch
         if batch.drafted is None:
             self._judge(prompts, completions, columns)
-        else:
-            self._recall(batch.drafted, prompts, completions, columns)
+        else:  # the completions were judged in the draft
+            self._restore_verdicts(batch.drafted, prompts, completions, columns)
         batch.failed = failed_rows(self.recorders, len(prompts))
         silent = self._silence.silent
-        rank_step = RankStep(self._judged, batch.failed, batch.marks, silent, self._usage)
+        rank_step = RankStep(self._failures, batch.failed, batch.marks, silent, self._usage)
         step = gather_step(rank_step, self.accelerator.device)
         # the checks below use the numbers of all ranks, so that all ranks stop together
         self._check_groups(step.marks)
@@ -382,21 +412,26 @@ class SpanGRPOTrainer(ResumingTrainer):
             if name == "judge/failed_fraction" or self._has_judges:
                 metrics[name].append(value)
         failed_fraction = step.metrics["judge/failed_fraction"]
-        self._stop_when_judges_fail(failed_fraction)
-        if not batch.drafting and self.model.training and len(step.silent) > 1:
-            self._stop_when_a_rank_is_silent(step.silent)
-        if batch.drafting:
+        stop_when_judges_fail(self.recorders, failed_fraction, self.args.max_failed_fraction)
+        has_several_ranks = len(step.silent) > 1
+        if has_several_ranks and self.model.training and not batch.drafting:
+            stop_when_a_rank_is_silent(self.recorders, self._silence, step.silent)
+        if batch.drafting:  # the rewards of a draft are not used: return any table of their shape
             rows = len(prompts) * self.accelerator.num_processes
             return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         if self.model.training and failed_fraction != 1:
-            self._stop_when_nothing_is_scored(rewards)
-        return self._usable(rewards, step.failed)
+            weights = self.reward_weights[: self._score_count].to(rewards.device)
+            scores = rewards[:, : self._score_count]
+            stop_when_nothing_is_scored(self.recorders, scores[:, weights != 0])
+        return self._usable_rewards(rewards, step.failed)
 
     def _judge(
         self, prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
     ) -> None:
-        """Judges for all recorders. Adds up the judges' counts and the rows on which one failed."""
+        """Lets all recorders judge these completions. Adds up, over the drafts of a step, the
+        judges' counts and the failures.
+        """
         with self.phases.clock("judge"):
             usage = judge_step(
                 self.recorders, prompts, completions, self._log_metric, columns, self._batch.parts
@@ -404,19 +439,23 @@ class SpanGRPOTrainer(ResumingTrainer):
         self.phases.move("wake", "judge", usage.wake_seconds)
         self.phases.move("sleep", "judge", usage.sleep_seconds)
         self._usage = self._usage.plus(usage)
-        self._judged += failed_rows(self.recorders, len(prompts))
+        self._failures += failed_rows(self.recorders, len(prompts))
         for number, recorder in enumerate(self.recorders):
             if recorder.decides:
                 self._silence.add(number, recorder.verdicts)
 
-    def _recall(
+    def _restore_verdicts(
         self,
         drafted: list[Rollout],
         prompts: list[Any],
         completions: list[Any],
         columns: dict[str, list[Any]],
     ) -> None:
-        """Puts the verdicts of the draft into the recorders, in place of judging again."""
+        """Puts the verdicts of the draft into the recorders, so that no completion is judged
+        twice.
+
+        drafted: the rollout of each of this rank's completions, from the draft.
+        """
         for recorder in self.recorders:
             read = recorder.reward.read_samples(prompts, completions, **columns)
             samples = []
@@ -425,28 +464,32 @@ class SpanGRPOTrainer(ResumingTrainer):
             verdicts = [rollout.verdicts[recorder.__name__] for rollout in drafted]
             recorder.keep(samples, verdicts, self._log_metric)
 
-    def _usable(self, rewards: torch.Tensor, failed: torch.Tensor | None = None) -> torch.Tensor:
-        """Returns the rewards, (rows of all ranks, R), with NaN in unusable rows, length punished.
+    def _usable_rewards(
+        self, rewards: torch.Tensor, failed: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Returns the rewards, (rows of all ranks, R), with NaN in unusable rows. Then TRL's mean
+        and deviation of a group leave out such a row. Also punishes length, if the settings say so.
 
         A row is unusable if a judge failed on it, if a reward is above LARGEST_NUMBER, or if no
         reward with a weight has a value. failed: (rows,), bool, True if a judge failed.
         """
-        counted = rewards[:, self.reward_weights.to(rewards.device) != 0]
-        unusable = (counted.abs() > LARGEST_NUMBER).any(dim=1)
-        dropped = unusable | counted.isnan().all(dim=1)
+        weights = self.reward_weights.to(rewards.device)
+        weighted = rewards[:, weights != 0]  # the columns that train the policy
+        too_large = (weighted.abs() > LARGEST_NUMBER).any(dim=1)
+        unusable = too_large | weighted.isnan().all(dim=1)
         if failed is not None:
-            dropped |= failed
-        rewards = rewards.masked_fill(dropped.unsqueeze(1), torch.nan)
+            unusable |= failed
+        rewards = rewards.masked_fill(unusable.unsqueeze(1), torch.nan)
         if self.args.soft_overlong_cache is not None:
             rewards = punish_overlong(
                 rewards,
-                column=self._scoring,
-                weights=self.reward_weights.to(rewards.device),
+                column=self._score_count,
+                weights=weights,
                 size=self.args.soft_overlong_size,
                 group=self._group_size,
                 by_itself=self.args.multi_objective_aggregation == "normalize_then_sum",
             )
-        self._batch.unusable = self._of_this_rank(unusable)
+        self._batch.unusable = self._of_this_rank(too_large)
         self._batch.rewards = self._of_this_rank(rewards)
         return rewards
 
@@ -456,71 +499,22 @@ class SpanGRPOTrainer(ResumingTrainer):
         first = count * self.accelerator.process_index
         return rows[first : first + count]
 
-    def _stop_when_judges_fail(self, fraction: float) -> None:
-        """Raises JudgeFailure, on all ranks or none, above max_failed_fraction.
-
-        fraction: the fraction of all ranks' completions on which a judge failed.
-        """
-        if fraction <= self.args.max_failed_fraction:
-            return
-        notes: list[str] = []
-        for recorder in self.recorders:
-            if not recorder.decides:
-                continue
-            notes += [verdict.note for verdict in recorder.verdicts if verdict.status.failed]
-        first_note = [(self.accelerator.process_index, note) for note in notes[:1]]
-        rank, note = gather_object(first_note)[0]
-        raise JudgeFailure(
-            f"{fraction:.0%} of this step's completions could not be judged (max_failed_fraction "
-            f"is {self.args.max_failed_fraction:.0%}); the first reason, on rank {rank}: {note}"
-        )
-
-    def _stop_when_a_rank_is_silent(self, silent: torch.Tensor) -> None:
-        """Raises JudgeFailure, on all ranks or none, if a judge answered nothing on one rank for
-        MAX_SILENT_STEPS steps in a row. silent: (ranks, recorders), bool, for this step.
-        """
-        lasting = self._silence.lasting(silent)
-        if lasting is None:
-            return
-        rank, number = lasting
-        recorder = self.recorders[number]
-        judges = ", ".join(map(repr, recorder.reward.judges))
-        reason = gather_object([self._silence.reasons[number]])[rank]
-        raise JudgeFailure(
-            f"rank {rank} got no answer from the judge {judges} of {recorder.__name__} in "
-            f"{MAX_SILENT_STEPS} steps in a row, so that its completions teach nothing; the first "
-            f"reason: {reason}"
-        )
-
-    def _stop_when_nothing_is_scored(self, rewards: torch.Tensor) -> None:
-        """Raises NothingScored, on all ranks or none, if no completion has a score. rewards: (rows
-        of all ranks, R).
-        """
-        weights = self.reward_weights[: self._scoring].to(rewards.device)
-        scores = rewards[:, : self._scoring][:, weights != 0]
-        if scores.shape[1] == 0 or not scores.isnan().all():
-            return
-        deciding = [recorder for recorder in self.recorders if recorder.decides]
-        reasons = [recorder.reward.unscored(recorder.verdicts) for recorder in deciding]
-        reason = gather_object(["; ".join(reasons)])[0]  # rank 0's
-        raise NothingScored(
-            f"none of this step's {len(rewards)} completions has a score, so there is nothing to "
-            f"learn: {reason}; fill the column, or leave out the rows without it."
-        )
-
     # 5. The spans' credit (span_credit.py), and rows that must not reach the loss.
 
     def _drop_unusable(self, advantages: torch.Tensor) -> None:
-        """Sets the advantages, (B,) or (B, T), of unusable rows to 0, and logs the rows' fraction.
+        """Sets the advantages of unusable rows to 0, so that these rows teach nothing, and logs
+        the fraction of such rows.
 
         Such a row has an advantage that is not finite, a reward above LARGEST_NUMBER, or a token
         that stands for a picture. Raises JudgeFailure, on all ranks, above max_failed_fraction.
+
+        advantages: (B,), or (B, T) with span credit.
         """
-        lost = ~advantages.isfinite().reshape(len(advantages), -1).all(dim=1)
-        lost |= self._batch.unusable
-        lost[self._batch.pictured] = True
-        advantages[lost] = 0.0
-        fraction = self.accelerator.gather(lost.float()).mean().item()
+        unusable = ~advantages.isfinite().reshape(len(advantages), -1).all(dim=1)
+        unusable |= self._batch.unusable
+        unusable[self._batch.pictured] = True
+        advantages[unusable] = 0.0
+        fraction = self.accelerator.gather(unusable.float()).mean().item()
         if self.recorders:
             self._mode_metrics()["advantages/unusable_fraction"].append(fraction)
         if fraction > self.args.max_failed_fraction:
@@ -548,6 +542,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         check_groups(marks, self._batch.rows, self._group_size, self.accelerator.num_processes)
 
     def _weights(self) -> dict[str, float]:
+        """Returns the weight of each reward function, by the function's name."""
         return dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
 
     @property
@@ -558,16 +553,19 @@ class SpanGRPOTrainer(ResumingTrainer):
         return self.num_generations_eval
 
     def _mode_metrics(self) -> dict[str, list[float]]:
+        """Returns TRL's metrics since the last log, of training or of evaluation."""
         mode = "train" if self.accelerator.unwrap_model(self.model).training else "eval"
         return self._metrics[mode]
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Logs a line, without keys that count faults and were always 0 (logged_keys.py)."""
         # values and history are the same on all ranks, so each rank leaves out the same keys
-        moved = self._moved | keys_of(self.state.log_history[-RECENT:])
-        self._moved = leave_out(self._mode_metrics(), moved)
+        nonzero_keys = self._nonzero_keys | keys_of(self.state.log_history[-RECENT:])
+        self._nonzero_keys = leave_out(self._mode_metrics(), nonzero_keys)
         super().log(logs, start_time)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """Saves a checkpoint, with the state of dynamic sampling."""
         # write the state before Trainer writes the file that marks a checkpoint as complete
         if self.sampling is not None and self.args.should_save:
             folder = Path(self._get_output_dir(trial=trial))
@@ -575,26 +573,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         super()._save_checkpoint(model, trial)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        """Loads a checkpoint's state, with the state of dynamic sampling."""
         super()._load_optimizer_and_scheduler(checkpoint)
         if self.sampling is not None and checkpoint is not None:
             self.sampling.load(Path(checkpoint))
-
-
-def recorded(reward_funcs: Any, tool_pictures: bool) -> list[Any]:
-    """Returns a list of the reward functions, with each Reward put into a Recorder."""
-    listed = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
-    functions: list[Any] = []
-    for function in listed:
-        if isinstance(function, Reward):
-            functions.append(Recorder(function, tool_pictures))
-        elif function is not None:
-            functions.append(function)
-    return functions
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """Returns the names, all different: ["a", "a"] gives ["a", "a_1"]."""
-    unique = []
-    for place, name in enumerate(names):
-        unique.append(f"{name}_{place}" if name in names[:place] else name)
-    return unique

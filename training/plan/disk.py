@@ -30,12 +30,12 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
         return None
     weights, _, optimizer = plan.bytes_each
     policy = weights * plan.trained
-    # the contents of one checkpoint, and its size in bytes
-    holds = "weights"
+    # the contents of one checkpoint in words, and its size in bytes
+    contents = "weights"
     size = policy
     advice = "give output=FOLDER on a larger disk, or a smaller trainer.save_total_limit"
     if not settings["save_only_model"]:
-        holds = "weights and optimizer"
+        contents = "weights and optimizer"
         size += optimizer * plan.trained
         advice += (
             f"; trainer.save_only_model=true leaves {policy / 1e9:.1f} GB each, and nothing to "
@@ -47,9 +47,9 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
     folder = nearest_existing(Path(recipe.output))
     free = shutil.disk_usage(folder).free
     text = (
-        f"{size / 1e9:.1f} GB a checkpoint ({holds}), {checkpoints} at once while one is written, "
-        f"and the policy: {needed / 1e9:.1f} GB (computed), and {free / 1e9:.0f} GB are free in "
-        f"{folder.resolve()}"
+        f"{size / 1e9:.1f} GB a checkpoint ({contents}), {checkpoints} at once while one is "
+        f"written, and the policy: {needed / 1e9:.1f} GB (computed), and {free / 1e9:.0f} GB are "
+        f"free in {folder.resolve()}"
     )
     if needed > free:
         return Finding("disk", False, text, advice)
@@ -61,8 +61,9 @@ def kept_at_once(settings: Mapping[str, Any], steps: int | None) -> int:
     that is being written.
 
     Without save_total_limit these are all checkpoints of the run. If the steps are unknown, their
-    number is a guess. settings: the trainer's arguments. steps: the optimizer steps of the run;
-    None if unknown.
+    number is a guess. Example: with save_total_limit 2 the result is 3.
+
+    settings: the trainer's arguments. steps: the optimizer steps of the run; None if unknown.
     """
     limit = settings["save_total_limit"]
     if limit is not None:
@@ -72,10 +73,10 @@ def kept_at_once(settings: Mapping[str, Any], steps: int | None) -> int:
             checkpoints += 1
         return checkpoints
     if settings["save_strategy"] == "steps" and steps is not None:
-        interval = settings["save_steps"]
+        save_steps = settings["save_steps"]
         # save_steps below 1 is a share of all steps
-        writes = steps / interval if interval >= 1 else 1 / interval
-        return max(1, math.ceil(writes))
+        checkpoints_of_run = steps / save_steps if save_steps >= 1 else 1 / save_steps
+        return max(1, math.ceil(checkpoints_of_run))
     # one checkpoint an epoch; a guess if checkpoints are saved by steps, but the steps are unknown
     return max(1, math.ceil(settings["num_train_epochs"]))
 

@@ -173,27 +173,31 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
     generations = settings["num_generations"]
     batch = settings["generation_batch_size"]
     accumulation = settings["gradient_accumulation_steps"]
-    # `rounds` is the number of passes that a batch is split into. The settings have the batch or
-    # the rounds, and each decides the other.
-    rounds = settings["steps_per_generation"]
-    if not rounds:
-        rounds = batch // (per_device * processes) if batch else accumulation
-    batch = batch or per_device * processes * rounds
+    # A batch of completions is split into passes. The settings have the size of the batch or the
+    # number of passes, and each decides the other.
+    passes = settings["steps_per_generation"]
+    per_pass = per_device * processes  # completions of a pass, over all processes
+    if not passes and batch:
+        passes = batch // per_pass
+    elif not passes:
+        passes = accumulation
+    batch = batch or per_pass * passes
     if batch % generations:
         raise RecipeError(
-            f"a batch of {batch} completions ({per_device} x {rounds} on {processes} processes) is "
+            f"a batch of {batch} completions ({per_device} x {passes} on {processes} processes) is "
             f"not a whole number of groups of trainer.num_generations {generations}."
         )
     groups = batch // generations
-    passes = rounds * settings["num_iterations"]  # of a process over one batch, with all iterations
+    all_passes = passes * settings["num_iterations"]  # with the iterations over the same batch
     # as in transformers, max_steps overrides the epochs
     total = None
     if settings["max_steps"] > 0:
         total = settings["max_steps"]
     if rows is not None and total is None:
-        steps_per_epoch = math.ceil(rows // groups * passes / accumulation)
+        batches_per_epoch = rows // groups
+        steps_per_epoch = math.ceil(batches_per_epoch * all_passes / accumulation)
         total = math.ceil(steps_per_epoch * settings["num_train_epochs"])
-    return Steps(total, passes / accumulation, batch, groups)
+    return Steps(total, all_passes / accumulation, batch, groups)
 
 
 def gpu_bytes() -> int:

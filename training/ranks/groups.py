@@ -50,8 +50,9 @@ def mark_of(row: Mapping[str, Any], names: Iterable[str]) -> int:
 def comparable_value(value: Any) -> Any:
     """Returns plain data that is equal for two equal values, even in different processes.
 
-    A picture gives its size, its mode and the pixels of a small copy. An object of an unknown type
-    gives only the name of the type.
+    Example: {"b": (1, 2), "a": None} gives [("a", None), ("b", [1, 2])]. A picture gives its size,
+    its mode and the pixels of a small copy. An object of an unknown type gives only the name of the
+    type.
     """
     match value:
         case None | bool() | int() | float() | str() | bytes():
@@ -99,7 +100,7 @@ def mixed_group(marks: Sequence[float], size: int) -> int | None:
 def sentence_of_group(
     group: int, size: int, marks: Sequence[float], prompts: Sequence[str], ranks: int
 ) -> str:
-    """Returns the message of MixedGroup.
+    """Returns the message of MixedGroup: the ranks of the mixed group, and two of its prompts.
 
     Args:
         group: the number of the mixed group, from 0.
@@ -111,15 +112,15 @@ def sentence_of_group(
     first = group * size
     rows = range(first, first + size)
     # find the first row of the group that differs from the group's first row
-    second = first
-    while marks[second] == marks[first]:
-        second += 1
-    rows_of_rank = len(marks) // ranks
-    holding = sorted({row // rows_of_rank for row in rows})
+    other = first
+    while marks[other] == marks[first]:
+        other += 1
+    rows_per_rank = len(marks) // ranks
+    ranks_of_group = sorted({row // rows_per_rank for row in rows})
     first_prompt = start_of_text(prompts[first])
-    second_prompt = start_of_text(prompts[second])
+    second_prompt = start_of_text(prompts[other])
     return (
         f"group {group + 1} of this step mixes rows, of which its completions would be compared as "
-        f"if they answered one prompt: on {named_ranks(holding)} it has "
+        f"if they answered one prompt: on {named_ranks(ranks_of_group)} it has "
         f"{first_prompt} and {second_prompt}: {REMEDY_FOR_RANKS}"
     )

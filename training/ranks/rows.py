@@ -85,23 +85,28 @@ def row_marks(dataset: Dataset) -> Iterator[bytes]:
 
 
 def holds_pictures(kind: pa.DataType) -> bool:
-    """Whether a column of this arrow type holds a picture, or a list of pictures, in each row."""
+    """Returns whether a column of this arrow type holds a picture, or a list of pictures, in each
+    row.
+    """
     if pa.types.is_list(kind):
         return is_picture(kind.value_type)
     return is_picture(kind)
 
 
 def is_picture(kind: pa.DataType) -> bool:
-    """Whether `datasets` stores one picture with this arrow type: a struct of bytes and path."""
+    """Returns whether `datasets` stores a picture with this arrow type: a struct of bytes and a
+    path.
+    """
     if not pa.types.is_struct(kind):
         return False
     return sorted(field.name for field in kind) == ["bytes", "path"]
 
 
 def plain_values(column: pa.ChunkedArray) -> list[Any]:
-    """Returns the values of a column. A picture is returned as its file's name and its size.
+    """Returns the values of a column as Python objects. A picture becomes (file name, size).
 
-    A list of pictures is returned as (count, names and sizes).
+    A list of pictures becomes (count, [(file name, size), ...]), or (None, []) for a row without a
+    list.
     """
     kind = column.type
     if is_picture(kind):
@@ -110,10 +115,10 @@ def plain_values(column: pa.ChunkedArray) -> list[Any]:
         return list(column.to_pylist())
     # for lists of pictures, describe all pictures at once, and divide them among the rows again
     lists = column.combine_chunks()
-    pictures = iter(pictures_by_name(lists.flatten()))
+    all_pictures = iter(pictures_by_name(lists.flatten()))
     values = []
-    for count in pc.list_value_length(lists).to_pylist():
-        pictures_of_row = list(islice(pictures, count or 0))  # a row without a list has count None
+    for count in pc.list_value_length(lists).to_pylist():  # None for a row without a list
+        pictures_of_row = list(islice(all_pictures, count or 0))
         values.append((count, pictures_of_row))
     return values
 
@@ -140,15 +145,17 @@ def differing_ranks(fingerprints: Sequence[Any]) -> list[int]:
     return ranks
 
 
-def first_difference(marks: bytes, beside: bytes) -> int:
+def first_difference(marks: bytes, other_marks: bytes) -> int:
     """Returns the number, from 0, of the first row whose mark differs on two ranks.
 
-    marks, beside: the joined `row_marks` of the two ranks, MARK_BYTES bytes for each row. The ranks
-    have equally many rows, and at least one row differs.
+    marks, other_marks: the joined `row_marks` of the two ranks, MARK_BYTES bytes for each row. The
+    ranks have equally many rows, and at least one row differs.
     """
     row = 0
-    while marks.startswith(beside[: MARK_BYTES * (row + 1)]):
+    start = 0  # the index of the row's first byte
+    while marks[start : start + MARK_BYTES] == other_marks[start : start + MARK_BYTES]:
         row += 1
+        start += MARK_BYTES
     return row
 
 

@@ -73,9 +73,11 @@ class SilentJudges:
         """
         if self._steps is None:
             self._steps = torch.zeros_like(silent, dtype=torch.long)
-        self._steps = torch.where(silent, self._steps + 1, 0)  # a step that is not silent gives 0
-        lasting = (self._steps >= MAX_SILENT_STEPS).nonzero().tolist()  # in order of the ranks
-        if not lasting:
+        # count on for the silent pairs of rank and reward, and begin at 0 for the others
+        self._steps = torch.where(silent, self._steps + 1, 0)
+        too_long = self._steps >= MAX_SILENT_STEPS
+        pairs = too_long.nonzero().tolist()  # [rank, reward] of each, in the order of the ranks
+        if not pairs:
             return None
-        rank, reward = lasting[0]
+        rank, reward = pairs[0]
         return rank, reward

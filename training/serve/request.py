@@ -114,7 +114,7 @@ def read_request(content: bytes | bytearray) -> Asked:
     try:
         return Asked.model_validate(read)
     except ValidationError as error:
-        raise ValueError(why(error)) from None
+        raise ValueError(first_error(error)) from None
 
 
 def check_size(rows: Sequence[Any]) -> None:
@@ -146,20 +146,20 @@ def check_size(rows: Sequence[Any]) -> None:
 def longest_text(value: Any) -> int:
     """Returns the number of characters of the longest text in a JSON value, keys included."""
     longest = 0
-    waiting = [value]  # no recursion: deep nesting could exhaust the stack
-    while waiting:
-        inner = waiting.pop()
+    to_visit = [value]  # no recursion: deep nesting could exhaust the stack
+    while to_visit:
+        inner = to_visit.pop()
         if isinstance(inner, str):
             longest = max(longest, len(inner))
         elif isinstance(inner, list):
-            waiting += inner
+            to_visit += inner
         elif isinstance(inner, Mapping):
-            waiting += inner
-            waiting += inner.values()
+            to_visit += inner.keys()
+            to_visit += inner.values()
     return longest
 
 
-def why(error: ValidationError) -> str:
+def first_error(error: ValidationError) -> str:
     """Returns the place and the reason of the first error in a sentence.
 
     An example is "rows.0.completion: Field required (see /openapi.json)".

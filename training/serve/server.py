@@ -35,19 +35,19 @@ class Connection(H11Protocol):
     """
 
     _timer: asyncio.TimerHandle | None = None
-    _since = 0.0  # when the connection began to wait, by the loop's clock
+    _waiting_since = 0.0  # when the connection began to wait, by the loop's clock
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Starts the timer of a new connection, and closes an idle connection if all places are
         taken.
         """
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
         # with so many connections uvicorn would refuse the next request
         if len(self.connections) >= MOST_CONNECTIONS:
-            self._make_room()
+            self._close_longest_idle()
 
-    def _make_room(self) -> None:
+    def _close_longest_idle(self) -> None:
         """Closes the idle connection that has waited longest for a request, if any connection is
         idle.
         """
@@ -56,7 +56,7 @@ class Connection(H11Protocol):
             if isinstance(other, Connection) and other.is_idle and other is not self:
                 idle.append(other)
         if idle:
-            longest = min(idle, key=Connection.since)
+            longest = min(idle, key=Connection.waiting_since)
             longest.transport.close()
             self.connections.discard(longest)  # uvloop would discard it only later
 
@@ -66,14 +66,14 @@ class Connection(H11Protocol):
         answered = self.cycle is None or self.cycle.response_complete
         return answered and not self.transport.is_closing()
 
-    def since(self) -> float:
+    def waiting_since(self) -> float:
         """Returns the time when the connection began to wait for a request, by the loop's clock."""
-        return self._since
+        return self._waiting_since
 
     def on_response_complete(self) -> None:
         """Starts the timer for the next request of a connection that is kept alive."""
         super().on_response_complete()
-        self._wait()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stops the timer of a closed connection, because the timer would keep the connection in
@@ -83,13 +83,13 @@ class Connection(H11Protocol):
             self._timer.cancel()
         super().connection_lost(exc)
 
-    def _wait(self) -> None:
+    def _start_timer(self) -> None:
         """Starts a timer that closes the connection unless a request arrives within
         HEADER_SECONDS.
         """
         if self._timer is not None:
             self._timer.cancel()
-        self._since = self.loop.time()
+        self._waiting_since = self.loop.time()
         self._timer = self.loop.call_later(HEADER_SECONDS, self._close_idle)
 
     def _close_idle(self) -> None:
@@ -112,14 +112,14 @@ class RewardServer(uvicorn.Server):
         if again:
             self.force()
         elif sig == signal.SIGINT:
-            after(CTRL_C_SECONDS, self.force)
+            call_after(CTRL_C_SECONDS, self.force)
 
     def force(self) -> None:
         """Makes `run` return without waiting for the rows that are being judged."""
         self.force_exit = True
         # `spanreward serve` calls `leave` when the judges are closed; the timer is for judges that
         # do not close
-        after(CLOSING_SECONDS, self.leave)
+        call_after(CLOSING_SECONDS, self.leave)
 
     def leave(self) -> None:
         """Ends the process if `force` was called, and otherwise does nothing.
@@ -134,9 +134,9 @@ class RewardServer(uvicorn.Server):
             os._exit(128 + self._captured_signals[-1])
 
 
-def after(seconds: float, act: Any) -> None:
-    """Calls `act` after some seconds, in a thread that does not keep the process from ending."""
-    timer = threading.Timer(seconds, act)
+def call_after(seconds: float, function: Any) -> None:
+    """Calls `function` after some seconds, in a thread that does not keep the process running."""
+    timer = threading.Timer(seconds, function)
     timer.daemon = True
     timer.start()
 

@@ -103,8 +103,8 @@ class Service:
         try:
             await self.read(request, body)
             # in a thread, because parsing a large body would keep other clients waiting
-            rows = await asyncio.to_thread(read_request, body.content)
-            answer = await self.judged(rows)
+            asked = await asyncio.to_thread(read_request, body.content)
+            answer = await self.answer_to(asked)
         finally:
             self.counts[BYTES_HELD] -= len(body.content)
         for verdict in answer.verdicts:
@@ -137,7 +137,7 @@ class Service:
                 408, f"the body did not arrive within {BODY_SECONDS:g} s", CLOSING_HEADER
             ) from None
 
-    async def judged(self, request: Asked) -> Answer:
+    async def answer_to(self, request: Asked) -> Answer:
         """Returns the verdicts on the rows of a request, and the credit of their tokens if the
         request names a tokenizer.
 
@@ -187,9 +187,8 @@ class Service:
         scheme, _, key = header.partition(" ")
         is_bearer = scheme.lower() == "bearer"
         # `compare_digest`, because its time does not show how much of a key was right
-        sent_key = key.encode()
-        is_right = hmac.compare_digest(sent_key, self.key.encode())
-        if not (is_bearer and is_right):
+        is_right_key = hmac.compare_digest(key.encode(), self.key.encode())
+        if not (is_bearer and is_right_key):
             raise HTTPException(
                 401, f"the key is wrong or missing: put this server's into {KEY}", CLOSING_HEADER
             )

@@ -13,7 +13,7 @@ from spanreward.rewards.base.unread import not_read
 from spanreward.rewards.reward.plain_text_reward import plain_sample
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.rewards.text.written import read_text
-from spanreward.training.evaluation.answer_scores.answer import looks_of
+from spanreward.training.evaluation.answer_scores.answer import scores_without_reward
 from tests.support.fakes import FakeJudge
 
 MARKUP = (
@@ -135,6 +135,8 @@ def test_unread_text_is_counted_without_markup() -> None:
 def test_measures_without_a_judge_read_the_same_text() -> None:
     text = "<p>" * 40 + "A **dog** sleeps.</s>"
     marked = Sample("", text, references=("<answer>A dog sleeps.</answer>",))
-    assert looks_of(marked, None, 99) == looks_of(plain_sample(marked), None, 99)
-    assert looks_of(marked, None, 99)["overlap"] == 1.0
+    assert scores_without_reward(marked, None, 99) == scores_without_reward(
+        plain_sample(marked), None, 99
+    )
+    assert scores_without_reward(marked, None, 99)["overlap"] == 1.0
     assert not is_degenerate(marked)

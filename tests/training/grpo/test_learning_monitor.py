@@ -12,7 +12,7 @@ from transformers import TrainerCallback
 
 from experiments.scenes.parts import TINY
 from spanreward.rewards.base.verdict import Sample
-from spanreward.training.grpo.learning_monitor import IDLE
+from spanreward.training.grpo.learning_monitor import MAX_IDLE_BATCHES
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import load_policy
 from tests.support.batches import config_of, lines_of, weights_of
@@ -39,7 +39,7 @@ def by_call(teaches: Callable[[int], bool]) -> Scored:
 @pytest.fixture
 def counts_steps_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chance would need no number of groups."""
-    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.GROUPS", 0)
+    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.MIN_EQUAL_GROUPS", 0)
 
 
 def test_a_run_that_learns_logs_it(make: Any) -> None:
@@ -59,11 +59,11 @@ CUT = {"mask_truncated_completions": True, "max_completion_length": 1}
 @pytest.mark.parametrize(
     ("settings", "score", "steps", "cause"),
     [
-        (CUT, by_length, IDLE, "cut at max_completion_l"),
+        (CUT, by_length, MAX_IDLE_BATCHES, "cut at max_completion_l"),
         ({}, lambda _: 0.5, 16, "have the same reward"),
         # weights move where no completion has an advantage, and that is no lesson
         ({"weight_decay": 0.1}, lambda _: 0.5, 16, "have the same reward"),
-        ({"learning_rate": 0.0}, by_length, IDLE, "the learning rate is 0"),
+        ({"learning_rate": 0.0}, by_length, MAX_IDLE_BATCHES, "the learning rate is 0"),
     ],
     ids=["cut", "equal", "decay", "rate"],
 )
@@ -96,7 +96,7 @@ def test_momentum_is_no_lesson(make: Any) -> None:
     [
         ({"steps_per_generation": 4}, 20),  # five batches of two groups are four updates each
         ({"num_iterations": 2}, 10),
-        ({"gradient_accumulation_steps": 4, "steps_per_generation": 2}, IDLE),
+        ({"gradient_accumulation_steps": 4, "steps_per_generation": 2}, MAX_IDLE_BATCHES),
         ({"gradient_accumulation_steps": 2, "steps_per_generation": 4, "num_iterations": 2}, 20),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else None,

@@ -5,7 +5,7 @@ from typing import Any
 
 from spanreward import Verdict
 from spanreward.rewards.base.verdict import Status
-from spanreward.training.grpo.logged_keys import is_left_out, keys_of, leave_out, moved_keys
+from spanreward.training.grpo.logged_keys import is_left_out, keys_of, leave_out, nonzero_keys
 from tests.support.batches import lines_of
 from tests.support.tiny_trainer import Scored
 
@@ -31,7 +31,7 @@ def test_a_resumed_run_goes_on_with_the_keys_of_its_history() -> None:
 
 
 def test_a_value_that_is_no_number_has_moved() -> None:
-    moved = moved_keys({"posh/failed_fraction": math.nan}, frozenset())
+    moved = nonzero_keys({"posh/failed_fraction": math.nan}, frozenset())
     assert not is_left_out("posh/failed_fraction", moved)
 
 

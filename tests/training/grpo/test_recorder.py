@@ -41,7 +41,7 @@ def test_a_call_judges_as_the_reward_does() -> None:
 def test_a_reward_that_hangs_is_named_with_its_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(recording, "LONG", 0.05)
+    monkeypatch.setattr(recording, "SLOW_SECONDS", 0.05)
     until = time.monotonic() + 60
 
     def hang(sample: Any) -> float:

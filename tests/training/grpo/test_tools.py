@@ -211,7 +211,7 @@ def test_an_overlong_completion_costs_no_environments_reward(made: Any) -> None:
     settings = {"soft_overlong_cache": 390, "soft_overlong_size": 1.0}
     settings |= {"multi_objective_aggregation": "normalize_then_sum"}
     trainer, _ = made(answers(), settings=settings, environment_factory=Paying)
-    punished = trainer._usable(torch.tensor([[0.5, -0.25, 0.75]]))
+    punished = trainer._usable_rewards(torch.tensor([[0.5, -0.25, 0.75]]))
     assert trainer.reward_func_names == ["scored", "soft_overlong_punishment_reward", "Paying"]
     assert punished.tolist() == [[0.25, 0.0, 0.5]]
     assert batch_of(trainer)["advantages"].abs().sum() > 0

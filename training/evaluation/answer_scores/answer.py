@@ -48,17 +48,21 @@ def judged_answer(
     verdicts: Sequence[Verdict],
     max_tokens: float = math.inf,
 ) -> JudgedAnswer:
-    """Returns one completion with its scores by all metrics.
+    """Returns one completion with its scores by all metrics, and the verdict that a page shows.
 
-    The scores come in the column order of tables. Rewards without a judge come first, then
-    vqa_accuracy, rewards with a judge, and the metrics of `looks_of`. A score is None if a judge
-    failed. A metric has no entry if the row lacks what the metric needs, such as a question for
-    LAVE.
+    The scores come in the column order of tables: rewards without a judge, vqa_accuracy, rewards
+    with a judge, and the metrics of `scores_without_reward`. A score is None if a judge failed. A
+    metric has no entry if the row lacks what the metric needs, such as a question for LAVE.
 
-    sample: the completion with its row. length: the tokens of the completion; None if the number is
-    unknown. verdicts: one verdict per reward, in the order of `rewards`. max_tokens: the most
-    tokens that the model could write. The page shows the verdict of the first reward that asks a
-    judge, or of the first reward if no reward asks a judge.
+    The page shows the verdict of the first reward that asks a judge. If no reward asks a judge, it
+    shows the verdict of the first reward.
+
+    Args:
+        sample: the completion with its row.
+        length: the tokens of the completion; None if the number is unknown.
+        rewards: the rewards of the comparison.
+        verdicts: one verdict per reward, in the order of `rewards`.
+        max_tokens: the most tokens that the model could write.
     """
     judged = list(zip(rewards, verdicts, strict=True))
     by_judge = []
@@ -80,10 +84,10 @@ def judged_answer(
             sample.completion, sample.answers, question, sample.columns
         )
     scores |= main_scores(by_judge)
-    scores |= looks_of(sample, length, max_tokens)
+    scores |= scores_without_reward(sample, length, max_tokens)
     # if no reward applies, the page shows the first reward's verdict, whose note has the reason
-    by_priority = [*by_judge, *without_judge, *judged]
-    page_reward, page_verdict = by_priority[0]
+    candidates = [*by_judge, *without_judge, *judged]
+    page_reward, page_verdict = candidates[0]
     return JudgedAnswer(sample.completion, page_verdict, scores, judge=page_reward.__name__)
 
 
@@ -106,7 +110,7 @@ def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
     return scores
 
 
-def looks_of(sample: Sample, length: int | None, max_tokens: float) -> Scores:
+def scores_without_reward(sample: Sample, length: int | None, max_tokens: float) -> Scores:
     """Returns the metrics of a completion that need no reward.
 
     {"overlap": 0.4, "words": 9.0, "length": 12.0, "truncated": 0.0, "degenerate": 0.0}

@@ -63,10 +63,10 @@ def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
 
     A side is a compared model, such as "dapo", and has one run per training seed. A run is the
     folder of a policy, a model's id on the hub, or a file of answers. The metrics are those of the
-    rewards, such as posh_f1, then vqa_accuracy and the metrics of `looks_of`. vqa_accuracy needs a
-    question that four people or more have answered. A score is NaN if the metric does not apply to
-    the prompt. `length` and `truncated` are NaN for answers from a file, because a file holds no
-    tokens.
+    rewards, such as posh_f1, then vqa_accuracy and the metrics of `scores_without_reward`.
+    vqa_accuracy needs a question that four people or more have answered. A score is NaN if the
+    metric does not apply to the prompt. `length` and `truncated` are NaN for answers from a file,
+    because a file holds no tokens.
 
     answers_folder: keeps the answers of policies. A second comparison of the same policies on the
     same prompts reads the answers from this folder and samples nothing. Raises ValueError for
@@ -75,24 +75,23 @@ def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
     """
     # the rewards are checked before the sampling, because sampling may take hours
     check_rewards(setup.rewards, setup.prompts.rows)
-    written_by = write_all(setup, answers_folder)
-    best_of = metrics_with_a_best(setup.rewards, written_by.values())
-    # each run is judged once, also if its side repeats the run for several seeds
-    judged = {}
-    for run, written in written_by.items():
-        judged[run] = judge_run(written, setup, best_of)
-    # the judged answers by side
-    answers = {}
+    written_by_run = write_all(setup, answers_folder)
+    best_of = metrics_with_a_best(setup.rewards, written_by_run.values())
+    # judge each run once, even if its side repeats the run for several seeds
+    judged_by_run = {}
+    for run, written in written_by_run.items():
+        judged_by_run[run] = judge_run(written, setup, best_of)
+    answers_by_side = {}
     for side, runs in setup.sides.items():
-        answers[side] = [judged[run] for run in runs]
-    return tabulate(answers)
+        answers_by_side[side] = [judged_by_run[run] for run in runs]
+    return tabulate(answers_by_side)
 
 
 def decided_by(setup: Setup) -> dict[str, Any]:
     """Returns everything that decides the scores of a comparison, as plain data.
 
     The scores depend on the models as they are now, the rows, the metrics and the limit of tokens.
-    Equal data mean equal scores.
+    Two comparisons with an equal result have equal scores, so that the second need not be computed.
     """
     rows = []
     for row in setup.prompts.rows:
@@ -174,10 +173,13 @@ def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -
 
     These metrics are each reward's main metric, if all prompts of all runs have the same number of
     samples, two or more. Otherwise the list is empty: the best of eight samples is higher than the
-    best of four by chance alone. written: the answers of each run.
+    best of four by chance alone.
+
+    written: the answers of each run.
     """
-    counts = set(map(len, chain(*written)))
-    if len(counts) != 1 or 1 in counts:
+    sample_counts = {len(samples) for samples in chain(*written)}
+    have_equally_many = len(sample_counts) == 1
+    if not have_equally_many or 1 in sample_counts:
         return []
     return [names_of(reward)[0] for reward in rewards]
 
@@ -194,9 +196,9 @@ def judge_run(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> li
     sample_count = max(map(len, written), default=0)
     passes = []
     for number in range(sample_count):
-        one_a_prompt = [samples[number] for samples in written]
-        passes.append(judge_once(one_a_prompt, setup))
-    # from one list per sample number to one tuple of samples per prompt
+        one_sample_per_prompt = [samples[number] for samples in written]
+        passes.append(judge_once(one_sample_per_prompt, setup))
+    # turn a list for each sample number into a tuple for each prompt
     answers = []
     for samples_of_prompt in zip(*passes, strict=True):
         answers.append(answer_of_samples(samples_of_prompt, best_of))
@@ -223,7 +225,7 @@ def judge_once(written: Sequence[_Text], setup: Setup) -> list[JudgedAnswer]:
             batch = samples[start : start + BATCH_ROWS]
             reward_verdicts += reward.judge_samples(batch)
         verdicts_of_rewards.append(reward_verdicts)
-    # from one list per reward to one tuple of verdicts per sample
+    # turn a list of verdicts for each reward into a tuple of verdicts for each sample
     verdicts_of_samples = zip(*verdicts_of_rewards, strict=True)
     answers = []
     judged = zip(samples, lengths, verdicts_of_samples, strict=True)

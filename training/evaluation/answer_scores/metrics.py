@@ -81,17 +81,16 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     """
     sides_with_recipe = 0
     for runs in setup.sides.values():
-        if any(map(recipe_of, runs)):
+        if any(recipe_of(run) for run in runs):
             sides_with_recipe += 1
     trained = identities(setup.learned)
     if sides_with_recipe:
         trained = trained_on(setup.sides)
-    all_have_recipes = sides_with_recipe == len(setup.sides)
     # `learned` has the rewards of sides without a recipe in their folders
-    all_tell = all_have_recipes or bool(setup.learned)
+    training_known = sides_with_recipe == len(setup.sides) or bool(setup.learned)
     metrics = dict(JUDGELESS)
     for reward, part in zip(setup.rewards, setup.parts, strict=True):
-        kind = kind_of(reward, part, trained, all_tell)
+        kind = kind_of(reward, part, trained, training_known)
         by = reward.__name__
         if reward.judges:
             by = f"{part.metric} by {part.judge.name}"
@@ -110,26 +109,30 @@ def kind_of(
     reward: Reward,
     part: RewardPart,
     trained: Collection[tuple[str, str]],
-    all_tell: bool = True,
+    training_known: bool = True,
 ) -> Kind:
     """Returns whether models were trained on this reward or on its judge, as a key of KINDS.
 
-    part: the recipe's entry that `reward` was built from. trained: the metrics and judges that
-    models were trained on, such as {("posh", "match")} (`identities`). all_tell: whether the
-    training of every side is known. If not, the kind is "unknown" in place of "untrained".
+    Args:
+        reward: a reward of the comparison.
+        part: the recipe's entry that `reward` was built from.
+        trained: the metrics and judges that models were trained on, such as {("posh", "match")}
+            (`identities`).
+        training_known: whether the training of every side is known. If not, the kind is "unknown"
+            in place of "untrained".
     """
     reward_identities = identities([part])
-    # the same metric by the same judge; of a jury, one of the judges is enough
+    # a model was trained on this metric by this judge; of a jury, one judge is enough
     if not reward_identities.isdisjoint(trained):
         return "trained"
     if not reward.judges:
         return "judgeless"
-    # another metric by the same judge, which a policy may have learned to please
+    # a model was trained on another metric by this judge, and may have learned to please the judge
     judges = {judge for _, judge in reward_identities}
     trained_judges = {judge for _, judge in trained}
     if not judges.isdisjoint(trained_judges):
         return "judge"
-    return "untrained" if all_tell else "unknown"
+    return "untrained" if training_known else "unknown"
 
 
 def names_of(reward: Reward) -> list[str]:
@@ -148,9 +151,9 @@ def lost_by(metrics: Mapping[str, Metric]) -> list[str]:
     places = {}
     for name, metric in metrics.items():
         if metric.main:
-            # overlap is judgeless too, but has a later place in LOST_BY under its name
-            rank_name = "overlap" if name == "overlap" else metric.kind
-            places[name] = LOST_BY.index(rank_name)
+            # "overlap" has its own place in LOST_BY, after the other metrics without a judge
+            entry = "overlap" if name == "overlap" else metric.kind
+            places[name] = LOST_BY.index(entry)
     return sorted(places, key=places.__getitem__)
 
 

@@ -32,20 +32,20 @@ def answer_of_samples(
     if len(samples) == 1:
         return samples[0]
     # by metric, the scores of the samples, without those of failed judges
-    values: dict[str, list[float]] = {}
+    defined: dict[str, list[float]] = {}
     for sample in samples:
         for name, score in sample.scores.items():
             # a metric that failed on all samples keeps an empty list, and stays in the tables
-            judged = values.setdefault(name, [])
+            defined_scores = defined.setdefault(name, [])
             if score is not None:
-                judged.append(score)
+                defined_scores.append(score)
     scores: Scores = {}
-    for name, judged in values.items():
-        scores[name] = fmean(judged) if judged else None
+    for name, defined_scores in defined.items():
+        scores[name] = fmean(defined_scores) if defined_scores else None
         if name in best_of:
             best = None
-            if len(judged) == len(samples):
-                best = max(judged)
+            if len(defined_scores) == len(samples):
+                best = max(defined_scores)
             scores[f"{name}{BEST}"] = best
     return replace(samples[0], scores=scores, samples=tuple(samples))
 

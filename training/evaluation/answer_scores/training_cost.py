@@ -43,6 +43,21 @@ class Compute:
     training: list[dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class LoggedFigures:
+    """Figures from the log of a training.
+
+    Attributes:
+        counts: the last number under each key of COUNT_KEYS.
+        seconds: the mean seconds of a step, by phase.
+        win_rates: a list [step, rate, low, high] for every logged win rate.
+    """
+
+    counts: dict[str, float]
+    seconds: dict[str, float]
+    win_rates: list[list[float]]
+
+
 def compute_of(
     sides: Mapping[str, Sequence[str]],
     lengths: Mapping[str, np.ndarray | None],
@@ -55,7 +70,7 @@ def compute_of(
     costs = {}
     for side, runs in sides.items():
         # a run that is repeated for several seeds wrote its answers once
-        row_of_run = {run: number for number, run in enumerate(runs)}
+        row_of_run = {run: number for number, run in enumerate(runs)}  # the run's last row
         tokens = lengths[side]
         tokens_written = None
         if tokens is not None:
@@ -81,53 +96,30 @@ def training_of(run: str) -> dict[str, Any]:
     rate. "processes" and "machine" are those of versions.json. Raises ValueError for a log with
     impossible numbers.
     """
-    # read the files that the folder has
     recipe = recipe_of(run)
-    log = Path(run) / "metrics.jsonl"
     versions_file = Path(run) / "versions.json"
     if not recipe:
         return {}
-    lines = []
-    if log.is_file():
-        lines = [line for _, line in read_table(log)]
     versions = {}
     if versions_file.is_file():
         versions = json.loads(versions_file.read_text("utf-8"))
-    # collect the last counts, the seconds of phases and the win rates from the log
-    last: dict[str, float] = {}  # by key of COUNT_KEYS
-    logged_seconds: dict[str, list[float]] = defaultdict(list)  # by phase
-    curve = []
-    for line in lines:
-        check_counts(line, log)
-        for key, value in line.items():
-            if key in COUNT_KEYS:
-                last[key] = value  # counts only grow, so the last line has the total
-            elif key.startswith(PHASE_PREFIX):
-                phase = key.removeprefix(PHASE_PREFIX)
-                logged_seconds[phase].append(value)
-        # most lines have no win rate
-        if all(key in line for key in CURVE_KEYS):
-            curve.append([line[key] for key in CURVE_KEYS])
-    # compute the figures
-    seconds = {}
-    for phase in sorted(logged_seconds):
-        seconds[phase] = fmean(logged_seconds[phase])
+    logged = logged_figures(Path(run) / "metrics.jsonl")
     tokens = None
-    if "num_tokens" in last:
-        tokens = int(last["num_tokens"])
+    if "num_tokens" in logged.counts:
+        tokens = int(logged.counts["num_tokens"])
     hours = None
     # the log of a resumed run covers its last part only
-    if "train_runtime" in last and not versions.get("resumed"):
-        hours = last["train_runtime"] / 3600
+    if "train_runtime" in logged.counts and not versions.get("resumed"):
+        hours = logged.counts["train_runtime"] / 3600
     policy = recipe.get("policy") or {}
     facts = {
         "algorithm": recipe.get("algorithm"),
         "from": policy.get("model"),
-        "steps": last.get("step"),
+        "steps": logged.counts.get("step"),
         "tokens": tokens,
         "hours": hours,
-        "seconds": seconds or None,
-        "win_rate": curve or None,
+        "seconds": logged.seconds or None,
+        "win_rate": logged.win_rates or None,
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),
     }
@@ -137,6 +129,32 @@ def training_of(run: str) -> dict[str, Any]:
         if value is not None:
             present[key] = value
     return present
+
+
+def logged_figures(log: Path) -> LoggedFigures:
+    """Returns the figures in a run's log. Without the file, nothing is logged.
+
+    log: the path of the run's metrics.jsonl. Raises ValueError for impossible numbers.
+    """
+    lines = []
+    if log.is_file():
+        lines = [line for _, line in read_table(log)]
+    counts: dict[str, float] = {}
+    seconds: dict[str, list[float]] = defaultdict(list)  # by phase, the seconds in each line
+    win_rates = []
+    for line in lines:
+        check_counts(line, log)
+        for key, value in line.items():
+            if key in COUNT_KEYS:
+                counts[key] = value  # counts only grow, so the last line has the total
+            elif key.startswith(PHASE_PREFIX):
+                phase = key.removeprefix(PHASE_PREFIX)
+                seconds[phase].append(value)
+        # most lines have no win rate
+        if all(key in line for key in CURVE_KEYS):
+            win_rates.append([line[key] for key in CURVE_KEYS])
+    means = {phase: fmean(seconds[phase]) for phase in sorted(seconds)}
+    return LoggedFigures(counts, means, win_rates)
 
 
 def check_counts(line: Mapping[str, Any], log: Path) -> None:

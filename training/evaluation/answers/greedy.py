@@ -111,16 +111,17 @@ def version_of(path: str) -> list[Any]:
         return [path, digest("", Path(path).read_bytes())]
     folder = Path(path)
     base = base_of(path)
-    if not folder.is_dir():
-        # the path in the local cache, which contains the commit
-        return [path, str(try_to_load_from_cache(path, "config.json"))]
+    if not folder.is_dir():  # a model of the hub
+        # the path of the file in the local cache contains the commit
+        cached_config = try_to_load_from_cache(path, "config.json")
+        return [path, str(cached_config)]
     version: list[Any] = [path]
     for file in sorted(folder.iterdir()):
         if file.is_file() and file.suffix in DECISIVE_SUFFIXES:
             # sizes and times, because hashing gigabytes of weights takes minutes
             state = file.stat()
             version.append((file.name, state.st_size, state.st_mtime_ns))
-    if base != path:
+    if base != path:  # the folder has an adapter of this base model
         version += version_of(base)
     return version
 

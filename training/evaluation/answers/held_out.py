@@ -20,8 +20,10 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
 
     The data are the recipe's `validation`. Without `validation`, each block of the recipe's `data`
     gets the validation or test split of its dataset. If the dataset has no such split, the block
-    keeps its training rows, with a warning. as_written: the recipe without the changes of the
-    command line.
+    keeps its training rows, with a warning.
+
+    recipe: the recipe with the changes of the command line. as_written: the recipe without these
+    changes, whose rows are the training rows.
     """
     if recipe.validation_data is not None:
         return recipe.validation_data, []
@@ -30,13 +32,13 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     chosen: list[JsonlPart | HubPart | FilePart] = []
     warnings = []
     for part in data.parts:
-        # only a block with training rows is changed: data.split=val on the command line stays
+        # A block without training rows stays as it is: the user has chosen it on the command line,
+        # such as by data.split=val.
         if rows_of(part) in trained:
             part = with_held_out_split(part)
         chosen.append(part)
         rows = rows_of(part)
-        # the block still has training rows, because no other split was found
-        if rows in trained:
+        if rows in trained:  # no other split was found
             where = " ".join(filter(None, rows))
             warnings.append(
                 f"compared on rows that the recipe trains on ({where}), as "

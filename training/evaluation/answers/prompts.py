@@ -14,9 +14,9 @@ from spanreward.rewards.files.json_lines import encodable
 from spanreward.rewards.rows.columns import picture_key
 from spanreward.rewards.rows.pictures import DECODED_PIXELS, shown_picture
 from spanreward.rewards.rows.tables import folder_of, row_id, table_rows
-from spanreward.training.data.rows import asked_in, columns_named, open_picture, read_values
+from spanreward.training.data.rows import columns_named, open_picture, policy_prompt, read_values
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
-from spanreward.training.evaluation.answers.slicing import Values, parted
+from spanreward.training.evaluation.answers.slicing import Values, slices_and_clusters
 from spanreward.training.recipe import DataPart, Recipe, RecipeError
 
 
@@ -84,7 +84,7 @@ def prompts_of(
     if columns or cluster:
         records = records_of(data, [row["id"] for row in rows])
     where = " and ".join(part.source for part in data.parts)
-    slices, clusters = parted(rows, records, columns, cluster, where)
+    slices, clusters = slices_and_clusters(rows, records, columns, cluster, where)
     return Prompts(rows, slices, data.model_dump(), clusters, warnings)
 
 
@@ -129,7 +129,7 @@ def prompts_of_file(
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
     prompt_rows = list(rows.values())
-    slices, clusters = parted(prompt_rows, records, columns, cluster, path)
+    slices, clusters = slices_and_clusters(prompt_rows, records, columns, cluster, path)
     source = {"source": "rows", "path": path, "count": count}
     notes = limit_notes(len(rows), count, file_rows)
     return Prompts(prompt_rows, slices, source, clusters, notes=notes)
@@ -148,7 +148,7 @@ def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -
         opened = open_picture(folder, picture, where)
         # as in training: upright, in RGB, and with at most DECODED_PIXELS
         picture = shown_picture(opened, DECODED_PIXELS)
-    question = asked_in(values, None, picture is not None, where)
+    question = policy_prompt(values, None, picture is not None, where)
     messages = [{"role": "user", "content": question}]
     return {"id": name, "image": picture, "prompt": messages, **values}
 
@@ -157,9 +157,9 @@ def limit_notes(prompts: int, limit: int, data_rows: int | None) -> list[str]:
     """Returns a list with a note that --limit left rows out; an empty list if all rows were used.
 
     prompts: the number of rows that are compared on. limit: the value of --limit. data_rows: the
-    number of all rows; None if unknown.
+    number of all rows; None if only `limit` rows were read, so that there may be more.
     """
-    # no row was left out: the data have fewer rows than the limit, or exactly as many
+    # all rows were used: the data have fewer rows than the limit, or exactly as many
     if prompts < limit or data_rows == prompts:
         return []
     if data_rows is None:

@@ -89,9 +89,9 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     both_expect = line.references and row.references
     if both_expect and not has_all(row.references, line.references):
         return "reference"
-    # the hash of the row at the time when a comparison wrote the line
-    mark = record.get(ROW)
-    if mark and mark != fingerprint(row):
+    # a line that a comparison wrote has the hash of its row at that time
+    written_fingerprint = record.get(ROW)
+    if written_fingerprint and written_fingerprint != fingerprint(row):
         return ROW
     return ""
 
@@ -100,29 +100,33 @@ def same_turns(line_turns: Sequence[str], line: str, row: str) -> bool:
     """Returns whether the prompts of a line and of a row ask the same, with or without a chat
     template.
 
+    Example: "USER: Describe. ASSISTANT:" and "Describe." ask the same.
+
     line_turns: the turns of the line's prompt (`turns`). line, row: the whole prompts.
     """
     if same_text(line, row):
         return True
-    # one prompt has a chat template: "USER: Describe. ASSISTANT:" and "Describe."
+    # only one of the two prompts has a chat template
     row_turns = turns(row)
     if len(line_turns) == 1 and same_text(line_turns[0], row):
         return True
     if len(row_turns) == 1 and same_text(row_turns[0], line):
         return True
     # both prompts have chat templates, maybe two different templates
-    as_many_turns = len(line_turns) == len(row_turns)
-    if as_many_turns and all(map(same_text, line_turns, row_turns)):
-        return True
+    if len(line_turns) == len(row_turns):
+        pairs = zip(line_turns, row_turns, strict=True)
+        if all(same_text(line_turn, row_turn) for line_turn, row_turn in pairs):
+            return True
     # the row's text may join all messages, the system's message included
-    return same_text(without_specials(line), row)
+    return same_text(without_special_tokens(line), row)
 
 
 def has_all(row_references: Sequence[str], line_references: Sequence[str]) -> bool:
-    """Returns whether the row has all references of the line, which may have fewer references."""
-    in_row = set(map(comparable_text, row_references))
-    in_line = set(map(comparable_text, line_references))
-    return in_line <= in_row
+    """Returns whether the row has every reference of the line. The line may have fewer references
+    than the row.
+    """
+    texts_of_row = [comparable_text(reference) for reference in row_references]
+    return all(comparable_text(reference) in texts_of_row for reference in line_references)
 
 
 def turns(prompt: Any) -> list[str]:
@@ -148,25 +152,27 @@ def turns(prompt: Any) -> list[str]:
 
 
 def turns_in(text: str) -> list[str]:
-    """Returns the texts of the turns in a text that may hold a chat template.
+    """Returns the texts of the turns by users and assistants, in a text that may hold a chat
+    template.
 
+    Example: "<|im_start|>user\nDescribe.<|im_end|>\n<|im_start|>assistant\n" gives ["Describe."].
     Special tokens such as "<|im_start|>user" begin a turn. Words such as "User:" begin a turn only
     if no special token begins a user's turn, and if the text ends with a word such as "Assistant:".
     In any other text, such words may be part of a question.
     """
     marks = list(_ROLE_TOKEN.finditer(text))
     if "user" not in map(role_of, marks):
-        # no special token begins a user's turn: words do, if the text ends with "ASSISTANT:"
+        # no special token begins a user's turn, so look for words such as "USER:"
         marks = list(_ROLE_LABEL.finditer(text))
         if not marks or role_of(marks[-1]) != "assistant":
-            return [without_specials(text)]
+            return [without_special_tokens(text)]
         after_last_label = text[marks[-1].end() :]
         if after_last_label.strip():
-            return [without_specials(text)]
-    # the texts between the marks, without the system's texts
+            return [without_special_tokens(text)]
+    # collect the texts between the marks, without the system's texts
     raw_turns: list[str] = []
-    role = ""  # a text before the first mark counts as the system's
-    start = 0
+    role = ""  # whose text comes next; a text before the first mark counts as the system's
+    start = 0  # where that text begins
     for mark in marks:
         if role in ("user", "assistant"):
             raw_turns.append(text[start : mark.start()])
@@ -175,7 +181,8 @@ def turns_in(text: str) -> list[str]:
         start = mark.end()
     if role in ("user", "assistant"):
         raw_turns.append(text[start:])
-    return list(filter(None, map(without_specials, raw_turns)))
+    plain_turns = [without_special_tokens(turn) for turn in raw_turns]
+    return [turn for turn in plain_turns if turn]
 
 
 def role_of(mark: re.Match[str]) -> str:
@@ -189,8 +196,10 @@ def role_of(mark: re.Match[str]) -> str:
     return _ROLES.get(kind, kind)
 
 
-def without_specials(text: str) -> str:
-    """Returns a text without its special tokens and the placeholders of pictures."""
+def without_special_tokens(text: str) -> str:
+    """Returns a text without its special tokens and the placeholders of pictures: "<image>Describe.
+    </s>" gives "Describe.".
+    """
     return _ROLE_TOKEN.sub(" ", without_placeholders(text)).strip()
 
 
@@ -214,5 +223,5 @@ def comparable_text(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Returns a text in lower case with single spaces."""
+    """Returns a text in lower case with single spaces: " A  Dog.\n" gives "a dog."."""
     return " ".join(text.casefold().split())

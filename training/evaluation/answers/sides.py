@@ -32,8 +32,11 @@ POLICY_FILES = ("config.json", "adapter_config.json")
 def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
     """Returns {name: runs}, with equally many runs for all sides.
 
-    specs: texts such as "sft=outputs/sft0,outputs/sft1". The run of a side with a single run is
-    repeated for every seed of the other sides. Raises ValueError for fewer than two sides, unequal
+    Example: ["sft=outputs/sft0,outputs/sft1", "api=answers.jsonl"] gives {"sft": ["outputs/sft0",
+    "outputs/sft1"], "api": ["answers.jsonl", "answers.jsonl"]}. The run of a side with a single run
+    is repeated for every seed of the other sides.
+
+    specs: a text for each side. Raises ValueError for fewer than two sides, unequal
     numbers of runs, or a run that does not exist.
     """
     sides: dict[str, list[str]] = {}
@@ -48,9 +51,7 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
         sides[name] = [policy_folder(run) for run in listed.split(",")]
     if len(sides) < 2:
         raise ValueError(f"a comparison needs two models or more, got {list(specs)}.")
-    counts = {}
-    for name, runs in sides.items():
-        counts[name] = len(runs)
+    counts = {name: len(runs) for name, runs in sides.items()}
     # sides may have 1 and 3 runs, but not 2 and 3
     counts_above_one = set(counts.values()) - {1}
     if len(counts_above_one) > 1:

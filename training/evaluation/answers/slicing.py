@@ -1,6 +1,6 @@
 """Sorts the rows of a comparison into slices and clusters.
 
-slices, clusters = parted(rows, records, columns=["level"], cluster="", where="rows.jsonl")
+slices, clusters = slices_and_clusters(rows, records, ["level"], cluster="", where="rows.jsonl")
 slices["level"]  # [("1",), ("2",), ...], one entry per row
 clusters  # [0, 0, 1, ...]: the first two rows have the same picture
 
@@ -20,31 +20,35 @@ from spanreward.training.recipe import RecipeError
 Values = tuple[str, ...]
 
 
-def parted(
+def slices_and_clusters(
     rows: Sequence[Mapping[str, Any]],
     records: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
     cluster: str,
     where: str,
 ) -> tuple[dict[str, list[Values]], list[int]]:
-    """Returns the slices and the clusters of the rows.
+    """Returns the slices of the rows, {name: the values of each row}, and the number of each row's
+    cluster.
 
-    The slices map a slice's name to the values of each row. The clusters are one number per row.
-    records: for each row, its record in the data with all columns. columns: the columns to slice
-    by. cluster: the column whose equal values put rows into one cluster; "" takes equal pictures.
-    where: the name of the data, for messages. Raises RecipeError for a column that no row has.
+    Args:
+        rows: the rows that are compared on.
+        records: for each row, its record in the data with all columns.
+        columns: the columns to slice by.
+        cluster: the column whose equal values put rows into one cluster; "" takes equal pictures.
+        where: the name of the data, for messages.
+
+    Raises:
+        RecipeError: for a column that no row has.
     """
-    names = list(columns)
+    needed_columns = list(columns)
     if cluster:
-        names.append(cluster)
-    values: dict[str, list[Values]] = {}
-    for name in names:
-        column = []
-        for record in records:
-            column.append(values_of(record.get(name)))
-        if not any(column):
+        needed_columns.append(cluster)
+    values: dict[str, list[Values]] = {}  # by column, the values of each row
+    for name in needed_columns:
+        values_of_rows = [values_of(record.get(name)) for record in records]
+        if not any(values_of_rows):
             raise RecipeError(f"--slice {name}: no row of {where} has this column.")
-        values[name] = column
+        values[name] = values_of_rows
     slices = slices_of(rows)
     for name in columns:
         slices[name] = values[name]
@@ -100,26 +104,27 @@ def longest_reference(row: Mapping[str, Any]) -> int | None:
 def thirds(lengths: Sequence[int | None]) -> list[Values]:
     """Returns the name of the third to which each length belongs, and () for None.
 
-    The three names are such as ("up to 12",), ("13 to 20",) and ("over 20",).
+    The three names are such as ("up to 12",), ("13 to 20",) and ("over 20",). The thirds have
+    about equally many lengths.
     """
-    present = [length for length in lengths if length is not None]
+    known_lengths = [length for length in lengths if length is not None]
     # the greatest lengths of the first and the second third
-    short = 0
-    long = 0
-    if present:
-        edges = quantile(present, [1 / 3, 2 / 3])
-        short = round(float(edges[0]))
-        long = round(float(edges[1]))
+    first_end = 0
+    second_end = 0
+    if known_lengths:
+        ends = quantile(known_lengths, [1 / 3, 2 / 3])
+        first_end = round(float(ends[0]))
+        second_end = round(float(ends[1]))
     names: list[Values] = []
     for length in lengths:
         if length is None:
             names.append(())
-        elif length <= short:
-            names.append((f"up to {short}",))
-        elif length <= long:
-            names.append((f"{short + 1} to {long}",))
+        elif length <= first_end:
+            names.append((f"up to {first_end}",))
+        elif length <= second_end:
+            names.append((f"{first_end + 1} to {second_end}",))
         else:
-            names.append((f"over {long}",))
+            names.append((f"over {second_end}",))
     return names
 
 

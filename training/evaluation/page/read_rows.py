@@ -90,11 +90,7 @@ def readings(
     reward: the metric, with `listener` as its judge. rows: the first rows of a file. verdicts: the
     verdict on each row by the real judge. listener: None for a metric without a judge.
     """
-    # the samples of all readable rows
-    samples = []
-    for row in rows:
-        if isinstance(row.sample, Sample):
-            samples.append(row.sample)
+    samples = [row.sample for row in rows if isinstance(row.sample, Sample)]
     read_rows = []
     for row, verdict in zip(rows, verdicts, strict=True):
         sample = row.sample
@@ -110,17 +106,10 @@ def readings(
             )
             read_rows.append(unreadable)
             continue
-        # the first question that the judge would get about this row
         question = None
         if listener is not None:
-            listener.first = None
-            batch = [sample]
-            if reward.by_batch:
-                # a metric that compares rows needs the other rows too; its first question is about
-                # the first row
-                batch += [other for other in samples if other is not sample]
-            reward.judge_samples(batch)
-            question = listener.first
+            others = [other for other in samples if other is not sample]
+            question = first_question(reward, sample, others, listener)
         # the texts that the metric reads: without markup, except in the mode "published"
         read = sample
         plain = None
@@ -139,12 +128,29 @@ def readings(
     return read_rows
 
 
+def first_question(
+    reward: Reward, sample: Sample, others: Sequence[Sample], listener: Listener
+) -> Question | None:
+    """Returns the first question that the judge would get about a sample; None if it gets none.
+
+    reward: the metric, with `listener` as its judge. others: the samples of the other rows.
+    """
+    listener.first = None
+    batch = [sample]
+    if reward.by_batch:
+        # a metric that compares rows needs the other rows too; its first question is about the
+        # first row of the batch
+        batch += others
+    reward.judge_samples(batch)
+    return listener.first
+
+
 def in_text(row: ReadRow) -> str:
     """Returns a row as lines of text for a terminal, without control characters."""
     verdict = row.verdict
     score = "no score" if verdict.score is None else f"{verdict.score:.3f}"
     lines = [f"Row {row.id}: {score}, {verdict.status}"]
-    # the lines on the completion, in this order
+    # the lines on the completion, by their names, in the order of the text
     facts = {"note": verdict.note, "written": row.written or "nothing"}
     if row.plain is not None and row.plain == row.written:
         facts["read"] = "as written"

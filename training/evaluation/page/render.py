@@ -30,7 +30,11 @@ def render(template: str, **values: Any) -> str:
     environment = templates(Path(__file__).with_name("templates"))
     # the functions that the templates call
     environment.globals.update(
-        received=received, label=label, number=number, data_uri=data_uri, opened=opened
+        advantage_spans=advantage_spans,
+        label=label,
+        number=number,
+        data_uri=data_uri,
+        opened=opened,
     )
     return environment.get_template(template).render(values)
 
@@ -83,8 +87,8 @@ def data_uri(image: Image.Image, largest: int = 320) -> str:
     return f"data:image/{kind.lower()};base64,{encoded}"
 
 
-def received(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
-    """Returns the advantages of a completion's tokens as spans with a score to colour.
+def advantage_spans(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
+    """Returns a span for each token of a completion, with a score by which the page colours it.
 
     An advantage of 0 gives the score 0.5. The largest advantage by size gives 1 if it is positive
     and 0 if it is negative. tokens: (start, end, advantage), with the characters [start, end) that
@@ -94,11 +98,11 @@ def received(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
     # 1 if all advantages are 0, because 0 cannot be divided by
     largest = max(sizes, default=0.0) or 1.0
     spans = []
-    for place, (start, end, advantage) in enumerate(tokens):
+    for number, (start, end, advantage) in enumerate(tokens):
         if start < end:
-            # from [-largest, largest] to [0, 1]
+            # map [-largest, largest] to [0, 1]
             score = 0.5 + advantage / (2 * largest)
             note = f"advantage {advantage:+.2f}"
-            span = Span(start, end, score, advantage, "token", note, place)
+            span = Span(start, end, score, advantage, "token", note, number)
             spans.append(span)
     return spans

@@ -32,7 +32,7 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
     its text.
     """
     page_filters = prompt_filters(examples)
-    # the seventh model has the first one's colour again
+    # by model, the number of its colour; the seventh model has the colour of the first model
     hues = {}
     for number, model in enumerate(comparison.models):
         hues[model] = number % HUES
@@ -42,11 +42,11 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
         comparison=comparison,
         setup=comparison.setup,
         pairs=comparison.pairs[::-1],
-        first=first_pairs(comparison.pairs),
+        first_pairs=first_pairs(comparison.pairs),
         bounds=drawn_ranges(comparison),
         hues=hues,
         examples=examples,
-        three=middle_examples(examples),
+        typical_examples=typical_examples(examples),
         filters=page_filters,
         marks=filter_classes(page_filters, len(examples)),
         interval=typeset_interval,
@@ -56,29 +56,30 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
     )
 
 
-def middle_examples(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
+def typical_examples(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
     """Returns up to three typical prompts: one that was won, one that was lost, and one that was
     tied.
 
-    Each prompt has the middle margin of its group. The best and the worst prompt would not be
-    typical.
+    Of the prompts that were won, the returned prompt has the median margin, and likewise for the
+    others. The prompts with the largest and the smallest margin would not be typical.
     """
-    middle = []
+    typical = []
     for outcome in ("won", "lost", "tied"):
-        group = [example for example in examples if example.outcome == outcome]
-        group.sort(key=lambda example: abs(example.margin or 0))
-        if group:
-            middle.append(group[len(group) // 2])
-    return middle
+        same_outcome = [example for example in examples if example.outcome == outcome]
+        same_outcome.sort(key=lambda example: abs(example.margin or 0))
+        if same_outcome:
+            typical.append(same_outcome[len(same_outcome) // 2])
+    return typical
 
 
 def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
     """Returns the filters of the page as (name, {value: indices of the prompts with this value}).
 
-    Filters are the outcome, the length of the last answer, whether metrics agree, and the slices. A
-    filter with a single value is left out.
+    Example: ("outcome", {"lost": [0, 2], "won": [1]}). The filters are the outcome, the length of
+    the last answer, whether metrics agree, and the slices. A filter with a single value is left
+    out, because it would hide nothing.
     """
-    # by filter, the values of each prompt; a prompt may have several values in a slice
+    # by filter, a sequence of values for each prompt: a prompt may have several values in a slice
     values_of: dict[str, list[Sequence[str]]] = {
         "outcome": [],
         "the last answer is": [],
@@ -93,7 +94,7 @@ def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str,
     if examples:
         for name in examples[0].slices:
             values_of[name] = [example.slices[name] for example in examples]
-    # `usable` leaves out filters with one value, which would hide nothing
+    # `usable` leaves out filters with a single value, or with too many values
     filters = []
     for name, values in usable(values_of).items():
         prompts: dict[str, list[int]] = {}
@@ -111,18 +112,19 @@ def filter_classes(
     filters: Sequence[tuple[str, Mapping[str, Sequence[int]]]],
     count: int,
 ) -> list[str]:
-    """Returns the CSS classes of each prompt, such as "f0-1 f2-0": f2-0 is the first value of the
-    third filter.
+    """Returns the CSS classes of each prompt, such as "f0-1 f2-0", by which a filter hides prompts.
 
-    The classes hold no text of the data, because such a text might close the attribute or the style
-    sheet. filters: the result of `prompt_filters`. count: the number of prompts.
+    The class f2-0 stands for the first value of the third filter. A class consists of numbers,
+    because a text of the data might close the attribute or the style sheet.
+
+    filters: the result of `prompt_filters`. count: the number of prompts.
     """
     classes: list[list[str]] = [[] for _ in range(count)]
-    for number, (_, prompts_of) in enumerate(filters):
-        for place, prompts in enumerate(prompts_of.values()):
+    for filter_number, (_, prompts_of_value) in enumerate(filters):
+        for value_number, prompts in enumerate(prompts_of_value.values()):
             for prompt in prompts:
-                classes[prompt].append(f"f{number}-{place}")
-    return list(map(" ".join, classes))
+                classes[prompt].append(f"f{filter_number}-{value_number}")
+    return [" ".join(classes_of_prompt) for classes_of_prompt in classes]
 
 
 def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
@@ -141,15 +143,15 @@ def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
             interval = [gap.low, gap.high, gap.both_low, gap.both_high]
             ends = [gap.mean, *interval, *gap.per_seed]
             values[metric] += [value for value in ends if value is not None]
-    # the metrics that share one range
-    shares = [metric for metric in values if decimals(comparison, metric) == 3]
-    share_values = []
-    for metric in shares:
-        share_values += values[metric]
-    # the lowest and the highest value of each metric, or of all metrics with a shared range
+    # metrics with three decimals have means in [-1, 1], and share one range
+    sharing_metrics = [metric for metric in values if decimals(comparison, metric) == 3]
+    shared_values = []
+    for metric in sharing_metrics:
+        shared_values += values[metric]
+    # the lowest and the highest value of each metric, or of all metrics with the shared range
     ranges = {}
     for metric, metric_values in values.items():
-        drawn = share_values if metric in shares else metric_values
+        drawn = shared_values if metric in sharing_metrics else metric_values
         lowest = min(drawn)
         # a range is never empty, because the page divides by its width
         highest = max(*drawn, lowest + 1e-9)

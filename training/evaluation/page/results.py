@@ -42,9 +42,9 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         name = f"{pair.later}_minus_{pair.earlier}"
         table = {}
         for metric, entry in pair.metrics.items():
-            table[metric] = compared(entry, metrics[metric].main)
+            table[metric] = plain_result(entry, metrics[metric].main)
         differences[name] = table
-        slices[name] = [sliced(row) for row in pair.slices]
+        slices[name] = [plain_slice(row) for row in pair.slices]
         sentences[name] = pair.sentence
         headlines[name] = pair.headline
     # {} if no metric is split by kind of phrase, such as entities and relations
@@ -75,7 +75,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "lost_by": comparison.lost_by,
         "leaderboard": {
             "metric": comparison.lost_by[0],
-            "rows": [ranked(row) for row in comparison.ranking],
+            "rows": [plain_rank(row) for row in comparison.ranking],
         },
         "parts": part_tables,
         "compute": plain_by_name(comparison.compute),
@@ -108,7 +108,7 @@ def estimate_tables(tables: Mapping[str, Mapping[str, Estimate]]) -> dict[str, A
     return plain
 
 
-def compared(entry: Compared, main: bool) -> dict[str, Any]:
+def plain_result(entry: Compared, main: bool) -> dict[str, Any]:
     """Returns the result of one metric of a pair as one flat mapping.
 
     main: whether the metric is a main metric, which also has a win rate.
@@ -124,7 +124,7 @@ def compared(entry: Compared, main: bool) -> dict[str, Any]:
     return result
 
 
-def sliced(row: Slice) -> dict[str, Any]:
+def plain_slice(row: Slice) -> dict[str, Any]:
     """Returns the result of one metric on one slice as one flat mapping."""
     result = asdict(row)
     # the fields of `difference` and `outcome` come last, on the level of the other fields
@@ -137,7 +137,7 @@ def sliced(row: Slice) -> dict[str, Any]:
     return result
 
 
-def ranked(row: Ranked) -> dict[str, Any]:
+def plain_rank(row: Ranked) -> dict[str, Any]:
     """Returns one line of the leaderboard as plain data."""
     mean = asdict(row.mean)
     # a model without a rank may have no interval
@@ -164,15 +164,15 @@ def _completion_lines(setup: Setup, answers: Answers) -> Iterator[dict[str, Any]
     """Yields the contents of each line of completions.jsonl. Runs are numbered from 1."""
     rows = setup.prompts.rows
     # once per row, because hashing a picture's pixels takes time
-    row_marks = [row_fingerprint(row) for row in rows]
+    row_fingerprints = [row_fingerprint(row) for row in rows]
     for side, runs in answers.items():
         runs_with_seed = zip(setup.seeds, runs, strict=True)
         for run, (seed, run_answers) in enumerate(runs_with_seed, start=1):
             about_run = {"model": side, "run": run, "seed": seed}
-            marked_answers = zip(rows, row_marks, run_answers, strict=True)
-            for row, mark, answer in marked_answers:
+            answers_with_rows = zip(rows, row_fingerprints, run_answers, strict=True)
+            for row, fingerprint, answer in answers_with_rows:
                 for facts in sample_facts(answer):
-                    yield {**about_run, "id": row["id"], **facts, ROW: mark}
+                    yield {**about_run, "id": row["id"], **facts, ROW: fingerprint}
 
 
 def sample_facts(answer: JudgedAnswer) -> Iterator[dict[str, Any]]:

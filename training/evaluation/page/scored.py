@@ -43,10 +43,10 @@ def write_scored(
     OSError, and ValueError for a span outside its text.
     """
     tally = Tally()
-    # reading the completions fills the tally, so `order` is called afterwards
+    # `not_read` goes through all completions, which fills the tally
     unread = not_read(tally.completions(rows, verdicts))
     order = tally.order()
-    pictured = set(first_and_last(order, MAX_PAGE_PICTURES))
+    pictured = set(first_and_last(order, MAX_PAGE_PICTURES))  # the numbers of rows with a picture
     # the page's security policy allows the script with this hash, and no script in a completion
     script = SCRIPT_FILE.read_text("utf-8")
     script_hash = hashlib.sha256(script.encode()).digest()
@@ -84,7 +84,9 @@ class Tally:
     def completions(
         self, rows: Iterable[InputRow], verdicts: Iterable[Verdict]
     ) -> Iterator[tuple[str, Sequence[Unread]]]:
-        """Yields each completion with its parts that were not read, and records the row's score."""
+        """Yields each completion with its parts that were not read. On the way, the method records
+        the score of each row, so that rows and verdicts are read only once.
+        """
         judged_rows = zip(rows, verdicts, strict=True)
         for number, (row, verdict) in enumerate(judged_rows):
             if verdict.score is None:
@@ -160,11 +162,13 @@ def pieces(
     spans: Sequence[Span],
     unread: Sequence[Unread] = (),
 ) -> list[tuple[Any, ...]]:
-    """Returns the text cut into pieces wherever its judgment changes, each piece as a tuple.
+    """Returns the text cut into pieces wherever its judgment changes, each piece as a tuple that
+    the page's script draws.
 
-    A piece that no span covers is (text,). A judged piece is (text, level, score, notes), where
-    `level` is the step of its colour. A piece that the metric did not read has a fifth entry, such
-    as "reasoning". The level and the score of an unread piece are None if no span covers the piece.
+    Example: [("A ",), ("red", 0, 0.1, ("not in the picture",)), (" cup.",)]. A piece that no span
+    covers is (text,). A judged piece is (text, level, score, notes), where `level` is the step of
+    its colour. A piece that the metric did not read has a fifth entry, such as "reasoning". The
+    level and the score of an unread piece are None if no span covers the piece.
     """
     cut: list[tuple[Any, ...]] = []
     for segment in segments(text, spans, unread):

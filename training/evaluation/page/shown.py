@@ -61,58 +61,69 @@ def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) ->
     """Returns up to MAX_PAGE_PROMPTS prompts with the answers of each model's first run.
 
     The prompts that the last model lost by most come first, and prompts without a score last.
-    lost_by: the main metrics in order of trust. The first of these metrics that scored both answers
-    decides which model lost. `disagree` considers all of these metrics.
+
+    lost_by: the main metrics in order of trust.
     """
     examples = []
-    for number, row in enumerate(prompts.rows):
-        # the answer of each model's first run to this prompt
-        row_answers = {}
+    for number in range(len(prompts.rows)):
+        first_answers = {}  # by model, the answer of its first run to this prompt
         for model, runs in answers.items():
             first_run = runs[0]
-            row_answers[model] = first_run[number]
-        earlier, later = list(row_answers.values())[-2:]
-        # by metric, the last model's score minus the score of the model before it
-        gaps = {}  # in the order of `lost_by`
-        for metric in lost_by:
-            gap = score_gap(later, earlier, metric)
-            if gap is not None:
-                gaps[metric] = gap
-        gap_signs = set(map(gap_sign, gaps.values()))
-        # the first metric that scored both answers decides which model lost
-        by = next(iter(gaps), "")
-        margin = gaps.get(by)
-        outcome = "not judged"
-        if margin is not None:
-            outcome = OUTCOMES[gap_sign(margin)]
-        # whether the last model's answer has more words
-        length = LENGTHS[0]
-        more_words = score_gap(later, earlier, "words")
-        if more_words is not None:
-            length = LENGTHS[gap_sign(more_words)]
-        row_slices = {}
-        for name, values in prompts.slices.items():
-            row_slices[name] = values[number]
-        references = row.get("reference") or row.get("answers") or ()
-        example = ShownPrompt(
-            image=row.get("image"),
-            prompt=row["prompt"][0]["content"],
-            references=tuple(references),
-            answers=row_answers,
-            id=row["id"],
-            question=row.get("question") or "",
-            outcome=outcome,
-            margin=margin,
-            by=by,
-            length=length,
-            # a tie by one metric disagrees with no other metric
-            disagree=1 in gap_signs and -1 in gap_signs,
-            slices=row_slices,
-        )
-        examples.append(example)
-    # sorted before the list is cut, so that the cut takes won prompts and not lost prompts
+            first_answers[model] = first_run[number]
+        examples.append(_shown_prompt(prompts, number, first_answers, lost_by))
+    # sort before the list is cut, so that the cut takes away won prompts and not lost prompts
     examples.sort(key=by_margin)
     return examples[:MAX_PAGE_PROMPTS]
+
+
+def _shown_prompt(
+    prompts: Prompts, number: int, answers: dict[str, JudgedAnswer], lost_by: Sequence[str]
+) -> ShownPrompt:
+    """Returns one prompt with its answers, and which of the last two models lost it.
+
+    Args:
+        prompts: all prompts.
+        number: the number of the prompt, from 0.
+        answers: the answer of each model to the prompt, in the order of the models.
+        lost_by: the main metrics in order of trust. The first of these metrics that scored both
+            answers decides which model lost. `disagree` considers all of these metrics.
+    """
+    row = prompts.rows[number]
+    earlier, later = list(answers.values())[-2:]
+    # by metric, the last model's score minus the score of the model before it
+    gaps = {}  # in the order of `lost_by`
+    for metric in lost_by:
+        gap = score_gap(later, earlier, metric)
+        if gap is not None:
+            gaps[metric] = gap
+    gap_signs = {gap_sign(gap) for gap in gaps.values()}
+    # the first metric that scored both answers decides which model lost
+    deciding_metric = next(iter(gaps), "")
+    margin = gaps.get(deciding_metric)
+    outcome = "not judged"
+    if margin is not None:
+        outcome = OUTCOMES[gap_sign(margin)]
+    # whether the last model's answer has more words
+    length = LENGTHS[0]
+    more_words = score_gap(later, earlier, "words")
+    if more_words is not None:
+        length = LENGTHS[gap_sign(more_words)]
+    references = row.get("reference") or row.get("answers") or ()
+    return ShownPrompt(
+        image=row.get("image"),
+        prompt=row["prompt"][0]["content"],
+        references=tuple(references),
+        answers=answers,
+        id=row["id"],
+        question=row.get("question") or "",
+        outcome=outcome,
+        margin=margin,
+        by=deciding_metric,
+        length=length,
+        # a tie by one metric disagrees with no other metric
+        disagree=1 in gap_signs and -1 in gap_signs,
+        slices={name: values[number] for name, values in prompts.slices.items()},
+    )
 
 
 def by_margin(example: ShownPrompt) -> tuple[bool, float]:

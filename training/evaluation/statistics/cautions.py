@@ -1,11 +1,11 @@
 """Finds what a reader must know before the figures of a comparison, and what limits the figures.
 
-unjudged(evaluation)  # judgments that failed, with the reason
-lopsided(evaluation.failed)  # judgments of one side that failed more often
-alike(evaluation.answers)  # two sides with the same answers, a side with one answer
+failed_judgments(evaluation)  # judgments that failed, with the reason
+unequal_failures(evaluation.failed)  # judgments of one side that failed more often
+identical_answers(evaluation.answers)  # two sides with the same answers, a side with one answer
 leaks(setup)  # runs that were trained on these rows
 not_read_by(answers_of_sides)  # parts of answers that no judge read
-looks(setup, models)  # answers that are cut or padded
+faulty_answers(setup, models)  # answers that are cut or padded
 caveats(setup, metrics)  # notes
 """
 
@@ -39,7 +39,7 @@ MIN_REFERENCE_WORDS = 15  # for PoSh, references with a lower median of words ar
 MAX_FAULTY_SHARE = 0.05  # a larger share of cut or padded answers, or failed judgments, is reported
 
 
-def unjudged(evaluation: Evaluation) -> Iterator[str]:
+def failed_judgments(evaluation: Evaluation) -> Iterator[str]:
     """Yields a warning for every metric with more than MAX_FAULTY_SHARE failed judgments, with the
     reason of the first failure.
     """
@@ -68,7 +68,7 @@ def first_failure(answers: Answers) -> str:
     return "see completions.jsonl"
 
 
-def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
+def unequal_failures(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
     """Yields a warning for every metric whose judgments failed unequally often on two sides.
 
     An exact sign test counts the prompts on which one side failed more often than the other side.
@@ -81,9 +81,11 @@ def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
             counts_a = failed_a.sum(axis=0)
             counts_b = failed_b.sum(axis=0)
             # by chance, each side would have more failures on half of the unequal prompts
-            more_of_a = int((counts_a > counts_b).sum())
-            unequal = int((counts_a != counts_b).sum())
-            if unequal and binomtest(more_of_a, unequal).pvalue < LEVEL:
+            prompts_with_more_of_a = int((counts_a > counts_b).sum())
+            unequal_prompts = int((counts_a != counts_b).sum())
+            if not unequal_prompts:
+                continue
+            if binomtest(prompts_with_more_of_a, unequal_prompts).pvalue < LEVEL:
                 yield (
                     f"{metric}: judgments of {failed_a.mean():.0%} of the answers of {a} failed, "
                     f"and of {failed_b.mean():.0%} of those of {b}: what is left may be a fair "
@@ -91,7 +93,7 @@ def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
                 )
 
 
-def alike(answers: Answers) -> Iterator[str]:
+def identical_answers(answers: Answers) -> Iterator[str]:
     """Yields a warning for two sides with nearly all answers equal, and for a side that gives one
     answer to nearly all prompts.
     """
@@ -114,11 +116,9 @@ def alike(answers: Answers) -> Iterator[str]:
             continue
         first_run = runs_of_texts[0]
         prompts = len(first_run)
-        # two or three answers may be alike by chance
-        if prompts < MIN_PROMPTS:
+        if prompts < MIN_PROMPTS:  # two or three answers may be equal by chance
             continue
-        most_common = Counter(first_run).most_common(1)
-        text, count = most_common[0]
+        ((text, count),) = Counter(first_run).most_common(1)
         if count > MAX_IDENTICAL_SHARE * prompts:
             yield f"{side} gives one answer to {count} of {prompts} prompts: {text[:60]!r}"
 
@@ -175,7 +175,8 @@ def leaks(setup: Setup) -> Iterator[str]:
     rows = setup.prompts.rows
     source = setup.prompts.source
     # rows without a question, references and answers would all be equal, so they do not count
-    contents = set(map(row_content, rows)) - {row_content({})}
+    contents = {row_content(row) for row in rows}
+    contents.discard(row_content({}))
     # the names of the compared data blocks; a file of --data has no data block
     compared_blocks = []
     if source.get("source") not in (None, "rows"):
@@ -211,7 +212,7 @@ def contents_of(part: JsonlPart) -> set[Any]:
     return contents
 
 
-def looks(
+def faulty_answers(
     setup: Setup, models: Mapping[str, Mapping[str, Estimate]]
 ) -> tuple[list[str], list[str]]:
     """Returns warnings and notes on runs with more than MAX_FAULTY_SHARE of their answers cut or

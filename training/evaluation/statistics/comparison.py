@@ -26,15 +26,15 @@ from spanreward.training.evaluation.answer_scores.several import BEST, every_sam
 from spanreward.training.evaluation.answer_scores.training_cost import Compute, compute_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.statistics.cautions import (
-    alike,
     caveats,
+    failed_judgments,
+    faulty_answers,
+    identical_answers,
     leaks,
-    looks,
-    lopsided,
     much_unread,
     not_read_by,
     notes_on_samples,
-    unjudged,
+    unequal_failures,
 )
 from spanreward.training.evaluation.statistics.estimates import (
     Array,
@@ -109,7 +109,10 @@ class Comparison:
 
 
 def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
-    """Returns the whole comparison. Raises ValueError if no main metric applies to any answer."""
+    """Returns the whole comparison: numbers, verdicts, sentences, warnings and the ranking.
+
+    Raises ValueError if no main metric applies to any answer.
+    """
     scores = evaluation.scores
     prompts = setup.prompts
     first_table = next(iter(scores.values()))  # all sides have the same metrics
@@ -126,57 +129,44 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     )
     failures = failures_of(setup, evaluation.answers)
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
-    # the ranking is by one metric, the first of `lost_by`
-    order = lost_by(metrics)
-    decisive = order[0]
-    decisive_scores = {}
-    lengths = {}
-    for side, table in scores.items():
-        decisive_scores[side] = table[decisive]
-        # None if all answers come from files, which hold no tokens
-        lengths[side] = table.get("length")
-    decisive_means = {}
-    for model, means in summary.models.items():
-        decisive_means[model] = means[decisive]
+    # the ranking is by one metric, the most trusted main metric
+    by_trust = lost_by(metrics)
+    decisive = by_trust[0]
+    decisive_scores = {side: table[decisive] for side, table in scores.items()}
+    decisive_means = {model: means[decisive] for model, means in summary.models.items()}
+    # None for each side if all answers come from files, which hold no tokens
+    lengths = {side: table.get("length") for side, table in scores.items()}
     # the warnings, first those on all figures
-    look_warnings, look_notes = looks(setup, summary.models)
-    opposed = []
-    for pair in pairs:
-        # while the verdict waits, no metric prefers a side
-        if pair.waits:
-            continue
-        cautions = contradictions(pair.later, pair.earlier, pair.metrics, metrics)
-        opposed.append(cautions)
+    fault_warnings, fault_notes = faulty_answers(setup, summary.models)
+    sign_warnings, sign_notes = _opposite_signs(pairs, metrics)
     warnings = [
         *warnings_of(failures),
-        *lopsided(evaluation.failed),
-        *unjudged(evaluation),
-        *alike(evaluation.answers),
+        *unequal_failures(evaluation.failed),
+        *failed_judgments(evaluation),
+        *identical_answers(evaluation.answers),
         *prompts.warnings,
         *leaks(setup),
         *_left_out(setup, metrics),
-        *look_warnings,
+        *fault_warnings,
+        *sign_warnings,
     ]
-    for warnings_of_pair, _ in opposed:
-        warnings += warnings_of_pair
     # the notes on what limits the figures
     unread_of = not_read_by(answers_of)
     notes = [
         *_notes_on_empty(answers_of),
         *notes_on_samples(evaluation.answers),
         *much_unread(unread_of),
-        *look_notes,
+        *fault_notes,
         *prompts.notes,
         *caveats(setup, metrics),
+        *sign_notes,
     ]
-    for _, notes_of_pair in opposed:
-        notes += notes_of_pair
     return Comparison(
         setup=setup,
         metrics=metrics,
         models=summary.models,
         pairs=pairs,
-        lost_by=order,
+        lost_by=by_trust,
         ranking=leaderboard(decisive_scores, decisive_means, prompts.clusters, failures),
         parts=parts_by_kind(setup, evaluation.answers),
         compute=compute_of(setup.sides, lengths),
@@ -185,6 +175,25 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         failures=failures,
         not_read=unread_of,
     )
+
+
+def _opposite_signs(
+    pairs: Sequence[Pair], metrics: Mapping[str, Metric]
+) -> tuple[list[str], list[str]]:
+    """Returns warnings and notes on metrics that prefer different sides of a pair
+    (`contradictions`).
+    """
+    warnings: list[str] = []
+    notes: list[str] = []
+    for pair in pairs:
+        if pair.waits:  # while the verdict waits, no metric prefers a side
+            continue
+        warnings_of_pair, notes_of_pair = contradictions(
+            pair.later, pair.earlier, pair.metrics, metrics
+        )
+        warnings += warnings_of_pair
+        notes += notes_of_pair
+    return warnings, notes
 
 
 def _scales_of(rewards: Sequence[Reward]) -> dict[str, tuple[float, float]]:

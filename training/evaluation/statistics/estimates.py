@@ -83,50 +83,54 @@ def estimate_of(
     resamples: int = DRAWS,
     clusters: Sequence[int] | None = None,
 ) -> Estimate:
-    """Returns the mean of `values` with its intervals.
+    """Returns the mean score over prompts, with three intervals: over prompts, over training seeds,
+    and over both together.
 
     Each prompt counts once, by its mean over the rows. A prompt with nothing but NaN is left out.
-    values: scores of shape (rows, prompts). seeds: the training seed of each row; by default each
-    row has a seed of its own. Rows of the same seed are averaged first. Such rows start from the
-    same policy in several numerical environments, and so are not independent. resamples: the draws
-    of the bootstrap. clusters: one number per prompt; prompts with equal numbers are drawn
-    together.
-
     The interval over prompts (a bootstrap) holds the trained models fixed. This interval shows how
     far other prompts could move the mean, NOT how far another training seed could.
+
+    Args:
+        values: scores of shape (rows, prompts).
+        seeds: the training seed of each row. By default each row has a different seed. Rows of the
+            same seed are averaged first, because they are not independent: they start from the same
+            policy in several numerical environments.
+        resamples: the draws of the bootstrap.
+        clusters: one number per prompt; prompts with equal numbers are drawn together.
     """
     array = as_scores(values)
-    prompts, _ = in_clusters(array, None)  # each prompt's mean over its rows
     per_seed: list[float | None] = []
     for mean in nan_means(array):
         per_seed.append(None if np.isnan(mean) else float(mean))
-    if not len(prompts):
+    prompt_means, _ = in_clusters(array, None)  # a mean over rows for each prompt with a score
+    if not len(prompt_means):
         return Estimate(None, None, None, per_seed)
-    # the interval over prompts: clusters are drawn whole, and a draw's mean is its sum / its count
+    # 1. over prompts: clusters are drawn whole, and the mean of a draw is its sum / its count
     sums, counts = in_clusters(array, clusters)
-    interval = ratio_interval(sums, counts, draws=resamples)
-    # the interval over training seeds
+    over_prompts = ratio_interval(sums, counts, draws=resamples)
+    # 2. over training seeds
     row_seeds = range(len(array)) if seeds is None else seeds
-    trained = of_seeds(array, row_seeds)
-    has_score = ~np.isnan(trained).all(axis=1)
-    trained = trained[has_score]
-    runs_low, runs_high = interval_over_seeds(nan_means(trained).tolist())
+    seed_rows = of_seeds(array, row_seeds)  # (seeds, prompts)
+    has_score = ~np.isnan(seed_rows).all(axis=1)
+    seed_rows = seed_rows[has_score]
+    runs_low, runs_high = interval_over_seeds(nan_means(seed_rows).tolist())
     estimate = Estimate(
-        mean=float(prompts.mean()),
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
+        mean=float(prompt_means.mean()),
+        low=None if over_prompts is None else over_prompts.low,
+        high=None if over_prompts is None else over_prompts.high,
         per_seed=per_seed,
         runs_low=runs_low,
         runs_high=runs_high,
-        counted=len(prompts),
-        trained=len(trained),
+        counted=len(prompt_means),
+        trained=len(seed_rows),
     )
-    # the interval over prompts and seeds together. With too few seeds, one row of the prompts'
-    # means gives an interval over prompts alone.
-    crossed_rows = trained
-    if len(trained) < MIN_SEEDS:
-        crossed_rows = nan_means(array.T)[None]
-    both = crossed(crossed_rows, clusters)
+    # 3. over prompts and seeds together
+    if len(seed_rows) >= MIN_SEEDS:
+        both = crossed(seed_rows, clusters)
+    else:
+        # too few seeds: a single row, of the prompts' means, gives an interval over prompts alone
+        mean_row = nan_means(array.T)[np.newaxis, :]
+        both = crossed(mean_row, clusters)
     if both is None:
         return estimate
     return replace(
@@ -146,10 +150,13 @@ def paired_difference(
     resamples: int = DRAWS,
     clusters: Sequence[int] | None = None,
 ) -> Difference:
-    """Returns the mean of a - b with its intervals, over the (seed, prompt) pairs with both scores.
+    """Returns the mean of a - b with its intervals, and how often a - b is above, at and below 0.
 
-    The other arguments are those of `estimate_of`. `failed` stays 0, because a NaN does not show
-    whether a judge failed.
+    Only the (seed, prompt) pairs with both scores count. `failed` stays 0, because a NaN does not
+    show whether a judge failed.
+
+    a, b: the scores of two models, of the same shape (seeds, prompts). The other arguments are
+    those of `estimate_of`.
     """
     gaps = differences(a, b)
     estimate = estimate_of(gaps, seeds, resamples, clusters)
@@ -163,19 +170,20 @@ def paired_difference(
 
 
 def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:
-    """Returns two arrays over the clusters: the sum of the prompts' means, and the number of
-    prompts.
+    """Returns two arrays with an element for each cluster: the sum of its prompts' mean scores, and
+    the number of its prompts.
 
-    Prompts without a score are left out. values: (seeds, prompts). clusters: one number per prompt;
-    without clusters each prompt is a cluster.
+    Prompts without a score are left out. Example: the mean scores .2, .4 and 1 of three prompts in
+    the clusters [5, 5, 7] give the sums [.6, 1] and the numbers [2, 1].
+
+    values: (seeds, prompts). clusters: one number per prompt; None if each prompt is a cluster.
     """
-    means = nan_means(values.T)
-    # a prompt without a score in any seed is left out
-    present = ~np.isnan(means)
-    means = means[present]
+    means = nan_means(values.T)  # the mean over seeds of each prompt
+    has_score = ~np.isnan(means)
+    means = means[has_score]
     if clusters is None:
         return means, np.ones(len(means))
-    present_clusters = np.asarray(clusters)[present]
+    present_clusters = np.asarray(clusters)[has_score]
     # `bincount` needs the clusters numbered from 0 without gaps
     _, cluster_of_prompt = np.unique(present_clusters, return_inverse=True)
     sums = np.bincount(cluster_of_prompt, means)
@@ -184,9 +192,9 @@ def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, A
 
 
 def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-    """Returns the 95 % t interval of the mean over independent training seeds.
+    """Returns the ends of the 95 % t interval of the mean over independent training seeds.
 
-    means: the mean of each seed. Fewer than MIN_SEEDS give (None, None).
+    means: the mean score of each seed. Fewer than MIN_SEEDS means give (None, None).
     """
     if len(means) < MIN_SEEDS:
         return None, None
@@ -200,14 +208,17 @@ def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[N
 
 
 def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
-    """Returns a seed for each row. Rows of the same run get the same seed, that of the run's first
-    row.
+    """Returns a seed for each row, with one seed for all rows of the same run.
 
-    A fixed model that is repeated for three seeds is one run: seeds [0, 1, 2] become [0, 0, 0].
+    The seed is that of the run's first row. Rows of one run are copies of the same scores, and so
+    must not count as independent seeds. Example: a fixed model that is repeated for three seeds is
+    one run, and its seeds [0, 1, 2] become [0, 0, 0].
+
+    seeds, runs: the seed and the run of each row.
     """
     seed_of_run: dict[Any, int] = {}
     for seed, run in zip(seeds, runs, strict=True):
-        seed_of_run.setdefault(run, seed)  # the first seed stays
+        seed_of_run.setdefault(run, seed)  # a later seed of the same run changes nothing
     return [seed_of_run[run] for run in runs]
 
 
@@ -244,7 +255,8 @@ def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
     seeds: the seed of each row. The result keeps the order in which seeds first appear.
     """
     means = []
-    for seed in dict.fromkeys(seeds):
+    distinct_seeds = dict.fromkeys(seeds)  # in the order of their first rows
+    for seed in distinct_seeds:
         # a seed has several rows if it was trained in several numerical environments
         rows = values[np.equal(seeds, seed)]
         means.append(nan_means(rows.T))

@@ -73,31 +73,35 @@ class Compared:
 def judge_pair(
     difference: Difference,
     metric: str,
-    holm: float | None = None,
+    adjusted_p: float | None = None,
     fixed: bool = False,
     lone: str = "",
     waits: str = "",
 ) -> Outcome:
     """Returns the verdict on a difference, with the reason if the verdict is undecided.
 
-    metric: the metric's name, which decides the words, such as "longer" for a length. holm: the
-    adjusted p-value of the difference. fixed: whether both sides are fixed systems, whose verdict
-    is over prompts alone. lone: the name of the side that is a single training run while the other
-    side has several runs; "" for no such side. waits: the reason why the pair gets no verdict yet
-    (statistics/waiting.py); "" if the pair gets a verdict.
+    Args:
+        difference: the later model's scores minus the earlier model's.
+        metric: the metric's name, which decides the words, such as "longer" for a length.
+        adjusted_p: the difference's p-value after Holm's adjustment; None if unknown.
+        fixed: whether both sides are fixed systems, whose verdict is over prompts alone.
+        lone: the name of the side that is a single training run while the other side has several
+            runs; "" for no such side.
+        waits: the reason why the pair gets no verdict yet (statistics/waiting.py); "" if the pair
+            gets a verdict.
     """
     if waits:
         return Outcome(UNDECIDED, UNDECIDED, UNDECIDED, f"{UNDECIDED}: {waits}")
     prompts_sign = interval_sign(difference.low, difference.high)
     seeds_sign = interval_sign(difference.runs_low, difference.runs_high)
-    doubt_over_prompts = why_no_word_on_prompts(difference, prompts_sign, holm)
+    doubt_over_prompts = why_undecided_over_prompts(difference, prompts_sign, adjusted_p)
     doubt_over_seeds = ""
     if not fixed:
-        doubt_over_seeds = why_no_word_on_seeds(difference, prompts_sign, lone)
+        doubt_over_seeds = why_undecided_over_seeds(difference, prompts_sign, lone)
     verdict_words, prompt_words = METRIC_WORDS.get(metric, USUAL_WORDS)
     better, worse = verdict_words
     higher, lower = prompt_words
-    # with a doubt over prompts, an interval on one side of 0 is not enough
+    # with a doubt over prompts no side is better, even if the interval is on one side of 0
     if doubt_over_prompts:
         prompts_sign = 0
     if doubt_over_seeds or prompts_sign == 0:
@@ -115,38 +119,53 @@ def judge_pair(
     )
 
 
-def why_no_word_on_prompts(difference: Difference, prompts_sign: int, holm: float | None) -> str:
-    """Returns the reason why the difference is undecided over prompts; "" for a decided difference.
+def why_undecided_over_prompts(
+    difference: Difference, prompts_sign: int, adjusted_p: float | None
+) -> str:
+    """Returns the reason why other prompts could turn the sign of the difference; "" if they hardly
+    could.
 
-    prompts_sign: the sign of the interval over prompts, or 0 for an interval that holds 0. holm:
-    the adjusted p-value of the difference; None if unknown.
+    If several reasons apply, the first of the four below is returned.
+
+    prompts_sign: the sign of the interval over prompts, or 0 for an interval that holds 0.
+    adjusted_p: the difference's p-value after Holm's adjustment; None if unknown.
     """
-    # the first reason that applies is returned
+    # 1. too few prompts
     if difference.counted < MIN_PROMPTS:
         prompts = counted(difference.counted, "prompt")
         return f"{UNDECIDED} over prompts: {prompts}, {MIN_PROMPTS} or more are needed"
-    if not prompts_sign:
+    # 2. the sign is open
+    if prompts_sign == 0:
         return f"{UNDECIDED} over prompts: the interval holds 0"
+    # 3. the mean would be 0, or have the other sign, if all failed judgments had gone one way
     if difference.worst_case:
         lowest, highest = difference.worst_case
-        # the end that failed judgments could move across 0
-        end = lowest if prompts_sign > 0 else highest
-        turns_it = prompts_sign * end <= 0
-        if turns_it:
+        if prompts_sign > 0:
+            worst = lowest
+            could_turn = lowest <= 0
+        else:
+            worst = highest
+            could_turn = highest >= 0
+        if could_turn:
             return (
                 f"{UNDECIDED}: the {difference.failed} failed judgments could turn it, to "
-                f"{end:+.3f}"
+                f"{worst:+.3f}"
             )
-    if holm is not None and holm >= LEVEL:
-        return f"{UNDECIDED}: one of several differences, with an adjusted p of {holm:.2g} (Holm)"
+    # 4. one of so many differences has such an interval by chance
+    if adjusted_p is not None and adjusted_p >= LEVEL:
+        return (
+            f"{UNDECIDED}: one of several differences, with an adjusted p of {adjusted_p:.2g} "
+            "(Holm)"
+        )
     return ""
 
 
-def why_no_word_on_seeds(difference: Difference, prompts_sign: int, lone: str) -> str:
-    """Returns the reason why the difference is undecided over training seeds; "" for a decided
-    difference.
+def why_undecided_over_seeds(difference: Difference, prompts_sign: int, lone: str) -> str:
+    """Returns the reason why other training seeds could turn the sign of the difference; "" if they
+    hardly could.
 
-    prompts_sign: the sign of the interval over prompts. lone: see `judge_pair`.
+    prompts_sign: the sign of the interval over prompts. lone: the name of the side that is a single
+    training run while the other side has several runs; "" for no such side.
     """
     if difference.trained < MIN_SEEDS:
         return f"{UNDECIDED} over seeds: {too_few(difference.trained)}"
@@ -160,8 +179,8 @@ def why_no_word_on_seeds(difference: Difference, prompts_sign: int, lone: str) -
 
 
 def too_few(seeds: int) -> str:
-    """Returns a text on the number of seeds and the number needed: "1 seed, 3 or more are
-    needed".
+    """Returns how many training seeds there are and how many are needed, in words, such as "1 seed,
+    3 or more are needed".
     """
     return f"{counted(seeds, 'seed')}, {MIN_SEEDS} or more are needed"
 

@@ -54,9 +54,10 @@ class Pair:
 
 
 def first_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Returns the pairs that a reader sees first, in reversed order.
+    """Returns the pairs that a page shows first, the last pair first.
 
-    These are all pairs if there are at most FEW_PAIRS, and otherwise the pairs of the last model.
+    With more than FEW_PAIRS pairs, only the pairs of the last model are returned, because the last
+    model is usually the newest and a page with all pairs would be long.
     """
     if len(pairs) <= FEW_PAIRS:
         return list(reversed(pairs))
@@ -78,11 +79,11 @@ def compare_pairs(
     """
     mains = [name for name, metric in metrics.items() if metric.main]
     # one adjustment (Holm) for all main metrics of all pairs
-    tests = {}
+    p_values = {}
     for sides, table in pair_differences.items():
         for metric in mains:
-            tests[sides, metric] = table[metric].p
-    holm = adjusted(tests)
+            p_values[sides, metric] = table[metric].p
+    adjusted_p_values = adjusted(p_values)
     clusters = setup.prompts.clusters
     pairs = []
     for (later, earlier), table in pair_differences.items():
@@ -90,17 +91,16 @@ def compare_pairs(
         waits = waits_for(later, earlier, failures)
         later_scores = evaluation.scores[later]
         earlier_scores = evaluation.scores[earlier]
-        # two runs that are compared under several seeds count once
+        # if the same two runs are compared under several seeds, they count as one seed
         later_runs = setup.sides[later]
         earlier_runs = setup.sides[earlier]
         runs = list(zip(later_runs, earlier_runs, strict=True))
         seeds = independent(setup.drawn, runs)
-        # the verdict by each metric, and the win rate by each main metric
         entries = {}
         for metric, difference in table.items():
-            adjusted_p = holm.get(((later, earlier), metric))
+            adjusted_p = adjusted_p_values.get(((later, earlier), metric))
             outcome = judge_pair(difference, metric, adjusted_p, setup.fixed, lone, waits)
-            rate = None
+            rate = None  # only a main metric has a win rate
             if metric in mains:
                 rate = win_rate(
                     later_scores[metric],
@@ -137,9 +137,12 @@ def win_rate(
     (comparison/length.py).
 
     Returns None if no prompt has a score of both models. Answers without both scores are left out.
-    All seeds of a prompt, and all prompts of a cluster, are drawn together. later, earlier: scores,
-    (seeds, prompts). words_later, words_earlier: the numbers of words of the answers, of the same
-    shape. clusters: one number per prompt.
+    All seeds of a prompt, and all prompts of a cluster, are drawn together.
+
+    Args:
+        later, earlier: the scores of the two models, (seeds, prompts).
+        words_later, words_earlier: the numbers of words of the answers, (seeds, prompts).
+        clusters: one number per prompt; None if each prompt is a cluster.
     """
     gaps = differences(later, earlier)
     judged = ~np.isnan(gaps)
@@ -149,7 +152,7 @@ def win_rate(
     # for each (seed, prompt) pair, the cluster of the prompt
     prompt_clusters = np.arange(judged.shape[1]) if clusters is None else clusters
     drawn_together = np.broadcast_to(prompt_clusters, judged.shape)
-    # the mask turns (seeds, prompts) into one axis, in the same order for all arrays
+    # indexing by `judged` turns (seeds, prompts) into one axis, in the same order for all arrays
     judged_words_later = words_later[judged]
     judged_words_earlier = words_earlier[judged]
     lengths = list(zip(judged_words_later, judged_words_earlier, strict=True))
@@ -159,11 +162,11 @@ def win_rate(
 
 def lone_run(setup: Setup, later: str, earlier: str) -> str:
     """Returns the name of the side that is a single training run while the other side has several
-    runs.
+    runs; "" for no such side.
 
-    Returns "" for no such side. A policy from which runs of the other side began does not count.
-    The comparison then is about the training that began from this very policy, so the policy needs
-    no other seeds.
+    Such a side gets no verdict, because one run does not show how far other seeds would be. A side
+    does not count if runs of the other side began from its policy. The comparison then is about the
+    training that began from this very policy, so the policy needs no other seeds.
     """
     for name, other in ((later, earlier), (earlier, later)):
         runs = set(setup.sides[name])

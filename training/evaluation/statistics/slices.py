@@ -63,7 +63,7 @@ def usable(slices: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[str]
 
 
 def by_number(value: str) -> tuple[bool, float, str]:
-    """Returns a sort key for the values of a slice.
+    """Returns a sort key for the values of a slice: (has no number, size of the number, value).
 
     Numbers are sorted by size: "up to 3" comes before 3, and "over 9" after 9. Values without a
     number come last, in the order of the alphabet.
@@ -74,6 +74,7 @@ def by_number(value: str) -> tuple[bool, float, str]:
         if digits.isdigit():
             numbers.append(word)
     size = float(numbers[0]) if numbers else 0.0
+    # move such a value a little, so that it is sorted beside its number
     if value.startswith("over "):
         size += 1.0
     elif value.startswith("up to "):
@@ -90,18 +91,25 @@ def compare_slices(
     clusters: Sequence[int] | None = None,
     waits: str = "",
 ) -> list[Slice]:
-    """Returns one result per slice, value and metric. A result is left out if no prompt has a
-    score.
+    """Returns the difference and the verdict for every slice, value and metric.
 
-    later, earlier: the scores of the two models. slices: by name, the values of each prompt. seeds:
-    a seed for each row, equal for rows of the same runs (`independent`). clusters: one number per
-    prompt; prompts with equal numbers are drawn together. waits: see `judge_pair`.
+    A result is left out if no prompt has a score.
+
+    Args:
+        later, earlier: the scores of the two models.
+        slices: by the slice's name, the values of each prompt.
+        metrics: the names of the metrics to compare.
+        seeds: a seed for each row, equal for rows of the same runs (`independent`).
+        clusters: one number per prompt; prompts with equal numbers are drawn together.
+        waits: the reason why the pair gets no verdict yet; "" if the pair gets a verdict.
     """
+    # by (slice, value, metric)
     differences: dict[tuple[str, str, str], estimates.Difference] = {}
-    tests = {}
+    p_values = {}
     for name, values in usable(slices).items():
         for value in values:
-            chosen = np.array([value in row for row in slices[name]])
+            # True for the prompts with this value
+            chosen = np.array([value in prompt_values for prompt_values in slices[name]])
             chosen_clusters = None
             if clusters is not None:
                 chosen_clusters = np.asarray(clusters)[chosen]
@@ -115,14 +123,14 @@ def compare_slices(
                 gaps = estimates.differences(a, b)
                 sums, _ = estimates.in_clusters(gaps, chosen_clusters)
                 key = (name, value, metric)
-                tests[key] = sign_flips(sums)
-                differences[key] = replace(difference, p=tests[key])
-    # one adjustment for the whole table
-    holm = adjusted(tests)
+                p_values[key] = sign_flips(sums)
+                differences[key] = replace(difference, p=p_values[key])
+    # one adjustment for the whole table, so that chance alone makes hardly any slice significant
+    adjusted_p_values = adjusted(p_values)
     rows = []
     for key, difference in differences.items():
         name, value, metric = key
-        adjusted_p = holm.get(key)
+        adjusted_p = adjusted_p_values.get(key)
         outcome = judge_pair(difference, metric, adjusted_p, waits=waits)
         rows.append(Slice(name, value, metric, difference, adjusted_p, outcome))
     return rows

@@ -97,41 +97,35 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
     of "completions" and "phrases". Each entry also has the share of phrases that are "wrong" by the
     labels, and the share that is "blamed" (credit below 0). r is None if all labels are equal.
     """
-    # one entry for each phrase that the judge was asked about
+    # for each phrase that the judge was asked about:
     phrases = []
-    marked = []  # the same phrases, with the label in place of the credit
+    phrases_with_label = []  # the phrase, with its label in place of its credit
     labels = []  # 1 for a right phrase, 0 for a wrong one
-    row_numbers = []
+    row_numbers = []  # the number of its completion
     for number, row in enumerate(rows):
         spans = first_mentions(row.spans)
         row_phrases = phrases_of(spans, row.text, row.group)
         for span, phrase in zip(spans, row_phrases, strict=True):
             label = 0.0 if touches(span, row.wrong) else 1.0
             phrases.append(phrase)
-            marked.append(replace(phrase, credit=label))
+            phrases_with_label.append(replace(phrase, credit=label))
             labels.append(label)
             row_numbers.append(number)
     row_of_phrase = np.array(row_numbers, dtype=np.int64)
     # the baseline is subtracted from the credit and from the label
     residual_credits = np.array(residual_credit(phrases))
-    residual_labels = np.array(residual_credit(marked))
-    kinds = [phrase.kind for phrase in phrases]
+    residual_labels = np.array(residual_credit(phrases_with_label))
 
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:
         """Returns r over some completions. completions: for each, the numbers of its phrases."""
         drawn = np.concatenate(completions)
         return pearson(residual_credits[drawn], residual_labels[drawn])
 
-    reliability_of: dict[str, dict[str, Any]] = {}
-    for name in ["all", *sorted(set(kinds))]:
-        places = []
-        for place, kind in enumerate(kinds):
-            if name in (kind, "all"):
-                places.append(place)
-        chosen = np.array(places, dtype=np.int64)
+    def figures_of(chosen: NDArray[np.int64]) -> dict[str, Any]:
+        """Returns the entry for some phrases. chosen: the numbers of the phrases."""
         chosen_rows = row_of_phrase[chosen]
-        chosen_labels = [labels[place] for place in chosen]
-        blamed = [phrases[place].credit < 0 for place in chosen]
+        chosen_labels = [labels[number] for number in chosen]
+        blamed = [phrases[number].credit < 0 for number in chosen]
         figures: dict[str, float | None] = {"r": None, "low": None, "high": None}
         # equal labels have no correlation
         if len(set(chosen_labels)) > 1:
@@ -143,13 +137,18 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
         for key, value in figures.items():
             if value is not None and np.isnan(value):
                 figures[key] = None
-        reliability_of[name] = {
+        return {
             **figures,
             "completions": len(set(chosen_rows.tolist())),
             "phrases": len(chosen),
             "wrong": 1 - float(np.mean(chosen_labels)),
             "blamed": float(np.mean(blamed)),
         }
+
+    kinds = np.array([phrase.kind for phrase in phrases])
+    reliability_of = {"all": figures_of(np.arange(len(phrases)))}
+    for kind in sorted(set(kinds.tolist())):
+        reliability_of[kind] = figures_of(np.flatnonzero(kinds == kind))
     return reliability_of
 
 
@@ -203,7 +202,7 @@ def _error_rate(name: str, errors: Sequence[int], phrases: Sequence[int]) -> dic
 
 
 def touches(span: Span, wrong: Sequence[tuple[int, int]]) -> bool:
-    """Returns whether one of the character ranges [start, end) overlaps the span."""
+    """Returns whether one of the character ranges [start, end) of `wrong` overlaps the span."""
     return any(start < span.end and span.start < end for start, end in wrong)
 
 

@@ -60,15 +60,20 @@ def summarise_models(
     resamples: int = DRAWS,
 ) -> Summary:
     """Returns the mean of every model, and the difference of every later model from every earlier
-    one.
+    model.
 
-    A model's mean is over the answers for which all models have a score. A model without any score
-    is no part of this condition. seeds: the name of each row's training seed (default 0, 1, ...).
-    Rows of one name are one training seed in several numerical environments. failed: where a judge
-    failed (default: every NaN). runs: the run of each row, by model; rows that compare the same two
-    runs count once. scales: the lowest and highest score of each metric that is not in [0, 1].
-    clusters: one number per prompt, equal for prompts that are drawn together. resamples: the draws
-    of the bootstrap.
+    A model's mean is over the answers for which all models have a score, because means over
+    different answers could not be compared. Models without any score do not count for this rule.
+
+    Args:
+        scores: {model: {metric: (seeds, prompts)}}, the models in the order of training.
+        seeds: the name of each row's training seed (default 0, 1, ...). Rows of one name are one
+            training seed in several numerical environments.
+        failed: bools of the shapes of `scores`, True where a judge failed; by default at every NaN.
+        runs: the run of each row, by model; rows that compare the same two runs count once.
+        scales: the lowest and highest score of each metric that is not in [0, 1].
+        clusters: one number per prompt, equal for prompts that are drawn together.
+        resamples: the draws of the bootstrap.
     """
     metrics = list(next(iter(scores.values())))
     arrays: dict[str, dict[str, Array]] = {}
@@ -76,36 +81,38 @@ def summarise_models(
         arrays[model] = {metric: as_scores(table[metric]) for metric in metrics}
     first_table = next(iter(arrays.values()))
     rows = range(len(first_table[metrics[0]]))
-    names = list(seeds or rows)
-    of_run = runs or dict.fromkeys(scores, rows)
+    seed_names = list(seeds or rows)
+    runs_of = runs or dict.fromkeys(scores, rows)  # by model, the run of each row
     scale_of = scales or {}
 
-    def lost(model: str, metric: str) -> Flags:
+    def judge_failed(model: str, metric: str) -> Flags:
         """Returns where a judge failed, as bools of shape (seeds, prompts)."""
         if failed is None:
             return np.isnan(arrays[model][metric])
         return np.asarray(failed[model][metric], dtype=bool)
 
     def mean(model: str, metric: str) -> Estimate:
-        # where an answer has no score
-        gaps = [np.isnan(table[metric]) for table in arrays.values()]
+        """Returns a model's mean over the answers for which all models have a score."""
+        # for each model, True where an answer has no score
+        without_score = [np.isnan(table[metric]) for table in arrays.values()]
         # a model without any score must not empty the means of the other models
-        scored_gaps = [gap for gap in gaps if not gap.all()]
-        # means over different answers could not be compared
-        in_all = ~np.any(scored_gaps, axis=0)
-        values = np.where(in_all, arrays[model][metric], np.nan)
-        row_seeds = independent(names, of_run[model])
+        without_score = [flags for flags in without_score if not flags.all()]
+        # keep the answers for which all these models have a score
+        comparable = ~np.any(without_score, axis=0)
+        values = np.where(comparable, arrays[model][metric], np.nan)
+        row_seeds = independent(seed_names, runs_of[model])
         estimate = estimate_of(values, row_seeds, resamples, clusters)
-        failures = int(lost(model, metric).sum())
+        failures = int(judge_failed(model, metric).sum())
         return replace(estimate, failed=failures)
 
     def difference(later: str, earlier: str, metric: str) -> Difference:
+        """Returns the difference over the answers for which both models have a score."""
         a = arrays[later][metric]
         b = arrays[earlier][metric]
-        failed_a = lost(later, metric)
-        failed_b = lost(earlier, metric)
-        run_pairs = list(zip(of_run[later], of_run[earlier], strict=True))
-        row_seeds = independent(names, run_pairs)
+        failed_a = judge_failed(later, metric)
+        failed_b = judge_failed(earlier, metric)
+        run_pairs = list(zip(runs_of[later], runs_of[earlier], strict=True))
+        row_seeds = independent(seed_names, run_pairs)
         paired = paired_difference(a, b, row_seeds, resamples, clusters)
         scale = scale_of.get(metric, (0.0, 1.0))
         return replace(
@@ -126,10 +133,12 @@ def summarise_models(
 
 
 def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
-    """Returns means and differences of the parts of shown verdicts that split a main part by kind
-    of phrase.
+    """Returns means and differences of scores that cover a single kind of phrase.
 
-    One such part is "posh_precision_entity", PoSh's precision over entities alone.
+    A verdict has such scores among its parts. One is "posh_precision_entity", PoSh's precision over
+    entities alone. The verdicts are those that the page shows.
+
+    answers: by side, the judged answers of each run.
     """
     prefixes = {}  # {"posh": ("f1_", "precision_", "recall_")}
     for reward in setup.rewards:
@@ -160,10 +169,12 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
 
 
 def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[float | None]:
-    """Returns one part of each answer's verdict, as the mean over a prompt's samples.
+    """Returns a part of the verdict of each answer of a run, such as "precision_entity".
 
-    judge: the name of the reward that gave the verdict. part: such as "precision_entity". None if
-    the shown verdict is another reward's, or has no such part.
+    If a prompt has several sampled answers, its number is the mean over the samples. The number is
+    None if no sample has a shown verdict of the reward `judge` with the part.
+
+    judge: the name of the reward that gave the verdict. part: the name of the part.
     """
     values: list[float | None] = []
     for answer in run:
@@ -185,21 +196,25 @@ def worst_case(
 ) -> list[float] | None:
     """Returns the lowest and the highest mean of a - b that failed verdicts allow.
 
-    For the lowest mean, every failed `a` gets the scale's lowest score and every failed `b` its
-    highest score. For the highest mean, `a` gets the highest score and `b` the lowest. None if no
-    verdict failed, or if the metric applies to no prompt on both sides. scale: the lowest and the
-    highest possible score.
+    For the lowest mean, every failed `a` counts as the lowest possible score, and every failed `b`
+    as the highest. For the highest mean, it is the other way round. Returns None if no verdict
+    failed, or if no prompt has a score, or a failed verdict, in both arrays.
+
+    Args:
+        a, b: scores of two models, (seeds, prompts).
+        failed_a, failed_b: True where a judge failed.
+        scale: the lowest and the highest possible score.
     """
     if not (failed_a.any() or failed_b.any()):
         return None
     lowest, highest = scale
     means = []
+    # the scores in place of failed verdicts, first for the lowest mean, then for the highest mean
     for score_a, score_b in ((lowest, highest), (highest, lowest)):
         filled_a = np.where(failed_a, score_a, a)
         filled_b = np.where(failed_b, score_b, b)
-        prompts, _ = in_clusters(filled_a - filled_b, None)
-        # the metric applies to no prompt on both sides
-        if not len(prompts):
+        prompt_means, _ = in_clusters(filled_a - filled_b, None)
+        if not len(prompt_means):  # the metric applies to no prompt on both sides
             return None
-        means.append(float(prompts.mean()))
+        means.append(float(prompt_means.mean()))
     return means

@@ -89,25 +89,25 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
     for path, columns in recipe.labels.items():
         for sample, mistakes in read_marked(path, columns):
             labelled_examples.append(labelled_example(sample, mistakes))
-    # The place of each picture, which decides its use.
-    place: dict[str, float] = {}
+    # The place of each picture in [0, 1), which decides its use.
+    place_of_picture: dict[str, float] = {}
     labelled_pictures = [example.picture for example in labelled_examples]
     for name in (*captions, *labelled_pictures):
-        place[name] = place_of(name, recipe.seed)
-    last = 1 - recipe.held_out * (1 - recipe.unseen)  # the first place that is held out
-    # Each side gets the pictures with places in [low, high), and its share of the examples.
-    to_train_on = (recipe.unseen, last, 1 - recipe.held_out)
-    to_hold_out = (last, 1.0, recipe.held_out)
+        place_of_picture[name] = place_of(name, recipe.seed)
+    first_held_out = 1 - recipe.held_out * (1 - recipe.unseen)
+    # (first place, end, share of the examples) of the pictures to train on and of those held out.
+    to_train_on = (recipe.unseen, first_held_out, 1 - recipe.held_out)
+    to_hold_out = (first_held_out, 1.0, recipe.held_out)
     sides = []
-    for low, high, share in (to_train_on, to_hold_out):
+    for first, end, share in (to_train_on, to_hold_out):
         side_captions = {}
         for name, captions_of_picture in captions.items():
             # A change needs two captions: one is changed, and the other is the target.
-            if low <= place[name] < high and len(captions_of_picture) > 1:
+            if first <= place_of_picture[name] < end and len(captions_of_picture) > 1:
                 side_captions[name] = list(captions_of_picture)
         examples = []
         for example in labelled_examples:
-            if low <= place[example.picture] < high:
+            if first <= place_of_picture[example.picture] < end:
                 examples.append(example)
         if side_captions:
             count = round(recipe.examples * share)
@@ -115,15 +115,15 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
         if not examples:
             changeable = [texts for texts in captions.values() if len(texts) > 1]
             raise RecipeError(
-                f"of {len(place)} pictures, {len(changeable)} "
+                f"of {len(place_of_picture)} pictures, {len(changeable)} "
                 "of them with two captions or more, which changing needs, some must be left to "
                 "train on and some to hold out: give more data, or change "
                 f"held_out={recipe.held_out} and unseen={recipe.unseen}."
             )
         sides.append(examples)
     pictures: dict[str, list[str]] = {"read": [], "unseen": []}
-    for name, picture_place in place.items():
-        kind = "unseen" if picture_place < recipe.unseen else "read"
+    for name, place in place_of_picture.items():
+        kind = "unseen" if place < recipe.unseen else "read"
         pictures[kind].append(name)
     train, held_out = sides
     return train, held_out, pictures

@@ -82,7 +82,9 @@ class ByEpoch(Trainer):
         )
 
 
-def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> tuple[int, int, float]:
+def frozen_batch_and_rate(
+    recipe: JudgeRecipe, weights: float, layers: int, gpu: bool
+) -> tuple[int, int, float]:
     """Returns the number of layers to freeze, the batch size and the highest learning rate. The
     recipe's values count; missing values follow from the model's size.
 
@@ -133,7 +135,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         base, num_labels=2, dtype=torch.float32, trust_remote_code=False
     )
     on_gpu = torch.cuda.is_available()
-    frozen, batch, rate = settled(recipe, model.num_parameters(), count, on_gpu)
+    frozen, batch, rate = frozen_batch_and_rate(recipe, model.num_parameters(), count, on_gpu)
     freeze(model, count, frozen)
     longest = min(LONGEST, tokenizer.model_max_length, readable(model))
     # A decoder reads a token only with the tokens before it, so it reads the text twice.
@@ -163,17 +165,17 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         if "eval_loss" in entry:
             checks.append([entry["step"], entry["eval_loss"]])
     # The recipe, with the values that followed from the model's size.
-    settled_recipe = recipe.model_dump()
-    settled_recipe.update(frozen_layers=frozen, batch=batch, learning_rate=rate)
+    complete_recipe = recipe.model_dump()
+    complete_recipe.update(frozen_layers=frozen, batch=batch, learning_rate=rate)
     figures = {
         "temperature": temperature,
         "loss": loss,
-        "auc": area(logits, labels),
+        "auc": area_under_curve(logits, labels),
         "checks": checks,
         "train": len(examples_to_train),
         "aside": len(examples_held_out),
         "pictures": pictures,
-        "recipe": settled_recipe,
+        "recipe": complete_recipe,
     }
     tokenizer.model_max_length = readable(model)  # a judge's windows may be longer
     for part in (model, tokenizer):
@@ -317,7 +319,7 @@ def calibrated(logits: Any, labels: Any) -> tuple[float, float]:
     return min(losses)  # for equal losses, the lower temperature
 
 
-def area(logits: Any, labels: Any) -> float:
+def area_under_curve(logits: Any, labels: Any) -> float:
     """Returns the probability that a wrong token looks more wrong than a right token (AUC). The
     result is 0.5 if there are no wrong or no right tokens.
 

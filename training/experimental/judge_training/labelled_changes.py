@@ -240,7 +240,7 @@ class Changes:
                 kind = self.random.choice(kinds)
                 of_kind = [word for word in changeable if word.kind == kind]
                 word = self.random.choice(of_kind)
-                changes[word] = self._instead(name, word)
+                changes[word] = self._replacement(name, word)
         return {word: new for word, new in changes.items() if new}
 
     def _swapped(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
@@ -275,7 +275,7 @@ class Changes:
         if not places:
             return {}
         place = self.random.choice(places)
-        new = self._instead(name, place)
+        new = self._replacement(name, place)
         if not new:
             return {}
         return {place: f"{new} "}
@@ -296,7 +296,7 @@ class Changes:
         # In half of the sentences the thing is in no caption of the picture.
         absent = ""
         if self.random.random() < 0.5:
-            absent = self._instead(name, thing)
+            absent = self._replacement(name, thing)
         noun = absent if absent else thing.text
         is_plural = thing.pool == "NNS"
         sentence, is_denied = unclaimed(noun.lower(), is_plural, words, self.random)
@@ -311,7 +311,7 @@ class Changes:
             return changed_text, []
         return changed_text, [(len(before), len(before) + len(sentence))]
 
-    def _instead(self, name: str, word: Word) -> str:
+    def _replacement(self, name: str, word: Word) -> str:
         """Returns a word of another picture that may replace this word, and that no caption of this
         picture has. The result is "" if no such word is found.
         """
@@ -384,16 +384,16 @@ def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[
     of_number = GRAMMAR["many" if many else "one"]
     rules = {**GRAMMAR, **of_number, "noun": [noun], "word": words}
 
-    def expanded(symbol: re.Match[str]) -> str:
-        """Returns the text for a symbol such as <noun>."""
-        return grown(random.choice(rules[symbol[1]]))
+    def text_for(symbol: re.Match[str]) -> str:
+        """Returns a text for a symbol: for <noun>, the noun."""
+        return without_symbols(random.choice(rules[symbol[1]]))
 
-    def grown(text: str) -> str:
+    def without_symbols(text: str) -> str:
         """Returns a text with all of its symbols replaced, also symbols within the replacements."""
-        return re.sub("<([a-z]+)>", expanded, text)
+        return re.sub("<([a-z]+)>", text_for, text)
 
     form = random.choice(GRAMMAR["sentence"])
-    sentence = re.sub(r"\ba (?=[aeiou])", "an ", grown(form))
+    sentence = re.sub(r"\ba (?=[aeiou])", "an ", without_symbols(form))
     return sentence[0].upper() + sentence[1:], form == "<denied>"
 
 
@@ -405,16 +405,17 @@ def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, Places]:
     """
     new_text = ""
     places = []
-    done = 0  # characters of the old text that are copied
+    copied = 0  # how many characters of the old text are copied or replaced
     for word, new in sorted(changes.items()):
-        new_text += text[done : word.start]
-        article = ARTICLE.search(new_text)
+        new_text += text[copied : word.start]
+        article = ARTICLE.search(new_text)  # an "a" or "an" at the end
         if new != word.text and article:
             before_article = new_text[: article.start()]
+            first_letter, spaces = article.groups()
             n = "n" if new[0].lower() in "aeiou" else ""
-            new_text = f"{before_article}{article[1]}{n}{article[2]}"
+            new_text = f"{before_article}{first_letter}{n}{spaces}"
         start = len(new_text)
         places.append((start, start + len(new.rstrip())))  # an added word ends with a space
         new_text += new
-        done = word.end
-    return new_text + text[done:], places
+        copied = word.end
+    return new_text + text[copied:], places

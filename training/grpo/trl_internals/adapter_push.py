@@ -32,14 +32,15 @@ def keep_base(trainer: Any) -> None:
 
     trainer: a GRPOTrainer.
     """
-    whole = not (trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled())
-    if trainer.use_vllm and isinstance(trainer.model, PeftModel) and whole:
+    is_sharded = trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled()
+    has_adapter = isinstance(trainer.model, PeftModel)
+    if trainer.use_vllm and has_adapter and not is_sharded:
         generation = trainer.vllm_generation
         generation._iter_named_params = partial(merged_parameters, generation)
 
 
 def merged_parameters(generation: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields the name in vLLM and the value of each parameter, with the adapter merged.
+    """Yields (name in vLLM, value) of each parameter of the policy, with the adapter merged.
 
     The function replaces the method `_iter_named_params` of VLLMGeneration.
 
@@ -52,21 +53,21 @@ def merged_parameters(generation: Any) -> Iterator[tuple[str, torch.Tensor]]:
             layers[name] = module
     merged: dict[str, torch.Tensor] = {}  # the merged weights of the current layer, by name
     for name, parameter in model.named_parameters():
-        plain = name.removeprefix("base_model.model.").replace(BASE_LAYER, "")
+        name_without_adapter = name.removeprefix("base_model.model.").replace(BASE_LAYER, "")
         # skip the adapter's weights, and originals of modules that modules_to_save has copied
-        if model.prefix in plain or "original_module" in plain:
+        if model.prefix in name_without_adapter or "original_module" in name_without_adapter:
             continue
-        # at a new layer with an adapter, merge the layer: "...q_proj" for
-        # "...q_proj.base_layer.weight"
-        owner = name.rpartition(f"{BASE_LAYER}.")[0]
-        if owner in layers and name not in merged:
+        # at the first parameter of a layer with an adapter, merge the layer: the parameter
+        # "...q_proj.base_layer.weight" is of the layer "...q_proj"
+        layer_name, _, _ = name.rpartition(f"{BASE_LAYER}.")
+        if layer_name in layers and name not in merged:
             merged = {}  # free the copies of the layer before
-            for key, value in _merged_layer(layers[owner]).items():
-                merged[f"{owner}{BASE_LAYER}.{key}"] = value
-        plain = generation._fix_param_name_to_vllm(
-            plain, extra_prefixes=["modules_to_save.default."]
+            for key, value in _merged_layer(layers[layer_name]).items():
+                merged[f"{layer_name}{BASE_LAYER}.{key}"] = value
+        vllm_name = generation._fix_param_name_to_vllm(
+            name_without_adapter, extra_prefixes=["modules_to_save.default."]
         )
-        yield plain, merged.get(name, parameter.data)
+        yield vllm_name, merged.get(name, parameter.data)
 
 
 @torch.no_grad()

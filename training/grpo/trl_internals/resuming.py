@@ -41,22 +41,26 @@ class CheckpointWeights(Trainer):
     """
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        if self._reads_itself():
+        """Loads the weights of the checkpoint from which a run is resumed."""
+        if self._uses_from_pretrained():
             load_weights(self.model if model is None else model, resume_from_checkpoint)
         else:
             super()._load_from_checkpoint(resume_from_checkpoint, model)
 
     def _load_best_model(self) -> None:
-        if self._reads_itself():
+        """Loads the weights of the best checkpoint at the end of a run (load_best_model_at_end)."""
+        if self._uses_from_pretrained():
             load_weights(self.model, str(self.state.best_model_checkpoint))
         else:
             super()._load_best_model()
 
     def _save_rng_state(self, output_dir: str) -> None:
+        """Saves this rank's random state, and waits until all ranks have saved theirs."""
         super()._save_rng_state(output_dir)
         self.accelerator.wait_for_everyone()  # before rank 0 marks the checkpoint as whole
 
     def _run_epoch(self, *arguments: Any, **settings: Any) -> None:
+        """Makes a pass over the data, unless all steps of the run are made already."""
         if self.state.global_step < self.state.max_steps:
             super()._run_epoch(*arguments, **settings)
         else:  # the run was resumed from the checkpoint of its last step
@@ -67,8 +71,8 @@ class CheckpointWeights(Trainer):
             )
             self.control.should_training_stop = True
 
-    def _reads_itself(self) -> bool:
-        """Whether this class loads the weights, and not Trainer.
+    def _uses_from_pretrained(self) -> bool:
+        """Returns whether to load the weights by `from_pretrained`, and not by Trainer.
 
         Trainer loads adapters and sharded weights. Their checkpoints have the names in memory.
         """
@@ -91,21 +95,26 @@ class ResumingTrainer(CheckpointWeights, GRPOTrainer):
 
     args: SpanGRPOConfig
 
-    _order: Sampler[int] | None = None  # the training data's sampler; None for a stream
+    _sampler_of_rows: Sampler[int] | None = None  # the training data's sampler; None for a stream
 
     def _get_train_sampler(self, dataset: Any = None) -> Sampler[int]:
-        self._order = super()._get_train_sampler(dataset)
-        return self._order
+        """Returns TRL's sampler of the training rows, and keeps it for a resumed run."""
+        self._sampler_of_rows = super()._get_train_sampler(dataset)
+        return self._sampler_of_rows
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        """Loads a checkpoint's state, and continues the order of the data and the count of passes.
+
+        checkpoint: the folder of the checkpoint; None for a new run.
+        """
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is None:
             return
         # Order: shuffle once for each earlier pass over the data
         epoch = self.state.epoch or 0
         for _ in range(int(epoch)):
-            if self._order is not None:
-                next(iter(self._order))  # shuffles for one epoch
+            if self._sampler_of_rows is not None:
+                next(iter(self._sampler_of_rows))  # shuffles for one epoch
         # Streams: warn in a later pass
         if isinstance(self.train_dataset, IterableDataset) and epoch > 1:
             log.warning(

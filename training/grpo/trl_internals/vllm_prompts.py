@@ -27,6 +27,7 @@ def expand_once(generation: Any, tokens: set[int]) -> None:
     def generate(
         prompts: Sequence[Sequence[int]], images: Any, *positional: Any, **named: Any
     ) -> Any:
+        """Returns what VLLMGeneration's `generate` returns, for unexpanded pictures."""
         if images is None:
             return sample(prompts, images, *positional, **named)
         generation.llm.llm_engine.reset_encoder_cache()  # drop pictures encoded by older weights

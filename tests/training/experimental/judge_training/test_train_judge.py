@@ -134,7 +134,7 @@ def test_each_family_is_trained_and_is_a_judge(toy: Path, tmp_path: Path, family
 def test_what_the_recipe_leaves_open_goes_by_the_models_size(
     given: dict[str, Any], weights: float, gpu: bool, layers: int, batch: int, rate: float
 ) -> None:
-    found = fit.settled(JudgeRecipe(output="x", **given), weights, 30, gpu)
+    found = fit.frozen_batch_and_rate(JudgeRecipe(output="x", **given), weights, 30, gpu)
     assert found == (layers, batch, pytest.approx(rate, rel=0.02))
 
 
