@@ -21,7 +21,7 @@ a row is the index of its line in the output, from 0.
 import json
 import time
 from array import array
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -47,8 +47,9 @@ from spanreward.rewards.text.no_answers import NoAnswer, no_answers
 CHUNK = 64
 FAILED = frozenset(str(status) for status in Status if status.failed)
 # If so many rows fail one after another, each asked alone, the judge is down and no row is at fault
-DOWN = 16
-KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
+DOWN_AFTER = 16
+# the keys that each line of an output has, with the types of their values
+LINE_KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
 Line = dict[str, Any]  # a line of the output: a verdict with the row's id and fingerprint
 
 
@@ -136,7 +137,7 @@ def score_rows(
     marks, ids = _known_by(rows, reads_all_columns)
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
-    with resumed_lines(output, settings, KEYS, overwrite) as (file, lines):
+    with resumed_lines(output, settings, LINE_KEYS, overwrite) as (file, lines):
         # find each row's line in the output; the place is -1 for a row without a line
         earlier = Earlier(lines, FAILED)
         strangers = earlier.strangers(marks, ids)
@@ -174,7 +175,8 @@ def score_rows(
         tally = _Tally()
         counted = tally.over(_in_rows_order(rows, lines, places))
         if in_order and np.array_equal(places, np.arange(len(lines))):
-            deque(counted, maxlen=0)  # runs the counting through all lines, and keeps no line
+            for _ in counted:
+                pass  # the loop only runs the counting
         else:
             write_texts(output, map(_text, counted))
     seconds = time.perf_counter() - start
@@ -421,24 +423,38 @@ def _in_chunks(
     """
     for begin in range(0, len(fresh), CHUNK):
         yield _judged(reward, rows, fresh[begin : begin + CHUNK])
-    # The rows of `again` begin with a chunk of one row. The chunk after a chunk with an answer is
-    # twice as large. If a whole chunk fails, its first half is asked again as a chunk.
+    yield from _chunks_asked_again(reward, rows, again)
+
+
+def _chunks_asked_again(
+    reward: Reward, rows: Sequence[InputRow], again: PlaceNumbers
+) -> Iterator[Judged]:
+    """Judges rows whose judge failed in an earlier run, and yields the rows with their verdicts,
+    chunk by chunk.
+
+    A single bad row may make its whole chunk fail. So the first chunk is one row, and each chunk
+    with an answer is followed by a chunk of twice the size. Of a chunk that fails as a whole, the
+    first half is asked again as a chunk, until the bad row is alone.
+
+    again: the indices of the rows.
+    """
     size = 1
-    alone = 0  # the number of rows in succession that failed in a chunk of one row
+    failed_alone = 0  # the number of rows in succession that failed in a chunk of one row
     begin = 0
     while begin < len(again):
         chunk = _judged(reward, rows, again[begin : begin + size])
-        if all(verdict.status.failed for _, _, verdict in chunk):
-            if len(chunk) == 1:
-                alone += 1
-            if len(chunk) > 1 and alone < DOWN:
-                size = len(chunk) // 2
-                continue
-            # Once the judge is down, large chunks let the rest fail in few calls
-            size = 1 if alone < DOWN else CHUNK
-        else:
-            alone = 0
+        is_failed = all(verdict.status.failed for _, _, verdict in chunk)
+        if not is_failed:
+            failed_alone = 0
             size = min(2 * size, CHUNK)
+        elif len(chunk) > 1 and failed_alone < DOWN_AFTER:
+            size = len(chunk) // 2
+            continue
+        else:
+            if len(chunk) == 1:
+                failed_alone += 1
+            # once the judge is down, large chunks let the rest fail in few calls
+            size = CHUNK if failed_alone >= DOWN_AFTER else 1
         begin += len(chunk)
         yield chunk
 

@@ -15,7 +15,7 @@ from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import EntityAnswer
 from spanreward.rewards.posh.graph_view import GraphView
-from spanreward.rewards.posh.interview import tie_of
+from spanreward.rewards.posh.interview import link_of
 from spanreward.rewards.posh.scores import span_score
 
 Kind = Literal["entity", "attribute", "relation", "denial"]
@@ -78,12 +78,14 @@ def components(
         name: str,
         answer: ComponentRating | EntityAnswer | None,
         spans: tuple[CharacterSpan, ...],
-        *ends: int,
+        *numbers: int,
     ) -> None:
-        """Adds one component. answer: None without a question. ends: its entities' numbers."""
+        """Adds one component. answer: None without a question. numbers: the component's
+        entities.
+        """
         # Surplus is tested first: a fourth star may have rating 5, because the other text has a
         # star.
-        if not surplus.isdisjoint(ends):
+        if not surplus.isdisjoint(numbers):
             question, rating = "Mentioned more often than in the other text.", ABSENT
             was_asked = True  # so that the surplus words get negative credit
         elif answer is None:
@@ -112,8 +114,8 @@ def components(
             spans = relation.spans
             target_view = view.entities[target]
             # extend the relation's words to an object that nothing else mentions
-            is_alone = interview.tie(target) is relation and not target_view.attributes
-            if reaching and is_alone:
+            is_sole = interview.sole_relation_to(target) is relation
+            if reaching and is_sole and not target_view.attributes:
                 spans = _to_object(spans, target_view.spans)
             name = f"{answers[subject].identifier} {relation.text} {answers[target].identifier}"
             answer = sheet.details.get(("relation", relation.number))
@@ -302,7 +304,7 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
         if most:
             worth: dict[int, float] = {}
             for number in numbers:
-                worth[number] = max(_said_right(sheet, number) for sheet in sheets)
+                worth[number] = max(_worth(sheet, number) for sheet in sheets)
             # the sort is stable: of equally good mentions, the earlier mention comes first
             best_first = sorted(numbers, key=worth.__getitem__, reverse=True)
             supported_number = int(min(most, len(numbers)))  # `most` may be infinite
@@ -333,8 +335,9 @@ def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
     return dict(counts)
 
 
-def _said_right(sheet: AnswerSheet, number: int) -> float:
-    """Returns the sum of (rating - 1) over an entity, its attributes and its relations.
+def _worth(sheet: AnswerSheet, number: int) -> float:
+    """Returns how much a mention of an entity adds that is right: the sum of (rating - 1) over the
+    entity, its attributes and its relations.
 
     A mention with many right details gets a high sum.
     """
@@ -361,5 +364,5 @@ def statements(view: GraphView, number: int) -> frozenset[str | Link]:
     """
     entity = view.entities[number]
     attributes = {attribute.text for attribute in entity.attributes}
-    ties = {tie_of(view, relation, number) for relation in entity.relations}
-    return frozenset(attributes | ties)
+    links = {link_of(view, relation, number) for relation in entity.relations}
+    return frozenset(attributes | links)

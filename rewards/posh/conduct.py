@@ -47,9 +47,10 @@ def conduct(
     mode: Mode = "default",
     cache: AnswerCache | None = None,
 ) -> None:
-    """Asks the questions of all three passes, and fills in the sheets.
+    """Asks the judge about all components of the sheets, in three passes, and fills in the sheets.
 
-    A Failure of the judge ends only the sheets of the same sample.
+    A later pass asks only about things that an earlier pass has found. If the judge fails on a
+    sample, the later passes leave out the sheets of this sample.
 
     Args:
         sheets: of all samples.
@@ -62,23 +63,31 @@ def conduct(
     asker = _Asker(judge, mode == "published", cache)
     if asker.published:
         asker.cache.begin()  # reuses answers of earlier calls, but not of an earlier pass
-    # pass 1
+    # pass 1: entities that are not part of another entity
     asker.ask_entities(sheets, parts=False)
     # The viewer and the sides of the view get their fixed names only after pass 1. In pass 1 the
     # published code names the viewer by the word in the text.
     for sheet in sheets:
-        for number, entity in enumerate(sheet.interview.source.entities):
-            if entity.fixed is not None:
-                sheet.entities[number] = EntityAnswer(
-                    identifier=entity.fixed,
-                    mention=Mention(entity.text),
-                    rating=HIGHEST_RATING,
-                    present=True,
-                    question="",
-                )
-    # passes 2 and 3, without samples that have failed
+        _answer_fixed_entities(sheet)
+    # pass 2: parts
     asker.ask_entities(_unfailed(sheets), parts=True)
+    # pass 3: attributes, relations and denied things
     asker.ask_details(_unfailed(sheets))
+
+
+def _answer_fixed_entities(sheet: AnswerSheet) -> None:
+    """Adds the answers on entities with a fixed name, such as "the viewer". The judge is not asked
+    about these entities: they count as present.
+    """
+    for number, entity in enumerate(sheet.interview.source.entities):
+        if entity.fixed is not None:
+            sheet.entities[number] = EntityAnswer(
+                identifier=entity.fixed,
+                mention=Mention(entity.text),
+                rating=HIGHEST_RATING,
+                present=True,
+                question="",
+            )
 
 
 def _unfailed(sheets: Sequence[AnswerSheet]) -> list[AnswerSheet]:
@@ -119,7 +128,7 @@ class _Asker:
             sheets: the sheets to fill in.
             parts: True for entities that are part of another entity, False for all other entities.
         """
-        # the entities to ask about: each one's sheet and names, the simplest name first
+        # for each entity to ask about, its sheet and its names, the simplest name first
         entities: list[tuple[AnswerSheet, list[Candidate]]] = []
         for sheet in sheets:
             for names in names_to_ask(sheet, parts):

@@ -111,7 +111,9 @@ def _attributes_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Componen
     for number in sorted(_present(sheet)):
         entity = interview.source.entities[number]
         for place, attribute in enumerate(entity.attributes):
-            name, mention = interview.bearer(number, attribute.text, sheet.entities, published)
+            name, mention = interview.name_for_attribute(
+                number, attribute.text, sheet.entities, published
+            )
             yield Component(
                 kind="attribute",
                 numbers=(number, place),
@@ -138,7 +140,7 @@ def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component
     for relation in dict.fromkeys(relations):
         if relation.subject not in present or relation.object not in present:
             continue
-        subject, target = interview.ends(relation, sheet.entities, published)
+        subject, target = interview.names_for_relation(relation, sheet.entities, published)
         subject_name, subject_mention = subject
         target_name, target_mention = target
         yield Component(

@@ -24,7 +24,6 @@ from collections.abc import Collection, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from statistics import fmean
 from typing import Any, Literal
@@ -33,7 +32,7 @@ from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
-from spanreward.rewards.judges.judge import Failure, Judge
+from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.language.coref import Coref, coref_method
 from spanreward.rewards.language.foreign import in_another_script
 from spanreward.rewards.language.parse import describe_both, reader_name
@@ -50,14 +49,13 @@ from spanreward.rewards.posh.components import (
     spans_of,
     surplus,
 )
-from spanreward.rewards.posh.conduct import conduct, rate_questions
+from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
 from spanreward.rewards.posh.picture_evidence import (
     Pictures,
     believed,
-    choose_decoys,
-    decoy_question,
+    decoy_scores,
     open_row_pictures,
     picture_sheet,
     take_plain_answers,
@@ -80,7 +78,6 @@ from spanreward.rewards.posh.scores import (
     f1,
     penalise,
     penalise_unread,
-    span_score,
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward
@@ -409,9 +406,13 @@ class PoshReward(PlainTextReward):
         pictures: dict[int, Pictures],
         cache: AnswerCache,
     ) -> None:
-        """Looks the completions' components up in their pictures, and asks about decoys too.
+        """Asks whether the pictures show the components of the completions, and puts the answers
+        into `judged.answers`. Asks about decoys too, and puts the scores of the decoys into
+        `judged.decoys`.
 
         With evidence "both", components that a reference plainly has are not asked about.
+
+        views: the view of each graph, by the graph's id. pictures: by the row's number.
         """
         sheets: dict[int, AnswerSheet] = {}
         for number, answers in judged.answers.items():
@@ -429,16 +430,9 @@ class PoshReward(PlainTextReward):
             take_plain_answers(sheet, answers.precision)
             sheets[number] = sheet
             judged.answers[number] = replace(answers, picture=sheet)
-        if not sheets:
-            return
-        conduct(list(sheets.values()), self.judge, self.mode, cache)
-        pictures_of_sheets = {number: pictures[number] for number in sheets}
-        decoys = choose_decoys(judged.rows, pictures_of_sheets)
-        questions = [decoy_question(decoy, sheets[decoy.row]) for decoy in decoys]
-        for answer in cache.complete(questions, partial(rate_questions, self.judge)):
-            # a failed decoy fails no row: the other decoys give the yes-rate
-            if not isinstance(answer, Failure):
-                judged.decoys.append(span_score(answer.value))
+        if sheets:
+            conduct(list(sheets.values()), self.judge, self.mode, cache)
+            judged.decoys.extend(decoy_scores(judged.rows, sheets, self.judge, cache))
 
     def _pair(
         self,

@@ -42,7 +42,7 @@ from spanreward.rewards.posh import PoshReward, candidates as candidates_file, c
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.candidates import EntityAnswer, candidates
 from spanreward.rewards.posh.graph_view import view_graph
-from spanreward.rewards.posh.interview import MOST_SAID, Interview
+from spanreward.rewards.posh.interview import MOST_DETAILS, Interview
 from spanreward.rewards.posh.prompts import load_prompts
 
 
@@ -106,10 +106,10 @@ def test_a_thing_of_which_much_is_said_is_asked_about_with_some_of_it() -> None:
     )
     interview = Interview(0, view_graph(graph), "", "", chain(2), load_prompts().precision)
     found = {0: EntityAnswer("dog", Mention("dog"), 5.0, True, "")}
-    _, mention = interview.described(0, found, besides="03th")
-    assert mention.details == tuple(f"{n:02}th" for n in range(MOST_SAID + 1) if n != 3)
-    assert [link.other.head for link in mention.ties] == [f"hat{n}" for n in range(MOST_SAID)]
-    _, mention = interview.described(0, found, without=interview.source.relations[0])
+    _, mention = interview.detailed_name(0, found, asked_attribute="03th")
+    assert mention.details == tuple(f"{n:02}th" for n in range(MOST_DETAILS + 1) if n != 3)
+    assert [link.other.head for link in mention.ties] == [f"hat{n}" for n in range(MOST_DETAILS)]
+    _, mention = interview.detailed_name(0, found, asked_relation=interview.source.relations[0])
     assert mention.ties[0].other.head == "hat1"
 
 

@@ -17,7 +17,7 @@ from experiments.scenes.word_judge import WordJudge
 from spanreward import HarmonicReward, LaveReward, MatchJudge, PoshReward, Reward, build_reward
 from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.files import outputs
-from spanreward.rewards.scoring import CHUNK, DOWN, score, score_file
+from spanreward.rewards.scoring import CHUNK, DOWN_AFTER, score, score_file
 from tests.support.fakes import FakeJudge
 from tests.support.files import on_full_disk
 from tests.support.paths import ROOT
@@ -662,7 +662,7 @@ def test_a_metric_that_is_gone_is_asked_less_than_twice_a_row(tmp_path: Path) ->
     reward = Fragile(down=True)
     summary = score_file(reward, source, output, SETTINGS)
     assert (summary.scored, summary.asked_again) == (0, 3 * CHUNK)
-    assert reward.asked[: DOWN + 1] == [1] * DOWN + [CHUNK]
+    assert reward.asked[: DOWN_AFTER + 1] == [1] * DOWN_AFTER + [CHUNK]
     assert reward.asked.count(CHUNK) == 2
     assert len(reward.asked) < 2 * 3 * CHUNK
     assert score_file(Fragile(), source, output, SETTINGS).scored == 3 * CHUNK

@@ -223,7 +223,7 @@ class TextIndex:
         for words in mention.attributes:
             if self._described(number, lemmas(words)) <= SAME_NAME:
                 return False
-        return all(self._linked(number, link) for link in mention.links)
+        return all(self._has_link(number, link) for link in mention.links)
 
     def _places_of_owners(self, mention: Mention) -> list[int]:
         """Returns the places of the things to which the mentioned place belongs: the top left
@@ -252,7 +252,7 @@ class TextIndex:
                 if self._described(number, words) > LOOSE:
                     count += 1
             for link in mention.ties:
-                if self._linked(number, link):
+                if self._has_link(number, link):
                     count += 1
             shared[number] = count
         most = max(shared.values())
@@ -326,22 +326,28 @@ class TextIndex:
             return ABSENT  # the text may have other words for the same
         return WRONG
 
-    def _linked(self, number: int, link: Link) -> bool:
-        """Returns whether the entity has a link of a mention: whether the text relates the entity
-        to `link.other` by `link.relation`.
+    def _has_link(self, number: int, link: Link) -> bool:
+        """Returns whether the text gives the entity this link: the dog of "a dog on a sofa" has
+        `Link("on", Mention("sofa"))`.
+
+        A link is a relation to another thing. By its links a mention says which of several dogs is
+        meant.
         """
-        words = lemmas(link.relation)
-        _, partners = self.resolve(link.other)
-        near = (self.linked[number] | {number}).intersection(partners)
+        relation = lemmas(link.relation)
+        _, others = self.resolve(link.other)
+        related_others = self.linked[number].intersection(others)
         # "part of" has many wordings, so any relation counts: "the man's hat", "the man wears a
         # hat", "the hat of the man".
-        if words == PART:
-            return not near.isdisjoint(self.linked[number])
-        for neighbour in near:
-            subject, object_ = number, neighbour
+        if relation == PART:
+            return bool(related_others)
+        # One entity can be both things of a link: "coffee cup" for "the cup of coffee".
+        if number in others:
+            related_others.add(number)
+        for other in related_others:
+            subject, object_ = number, other
             if link.reverse:
-                subject, object_ = neighbour, number
-            if self._pair_rating(subject, object_, words) > LOOSE:
+                subject, object_ = other, number
+            if self._pair_rating(subject, object_, relation) > LOOSE:
                 return True
         return False
 
@@ -411,26 +417,30 @@ def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool
 
 @lru_cache(maxsize=8192)
 def agreement(words: frozenset[str], relation: frozenset[str]) -> float:
-    """Returns how well a relation or attribute of the text agrees with the words of a question: 5
-    if it has all words, 4 if it has other words for the same, and 1 otherwise.
+    """Returns how well a relation of the text agrees with the relation that a question asks about:
+    5 for the same words, 4 for other words with the same meaning, 1 without agreement.
 
-    For a 4, words of posture such as "sits" are ignored, and prepositions of the same place such as
-    "in" and "on" count as equal (`_core`).
+    For "sits beside", the relation "sits beside" of a text gives 5, "is next to" gives 4, and "is
+    under" gives 1. Attributes are compared in the same way.
+
+    words: the base forms of the question's words. relation: the base forms of the text's words.
     """
     if words <= relation:
         return EXACT
+    # "sits beside" for "is next to": equal without postures, and with one word for each place
     core = _core(words)
     relation_core = _core(relation)
-    # "sits beside" for "is next to"
     if core <= relation_core:
         return REWORDED
     # "with" for "wears"
     if core <= HAVING and relation_core & OWNING:
         return REWORDED
-    # "rides on" for "rides": the same verb, and on one side no preposition
+    # "rides on" for "rides": the same verb, and at least one side has no preposition
     verbs = core - PREPOSITIONS
-    has_same_verbs = bool(verbs) and verbs == relation_core - PREPOSITIONS
-    if has_same_verbs and verbs in (core, relation_core):
+    relation_verbs = relation_core - PREPOSITIONS
+    is_same_verb = bool(verbs) and verbs == relation_verbs
+    is_verb_alone = core == verbs or relation_core == relation_verbs
+    if is_same_verb and is_verb_alone:
         return REWORDED
     return WRONG
 

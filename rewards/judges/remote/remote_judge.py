@@ -9,12 +9,10 @@ Failures, and the run goes on. client.py decides which requests are repeated and
 """
 
 import logging
-import math
 import sys
 import time
 import uuid
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -33,6 +31,7 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, co
 from spanreward.rewards.judges.remote.answer import Served, ServerAnswer
 from spanreward.rewards.judges.remote.chat_form import DETAILS, ChatForm
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer, Body, Endpoint
+from spanreward.rewards.judges.remote.logprobs import places_by_entry, why_no_distribution
 from spanreward.rewards.judges.remote.streamed import StreamedRequests
 from spanreward.rewards.judges.written_rating import read_written_rating
 
@@ -41,8 +40,6 @@ log = logging.getLogger(__name__)
 CHAT = "chat/completions"  # below /v1/
 NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
 UNBOUNDED = sys.maxsize  # tokens
-SPOILT = -9998.0  # vLLM writes -9999 for minus infinity
-NEARLY_ALL = 0.95  # of the probability: a token with so much is the judge's clear answer
 WRITTEN_TOKENS = 64  # for a rating in words
 THINKING_TOKENS = 4096  # in addition, for a model that thinks before it answers
 SHOWN_ANSWER = 60  # characters of an answer that is no rating
@@ -345,9 +342,10 @@ class RemoteJudge(Judge):
         top: int,
         cut: int,
     ) -> Rating | Failure:
-        """Reads a rating from the log-probabilities of an answer, as `Question.top` describes.
+        """Returns the rating that the log-probabilities of an answer give, read as `Question.top`
+        describes. Returns an UNPARSED Failure if no rating can be read.
 
-        A leading space of a token is ignored, however a tokenizer spells it. cut: see Rating.
+        cut: see Rating.
         """
         first = answer.first
         if not first:
@@ -356,37 +354,18 @@ class RemoteJudge(Judge):
                 f"the server gave no log-probabilities ({what_came(answer)}): serve the model with "
                 "them, and see that nothing filters it",
             )
-        # In a batch with a question that asks for exact ids, vLLM may return a single real
-        # log-probability. The rest is about -9999.
-        logprobs = [value for _, value in first]
-        real = [value for value in logprobs if value > SPOILT]
-        is_one_of_several = len(first) > 1 and len(real) == 1
-        if is_one_of_several and real[0] < math.log(NEARLY_ALL):
-            return Failure(
-                Status.UNPARSED,
-                "all but one log-probability are those of no token: let nobody else ask it",
-            )
         words = [self._word(token) for token, _ in first]
-        repeated = repeated_word(first, words, scale)
-        if repeated:
-            return Failure(
-                Status.UNPARSED,
-                f"the judge gave the token {repeated!r} twice, which is no distribution",
-            )
+        why = why_no_distribution(first, words, scale)
+        if why:
+            return Failure(Status.UNPARSED, why)
         # The tokens have no ids here, so the place in the list serves as the id.
-        values = dict(enumerate(logprobs))
+        logprobs = dict(enumerate(logprob for _, logprob in first))
         rating: Rating | Failure
         if top:
-            rating = rating_from_top(values, words, scale, cut)
+            rating = rating_from_top(logprobs, words, scale, cut)
         else:
-            places: dict[str, list[int]] = {}
-            for entry in scale:
-                places[entry] = []
-            for place, word in enumerate(words):
-                entry = word.lstrip(" \u0120\u2581")
-                if entry in places:
-                    places[entry].append(place)
-            rating = rating_from_logprobs(values, places, self.min_mass, cut)
+            places = places_by_entry(words, scale)
+            rating = rating_from_logprobs(logprobs, places, self.min_mass, cut)
         if isinstance(rating, Failure):
             return Failure(rating.status, f"{rating.message} ({what_came(answer)})")
         return rating
@@ -578,23 +557,3 @@ def what_came(answer: ServerAnswer) -> str:
     if answer.reasoning:
         came += ", and it wrote reasoning"
     return came
-
-
-def repeated_word(
-    first: Sequence[tuple[str, float]],
-    words: Sequence[str],
-    scale: Sequence[str],
-) -> str:
-    """Returns a word with a scale's entry that is listed twice with equal probability, else "".
-
-    A server may list one token twice. Two different tokens with the same text would hardly have
-    exactly the same probability.
-    """
-    counts: Mapping[tuple[str, float], int] = Counter(first)
-    for word, pair in zip(words, first, strict=True):
-        _, logprob = pair
-        # Unlikely tokens are not compared: rounding may give them equal probabilities.
-        is_twice = counts[pair] > 1 and logprob >= math.log(MIN_MASS)
-        if is_twice and any(entry in word for entry in scale):
-            return word
-    return ""

@@ -45,18 +45,21 @@ def test_credit_by_hand() -> None:
     = 16/9.
     """
     precision, recall = 0.6, 11 / 15
-    assert credit(5, precision, recall, said_components=2, wanted_components=3) == pytest.approx(
-        0.605 * 0.4 / 2 + 0.405 * 0.8 / 3
-    )
-    # recall gains nothing
-    assert credit(1, precision, recall, said_components=2, wanted_components=3) == pytest.approx(
-        0.605 * -0.4 / 2
-    )
     assert credit(
-        1, precision, recall, said_components=2, wanted_components=3, score="precision"
+        5, precision, recall, completion_components=2, reference_components=3
+    ) == pytest.approx(0.605 * 0.4 / 2 + 0.405 * 0.8 / 3)
+    # recall gains nothing
+    assert credit(
+        1, precision, recall, completion_components=2, reference_components=3
+    ) == pytest.approx(0.605 * -0.4 / 2)
+    assert credit(
+        1, precision, recall, completion_components=2, reference_components=3, score="precision"
     ) == pytest.approx(-0.2)
     assert (
-        credit(1, precision, recall, said_components=2, wanted_components=3, score="recall") == 0.0
+        credit(
+            1, precision, recall, completion_components=2, reference_components=3, score="recall"
+        )
+        == 0.0
     )
 
 
