@@ -455,15 +455,15 @@ def is_binary(references: Sequence[str]) -> bool:
 
 
 def read_rating(output: str, candidate: str = "") -> int | None:
-    """Returns the rating at the end of the judge's output, or None if the output does not end in a
-    rating.
-
-        read_rating("The people say red. So rating=1"), read_rating("The people say")      # 1, None
+    """Returns the rating at the end of the judge's output: 3 for "The people say red. So rating=3".
+    Returns None if the output does not end in a rating.
 
     Ratings are read as from any judge (`find_written_rating`), but must be whole numbers. Another
-    example that the judge adds behind its rating is not read. A rating that also occurs in the
-    candidate may be a quotation, so the rating does not count. A rating with a sign, as in
-    "rating=3", always counts, because `quote` removes the sign from candidates.
+    example that the judge adds behind its rating is not read.
+
+    A rating that also occurs in the candidate may be a quotation of the candidate, so the rating
+    does not count. A rating with a sign, as in "rating=3", always counts: `quote` removes the sign
+    from candidates.
 
     candidate: the candidate in the form that the judge saw (`quote`).
     """
@@ -471,9 +471,10 @@ def read_rating(output: str, candidate: str = "") -> int | None:
     written = find_written_rating(answer, RATING_ENTRIES)
     if written is None or not written.ends_text or written.entry not in RATINGS:
         return None
-    words = answer[written.start : written.end]
-    is_signed = _BEGINS_SIGNED.match(words.lstrip("\"'")) is not None
-    if not is_signed and words_in_lower_case(words) in words_in_lower_case(candidate):
+    words = answer[written.start : written.end]  # "rating=3"
+    has_sign = _BEGINS_SIGNED.match(words.lstrip("\"'")) is not None
+    is_in_candidate = words_in_lower_case(words) in words_in_lower_case(candidate)
+    if is_in_candidate and not has_sign:
         return None
     return int(written.entry)
 

@@ -134,21 +134,22 @@ class Reward:
         return f"{self.__name__}, which reads {reads}, says {reason!r}"
 
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
-        """Returns the error for a missing column, with advice.
+        """Returns the error for a missing column, with advice: "posh needs the dataset column
+        'reference', and the dataset has ['caption']: rename the column that holds it, ...".
 
         Args:
             missing: the column as `missing_column` quotes it.
             where: the data's name in the message, such as "the dataset".
             present: the columns of the data, [] if TRL may have dropped columns.
         """
-        cure = "rename the column that holds it"
+        advice = "rename the column that holds it"
         if any(repr(column) in missing for column in READ):  # only these columns can be renamed
-            cure += ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
+            advice += ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
         if not present:
-            cure += ", and leave remove_unused_columns=False"
+            advice += ", and leave remove_unused_columns=False"
         return ValueError(
             f"{self.__name__} needs the dataset column {missing}, and {where} has {present}: "
-            f"{cure}."
+            f"{advice}."
         )
 
     def cost(self, words: float, references: int) -> Cost | None:

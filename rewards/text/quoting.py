@@ -50,18 +50,22 @@ class Mark:
 
 @lru_cache(maxsize=256)
 def marks_in(*templates: str) -> tuple[Mark, ...]:
-    """Returns the marks of a prompt that is made of these templates.
+    """Returns the marks of a prompt that is made of these templates: the fixed lines that a text in
+    the prompt must not contain, such as "[Text ends]".
 
-    The marks are the lines without placeholders, except `{number}`. A line of few words is a mark
-    only between signs, such as "[Text ends]", or in capitals. "Rate it." is no mark, because honest
+    A line with a placeholder is no mark, except with `{number}`. A line of few words is a mark only
+    between signs, such as "[Text ends]", or in capitals. "Rate it." is no mark, because honest
     texts have such lines.
     """
-    marks = {}
+    # by pattern, because templates share lines
+    marks: dict[str, Mark] = {}
     for template in templates:
         for line in literal_lines(template):
-            letters = "".join(map(unhidden, line)).strip()
-            mark = _mark_of(letters) if letters else None
-            # keep one mark per pattern, because templates share lines
+            # without invisible characters, and with plain letters for letters of another width
+            plain_line = "".join(map(unhidden, line)).strip()
+            if not plain_line:
+                continue
+            mark = _mark_of(plain_line)
             if mark is not None:
                 marks[mark.pattern.pattern] = mark
     return tuple(marks.values())

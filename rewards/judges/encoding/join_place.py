@@ -147,8 +147,8 @@ def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
         if newline not in token:
             continue
         for left, right in pairwise(token):
-            line, beside = (left, right) if behind else (right, left)
-            if line == newline and beside not in spaces:
+            sign, neighbour = (left, right) if behind else (right, left)
+            if sign == newline and neighbour not in spaces:
                 return True
     return False
 

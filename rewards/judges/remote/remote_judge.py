@@ -106,7 +106,9 @@ class RemoteJudge(Judge):
         self.deadline = deadline
         self.samples = samples
         self.detail = detail
-        self._end = 0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
+        self._deadline_end = (
+            0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
+        )
         self._served: Served | Failure | None = None
         self._sees: bool | None = None  # None: not known yet
         self._gives_logprobs = True
@@ -199,7 +201,7 @@ class RemoteJudge(Judge):
         if self._depth:
             seconds = min(TRIAL_SECONDS, self.left())
         fields = {"model": self.model, "max_tokens": 1}
-        encode = partial(self.chat_form.encoded, budget=UNBOUNDED)
+        encode = partial(self.chat_form.encode_batch, budget=UNBOUNDED)
         requests = StreamedRequests([question], encode, fields)
         asking = self.endpoint.ask(CHAT, requests, {}, seconds)
         answers, _ = run(asking)
@@ -220,7 +222,7 @@ class RemoteJudge(Judge):
             )
 
     def _wake(self) -> None:
-        self._end = time.monotonic() + self.endpoint.deadline
+        self._deadline_end = time.monotonic() + self.endpoint.deadline
 
     def _sleep(self) -> None:
         self.chat_form.forget()
@@ -237,9 +239,9 @@ class RemoteJudge(Judge):
         """
         return UNBOUNDED
 
-    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
+    def _encode_batch(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
         """Returns each question's part of a request. ServerJudge cuts it to `budget` tokens."""
-        return self.chat_form.encoded(questions, budget)
+        return self.chat_form.encode_batch(questions, budget)
 
     def _rating_fields(
         self, path: str, scale: Sequence[str], top: int
@@ -503,7 +505,7 @@ class RemoteJudge(Judge):
         fields = {"model": self.model, "temperature": 0.0, **fields}
         with self, self.usage.clock("seconds"):
             budget = self._budget(path, questions, fields["max_tokens"])
-            encode = partial(self._encoded, path, budget=budget)
+            encode = partial(self._encode_batch, path, budget=budget)
             requests = StreamedRequests(questions, encode, fields)
             asking = self.endpoint.ask(path, requests, extras, self.left())
             answers, retries = run(asking)
@@ -512,7 +514,7 @@ class RemoteJudge(Judge):
 
     def left(self) -> float:
         """Returns how many seconds of the deadline are left, within `with judge:`."""
-        return max(self._end - time.monotonic(), 0.0)
+        return max(self._deadline_end - time.monotonic(), 0.0)
 
     def _count(self, answers: Sequence[Answer], retries: int) -> None:
         """Adds the answers of one call to the judge's usage."""

@@ -11,7 +11,7 @@ from tokenizers.processors import TemplateProcessing
 from experiments.scenes.policy import tiny_processor
 from spanreward.rewards.judges import Rating
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
-from spanreward.rewards.judges.encoding.prompt import ready
+from spanreward.rewards.judges.encoding.prompt import with_converted_images
 from spanreward.rewards.judges.local.vllm_arguments import as_request
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.tiny_models import (
@@ -73,7 +73,7 @@ def test_a_sequence_begins_once(template: str) -> None:
             add_generation_prompt=True,
             return_dict=True,
         )
-        prompt, _ = encoder.prompt(ready([ask("Rate it.", *images)])[0], 100)
+        prompt, _ = encoder.prompt(with_converted_images([ask("Rate it.", *images)])[0], 100)
         assert [list(prompt.ids)] == expected["input_ids"]
         assert prompt.ids.count(0) == 1
 
@@ -84,7 +84,9 @@ def test_a_template_that_shows_no_pictures() -> None:
         "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}"
     )
     with pytest.raises(ValueError, match="shows 0 pictures of 1"):
-        PictureChatEncoder(processor).prompt(ready([ask("Rate it.", FIRST)])[0], 100)
+        PictureChatEncoder(processor).prompt(
+            with_converted_images([ask("Rate it.", FIRST)])[0], 100
+        )
 
 
 @pytest.mark.parametrize("content", HOSTILE)

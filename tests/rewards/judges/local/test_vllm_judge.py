@@ -50,7 +50,7 @@ def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]
     and the rank correlation of the ratings.
     """
     questions = posh_questions(count)
-    scale = one.encoder.scale(RATING_SCALE)
+    scale = one.encoder.token_ids_by_entry(RATING_SCALE)
     ids = [number for several in scale.values() for number in several]
     prompts = sorted({one.encoder.prompt(question, one.context)[0] for question in questions})
     assert len(prompts) == count

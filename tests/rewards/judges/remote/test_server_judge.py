@@ -80,7 +80,7 @@ def test_a_rating_is_read_from_exactly_the_scales_tokens(server: Any, judge: Any
     assert (body["model"], body["max_tokens"]) == ("m", 1)
     assert (body["temperature"], body["logprobs"]) == (0.0, 20)
     assert set(body["logprob_token_ids"]) == {
-        i for numbers in ENCODER.scale(SCALE).values() for i in numbers
+        i for numbers in ENCODER.token_ids_by_entry(SCALE).values() for i in numbers
     }
 
 
