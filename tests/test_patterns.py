@@ -73,7 +73,7 @@ def chat_with_wide_tokens() -> None:
 def called_tool() -> None:
     opened = tool_calls._OPEN.search("<tool_call>{")
     assert opened is not None
-    tool_calls._end_of("<tool_call>{", opened, 11)
+    tool_calls._end_of_call("<tool_call>{", opened, 11)
 
 
 def marks_of_all_kinds() -> None:
@@ -105,9 +105,11 @@ BUILT: dict[str, Callable[[], Any]] = {
     ],
     "rewards.lave.options:labels_in": lambda: options.labels_in("?", {"A": "kite"}),
     "rewards.rows.delimited:_are_rows": lambda: delimited._are_rows(["a,b"], ",", 2),
-    "rewards.text.judged_part:_compiled": lambda: judged_part._compiled.__wrapped__("an answer"),
+    "rewards.text.judged_part:_tag_and_key_patterns": lambda: (
+        judged_part._tag_and_key_patterns.__wrapped__("an answer")
+    ),
     "rewards.text.quoting:_mark_of": marks_of_all_kinds,
-    "rewards.text.tool_calls:_end_of": called_tool,
+    "rewards.text.tool_calls:_end_of_call": called_tool,
     "training.trainer_settings:needed_packages": lambda: list(
         trainer_settings.needed_packages({"optim": "adamw_bnb_8bit"})
     ),
@@ -117,7 +119,7 @@ BUILT: dict[str, Callable[[], Any]] = {
 READER = "rewards.judges.written_rating:__init__"
 MATCHED = ("entry", "link")  # the others are searched for
 # These are a user's own, which read at most LONGEST characters.
-USERS = {"rewards.text.judged_part:check_part", "rewards.text.judged_part:_expression"}
+USERS = {"rewards.text.judged_part:check_part", "rewards.text.judged_part:_compiled_expression"}
 # Words of captions that training draws, joined by "|".
 WORDS = {"training.experimental.judge_training.labelled_changes:example"}
 

@@ -39,11 +39,11 @@ def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         opened = _OPEN.search(text, start, end)
         if opened is None:
             return
-        start = _end_of(text, opened, end)
+        start = _end_of_call(text, opened, end)
         yield opened.start(), start
 
 
-def _end_of(text: str, opened: re.Match[str], end: int) -> int:
+def _end_of_call(text: str, opened: re.Match[str], end: int) -> int:
     """Returns the end of the call that the mark `opened` begins, at most `end`."""
     kind = opened.lastgroup or ""
     # Mistral's "[TOOL_CALLS]" has no end mark: the call ends where its JSON ends

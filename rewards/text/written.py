@@ -83,39 +83,41 @@ def read_text(text: str, answers: bool = False) -> Reading:
         return whole
     kinds = [""] * len(text)  # the kind of each dropped character, "" for a kept character
     stages = WITH_ANSWERS if answers else STAGES
-    once = _read_in_stages(whole, kinds, stages)
-    if once.plain == text:
+    first_reading = _read_in_stages(whole, kinds, stages)
+    if first_reading.plain == text:
         return whole
-    once = _settled(once, kinds, stages)
+    first_reading = _stable_reading(first_reading, kinds, stages)
     # a dropped character with a visible replacement counts as read
-    for character, place in zip(once.plain, once.origin, strict=True):
+    for character, place in zip(first_reading.plain, first_reading.origin, strict=True):
         if not character.isspace():
             kinds[place] = ""
-    return Reading(once.plain, once.origin, tuple(_ranges(text, kinds)))
+    return Reading(first_reading.plain, first_reading.origin, tuple(_dropped_ranges(text, kinds)))
 
 
-def _settled(once: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
+def _stable_reading(first_reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
     """Returns a reading that a further reading would not change.
 
-    once: the text after a first reading. Spaces replace the signs in `once` that form new markup.
-    kinds: the kind of each dropped character, which this function completes.
+    once: the text after a first reading. Spaces replace the signs in `first_reading` that form new
+    markup. kinds: the kind of each dropped character, which this function completes.
     """
     for _ in range(TRIALS):
-        trial = [""] * len(kinds)
-        if _read_in_stages(once, trial, stages).plain == once.plain:
-            return once
-        blanked = _blanked(once, trial, kinds)
-        once = _read_in_stages(blanked, kinds, stages)
-    trial = [""] * len(kinds)
-    if _read_in_stages(once, trial, stages).plain == once.plain:
-        return once
+        trial_kinds = [""] * len(kinds)
+        if _read_in_stages(first_reading, trial_kinds, stages).plain == first_reading.plain:
+            return first_reading
+        without_signs = _without_signs_left_behind(first_reading, trial_kinds, kinds)
+        first_reading = _read_in_stages(without_signs, kinds, stages)
+    trial_kinds = [""] * len(kinds)
+    if _read_in_stages(first_reading, trial_kinds, stages).plain == first_reading.plain:
+        return first_reading
     # the text still has new markup: replace all signs that could be markup
     all_signs = [MARKDOWN] * len(kinds)
-    blanked = _blanked(once, all_signs, kinds)
-    return _read_in_stages(blanked, kinds, stages)
+    without_signs = _without_signs_left_behind(first_reading, all_signs, kinds)
+    return _read_in_stages(without_signs, kinds, stages)
 
 
-def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Reading:
+def _without_signs_left_behind(
+    reading: Reading, trial_kinds: Sequence[str], kinds: list[str]
+) -> Reading:
     """Returns the reading with spaces in place of the signs that a trial dropped as markup.
 
     trial: the kind of each written character that the trial dropped, "" for kept characters. Each
@@ -124,9 +126,9 @@ def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Readin
     characters = list(reading.plain)
     for sign in _SIGN_LEFT_BEHIND.finditer(reading.plain):
         place = reading.origin[sign.start()]
-        if trial[place]:
+        if trial_kinds[place]:
             characters[sign.start()] = " "
-            kinds[place] = kinds[place] or trial[place]
+            kinds[place] = kinds[place] or trial_kinds[place]
     return Reading("".join(characters), reading.origin)
 
 
@@ -178,7 +180,7 @@ def _after_stage(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
     return Reading("".join(parts), places)
 
 
-def _ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+def _dropped_ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yields (start, end, kind) for each run of dropped characters of one kind.
 
     The ranges have no white space at their ends.
