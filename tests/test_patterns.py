@@ -98,7 +98,9 @@ BUILT: dict[str, Callable[[], Any]] = {
     "rewards.judges.written_rating:_is_list_mark": lambda: written_rating._is_list_mark("2.", 0),
     "rewards.lave.answer:kind_of": lambda: answer.kind_of(["a kite"]),
     "rewards.lave.answer:_of_kind": answers_of_all_kinds,
-    "rewards.lave.compared:_claimed": lambda: compared._claimed("it is", ["yes"], "is it?"),
+    "rewards.lave.compared:_claim_as_word": lambda: compared._claim_as_word(
+        "it is", ["yes"], "is it?"
+    ),
     "rewards.lave.options:_without_texts": lambda: options._without_texts("?", {"C": "A and B"}),
     "rewards.lave.options:_labels_of": lambda: [
         options._labels_of("?", {label: "kite"}) for label in ("A", "1")

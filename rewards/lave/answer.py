@@ -32,7 +32,7 @@ from spanreward.rewards.language.numbers import NUMBER_WORDS
 from spanreward.rewards.language.words import DIGITS, word_set
 from spanreward.rewards.lave import trimming
 from spanreward.rewards.lave.announced import announced
-from spanreward.rewards.lave.options import LETTERS, LISTED_LETTERS, lists_several, only
+from spanreward.rewards.lave.options import LETTERS, LISTED_LETTERS, lists_several, only_pieces
 from spanreward.rewards.lave.trimming import trimmed
 from spanreward.rewards.text.pieces import LABELS, QUOTES
 from spanreward.rewards.text.plain_text import plain_text
@@ -321,7 +321,7 @@ def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | No
     reversing = DENYING  # words that reverse the meaning of the part that is found
     if rules.weighs and kind in (LETTER, SEVERAL_LETTERS):
         # "D. A is wrong." answers only D: spaces replace denied pieces
-        text = only(answer, asserted(pieces_of(answer, ())))
+        text = only_pieces(answer, asserted(pieces_of(answer, ())))
         reversing = frozenset()
         if kind == LETTER and lists_several(text):
             return None

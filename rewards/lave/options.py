@@ -70,10 +70,10 @@ def options_of(question: str, columns: Mapping[str, Any]) -> dict[str, str]:
     columns, the options are taken from the question.
     """
     for name in COLUMNS:
-        options = _in_column(columns.get(name))
+        options = _options_in_column(columns.get(name))
         if options:
             return options
-    return _in_question(question)
+    return _options_in_question(question)
 
 
 def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
@@ -97,9 +97,9 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
         return ""
     # the options that are named by label, and the options that are named by text
     texts = _option_lemmas(options)
-    text = _without_texts(only(plain, claims), options)
+    text = _without_texts(only_pieces(plain, claims), options)
     labels = labels_in(text, options)
-    named = _texts_in([_lemmas(piece.words) for piece in claims], texts)
+    named = _labels_by_text([_lemmas(piece.words) for piece in claims], texts)
     # the whole answer is the text of an option; the text may be "both A and B"
     whole = _lemmas(tokens_of(plain))
     exact = [label for label, text_lemmas in texts.items() if text_lemmas == whole]
@@ -129,10 +129,10 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
         return (one_label,)
     # nothing but letters: "A, C", "AC", "acd"
     plain = plain_answer(answer)
-    together = letters_listed(plain, joined=True) or _letters_in_order(plain)
-    if together:
-        named = [label for label in options if label.upper() in together]
-        if len(named) != len(together):  # one of the letters is the label of no option
+    letters = letters_listed(plain, joined=True) or _letters_in_order(plain)
+    if letters:
+        named = [label for label in options if label.upper() in letters]
+        if len(named) != len(letters):  # one of the letters is the label of no option
             return ()
         return tuple(named)
     # labels and texts in sentences: "Both A (a kettle) and B."
@@ -140,11 +140,11 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ()
-    labels = _labels_of(only(plain, claims), options)
+    labels = _labels_of(only_pieces(plain, claims), options)
     if labels is None:
         return ()
     texts = _option_lemmas(options)
-    chosen = _texts_in([_lemmas(piece.words) for piece in claims], texts)
+    chosen = _labels_by_text([_lemmas(piece.words) for piece in claims], texts)
     if labels and not chosen <= labels:
         return ()
     chosen.update(labels)
@@ -275,9 +275,11 @@ def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
     return set()
 
 
-def only(text: str, pieces: Sequence[Piece]) -> str:
+def only_pieces(text: str, pieces: Sequence[Piece]) -> str:
     """Returns the text with spaces in place of all characters, except these pieces and the marks
-    behind each piece. The length does not change.
+    behind each piece: only "D. " is left of "D. A is wrong." for the piece "D".
+
+    The length does not change, so that offsets stay valid.
     """
     characters = [" "] * len(text)
     for piece in pieces:
@@ -292,7 +294,9 @@ def only(text: str, pieces: Sequence[Piece]) -> str:
     return "".join(characters)
 
 
-def _texts_in(pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]]) -> set[str]:
+def _labels_by_text(
+    pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]]
+) -> set[str]:
     """Returns the labels of the options whose text is in a piece. An option inside the longer text
     of another such option does not count.
 
@@ -301,7 +305,7 @@ def _texts_in(pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]
     """
     labels = set()
     for label, text in texts.items():
-        if text and any(_holds(piece, text) for piece in pieces):
+        if text and any(_contains_run(piece, text) for piece in pieces):
             labels.add(label)
     # the "red" of an answer "dark red", if "red" and "dark red" are options
     inner = set()
@@ -309,12 +313,12 @@ def _texts_in(pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]
         text = texts[label]
         for other_label in labels:
             other_text = texts[other_label]
-            if len(other_text) > len(text) and _holds(other_text, text):
+            if len(other_text) > len(text) and _contains_run(other_text, text):
                 inner.add(label)
     return labels - inner
 
 
-def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
+def _contains_run(words: Sequence[str], part: Sequence[str]) -> bool:
     """Whether `part` is a run of consecutive words in `words`."""
     sought = list(part)
     length = len(sought)
@@ -325,7 +329,7 @@ def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
     return False
 
 
-def _in_column(value: Any) -> dict[str, str]:
+def _options_in_column(value: Any) -> dict[str, str]:
     """Returns the options in the value of a row's column, {} for a value without options.
 
     The value may be a list of texts, a dict of texts by label, or a dict with a list of labels and
@@ -334,7 +338,7 @@ def _in_column(value: Any) -> dict[str, str]:
     "a lamp"]}`, and each of these values as a string.
     """
     if isinstance(value, str):
-        value = _parsed(value)
+        value = _parsed_value(value)
     if isinstance(value, Mapping):
         labels = value.get("label")
         texts = value.get("text")
@@ -354,7 +358,7 @@ def _in_column(value: Any) -> dict[str, str]:
     return options
 
 
-def _parsed(text: str) -> Any:
+def _parsed_value(text: str) -> Any:
     """Returns the list or dict that a text has in JSON or Python syntax, otherwise None."""
     for read in (json.loads, ast.literal_eval):
         try:
@@ -364,7 +368,7 @@ def _parsed(text: str) -> Any:
     return None
 
 
-def _in_question(question: str) -> dict[str, str]:
+def _options_in_question(question: str) -> dict[str, str]:
     """Returns the options that a question lists under labels in order. Returns {} for fewer than
     two options.
     """

@@ -38,7 +38,7 @@ from spanreward.rewards.language.foreign import in_another_script
 from spanreward.rewards.language.parse import describe_both, reader_name
 from spanreward.rewards.language.pipeline import check_pipeline
 from spanreward.rewards.language.scene_graph import SceneGraph, packed, unpacked
-from spanreward.rewards.language.supported_claims import backed, vocabulary
+from spanreward.rewards.language.supported_claims import vocabulary, without_unmet_needs
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.components import (
@@ -322,7 +322,7 @@ class PoshReward(PlainTextReward):
             # recall may find only claims with wording that the references back
             claimed = row.graph
             if default:
-                claimed = backed(row.graph, vocabularies[row.sample.references])
+                claimed = without_unmet_needs(row.graph, vocabularies[row.sample.references])
             completion_view = views[id(row.graph)]
             of_references = [views[id(reference)] for reference, _ in row.references]
             is_empty = not row.sample.completion.strip() or not completion_view.namesakes

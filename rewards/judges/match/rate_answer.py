@@ -62,7 +62,7 @@ from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.letter_lists import (
     letters_in_order,
     letters_listed,
-    order_counts,
+    people_order_letters,
 )
 from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
@@ -180,7 +180,7 @@ def _rate_letters(candidate: str, people: Sequence[str], is_new: bool) -> tuple[
     are no reference.
     """
     # "B, A" equals "A, B", unless the references show that the order matters
-    read_list = letters_in_order if order_counts(people) else letters_listed
+    read_list = letters_in_order if people_order_letters(people) else letters_listed
     lists: Counter[tuple[str, ...]] = Counter()
     for answer in people:
         letters = read_list(answer, joined=is_spelled(answer.split()))
