@@ -23,7 +23,7 @@ from spanreward.rewards.judges.match.answer_pieces import (
     DOUBTING,
     NO,
     YES,
-    asserted,
+    asserted_pieces,
     pieces_of,
 )
 from spanreward.rewards.language.answer_text import normalise
@@ -321,7 +321,7 @@ def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | No
     reversing = DENYING  # words that reverse the meaning of the part that is found
     if rules.weighs and kind in (LETTER, SEVERAL_LETTERS):
         # "D. A is wrong." answers only D: spaces replace denied pieces
-        text = only_pieces(answer, asserted(pieces_of(answer, ())))
+        text = only_pieces(answer, asserted_pieces(pieces_of(answer, ())))
         reversing = frozenset()
         if kind == LETTER and lists_several(text):
             return None

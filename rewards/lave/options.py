@@ -15,7 +15,12 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from spanreward.rewards.judges.match.answer_pieces import DOUBTING, Piece, asserted, pieces_of
+from spanreward.rewards.judges.match.answer_pieces import (
+    DOUBTING,
+    Piece,
+    asserted_pieces,
+    pieces_of,
+)
 from spanreward.rewards.language.answer_tokens import plain_answer, tokens_of
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.letter_lists import JOINING, letters_listed
@@ -91,7 +96,7 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     question: words of the question do not count as other words.
     """
     plain = plain_answer(answer)
-    claims = asserted(pieces_of(plain, _option_words(options)))
+    claims = asserted_pieces(pieces_of(plain, _option_words(options)))
     words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ""
@@ -136,7 +141,7 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
             return ()
         return tuple(named)
     # labels and texts in sentences: "Both A (a kettle) and B."
-    claims = asserted(pieces_of(plain, _option_words(options)))
+    claims = asserted_pieces(pieces_of(plain, _option_words(options)))
     words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ()

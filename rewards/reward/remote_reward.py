@@ -24,7 +24,11 @@ from spanreward.rewards.files import http_client as http
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import Busy, Refused, trouble
 from spanreward.rewards.judges.remote.client import CONNECT, Client, all_in_time
-from spanreward.rewards.judges.remote.endpoint import refusal, still_busy, too_late
+from spanreward.rewards.judges.remote.endpoint import (
+    failure_of_busy,
+    failure_of_refusal,
+    failure_of_timeout,
+)
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.pictures import as_text
 from spanreward.rewards.rows.sample import row_of
@@ -233,11 +237,11 @@ class RemoteReward(Reward):
             client: the client that sent the request, for the error message.
         """
         if answer is None:  # the deadline has passed
-            failure = too_late(self.server.url, self.deadline, client)
+            failure = failure_of_timeout(self.server.url, self.deadline, client)
         elif isinstance(answer, Busy):
-            failure = still_busy(self.server.url, answer)
+            failure = failure_of_busy(self.server.url, answer)
         elif isinstance(answer, Refused):
-            failure = refusal(self.server.url, answer)
+            failure = failure_of_refusal(self.server.url, answer)
         elif len(answer) != count:
             words = f"{self.server.url} answered {len(answer)} verdicts for {count} rows"
             failure = Failure(Status.ERROR, words)

@@ -98,9 +98,11 @@ def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
     return pieces
 
 
-def asserted(pieces: Sequence[Piece]) -> list[Piece]:
-    """Returns the pieces that the answer asserts: pieces that are not denied, no later piece takes
-    back, and are no reason ("because ...") for an earlier piece.
+def asserted_pieces(pieces: Sequence[Piece]) -> list[Piece]:
+    """Returns the pieces that the answer asserts: only "blue" of "Not red. Blue."
+
+    A piece is not asserted if it is denied, if a later piece takes it back ("Red. No way."), or if
+    it is the reason for an earlier piece ("because the lamp is blue").
     """
     statements: list[Piece] = []
     for piece in pieces:
