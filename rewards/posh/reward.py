@@ -263,10 +263,10 @@ class PoshReward(PlainTextReward):
         by_reference: dict[str, ReferenceGraphs] = {}
         for text in references:
             if text in self._references:
-                by_reference[text] = _restored(*self._references[text])
+                by_reference[text] = _unpacked_graphs(*self._references[text])
             else:
-                by_reference[text] = _of_reference(*both[text])
-                self._references[text] = _stored(*by_reference[text])
+                by_reference[text] = _graphs_of_reference(*both[text])
+                self._references[text] = _packed_graphs(*by_reference[text])
             self._references.move_to_end(text)  # used last
         while len(self._references) > REMEMBERED_REFERENCES:
             self._references.popitem(last=False)  # unused for the longest time
@@ -495,10 +495,10 @@ class PoshReward(PlainTextReward):
         of_completion = best_of(versions)
         of_completion += denials(of_references, answers.picture)
         counted = [component for component in of_completion if component.counts]
-        precision = _score_of(counted)
+        precision = _mean_score(counted)
         # rate the references' components
         sides = [components(pair.recall) for pair in pairs]
-        recalls = [_score_of(side) for side in sides]
+        recalls = [_mean_score(side) for side in sides]
         # recall is that of the reference with the best F1
         best = max(range(len(pairs)), key=lambda number: f1(precision, recalls[number]))
         index = pairs[best].reference
@@ -523,11 +523,11 @@ class PoshReward(PlainTextReward):
             spans=spans_of(of_completion, credits, sample.completion),
             missed=tuple(span for span in missed if span.score < 1.0),
             reference=index,
-            note=_cuts(sample, pairs),
+            note=_note_on_cuts(sample, pairs),
         )
 
 
-def _of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> ReferenceGraphs:
+def _graphs_of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> ReferenceGraphs:
     """Returns a reference's two graphs (see ReferenceGraphs) from those of `describe_both`."""
     # the first graph only asks questions, so it needs no `hanging`
     asking = replace(graph, hanging=[])
@@ -536,27 +536,27 @@ def _of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> Reference
     return asking, supporting
 
 
-def _stored(graph: SceneGraph, supporting: SceneGraph) -> tuple[bytes, bytes | None]:
+def _packed_graphs(graph: SceneGraph, supporting: SceneGraph) -> tuple[bytes, bytes | None]:
     """Returns a reference's graphs packed, with None for a second graph that equals the first."""
     if supporting is graph:
         return packed(graph), None
     return packed(graph), packed(supporting)
 
 
-def _restored(stored: bytes, supporting: bytes | None) -> ReferenceGraphs:
-    """Returns the graphs that `_stored` packed."""
+def _unpacked_graphs(stored: bytes, supporting: bytes | None) -> ReferenceGraphs:
+    """Returns the graphs that `_packed_graphs` packed."""
     graph = unpacked(stored)
     if supporting is None:
         return graph, graph
     return graph, unpacked(supporting)
 
 
-def _score_of(side: Sequence[RatedComponent]) -> float:
+def _mean_score(side: Sequence[RatedComponent]) -> float:
     """Returns precision or recall: the mean rating / 5 of the components."""
     return direction_score([component.rating for component in side])
 
 
-def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
+def _note_on_cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
     """Returns the note on unread text of the completion and references, "" for no unread text."""
     cut_of_completion = 0
     cuts_of_references: list[int] = []

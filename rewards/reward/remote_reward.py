@@ -92,7 +92,7 @@ class RemoteReward(Reward):
 
     def __init__(self, url: str, name: str = "remote", deadline: float = 300.0) -> None:
         super().__init__(name)
-        self.server = http.Server.at(url, "the reward's url")
+        self.server = http.Server.checked(url, "the reward's url")
         self.deadline: float = deadline
         self.decided_by = ""  # set by the first request to the server
 

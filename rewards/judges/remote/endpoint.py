@@ -99,7 +99,7 @@ class Endpoint:
         concurrency: int = 32,
         read_timeout: float = 60.0,
     ) -> None:
-        server = Server.at(ENDPOINT.sub("", url), "the judge's url")
+        server = Server.checked(ENDPOINT.sub("", url), "the judge's url")
         version = VERSION_PATH.search(server.url)
         self.server = replace(server, url=server.url.removesuffix("/v1"))
         self.url = self.server.url
