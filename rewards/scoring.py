@@ -134,17 +134,19 @@ def score_rows(
     _check_columns(reward, rows, source)
     check_seen(reward, _samples(rows))
     reads_all_columns = type(reward) not in METRICS.values()  # a user's own metric may read any
-    marks, ids = _known_by(rows, reads_all_columns)
+    marks, ids = _marks_and_ids(rows, reads_all_columns)
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
     with resumed_lines(output, settings, LINE_KEYS, overwrite) as (file, lines):
         # find each row's line in the output; the place is -1 for a row without a line
         earlier = Earlier(lines, FAILED)
-        strangers = earlier.strangers(marks, ids)
-        if strangers:
-            raise _other_rows(output, strangers, lines, f"the {len(rows)} rows taken of {source}")
+        places_of_no_row = earlier.places_of_no_row(marks, ids)
+        if places_of_no_row:
+            raise _other_rows(
+                output, places_of_no_row, lines, f"the {len(rows)} rows taken of {source}"
+            )
         places = earlier.places_of(marks)
-        in_order = _drop_others(places, rows, lines)
+        in_order = _drop_wrong_places(places, rows, lines)
         if reward.by_batch and (places < 0).any():
             # each score depends on all rows, so a single new row makes every score out of date
             places[:] = -1
@@ -164,7 +166,7 @@ def score_rows(
                     bad.append((row.number, verdict.note))
                 places[number] = len(lines) + len(texts)
                 line = _line(row, verdict, int(marks[number]))
-                texts.append(_text(line))
+                texts.append(_json_line(line))
             file.write("".join(texts))
             file.flush()
             lines.grow()
@@ -178,7 +180,7 @@ def score_rows(
             for _ in counted:
                 pass  # the loop only runs the counting
         else:
-            write_texts(output, map(_text, counted))
+            write_texts(output, map(_json_line, counted))
     seconds = time.perf_counter() - start
     again = int(earlier.knows(marks[waiting], ids[waiting]).sum())
     return Summary(
@@ -219,7 +221,7 @@ def score(
         )
     read = read_rows(rows, columns, limit)
     # A pandas frame gives the names of its columns when it is iterated over, so no row is readable
-    if not any(row.held for row in read):
+    if not any(row.values for row in read):
         raise ValueError(
             f"no row can be read ({read[0].sample}): of a pandas frame, give "
             "frame.to_dict('records')."
@@ -231,14 +233,14 @@ def score(
     for start in range(0, len(read), CHUNK):
         chunk = read[start : start + CHUNK]
         for row, verdict in zip(chunk, _judge_rows(reward, chunk), strict=True):
-            scored_row = dict(row.held)
-            for key, value in _flat(verdict).items():
+            scored_row = dict(row.values)
+            for key, value in _flat_dict(verdict).items():
                 scored_row[f"{reward.__name__}/{key}"] = value
             scored_rows.append(scored_row)
     return scored_rows
 
 
-def _flat(verdict: Verdict) -> dict[str, Any]:
+def _flat_dict(verdict: Verdict) -> dict[str, Any]:
     """Returns the verdict as plain data, with each part as a key of its own: `{"score": 0.8,
     ..., "precision": 0.8}`.
     """
@@ -255,7 +257,7 @@ def _samples(rows: Iterable[InputRow]) -> Iterator[Sample]:
             yield row.sample
 
 
-def _known_by(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers]:
+def _marks_and_ids(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers]:
     """Returns (marks, ids): a number of 8 bytes for each row's fingerprint, and one for its id.
 
     A row that cannot be read has the fingerprint "". columns: whether the fingerprint covers the
@@ -274,21 +276,23 @@ def _known_by(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers
 
 def _other_rows(
     output: Path,
-    strangers: Sequence[int],
+    places_of_no_row: Sequence[int],
     lines: Sequence[Line],
     input_rows: str,
 ) -> ValueError:
     """Returns the error for an output that holds scores of rows which are not in the input.
 
-    strangers: the places of these scores' lines in `lines`. input_rows: the name of the input for
-    the message, such as "the 20 rows taken of rows.jsonl".
+    places_of_no_row: the places of these scores' lines in `lines`. input_rows: the name of the
+    input for the message, such as "the 20 rows taken of rows.jsonl".
     """
-    first_id = lines[strangers[0]]["id"]
-    reason = f"{len(strangers)}, such as {first_id!r}, are not among {input_rows}"
+    first_id = lines[places_of_no_row[0]]["id"]
+    reason = f"{len(places_of_no_row)}, such as {first_id!r}, are not among {input_rows}"
     return ValueError(f"{output} holds the verdicts of other rows ({reason}): {REMEDY}")
 
 
-def _drop_others(places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]) -> bool:
+def _drop_wrong_places(
+    places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]
+) -> bool:
     """Sets a row's place to -1 if the line at the place holds no verdict on the row. Returns
     whether every other line has its row's id.
 
@@ -360,7 +364,7 @@ def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
     return no_answers(samples, ids)
 
 
-def _text(line: Line) -> str:
+def _json_line(line: Line) -> str:
     """Returns the line as JSON, with a line break at the end."""
     return json.dumps(line) + "\n"
 
@@ -397,10 +401,10 @@ def _is_verdict_on(sample: Sample | str, line: Line) -> bool:
 
 def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:
     """Raises ValueError if the reward needs a column that no row has."""
-    held = set[str]()
+    keys_of_rows = set[str]()
     for row in rows:
-        held.update(row.held)
-    keys = sorted(held)
+        keys_of_rows.update(row.values)
+    keys = sorted(keys_of_rows)
     missing = reward.missing_column(keys)
     if keys and missing:
         raise ValueError(
@@ -422,7 +426,7 @@ def _in_chunks(
     judge failed in an earlier run. The rows of `again` come last, in chunks without fresh rows.
     """
     for begin in range(0, len(fresh), CHUNK):
-        yield _judged(reward, rows, fresh[begin : begin + CHUNK])
+        yield _judged_chunk(reward, rows, fresh[begin : begin + CHUNK])
     yield from _chunks_asked_again(reward, rows, again)
 
 
@@ -442,7 +446,7 @@ def _chunks_asked_again(
     failed_alone = 0  # the number of rows in succession that failed in a chunk of one row
     begin = 0
     while begin < len(again):
-        chunk = _judged(reward, rows, again[begin : begin + size])
+        chunk = _judged_chunk(reward, rows, again[begin : begin + size])
         is_failed = all(verdict.status.failed for _, _, verdict in chunk)
         if not is_failed:
             failed_alone = 0
@@ -459,7 +463,7 @@ def _chunks_asked_again(
         yield chunk
 
 
-def _judged(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> Judged:
+def _judged_chunk(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> Judged:
     """Judges the rows with these indices, and returns each row with its index and verdict."""
     places = numbers.tolist()
     chunk = [rows[place] for place in places]

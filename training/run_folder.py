@@ -97,20 +97,20 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             "begin."
         )
     # the recipe must be equal to the run's recipe, except that the run may become longer
-    for key, (was, now) in changes(recipe).items():
+    for key, (earlier_value, new_value) in changes(recipe).items():
         # A max_steps of -1 means that num_train_epochs counts, so -1 is not compared as a length.
-        length = was or LONGER.get(key)
-        if now and length and 0 < length < now and key in LONGER:
+        length = earlier_value or LONGER.get(key)
+        if new_value and length and 0 < length < new_value and key in LONGER:
             log.warning(
                 "%s is %s in place of %s: the learning rate goes on as in a run of this length "
                 "from its beginning.",
                 key,
-                now,
+                new_value,
                 length,
             )
         else:
             raise RecipeError(
-                f"the run in {output} has {key}: {was!r}, and this recipe {now!r}: resume it with "
+                f"the run in {output} has {key}: {earlier_value!r}, and this recipe {new_value!r}: resume it with "
                 f"its own recipe ({output}/recipe.yaml), or begin another with output=... without "
                 "--resume."
             )
@@ -155,14 +155,14 @@ def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
     """
     # recipe.yaml is read as a recipe, so that keys missing in the file have their defaults
     earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
-    then = dict(leaves(earlier.model_dump(exclude=NOT_COMPARED)))
-    now = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
+    earlier_values = dict(leaves(earlier.model_dump(exclude=NOT_COMPARED)))
+    new_values = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
     differing = {}
-    for key in {**then, **now}:  # the keys of the two recipes, each once
-        was = then.get(key)
-        value = now.get(key)
-        if was != value:
-            differing[key] = (was, value)
+    for key in {**earlier_values, **new_values}:  # the keys of the two recipes, each once
+        earlier_value = earlier_values.get(key)
+        new_value = new_values.get(key)
+        if earlier_value != new_value:
+            differing[key] = (earlier_value, new_value)
     return differing
 
 

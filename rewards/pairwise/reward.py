@@ -235,7 +235,7 @@ class PairwiseReward(RowReward):
         questions = []
         for number, sample, _ in rows:
             questions.append(ask_score(self.prompts, evidence_of_rows[number], judged(sample)))
-        return [_scored(rating) for rating in self.judge.rate(questions)]
+        return [_verdict_of_score(rating) for rating in self.judge.rate(questions)]
 
     def _compare(self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]) -> list[Raw]:
         """Returns the results of `rate` in the forms "pair" and "batch".
@@ -423,30 +423,30 @@ def _group_contests(group: Sequence[int], texts: Mapping[int, str]) -> list[Cont
     """
     contests = []
     for first, second in combinations(group, 2):
-        first_says = first in texts
-        second_says = second in texts
-        if not first_says and not second_says:
+        has_first = first in texts
+        has_second = second in texts
+        if not has_first and not has_second:
             continue
         pair = (texts.get(first, ""), texts.get(second, ""))
-        certain = _won_without_asking(first_says, second_says)
+        certain = _won_without_asking(has_first, has_second)
         contests.append(Contest(first, second, pair, certain=certain))
     return contests
 
 
-def _won_without_asking(first_says: bool, second_says: bool) -> int:
+def _won_without_asking(has_first: bool, has_second: bool) -> int:
     """Returns the outcome of a contest that needs no judge, because an empty text loses.
 
     The outcome is 1 if only the second text is empty, -1 if only the first text is empty, otherwise
     0.
 
-    first_says, second_says: whether the text is not empty.
+    has_first, has_second: whether the text is not empty.
     """
-    if first_says == second_says:
+    if has_first == has_second:
         return 0
-    return 1 if first_says else -1
+    return 1 if has_first else -1
 
 
-def _scored(rating: Rating | Failure) -> Raw:
+def _verdict_of_score(rating: Rating | Failure) -> Raw:
     """Returns the verdict for a rating from 1 to 5, with the number of unread characters."""
     if isinstance(rating, Failure):
         return Verdict(None, rating.status, note=rating.message), 0

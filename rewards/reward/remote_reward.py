@@ -105,17 +105,17 @@ class RemoteReward(Reward):
             try:
                 health = http.run(self._health())
             except TimeoutError as error:
-                raise self._away("TimeoutError") from error
+                raise self._unreachable("TimeoutError") from error
             if isinstance(health, Busy):
-                raise self._away(health.why)
+                raise self._unreachable(health.why)
             if isinstance(health, Refused):
-                raise self._away(health.words or f"it answers {health.status}")
+                raise self._unreachable(health.words or f"it answers {health.status}")
             # copy the server's columns and other attributes to this reward
             for attribute, value in health:
                 setattr(self, attribute, value)
         return self.decided_by
 
-    def _away(self, why: str) -> ConnectionError:
+    def _unreachable(self, why: str) -> ConnectionError:
         """Returns the error for a url without a reward. why: the reason, for the message."""
         reason = http.legible(why, 120)
         return ConnectionError(
@@ -203,7 +203,7 @@ class RemoteReward(Reward):
                 answers = await all_in_time(asks, UNDER_WAY, seconds_left)
                 again: list[tuple[int, list[dict[str, Any]]]] = []
                 for (start, part), answer in zip(parts, answers, strict=True):
-                    if self._is_of_a_row(answer) and len(part) > 1:
+                    if self._refuses_one_row(answer) and len(part) > 1:
                         middle = len(part) // 2
                         again.append((start, part[:middle]))
                         again.append((start + middle, part[middle:]))
@@ -214,7 +214,7 @@ class RemoteReward(Reward):
                 parts = again
         return [verdicts[number] for number in range(len(rows))]
 
-    def _is_of_a_row(self, answer: Any) -> bool:
+    def _refuses_one_row(self, answer: Any) -> bool:
         """Returns whether the server refused the request because of one of its rows.
 
         The halves of such a request are sent again, so that all other rows get verdicts.
