@@ -110,9 +110,9 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             )
         else:
             raise RecipeError(
-                f"the run in {output} has {key}: {earlier_value!r}, and this recipe {new_value!r}: resume it with "
-                f"its own recipe ({output}/recipe.yaml), or begin another with output=... without "
-                "--resume."
+                f"the run in {output} has {key}: {earlier_value!r}, and this recipe "
+                f"{new_value!r}: resume it with its own recipe ({output}/recipe.yaml), or begin "
+                "another with output=... without --resume."
             )
     if recipe.model_dump().get("trainer", {}).get("save_only_model"):
         raise RecipeError(
