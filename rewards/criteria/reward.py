@@ -112,7 +112,7 @@ class CriteriaReward(JudgedReward):
         criterion = " ".join(["word"] * CRITERION_WORDS)
         if self.form == "pairwise":
             criteria = (criterion,) * CRITERIA
-            return _votes().cost_of_vote(self.prompts, self.pair, text, criteria)
+            return _votes_module().cost_of_vote(self.prompts, self.pair, text, criteria)
         question = ask_criterion(self.prompts, self.pair, Shown(""), text, criterion)
         read = tokens_in(question.messages[0]["content"])
         how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
@@ -142,7 +142,7 @@ class CriteriaReward(JudgedReward):
         shown: the parts of each row that the judge sees beside the text, by the row's number.
         """
         if self.form == "pairwise":
-            votes = _votes()
+            votes = _votes_module()
             verdicts: list[Raw] = votes.vote(self.judge, self.prompts, self.pair, rows, shown)
             return verdicts
         return super().rate(rows, shown)
@@ -188,7 +188,7 @@ class CriteriaReward(JudgedReward):
         return Verdict(mean_score, parts=parts), cut
 
 
-def _votes() -> Any:
+def _votes_module() -> Any:
     """Returns the module of form "pairwise".
 
     The module is experimental, so it is imported only for this form.

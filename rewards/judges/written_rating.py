@@ -200,7 +200,7 @@ def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None
     # not found again in prose.
     ratings = []
     prose = list(read)
-    for start, end in _objects(read):
+    for start, end in _outermost_objects(read):
         rating = reader.in_object(read, start, end)
         if rating is not None:
             ratings.append(rating)
@@ -292,11 +292,11 @@ class _Reader:
             return Entry(match[0], end, end)
         value = float(match[0].replace("\u2212", "-"))  # the minus sign U+2212
         usable = self.low <= value <= self.high
-        rest = _skip(_UNIT, text, end)
+        rest = _end_of_match(_UNIT, text, end)
         denominator = _OUT_OF.match(text, rest)
         if denominator:
             usable = usable and float(denominator[1]) == self.high
-            rest = _skip(_UNIT, text, denominator.end())
+            rest = _end_of_match(_UNIT, text, denominator.end())
         return Entry(value if usable else None, end, rest)
 
     def may_be_rating(self, text: str, end: int) -> bool:
@@ -342,7 +342,7 @@ class _Reader:
         entry = self.entry_at(text, start)
         if entry is None or not self.may_be_rating(text, entry.rest):
             return None
-        gap_end = _skip(_GAP, text, entry.rest)
+        gap_end = _end_of_match(_GAP, text, entry.rest)
         below = "\n" in text[label:start]
         if below and text[gap_end : gap_end + 1] not in ("", "\n"):
             return None  # "Rating:\n1. The dog is brown." is a list
@@ -368,7 +368,7 @@ class _Reader:
                 continue
             start = label.start()
             rating = self.rating_at(text, start, link.end())
-            if rating and _asserted(text, start, has_sign):
+            if rating and _is_asserted(text, start, has_sign):
                 yield rating
 
     def by_verbs(self, text: str) -> Iterator[WrittenRating]:
@@ -383,7 +383,7 @@ class _Reader:
             is_own = begins_sentence or _FIRST_PERSON.search(sentence) is not None
             if verb["first_person"] and not is_own:
                 continue
-            if rating and not _denied(sentence):
+            if rating and not _is_denied(sentence):
                 yield rating
 
     def boxed(self, text: str) -> Iterator[WrittenRating]:
@@ -423,8 +423,8 @@ class _Reader:
         content = line[0].strip()
         if len(content) > LONGEST_LINE:
             return None
-        entry = self.entry_at(content, _skip(_ALONE, content, 0))
-        if entry is None or _skip(_REST, content, entry.rest) < len(content):
+        entry = self.entry_at(content, _end_of_match(_ALONE, content, 0))
+        if entry is None or _end_of_match(_REST, content, entry.rest) < len(content):
             return None
         content_start = line.start() + line[0].index(content)
         return WrittenRating(entry.value, line.start(), content_start + entry.end, True)
@@ -463,7 +463,7 @@ class _Reader:
         return WrittenRating(agreed, first_key, value_end, _ends_text(text, object_end))
 
 
-def _skip(pattern: re.Pattern[str], text: str, start: int) -> int:
+def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Returns the end of the pattern's match at an offset, or the offset itself if the pattern does
     not match.
     """
@@ -512,7 +512,7 @@ def _without_quotation(quotation: re.Match[str]) -> str:
     return quotation[0]  # may be a rating in quotation marks: "4"
 
 
-def _objects(text: str) -> Iterator[tuple[int, int]]:
+def _outermost_objects(text: str) -> Iterator[tuple[int, int]]:
     """Yields the characters [start, end) of each outermost pair of braces. The last pair may lack
     its closing brace.
     """
@@ -539,7 +539,7 @@ def _sentence_before(text: str, start: int) -> str:
     return _SENTENCE_END.split(before)[-1]
 
 
-def _denied(sentence: str) -> bool:
+def _is_denied(sentence: str) -> bool:
     """Returns whether a rating is denied, quoted, or conditional. sentence: the sentence's text
     before the rating, such as "I would not give it".
     """
@@ -549,7 +549,7 @@ def _denied(sentence: str) -> bool:
     return _CONDITION.search(sentence) is not None
 
 
-def _asserted(text: str, label: int, has_sign: bool) -> bool:
+def _is_asserted(text: str, label: int, has_sign: bool) -> bool:
     """Returns whether a noun announces the rating of this text, and not a denied, quoted or other
     rating.
 
@@ -565,7 +565,7 @@ def _asserted(text: str, label: int, has_sign: bool) -> bool:
         clause = _CLAUSE_END.split(sentence)[-1]
         last_words = " ".join(clause.split()[-2:])
         return not _DENIED.search(last_words)
-    return not _denied(sentence)
+    return not _is_denied(sentence)
 
 
 def _is_list_mark(text: str, start: int) -> bool:

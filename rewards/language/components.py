@@ -106,14 +106,14 @@ class _Finder:
         self.places = places
         self.rules = rules
         self.adjectival = {word.index for word in words if _is_adjectival(word)}
-        self.hyphenated = _hyphenated(words) if rules.hyphens else {}
+        self.hyphenated = _hyphenated_words(words) if rules.hyphens else {}
         self._in_hyphenated: set[Word] = set()
         for other_words in self.hyphenated.values():
             self._in_hyphenated.update(other_words)
         self.anchors = [word for word in words if word not in self._in_hyphenated]
         self.components: list[Component] = []
 
-    def _free(self) -> Iterator[Word]:
+    def _free_anchors(self) -> Iterator[Word]:
         """Yields the anchors that are in no component yet. A word may join a component while the
         words before it are read.
         """
@@ -139,7 +139,7 @@ class _Finder:
 
     def add_nouns(self) -> None:
         """Adds the nouns and pronouns, each with its compounds that do not describe it."""
-        for word in self._free():
+        for word in self._free_anchors():
             if word.index in self.adjectival or not _is_noun(word):
                 continue
             compounds = []
@@ -150,14 +150,14 @@ class _Finder:
 
     def add_adjectives(self) -> None:
         """Adds the adjectives, numbers, owners ("his"), and the nouns that describe ("oak")."""
-        for word in self._free():
+        for word in self._free_anchors():
             if word.index in self.adjectival or _is_adjective(word, self.rules):
                 absorbed = _absorbed_by_adjective(word, self.adjectival)
                 self._add(Kind.ADJECTIVE, word, absorbed)
 
     def add_verbs(self) -> None:
         """Adds the verbs with their particles ("looks up"), and the copulas ("is")."""
-        for word in self._free():
+        for word in self._free_anchors():
             if self.rules.copula_relations and word.is_copula:
                 copula = self._add(Kind.VERB, word)
                 copula.silent = True
@@ -170,13 +170,13 @@ class _Finder:
 
     def add_prepositions(self) -> None:
         """Adds the prepositions, one word each."""
-        for word in self._free():
+        for word in self._free_anchors():
             if word.pos == "ADP" and word.dep in _PREPOSITION_DEPS:
                 self._add(Kind.PREPOSITION, word)
 
     def add_adverbs(self) -> None:
         """Adds the adverbs, each with the adverbs that modify it ("very slowly")."""
-        for word in self._free():
+        for word in self._free_anchors():
             if word.pos != "ADV":
                 continue
             absorbed = _absorbed_by_adverb(word, self.places)
@@ -260,7 +260,7 @@ def _is_adjective(word: Word, rules: Rules) -> bool:
     return word.pos == "ADV" and word.dep == "advmod" and word.head.pos == "NOUN"
 
 
-def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
+def _hyphenated_words(words: Sequence[Word]) -> dict[Word, list[Word]]:
     """Returns the anchor of each hyphenated word, with the other words: "snow-covered" gives
     "covered" with "snow" and "-".
     """

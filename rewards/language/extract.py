@@ -326,7 +326,7 @@ class _Builder:
         pieces: the components whose texts make up the attribute. The attribute's sentence is the
         sentence of the first piece.
         """
-        text = self._text(_in_text_order(pieces))
+        text = self._joined_text(_in_text_order(pieces))
         sentence = pieces[0].anchor.sentence
         for target in targets:
             if target not in self.entity_of:
@@ -358,7 +358,7 @@ class _Builder:
             return
         subject_number = self.entity_of[subject]
         target_number = self.entity_of[target]
-        text = text or self._text(pieces)
+        text = text or self._joined_text(pieces)
         key = (subject_number, target_number, text)
         # a repeated relation gets more spans and keeps its first source
         if key not in self.relations:
@@ -370,7 +370,7 @@ class _Builder:
         for piece in pieces:
             relation.text_spans += piece.spans
 
-    def _text(self, pieces: Pieces) -> str:
+    def _joined_text(self, pieces: Pieces) -> str:
         """Returns the texts of components in their order, joined by spaces. Components without text
         are skipped.
         """
@@ -405,7 +405,7 @@ class _Builder:
         subjects = verb.linked(Role.SUBJ)
         if not subjects:
             return
-        find_paths = self._shortest if self.rules.own_prepositions else self._ways
+        find_paths = self._shortest_paths if self.rules.own_prepositions else self._all_paths
         paths = list(find_paths(verb))
         pieces = [verb, *(path[-1] for path in paths)]
         # each object with the prepositions that lead to it, in text order
@@ -432,22 +432,22 @@ class _Builder:
             for target, path in direct or indirect:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
-    def _ways(self, verb: Component) -> Iterator[Path]:
+    def _all_paths(self, verb: Component) -> Iterator[Path]:
         """Yields every path of prepositions from a verb: the first preposition is below the verb,
         and each further preposition is below the preposition before it.
         """
         waiting: list[Path] = []
-        for target in reversed(self._next(verb)):
+        for target in reversed(self._prepositions_below(verb)):
             waiting.append((target,))
         # the last path is taken first, so each list is added in reverse
         while waiting:
             path = waiting.pop()
             yield path
-            for target in reversed(self._next(path[-1])):
+            for target in reversed(self._prepositions_below(path[-1])):
                 if target not in path:
                     waiting.append((*path, target))
 
-    def _shortest(self, verb: Component) -> list[Path]:
+    def _shortest_paths(self, verb: Component) -> list[Path]:
         """Returns the shortest path of prepositions from a verb to each of its prepositions, in
         text order. Of equally short paths the first is returned.
 
@@ -458,14 +458,14 @@ class _Builder:
         queue = [verb]
         # the queue grows while it is read: near prepositions come before far ones
         for component in queue:
-            for target in self._next(component):
+            for target in self._prepositions_below(component):
                 if target not in shortest:
                     shortest[target] = (*shortest[component], target)
                     queue.append(target)
         del shortest[verb]
         return sorted(shortest.values(), key=lambda path: [step.id for step in path])
 
-    def _next(self, component: Component) -> list[Component]:
+    def _prepositions_below(self, component: Component) -> list[Component]:
         """Returns the prepositions directly below a verb or preposition, in text order."""
         targets = _in_text_order(component.linked(Role.HAS_PREP))
         if self.rules.any_order:

@@ -217,8 +217,8 @@ class LaveReward(PlainTextReward):
         for sample in samples:
             row = (sample.question, sample.answers, *options_written(sample.columns))
             if row not in people_of_rows:
-                people_of_rows[row] = self._people(sample)
-            prepared.append(self._prepare(sample, people_of_rows[row]))
+                people_of_rows[row] = self._people_of_row(sample)
+            prepared.append(self._question_or_verdict(sample, people_of_rows[row]))
         questions = [entry.question for entry in prepared if isinstance(entry, CandidateQuestion)]
         self._answers.begin()
         answers = iter(self._answers.complete(questions, self._ask))
@@ -231,7 +231,7 @@ class LaveReward(PlainTextReward):
                 verdicts.append(self._verdict(sample, entry, next(answers)))
         return verdicts
 
-    def _people(self, sample: Sample) -> People:
+    def _people_of_row(self, sample: Sample) -> People:
         """Returns people's answers to the row's question. All completions of the row are rated by
         these answers.
         """
@@ -254,7 +254,7 @@ class LaveReward(PlainTextReward):
             labels=tuple(label_of_answer[answer] for answer in references),
         )
 
-    def _prepare(self, sample: Sample, people: People) -> CandidateQuestion | Verdict:
+    def _question_or_verdict(self, sample: Sample, people: People) -> CandidateQuestion | Verdict:
         """Returns the question about a sample, or its verdict if there is nothing to ask."""
         # a row that cannot be judged
         question = sample.question or ""
@@ -314,12 +314,12 @@ class LaveReward(PlainTextReward):
         answers: list[Rated | Failure] = []
         for rating in self.judge.rate(questions, RATING_ENTRIES):
             if isinstance(rating, Rating):
-                answers.append(Rated(self._value(rating), rating.cut))
+                answers.append(Rated(self._rating_value(rating), rating.cut))
             else:
                 answers.append(rating)
         return answers
 
-    def _value(self, rating: Rating) -> float:
+    def _rating_value(self, rating: Rating) -> float:
         """Returns the expectation of the rating if `smooth`, otherwise the likeliest rating. Of
         equally likely ratings the lowest is returned.
         """

@@ -231,7 +231,7 @@ def _by_words(
                 number,
                 "attribute",
                 phrase=f"{attribute.text} {plain}",
-                fluent=_attributed(entity, attribute, plain),
+                fluent=_name_with_attribute(entity, attribute, plain),
                 mention=replace(mention, attributes=(attribute.text,)),
                 rank=1,
             )
@@ -289,7 +289,7 @@ def _by_relation(
     rivals = frozenset(frame.group) - {number}
     if not rivals.isdisjoint(with_relation):
         return None
-    other_name, other = _named(view, other_number, answers)
+    other_name, other = _name_of_other(view, other_number, answers)
     if other is None:
         return None
     text = view.entities[number].text
@@ -299,7 +299,7 @@ def _by_relation(
             number,
             "relation",
             phrase=f"{text} {relation.text} {other_name}",
-            fluent=_related(text, relation, other_name),
+            fluent=_name_with_relation(text, relation, other_name),
             mention=Mention(text, links=(link,)),
             rank=3,
         )
@@ -321,7 +321,7 @@ def _by_relation(
     )
 
 
-def _named(
+def _name_of_other(
     view: GraphView, number: int, answers: Mapping[int, EntityAnswer]
 ) -> tuple[str, Mention | None]:
     """Returns the name of a relation's other entity, and the same name as typed data.
@@ -341,7 +341,7 @@ def _named(
     return name, Mention(entity.text, (attribute.text,))
 
 
-def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
+def _name_with_attribute(entity: EntityView, attribute: AttributeView, name: str) -> str:
     """Returns a noun phrase with an attribute: "the red circle", or "the bird that flies low".
 
     A verb after the head makes a clause with "that". A graph has no parts of speech, so an
@@ -363,7 +363,7 @@ def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
     return f"the {text} {name}"
 
 
-def _related(name: str, relation: RelationView, partner: str) -> str:
+def _name_with_relation(name: str, relation: RelationView, partner: str) -> str:
     """Returns a noun phrase with a relation: "the man that holds the book", "the circle above the
     square".
 

@@ -142,7 +142,7 @@ def view_graph(graph: SceneGraph) -> GraphView:
             attributes=_attributes(entity),
             relations=tuple(relations_of[number]),
             parents=frozenset(parents[number]),
-            fixed=_fixed(entity),
+            fixed=_fixed_identifier(entity),
         )
         entities.append(view)
         if view.fixed is None:
@@ -173,7 +173,7 @@ def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
     return tuple(views)
 
 
-def _fixed(entity: Entity) -> str | None:
+def _fixed_identifier(entity: Entity) -> str | None:
     """Returns the published identifier of the viewer or a side of the view, None for other
     entities.
 

@@ -92,7 +92,7 @@ class Interview:
         return "source_text" in self._places
 
     @cached_property
-    def _longest(self) -> str:
+    def _longest_text(self) -> str:
         """The placeholder of the longest text in the prompt, "" for a prompt without texts."""
         texts = self.texts
         lengths = {name: len(texts[name]) for name in self._places}
@@ -103,12 +103,12 @@ class Interview:
         """Whether a prompt that is too long for the judge loses the end of the source, not of the
         target.
         """
-        return self._longest == "source_text"
+        return self._longest_text == "source_text"
 
     @property
     def description(self) -> tuple[int, int]:
         """The characters [start, end) of the prefix that may be cut."""
-        return self._places.get(self._longest, (0, 0))
+        return self._places.get(self._longest_text, (0, 0))
 
     @cached_property
     def repeated(self) -> frozenset[frozenset[str]]:

@@ -192,7 +192,7 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
         first_row = numbers[0]
         about = rows[first_row].sample.references
         # choose at random: the first things would all come from one other picture
-        in_chance_order = sorted(lacking, key=lambda phrase: _chance(phrase, about))
+        in_chance_order = sorted(lacking, key=lambda phrase: _shuffle_key(phrase, about))
         for phrase in in_chance_order[:DECOYS]:
             decoys.append(Decoy(first_row, phrase, lacking[phrase]))
     return decoys
@@ -320,7 +320,7 @@ def _names(row: ParsedRow) -> set[frozenset[str]]:
     return names
 
 
-def _chance(phrase: str, about: Sequence[str]) -> bytes:
+def _shuffle_key(phrase: str, about: Sequence[str]) -> bytes:
     """Returns a hash of the phrase and the references. Sorting by the hash shuffles phrases.
 
     The order differs between pictures, and stays the same in every run.

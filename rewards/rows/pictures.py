@@ -198,7 +198,7 @@ def _decoded_file(image: Image.Image, pixels: int) -> Image.Image:
     if image.width * image.height <= pixels:
         return loaded(image)
     with _as_picture_errors():
-        image.draft(None, _size(image, pixels))
+        image.draft(None, _scaled_size(image, pixels))
         return shown_picture(loaded(image), pixels)
 
 
@@ -327,10 +327,10 @@ def scaled(image: Image.Image, pixels: int) -> Image.Image:
     if image.width * image.height <= pixels:
         return image
     # reducing_gap shrinks with a box filter first, which saves time and memory on large pictures
-    return image.resize(_size(image, pixels), Image.Resampling.BICUBIC, reducing_gap=2.0)
+    return image.resize(_scaled_size(image, pixels), Image.Resampling.BICUBIC, reducing_gap=2.0)
 
 
-def _size(image: Image.Image, pixels: int) -> tuple[int, int]:
+def _scaled_size(image: Image.Image, pixels: int) -> tuple[int, int]:
     """Returns the width and height to which a larger image is scaled to have `pixels` pixels."""
     ratio = (pixels / (image.width * image.height)) ** 0.5
     # a very long picture would have a height below 1 pixel: keep 1 pixel, and limit the width

@@ -161,7 +161,7 @@ def _rows_of_source(source: Rows) -> Iterator[TableRow]:
     source = str(source)
     if source.startswith(HUB):
         name, _, split = source.removeprefix(HUB).partition(":")
-        return _numbered("row", undecoded(load_split(name, split or "train")))
+        return _numbered_rows("row", undecoded(load_split(name, split or "train")))
     return _rows_of_file(source)
 
 
@@ -170,7 +170,7 @@ def _rows_of_file(source: str) -> Iterator[TableRow]:
     ending = Path(source.lower().removesuffix(".gz")).suffix
     with _opened_source(source) as file:
         if ending == ".parquet":
-            yield from _numbered("row", _rows_of_parquet(file, source))
+            yield from _numbered_rows("row", _rows_of_parquet(file, source))
         elif ending in (".csv", ".tsv"):
             yield from delimited_rows(file, source, ending)
         else:
@@ -237,7 +237,7 @@ def _temporary_copy(file: Any, stack: ExitStack) -> BinaryIO:
     return opened
 
 
-def _numbered(place: str, rows: Iterable[Any]) -> Iterator[TableRow]:
+def _numbered_rows(place: str, rows: Iterable[Any]) -> Iterator[TableRow]:
     """Yields each row with its number, from 1, and its place, such as "row 1".
 
     place: the word for a row, such as "row" or "entry".

@@ -87,7 +87,7 @@ def _mark_of(line: str) -> Mark | None:
         # "[Text]" is masked with its signs only, because honest texts contain the word "text"
         (word,) = words
         opening, closing = line.split(word)
-        spelled = rf"{_spaced(opening)}\s*({re.escape(word)})\s*{_spaced(closing)}"
+        spelled = rf"{_spaced_pattern(opening)}\s*({re.escape(word)})\s*{_spaced_pattern(closing)}"
     elif len(words) >= PROSE_WORDS or (len(words) >= SURE_WORDS and stands_out):
         # many words: masked without signs around them, too
         spelled = rf"(?<![^\W_]){_in_a_row(words)}(?![^\W_])"
@@ -100,7 +100,7 @@ def _mark_of(line: str) -> Mark | None:
     return Mark(needed, re.compile(spelled, re.MULTILINE))
 
 
-def _spaced(signs: str) -> str:
+def _spaced_pattern(signs: str) -> str:
     """Returns the pattern of the signs, with white space anywhere between them."""
     without_spaces = signs.replace(" ", "")
     return r"\s*".join(map(re.escape, without_spaces))

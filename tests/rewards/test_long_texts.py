@@ -80,7 +80,7 @@ def test_names_of_many_things_of_one_name_read_each_relation_a_few_times(
         # which tells none of them from another, so that relations are looked at
         entity.attributes = ["red"]
     view = view_graph(graph)
-    calls = counted(monkeypatch, candidates_file, "_named")
+    calls = counted(monkeypatch, candidates_file, "_name_of_other")
     wording = load_prompts().precision
     named = [candidates(view, number, {}, wording) for number in range(200)]
     assert {candidate.kind for candidate in named[100]} == {"relation"}
@@ -133,7 +133,7 @@ def test_a_noun_is_compared_with_those_of_its_name(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_graph_is_indexed_once_for_all_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = counted(monkeypatch, TextIndex, "_meant")  # called by each new index
+    calls = counted(monkeypatch, TextIndex, "_entities_meant")  # called by each new index
     reward = PoshReward("match")
     said, wanted = "A red cat sits on the top of a mat.", "A cat with a hat sits on a mat."
     reward.assess([Sample("", said, references=(wanted,))])
@@ -187,10 +187,10 @@ def test_the_shortest_ways_are_those_of_all_ways(edges: Any) -> None:
     verb, _ = verb_with(edges)
     builder = _Builder({}, References(), DEFAULT)
     expected: dict[int, list[int]] = {}
-    for path in ([step.id for step in path] for path in builder._ways(verb)):
+    for path in ([step.id for step in path] for path in builder._all_paths(verb)):
         if path[-1] not in expected or len(path) < len(expected[path[-1]]):
             expected[path[-1]] = path
-    assert [[step.id for step in path] for path in builder._shortest(verb)] == sorted(
+    assert [[step.id for step in path] for path in builder._shortest_paths(verb)] == sorted(
         expected.values()
     )
 
@@ -201,9 +201,9 @@ def test_ways_through_prepositions_are_not_walked_one_by_one() -> None:
     steps += [Component(Kind.PREPOSITION, None, [], id=number) for number in range(1, 60)]  # type: ignore[arg-type]
     for step in steps:
         step.links = [(later, Role.HAS_PREP) for later in steps[step.id + 1 :]]
-    assert [len(path) for path in _Builder({}, References(), DEFAULT)._shortest(steps[0])] == [
-        1
-    ] * 59
+    assert [
+        len(path) for path in _Builder({}, References(), DEFAULT)._shortest_paths(steps[0])
+    ] == [1] * 59
 
 
 def groups(count: int) -> Iterator[tuple[int, int]]:
@@ -256,7 +256,7 @@ def test_a_relation_is_the_best_of_all_pairs(
     entities = [Entity("dog", ["dog"], [0], [(9 * n, 9 * n + 3)]) for n in range(5)]
     relations = [Relation(start, end, words, "prep", [0], [(0, 2)]) for start, end, words in said]
     index, words = TextIndex(SceneGraph(entities, relations, ["Dogs chase."])), lemmas(asked)
-    assert index._related(subjects, objects, words) == max(
+    assert index._relation_rating(subjects, objects, words) == max(
         of_pair(index, s, o, words) for s in subjects for o in objects
     )
 

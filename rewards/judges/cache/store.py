@@ -74,7 +74,8 @@ class Store:
             raise ValueError(
                 f"max_bytes is {max_bytes}, and a cache needs at least {MIN_BYTES}: give it more."
             )
-        # An unreadable file raises nothing here: `_use` warns, and the judge gives the answers.
+        # An unreadable file raises nothing here: `_with_connection` warns, and the judge gives the
+        # answers.
         is_readable = path.is_file() and os.access(path, os.R_OK)
         if is_readable and not _is_store(path):
             raise ValueError(
@@ -103,7 +104,7 @@ class Store:
             if _used_bytes(connection) > self.max_bytes // 2:
                 _move_old_keys_to_the_end(connection, rows)
 
-        self._use(read_values)
+        self._with_connection(read_values)
         return values
 
     def _read_rows(
@@ -123,7 +124,7 @@ class Store:
         for key, sealed, _ in rows:
             value = sealed[HASH_BYTES:]
             # a damaged index may return rows of keys that were not asked for
-            if key in keys and sealed == _sealed(key, value):
+            if key in keys and sealed == _with_hash(key, value):
                 values[key] = value
             else:
                 damaged.add(key)
@@ -155,16 +156,19 @@ class Store:
             """Adds the values to the file, and evicts old values if the file is too large."""
             with connection:
                 connection.executemany(
-                    "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", _sealed_rows(values)
+                    "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)",
+                    _rows_with_hashes(values),
                 )
                 # evict down to less than max_bytes, so that not every `write` has to evict
                 if _used_bytes(connection) > self.max_bytes:
                     while _used_bytes(connection) > EVICTED_TO * self.max_bytes:
                         connection.execute(OLDEST)
 
-        self._use(keep, create=True)
+        self._with_connection(keep, create=True)
 
-    def _use(self, action: Callable[[sqlite3.Connection], None], create: bool = False) -> None:
+    def _with_connection(
+        self, action: Callable[[sqlite3.Connection], None], create: bool = False
+    ) -> None:
         """Calls `action` with a connection to the file, if the file exists. An error is not raised:
         the first error of this store is logged as a warning.
 
@@ -216,16 +220,16 @@ def _move_old_keys_to_the_end(
         connection.executemany(TO_THE_END, old_keys)
 
 
-def _sealed(key: str, value: bytes) -> bytes:
+def _with_hash(key: str, value: bytes) -> bytes:
     """Returns a value as the file stores it: the hash of key and value, then the value."""
     content = key.encode() + b"\0" + value
     return hashlib.blake2b(content, digest_size=HASH_BYTES).digest() + value
 
 
-def _sealed_rows(values: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+def _rows_with_hashes(values: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
     """Yields each key with its sealed value. A list would hold all values in memory twice."""
     for key, value in values.items():
-        yield key, _sealed(key, value)
+        yield key, _with_hash(key, value)
 
 
 def _create(path: Path) -> None:

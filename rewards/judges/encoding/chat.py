@@ -193,7 +193,7 @@ class ChatEncoder:
         if end - start <= budget:
             return True
         content = question.messages[-1]["content"]
-        return self._cut(content, end) > 0
+        return self._cut_offset(content, end) > 0
 
     def _new_texts(self, question: Question) -> list[str]:
         """Returns the texts of the question whose ids are not cached."""
@@ -239,7 +239,7 @@ class ChatEncoder:
                 slots += 1
                 cut = 0
                 if slots == len(contents):  # the description is in the last message
-                    cut = self._cut(content, description_end)
+                    cut = self._cut_offset(content, description_end)
                 if cut:
                     assert self.join_place is not None
                     beginning = text + content[:cut]
@@ -252,7 +252,7 @@ class ChatEncoder:
             pieces.append(TextPiece(text, anchor_tokens))
         return pieces
 
-    def _cut(self, content: str, description_end: int) -> int:
+    def _cut_offset(self, content: str, description_end: int) -> int:
         """Returns the offset at which to divide the last message, or 0 to keep it in one part."""
         if not description_end or self.join_place is None:
             return 0

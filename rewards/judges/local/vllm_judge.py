@@ -172,11 +172,11 @@ class VllmJudge(LocalJudge):
         """Starts the engine if it does not run. Outside `with judge:`, the engine then sleeps until
         the next `with judge:`.
 
-        Raises the errors of `_open`.
+        Raises the errors of `_start_engine`.
         """
-        self._open(then_sleep=self._depth == 0)
+        self._start_engine(then_sleep=self._depth == 0)
 
-    def _open(self, then_sleep: bool = False) -> None:
+    def _start_engine(self, then_sleep: bool = False) -> None:
         """Starts the engine if it does not run.
 
         Args:
@@ -221,7 +221,7 @@ class VllmJudge(LocalJudge):
                     self._sleep()
 
     def _check_can_start(self) -> None:
-        """Raises the errors of `_open` that are known before a start: ValueError for a
+        """Raises the errors of `_start_engine` that are known before a start: ValueError for a
         tensor-parallel engine on another rank than 0, and ModuleNotFoundError without vLLM.
         """
         if self.tensor_parallel > 1 and os.environ.get("LOCAL_RANK", "0") != "0":
@@ -244,7 +244,7 @@ class VllmJudge(LocalJudge):
         try:
             with (
                 environment_read_anew(),
-                environment(**ENGINE_ENVIRONMENT, **self._pinned()),
+                environment(**ENGINE_ENVIRONMENT, **self._device_variables()),
             ):
                 from vllm import LLM
 
@@ -276,7 +276,7 @@ class VllmJudge(LocalJudge):
             process.join()
         self._processes = []
 
-    def _pinned(self) -> dict[str, str]:
+    def _device_variables(self) -> dict[str, str]:
         """Returns environment variables with which the engine sees only the rank's device, such as
         {"CUDA_VISIBLE_DEVICES": "1"}; {} if the engine may see all devices.
         """
@@ -294,7 +294,7 @@ class VllmJudge(LocalJudge):
         closed, and the next question starts a new engine.
         """
         self._deadline_end = time.monotonic() + self.deadline
-        self._open()
+        self._start_engine()
         if not self._asleep:
             return
         torch.cuda.empty_cache()  # frees memory that the policy reserves and does not use
@@ -423,7 +423,7 @@ class VllmJudge(LocalJudge):
         outputs: list[Any] = []
         while not outputs and self._may_try():
             try:
-                self._open()  # starts a new engine after a failure
+                self._start_engine()  # starts a new engine after a failure
                 outputs = self._run(requests, params, self._deadline_end)
             except Exception as error:
                 self._record_failure(f"{type(error).__name__}: {error}")

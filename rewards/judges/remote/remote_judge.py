@@ -181,19 +181,19 @@ class RemoteJudge(Judge):
         own reason.
         """
         if self._sees is None and isinstance(self._look_up(), Served):
-            answer = self._try(SEEING_TRIAL)
+            answer = self._ask_trial(SEEING_TRIAL)
             if isinstance(answer, ServerAnswer):
                 self._sees = True
             elif answer.status is Status.TIMEOUT:
                 return True  # not known: the server may be busy
             # The server refused the picture. If the server answers the same question without the
             # picture, the model reads text only.
-            elif isinstance(self._try(CALIBRATION), ServerAnswer):
+            elif isinstance(self._ask_trial(CALIBRATION), ServerAnswer):
                 log.warning("the model %s reads text only: %s", self.model, answer.message)
                 self._sees = False
         return self._sees is not False
 
-    def _try(self, question: Question) -> Answer:
+    def _ask_trial(self, question: Question) -> Answer:
         """Sends a trial question as a chat, which `usage` does not count. The time limit is
         TRIAL_SECONDS, or what is left of the deadline within `with judge:`.
         """
@@ -386,13 +386,13 @@ class RemoteJudge(Judge):
         ratings: list[Rating | Failure] = []
         for start in range(0, len(repeated), times):
             of_question = texts[start : start + times]
-            ratings.append(self._pooled(of_question, scale, cuts[start]))
+            ratings.append(self._pooled_rating(of_question, scale, cuts[start]))
         for rating in ratings:
             if isinstance(rating, Rating):
                 self.usage.written += 1
         return ratings
 
-    def _pooled(
+    def _pooled_rating(
         self,
         texts: Sequence[str | Failure],
         scale: Sequence[str],
@@ -509,14 +509,14 @@ class RemoteJudge(Judge):
             requests = StreamedRequests(questions, encode, fields)
             asking = self.endpoint.ask(path, requests, extras, self.left())
             answers, retries = run(asking)
-        self._count(answers, retries)
+        self._count_usage(answers, retries)
         return requests.by_question(answers)
 
     def left(self) -> float:
         """Returns how many seconds of the deadline are left, within `with judge:`."""
         return max(self._deadline_end - time.monotonic(), 0.0)
 
-    def _count(self, answers: Sequence[Answer], retries: int) -> None:
+    def _count_usage(self, answers: Sequence[Answer], retries: int) -> None:
         """Adds the answers of one call to the judge's usage."""
         usage = self.usage
         usage.retries += retries
