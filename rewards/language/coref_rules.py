@@ -109,9 +109,10 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
             continue
         thing.mentions.append(word)
         thing_of[word] = thing
-        place = (rank(word), word.index)
-        of_sentence = best[word.sentence]
-        of_sentence[thing] = min(place, of_sentence.get(thing, place))
+        rank_and_index = (rank(word), word.index)
+        best_of_sentence = best[word.sentence]
+        best_so_far = best_of_sentence.get(thing, rank_and_index)
+        best_of_sentence[thing] = min(rank_and_index, best_so_far)
     # the things in the order of their first mentions; a single mention is no cluster
     clusters: list[Cluster] = []
     for thing in dict.fromkeys(thing_of.values()):
@@ -243,13 +244,13 @@ def _antecedent(
                 excluded.add(thing_of[word])
     kind = PRONOUNS[text]
     for back in range(SENTENCES_BACK + 1):
-        place_of_thing = best.get(pronoun.sentence - back, {})
+        best_of_sentence = best.get(pronoun.sentence - back, {})
         candidates = []
-        for thing in place_of_thing:
+        for thing in best_of_sentence:
             if thing not in excluded and thing.fits(kind):
                 candidates.append(thing)
         if candidates:
-            return min(candidates, key=place_of_thing.__getitem__)
+            return min(candidates, key=best_of_sentence.__getitem__)
     return None
 
 

@@ -172,7 +172,7 @@ def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
     r"""Returns the range [start, end) of an answer, widened by the command that the answer begins
     in and by the braces that close it: "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
     """
-    if _closes_another(text[start:end]):
+    if _closes_earlier_brace(text[start:end]):
         command = _COMMAND.search(text, max(start - LONGEST_COMMAND, 0), start)
         if command is not None:
             start = command.start()
@@ -187,15 +187,15 @@ def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _closes_another(text: str) -> bool:
-    """Whether the text closes a brace that was opened before the text."""
-    depth = 0
+def _closes_earlier_brace(text: str) -> bool:
+    """Whether the text closes a brace that was opened before the text, as "1}{2" does."""
+    open_braces = 0
     for brace in re.finditer(r"[{}]", text):
         if brace[0] == "{":
-            depth += 1
+            open_braces += 1
         else:
-            depth -= 1
-        if depth < 0:
+            open_braces -= 1
+        if open_braces < 0:
             return True
     return False
 

@@ -209,7 +209,8 @@ def encode_batch(
     encode: Callable[[Question, int], tuple[Any, int]],
     budget: int,
 ) -> Batch:
-    """Encodes questions, each in at most `budget` tokens, and sorts the encodings.
+    """Returns the encodings of questions, each of at most `budget` tokens, sorted. So encodings
+    with the same beginning are neighbours, and a model computes the beginning once.
 
     encode: a function such as `ChatEncoder.prompt`, which takes a question and the budget. The
     function returns an encoding, which must be sortable, and how many characters of the description
