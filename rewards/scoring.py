@@ -146,20 +146,22 @@ def score_rows(
                 output, places_of_no_row, lines, f"the {len(rows)} rows taken of {source}"
             )
         places = earlier.places_of(marks)
-        in_order = _drop_wrong_places(places, rows, lines)
+        have_ids = _drop_wrong_places(places, rows, lines)
         if reward.by_batch and (places < 0).any():
             # each score depends on all rows, so a single new row makes every score out of date
             places[:] = -1
             file.truncate(0)
             lines.forget()
         # judge the rows without a line, and append a line for each
-        waiting = np.flatnonzero(places < 0)
-        failed = np.zeros(len(waiting), dtype=bool)
+        waiting = np.flatnonzero(places < 0)  # the indices of the rows without a line
+        has_failed = np.zeros(
+            len(waiting), dtype=bool
+        )  # whether the judge failed on the row before
         if not reward.by_batch:
-            failed = np.isin(marks[waiting], earlier.failed)
+            has_failed = np.isin(marks[waiting], earlier.failed)
         done = len(rows) - len(waiting)
         progress(done, len(rows))
-        for chunk in _in_chunks(reward, rows, waiting[~failed], waiting[failed]):
+        for chunk in _in_chunks(reward, rows, waiting[~has_failed], waiting[has_failed]):
             texts: list[str] = []
             for number, row, verdict in chunk:
                 if verdict.score is None:
@@ -173,10 +175,11 @@ def score_rows(
             done += len(texts)
             progress(done, len(rows))
         bad.sort()
-        # count all lines, and write the file anew unless the lines are in the rows' order already
+        # the lines may be in the rows' order already, with the rows' ids
+        is_ordered = have_ids and np.array_equal(places, np.arange(len(lines)))
         tally = _Tally()
         counted = tally.over(_in_rows_order(rows, lines, places))
-        if in_order and np.array_equal(places, np.arange(len(lines))):
+        if is_ordered:
             for _ in counted:
                 pass  # the loop only runs the counting
         else:

@@ -70,9 +70,9 @@ def conduct(
     for sheet in sheets:
         _answer_fixed_entities(sheet)
     # pass 2: parts
-    asker.ask_entities(_unfailed(sheets), parts=True)
+    asker.ask_entities(_without_failed_samples(sheets), parts=True)
     # pass 3: attributes, relations and denied things
-    asker.ask_details(_unfailed(sheets))
+    asker.ask_details(_without_failed_samples(sheets))
 
 
 def _answer_fixed_entities(sheet: AnswerSheet) -> None:
@@ -90,7 +90,7 @@ def _answer_fixed_entities(sheet: AnswerSheet) -> None:
             )
 
 
-def _unfailed(sheets: Sequence[AnswerSheet]) -> list[AnswerSheet]:
+def _without_failed_samples(sheets: Sequence[AnswerSheet]) -> list[AnswerSheet]:
     """Returns the sheets of the samples without a failure.
 
     A sample has two sheets for each reference. A failure on one sheet is a failure of the sample.
@@ -142,7 +142,7 @@ class _Asker:
         # in a first call the simplest names of all entities, in a second call the further names
         simplest_names = [(sheet, names[0]) for sheet, names in entities]
         self._ask_names(simplest_names)
-        unfailed = {sheet.interview.sample for sheet in _unfailed(sheets)}
+        unfailed = {sheet.interview.sample for sheet in _without_failed_samples(sheets)}
         further_names: list[tuple[AnswerSheet, Candidate]] = []
         for sheet, names in entities:
             # a failed sample may have no answer on its entities
@@ -159,7 +159,7 @@ class _Asker:
         named: the names, each with its sheet.
         """
         if self.published:
-            identifiers = self._rewrite(named)
+            identifiers = self._identifiers_by_judge(named)
         else:
             identifiers = [candidate.fluent for _, candidate in named]
         # leave out sheets on which the wording of a name failed
@@ -188,7 +188,7 @@ class _Asker:
                 question=answer.question,
             )
 
-    def _rewrite(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> list[str]:
+    def _identifiers_by_judge(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> list[str]:
         """Returns the published identifiers (2.3): a head stays the same, and the judge words other
         names.
 

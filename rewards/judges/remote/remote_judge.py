@@ -353,8 +353,8 @@ class RemoteJudge(Judge):
         if not first:
             return Failure(
                 Status.UNPARSED,
-                f"the server gave no log-probabilities ({what_came(answer)}): serve the model with "
-                "them, and see that nothing filters it",
+                f"the server gave no log-probabilities ({answer_in_words(answer)}): serve the model "
+                "with them, and see that nothing filters it",
             )
         words = [self._word(token) for token, _ in first]
         why = why_no_distribution(first, words, scale)
@@ -369,7 +369,7 @@ class RemoteJudge(Judge):
             places = places_by_entry(words, scale)
             rating = rating_from_logprobs(logprobs, places, self.min_mass, cut)
         if isinstance(rating, Failure):
-            return Failure(rating.status, f"{rating.message} ({what_came(answer)})")
+            return Failure(rating.status, f"{rating.message} ({answer_in_words(answer)})")
         return rating
 
     def _rate_in_writing(
@@ -482,7 +482,7 @@ class RemoteJudge(Judge):
             if isinstance(answer, Failure):
                 texts.append(answer)
             elif answer.text is None or ended_before_its_text(answer):
-                why = f"the server gave no text within {tried} tokens ({what_came(answer)})"
+                why = f"the server gave no text within {tried} tokens ({answer_in_words(answer)})"
                 texts.append(Failure(Status.UNPARSED, why))
             else:
                 texts.append(answer.text)
@@ -549,7 +549,7 @@ def ended_before_its_text(answer: Answer) -> bool:
     return answer.finish_reason == "length" and not (answer.text or "").strip()
 
 
-def what_came(answer: ServerAnswer) -> str:
+def answer_in_words(answer: ServerAnswer) -> str:
     """Returns a clause that describes an unusable answer, for a message: "it answered 'I think',
     finish_reason 'length'".
     """
