@@ -154,9 +154,8 @@ def score_rows(
             lines.forget()
         # judge the rows without a line, and append a line for each
         waiting = np.flatnonzero(places < 0)  # the indices of the rows without a line
-        has_failed = np.zeros(
-            len(waiting), dtype=bool
-        )  # whether the judge failed on the row before
+        # whether an earlier run has failed on the row
+        has_failed = np.zeros(len(waiting), dtype=bool)
         if not reward.by_batch:
             has_failed = np.isin(marks[waiting], earlier.failed)
         done = len(rows) - len(waiting)

@@ -353,8 +353,8 @@ class RemoteJudge(Judge):
         if not first:
             return Failure(
                 Status.UNPARSED,
-                f"the server gave no log-probabilities ({answer_in_words(answer)}): serve the model "
-                "with them, and see that nothing filters it",
+                f"the server gave no log-probabilities ({answer_in_words(answer)}): serve the "
+                "model with them, and see that nothing filters it",
             )
         words = [self._word(token) for token, _ in first]
         why = why_no_distribution(first, words, scale)
