@@ -89,8 +89,9 @@ def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def named_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
-    """Returns the label of the one option that an answer names. Returns "" if the answer names no
-    option or several, doubts, or has other words.
+    """Returns the label of the one option that an answer names: "A" for "(A)" and for "It is a
+    kettle.", if A is "a kettle". Returns "" if the answer names no option or several, doubts, or
+    has other words.
 
     options: the texts of the options, by label.
     question: words of the question do not count as other words.
@@ -101,33 +102,35 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     if not DOUBTING.isdisjoint(words):
         return ""
     # the options that are named by label, and the options that are named by text
-    texts = _option_lemmas(options)
+    lemmas_of_option = _option_lemmas(options)
     text = _without_texts(only_pieces(plain, claims), options)
-    labels = labels_in(text, options)
-    named = _labels_by_text([_lemmas(piece.words) for piece in claims], texts)
+    named_by_label = labels_in(text, options)
+    lemmas_of_claims = [_lemmas(piece.words) for piece in claims]
+    named_by_text = _labels_by_text(lemmas_of_claims, lemmas_of_option)
     # the whole answer is the text of an option; the text may be "both A and B"
     whole = _lemmas(tokens_of(plain))
-    exact = [label for label, text_lemmas in texts.items() if text_lemmas == whole]
-    if len(exact) == 1 and labels.issubset(exact):
-        return exact[0]
+    equal = [label for label, lemmas in lemmas_of_option.items() if lemmas == whole]
+    if len(equal) == 1 and named_by_label.issubset(equal):
+        return equal[0]
     if lists_several(text):
         return ""
     # one label, with its own text or without text
-    if len(labels) == 1 and named <= labels:
-        return next(iter(labels))
-    if labels or len(named) != 1:
+    if len(named_by_label) == 1 and named_by_text <= named_by_label:
+        return next(iter(named_by_label))
+    if named_by_label or len(named_by_text) != 1:
         return ""
-    # one text without a label, and no other words
-    label = next(iter(named))
-    spare = _SILENT.union(_lemmas(tokens_of(question)), texts[label])
-    if not spare.issuperset(_lemmas(words)):
+    # one text without a label, and no words but the option's, the question's and silent words
+    (label,) = named_by_text
+    allowed = _SILENT.union(_lemmas(tokens_of(question)), lemmas_of_option[label])
+    if not allowed.issuperset(_lemmas(words)):
         return ""
     return label
 
 
 def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
-    """Returns the labels of the options that an answer names, in the order of the options. Returns
-    () if the answer doubts, has other words, or has the text of another option behind a label.
+    """Returns the labels of the options that an answer names, in the order of the options: ("A",
+    "C") for "Both A and C.". Returns () if the answer doubts, has other words, or has the text of
+    another option behind a label.
     """
     one_label = named_option(answer, options, question)
     if one_label:
@@ -145,22 +148,23 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ()
-    labels = _labels_of(only_pieces(plain, claims), options)
-    if labels is None:
+    named_by_label = _labels_of(only_pieces(plain, claims), options)
+    if named_by_label is None:
         return ()
-    texts = _option_lemmas(options)
-    chosen = _labels_by_text([_lemmas(piece.words) for piece in claims], texts)
-    if labels and not chosen <= labels:
+    lemmas_of_option = _option_lemmas(options)
+    lemmas_of_claims = [_lemmas(piece.words) for piece in claims]
+    chosen = _labels_by_text(lemmas_of_claims, lemmas_of_option)
+    if named_by_label and not chosen <= named_by_label:
         return ()
-    chosen.update(labels)
+    chosen.update(named_by_label)
     # words that add nothing to the chosen options; the label of another option adds something
-    spare = set(_SILENT | _JOINED)
-    spare.update(_lemmas(tokens_of(question)))
-    spare.difference_update(label.lower() for label in options)
+    allowed = set(_SILENT | _JOINED)
+    allowed.update(_lemmas(tokens_of(question)))
+    allowed.difference_update(label.lower() for label in options)
     for label in chosen:
-        spare.add(label.lower())
-        spare.update(texts[label])
-    if not spare.issuperset(_lemmas(words)):
+        allowed.add(label.lower())
+        allowed.update(lemmas_of_option[label])
+    if not allowed.issuperset(_lemmas(words)):
         return ()
     return tuple(label for label in options if label in chosen)
 

@@ -20,7 +20,7 @@ references' components.
 
 import logging
 from collections import OrderedDict
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -67,6 +67,7 @@ from spanreward.rewards.posh.row_answers import (
     ParsedRow,
     ReferenceGraphs,
     RowAnswers,
+    note_on_cuts,
 )
 from spanreward.rewards.posh.scores import (
     KINDS,
@@ -295,14 +296,12 @@ class PoshReward(PlainTextReward):
     def _judge_rows(
         self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache
     ) -> JudgedRows:
-        """Asks all questions about the rows."""
-        # equal texts share one graph, so each graph has one view
-        views: dict[int, GraphView] = {}
-        for row in rows:
-            graphs = [row.graph, *(asking for asking, _ in row.references)]
-            for graph in graphs:
-                if id(graph) not in views:
-                    views[id(graph)] = view_graph(graph)
+        """Asks the judge all questions about the rows, and returns the rows with the answers. A row
+        that needs no question has its verdict instead.
+
+        parsed_by: the parser's name.
+        """
+        views = _views_by_graph(rows)
         default = self.mode == "default"
         vocabularies: dict[tuple[str, ...], Set[str]] = {}
         for row in rows:
@@ -319,34 +318,19 @@ class PoshReward(PlainTextReward):
         for number, row in enumerate(rows):
             if number in judged.verdicts:
                 continue
+            usable = self._usable_references(row, views)
+            verdict = self._verdict_without_questions(row, views, usable)
+            if verdict is not None:
+                judged.verdicts[number] = verdict
+                continue
             # recall may find only claims with wording that the references back
             claimed = row.graph
             if default:
                 claimed = without_unmet_needs(row.graph, vocabularies[row.sample.references])
-            completion_view = views[id(row.graph)]
-            of_references = [views[id(reference)] for reference, _ in row.references]
-            is_empty = not row.sample.completion.strip() or not completion_view.namesakes
-            # the published code gives recall or precision 1 to a text without components
-            usable: list[int] = []
-            for index, view in enumerate(of_references):
-                if view.namesakes or not default:
-                    usable.append(index)
-            if not usable:
-                note = "no reference that names anything"
-                if any(map(in_another_script, row.sample.references)):
-                    note += ": the parser reads English"
-                judged.verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=note)
-            elif default and is_empty:
-                nothing = coarse_scores(0.0, 0.0)
-                judged.verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note=NOTHING_SAID)
-            else:
-                pairs: list[Pair] = []
-                for index in usable:
-                    reference_view = of_references[index]
-                    pair = self._pair(number, row, index, completion_view, reference_view, claimed)
-                    pairs.append(pair)
-                    sheets += pair.sheets
-                judged.answers[number] = RowAnswers(pairs)
+            pairs = [self._pair(number, row, index, views, claimed) for index in usable]
+            for pair in pairs:
+                sheets += pair.sheets
+            judged.answers[number] = RowAnswers(pairs)
         # ask about all rows together, so that the judge gets large batches
         if sheets:
             with self.judge:
@@ -354,6 +338,37 @@ class PoshReward(PlainTextReward):
                 if self.evidence != "reference":
                     self._ask_pictures(judged, views, pictures, cache)
         return judged
+
+    def _usable_references(self, row: ParsedRow, views: Mapping[int, GraphView]) -> list[int]:
+        """Returns the indices of the row's references that name anything. The published code uses
+        all references: it gives recall or precision 1 to a text without components.
+
+        views: the view of each graph, by the graph's id.
+        """
+        usable: list[int] = []
+        for index, (graph, _) in enumerate(row.references):
+            if views[id(graph)].namesakes or self.mode == "published":
+                usable.append(index)
+        return usable
+
+    def _verdict_without_questions(
+        self, row: ParsedRow, views: Mapping[int, GraphView], usable: Sequence[int]
+    ) -> Verdict | None:
+        """Returns the verdict on a row without usable references or with an empty completion.
+        Returns None for a row about which the judge is asked.
+
+        views: the view of each graph, by the graph's id. usable: see `_usable_references`.
+        """
+        if not usable:
+            note = "no reference that names anything"
+            if any(map(in_another_script, row.sample.references)):
+                note += ": the parser reads English"
+            return Verdict(None, Status.NOT_APPLICABLE, note=note)
+        is_empty = not row.sample.completion.strip() or not views[id(row.graph)].namesakes
+        if self.mode == "default" and is_empty:
+            nothing = coarse_scores(0.0, 0.0)
+            return Verdict(0.0, Status.EMPTY, nothing, note=NOTHING_SAID)
+        return None
 
     def _verdicts_on(self, parts: Sequence[JudgedRows]) -> list[Verdict]:
         """Returns the verdicts on all rows of a call, in order.
@@ -439,16 +454,16 @@ class PoshReward(PlainTextReward):
         number: int,
         row: ParsedRow,
         index: int,
-        completion_view: GraphView,
-        reference_view: GraphView,
+        views: Mapping[int, GraphView],
         claimed: SceneGraph,
     ) -> Pair:
         """Returns the unanswered sheets on a row's completion and its reference of this index.
 
-        claimed: the part of the completion's graph that recall may find.
+        views: the view of each graph, by the graph's id. claimed: the part of the completion's
+        graph that recall may find.
         """
         completion, reference = row.sample.completion, row.sample.references[index]
-        _, supporting = row.references[index]
+        asking, supporting = row.references[index]
         asserted_text = completion
         marks: tuple[Mark, ...] = ()
         if self.mode == "default":
@@ -456,7 +471,7 @@ class PoshReward(PlainTextReward):
             marks = self.prompts.marks
         recall = Interview(
             sample=number,
-            source=reference_view,
+            source=views[id(asking)],
             source_text=reference,
             target_text=asserted_text,
             target_graph=claimed,
@@ -468,7 +483,7 @@ class PoshReward(PlainTextReward):
             return Pair(index, None, AnswerSheet(recall))
         precision = Interview(
             sample=number,
-            source=completion_view,
+            source=views[id(row.graph)],
             source_text=completion,
             target_text=reference,
             target_graph=supporting,
@@ -523,8 +538,20 @@ class PoshReward(PlainTextReward):
             spans=spans_of(of_completion, credits, sample.completion),
             missed=tuple(span for span in missed if span.score < 1.0),
             reference=index,
-            note=_note_on_cuts(sample, pairs),
+            note=note_on_cuts(sample, pairs),
         )
+
+
+def _views_by_graph(rows: Sequence[ParsedRow]) -> dict[int, GraphView]:
+    """Returns the view of each graph in the rows that asks questions, by the graph's id. Equal
+    texts share one graph, so they share one view.
+    """
+    views: dict[int, GraphView] = {}
+    for row in rows:
+        for graph in (row.graph, *(asking for asking, _ in row.references)):
+            if id(graph) not in views:
+                views[id(graph)] = view_graph(graph)
+    return views
 
 
 def _graphs_of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> ReferenceGraphs:
@@ -554,31 +581,6 @@ def _unpacked_graphs(stored: bytes, supporting: bytes | None) -> ReferenceGraphs
 def _mean_score(side: Sequence[RatedComponent]) -> float:
     """Returns precision or recall: the mean rating / 5 of the components."""
     return direction_score([component.rating for component in side])
-
-
-def _note_on_cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
-    """Returns the note on unread text of the completion and references, "" for no unread text."""
-    cut_of_completion = 0
-    cuts_of_references: list[int] = []
-    for pair in pairs:
-        cut_of_completion = max(cut_of_completion, pair.recall.cut_of(source=False))
-        cut = pair.recall.cut_of(source=True)
-        if pair.precision is not None:
-            cut_of_completion = max(cut_of_completion, pair.precision.cut_of(source=True))
-            cut = max(cut, pair.precision.cut_of(source=False))
-        cuts_of_references.append(cut)
-    texts = [("the completion", sample.completion, cut_of_completion)]
-    for pair, cut in zip(pairs, cuts_of_references, strict=True):
-        name = "the reference"
-        if len(sample.references) > 1:
-            name = f"reference {pair.reference + 1}"
-        texts.append((name, sample.references[pair.reference], cut))
-    notes = []
-    for name, text, cut in texts:
-        if cut:
-            read = len(text) - cut
-            notes.append(f"the judge read {read:,} of {len(text):,} characters of {name}")
-    return "; ".join(notes)
 
 
 def _means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
