@@ -302,7 +302,7 @@ def _joined_token(token: Token, lexeme: Token, needs_operand: bool) -> Token:
     """Returns one token, made of the token and the lexeme after it. A number with a sign before it
     stays a number ("-5").
 
-    goes_on: whether an operand must follow.
+    needs_operand: whether an operand must follow.
     """
     text = token.text
     if needs_operand and token.kind == "number" and text.isdecimal():

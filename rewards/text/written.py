@@ -73,7 +73,8 @@ class Reading:
 
 
 def read_text(text: str, answers: bool = False) -> Reading:
-    """Returns the plain text of a written text, with the origin of each character.
+    """Returns the plain text of a written text, with the origin of each character: "A **red** kite"
+    gives "A red kite".
 
     answers: whether an answer in tags beside a description in tags is kept (answer_beside.py).
     """
@@ -86,32 +87,34 @@ def read_text(text: str, answers: bool = False) -> Reading:
     first_reading = _read_in_stages(whole, kinds, stages)
     if first_reading.plain == text:
         return whole
-    first_reading = _stable_reading(first_reading, kinds, stages)
+    reading = _stable_reading(first_reading, kinds, stages)
     # a dropped character with a visible replacement counts as read
-    for character, place in zip(first_reading.plain, first_reading.origin, strict=True):
+    for character, place in zip(reading.plain, reading.origin, strict=True):
         if not character.isspace():
             kinds[place] = ""
-    return Reading(first_reading.plain, first_reading.origin, tuple(_dropped_ranges(text, kinds)))
+    return Reading(reading.plain, reading.origin, tuple(_dropped_ranges(text, kinds)))
 
 
-def _stable_reading(first_reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
+def _stable_reading(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
     """Returns a reading that a further reading would not change.
 
-    once: the text after a first reading. Spaces replace the signs in `first_reading` that form new
-    markup. kinds: the kind of each dropped character, which this function completes.
+    Dropped markup may leave signs that form new markup. Spaces replace such signs.
+
+    reading: the text after a first reading. kinds: the kind of each dropped character, which this
+    function completes.
     """
     for _ in range(TRIALS):
-        trial_kinds = [""] * len(kinds)
-        if _read_in_stages(first_reading, trial_kinds, stages).plain == first_reading.plain:
-            return first_reading
-        without_signs = _without_signs_left_behind(first_reading, trial_kinds, kinds)
-        first_reading = _read_in_stages(without_signs, kinds, stages)
+        trial_kinds = [""] * len(kinds)  # the kinds of the characters that a further reading drops
+        if _read_in_stages(reading, trial_kinds, stages).plain == reading.plain:
+            return reading
+        without_signs = _without_signs_left_behind(reading, trial_kinds, kinds)
+        reading = _read_in_stages(without_signs, kinds, stages)
     trial_kinds = [""] * len(kinds)
-    if _read_in_stages(first_reading, trial_kinds, stages).plain == first_reading.plain:
-        return first_reading
+    if _read_in_stages(reading, trial_kinds, stages).plain == reading.plain:
+        return reading
     # the text still has new markup: replace all signs that could be markup
     all_signs = [MARKDOWN] * len(kinds)
-    without_signs = _without_signs_left_behind(first_reading, all_signs, kinds)
+    without_signs = _without_signs_left_behind(reading, all_signs, kinds)
     return _read_in_stages(without_signs, kinds, stages)
 
 
@@ -120,8 +123,8 @@ def _without_signs_left_behind(
 ) -> Reading:
     """Returns the reading with spaces in place of the signs that a trial dropped as markup.
 
-    trial: the kind of each written character that the trial dropped, "" for kept characters. Each
-    replaced sign gets its kind in `kinds`, too.
+    trial_kinds: the kind of each written character that the trial dropped, "" for kept characters.
+    Each replaced sign gets its kind in `kinds`, too.
     """
     characters = list(reading.plain)
     for sign in _SIGN_LEFT_BEHIND.finditer(reading.plain):
