@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -51,6 +51,7 @@ DOWN_AFTER = 16
 # the keys that each line of an output has, with the types of their values
 LINE_KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
 Line = dict[str, Any]  # a line of the output: a verdict with the row's id and fingerprint
+Judged = list[tuple[int, InputRow, Verdict]]  # a chunk: each row's index among all rows comes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,17 +162,11 @@ def score_rows(
         done = len(rows) - len(waiting)
         progress(done, len(rows))
         for chunk in _in_chunks(reward, rows, waiting[~has_failed], waiting[has_failed]):
-            texts: list[str] = []
-            for number, row, verdict in chunk:
+            _append_chunk(chunk, file, lines, marks, places)
+            for _, row, verdict in chunk:
                 if verdict.score is None:
                     bad.append((row.number, verdict.note))
-                places[number] = len(lines) + len(texts)
-                line = _line(row, verdict, int(marks[number]))
-                texts.append(_json_line(line))
-            file.write("".join(texts))
-            file.flush()
-            lines.grow()
-            done += len(texts)
+            done += len(chunk)
             progress(done, len(rows))
         bad.sort()
         # the lines may be in the rows' order already, with the rows' ids
@@ -311,6 +306,24 @@ def _drop_wrong_places(
     return have_ids
 
 
+def _append_chunk(
+    chunk: Judged, file: TextIO, lines: Lines, marks: Numbers, places: PlaceNumbers
+) -> None:
+    """Appends a line for each row of a judged chunk to the output, and sets the rows' places.
+
+    file, lines: the output. marks: the marks of all rows. places: the place of each row's line. Is
+    changed.
+    """
+    texts: list[str] = []
+    for number, row, verdict in chunk:
+        places[number] = len(lines) + len(texts)
+        line = _line(row, verdict, int(marks[number]))
+        texts.append(_json_line(line))
+    file.write("".join(texts))
+    file.flush()
+    lines.grow()
+
+
 def _line(row: InputRow, verdict: Verdict, mark: int) -> Line:
     """Returns the output's line for a row. mark: the number of the row's fingerprint."""
     written = ""
@@ -414,9 +427,6 @@ def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> 
             f"{keys}: rename the key that holds it to {missing} (on a command line --columns "
             "OURS=THEIRS)."
         )
-
-
-Judged = list[tuple[int, InputRow, Verdict]]  # a chunk: each row's index among all rows comes first
 
 
 def _in_chunks(
