@@ -14,7 +14,7 @@ from spanreward.rewards.language.lemmas import is_plural, lemmas
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import EntityAnswer
-from spanreward.rewards.posh.graph_view import GraphView
+from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.interview import link_of
 from spanreward.rewards.posh.scores import span_score
 
@@ -67,60 +67,70 @@ def components(
             does so only if no attribute and no other relation mentions the object, because the
             object then decides whether the relation is right.
     """
-    interview = sheet.interview
-    answers = sheet.entities
-    view = interview.source
     result: list[RatedComponent] = []
     counted: set[int] = set()  # relations so far: both entities of a relation list it
-
-    def add(
-        kind: Kind,
-        name: str,
-        answer: ComponentRating | EntityAnswer | None,
-        spans: tuple[CharacterSpan, ...],
-        *numbers: int,
-    ) -> None:
-        """Adds one component. answer: None without a question. numbers: the component's
-        entities.
-        """
-        # Surplus is tested first: a fourth star may have rating 5, because the other text has a
-        # star.
-        if not surplus.isdisjoint(numbers):
-            question, rating = "Mentioned more often than in the other text.", ABSENT
-            was_asked = True  # so that the surplus words get negative credit
-        elif answer is None:
-            question, rating = "Not asked, because its entity is absent.", ABSENT
-            was_asked = False
-        else:
-            question, rating = answer.question, answer.rating
-            was_asked = True
-        result.append(RatedComponent(kind, name, question, rating, was_asked, spans))
-
-    for number, entity in enumerate(view.entities):
+    for number, entity in enumerate(sheet.interview.source.entities):
         # the judge is not asked about the viewer and the sides of the view
         if entity.fixed is not None:
             continue
-        add("entity", answers[number].identifier, answers[number], entity.spans, number)
+        is_surplus = number in surplus
+        answer = sheet.entities[number]
+        result.append(
+            _rated_component("entity", answer.identifier, answer, entity.spans, is_surplus)
+        )
         for place, attribute in enumerate(entity.attributes):
-            answer = sheet.details.get(("attribute", number, place))
-            add("attribute", f"{attribute.text} {entity.text}", answer, attribute.spans, number)
+            name = f"{attribute.text} {entity.text}"
+            detail = sheet.details.get(("attribute", number, place))
+            result.append(_rated_component("attribute", name, detail, attribute.spans, is_surplus))
         for relation in entity.relations:
-            if relation.number in counted:
-                continue
-            counted.add(relation.number)
-            # the relation has an answer only if its subject and its object are present
-            subject = relation.subject
-            target = relation.object
-            spans = relation.spans
-            target_view = view.entities[target]
-            # extend the relation's words to an object that nothing else mentions
-            is_sole = interview.sole_relation_to(target) is relation
-            if reaching and is_sole and not target_view.attributes:
-                spans = _to_object(spans, target_view.spans)
-            name = f"{answers[subject].identifier} {relation.text} {answers[target].identifier}"
-            answer = sheet.details.get(("relation", relation.number))
-            add("relation", name, answer, spans, subject, target)
+            if relation.number not in counted:
+                counted.add(relation.number)
+                result.append(_rated_relation(sheet, relation, surplus, reaching))
     return result
+
+
+def _rated_relation(
+    sheet: AnswerSheet, relation: RelationView, surplus: frozenset[int], reaching: bool
+) -> RatedComponent:
+    """Returns a relation with its rating. surplus, reaching: see `components`."""
+    interview = sheet.interview
+    answers = sheet.entities
+    subject = relation.subject
+    target = relation.object
+    spans = relation.spans
+    # extend the relation's words to an object that nothing else mentions
+    target_view = interview.source.entities[target]
+    is_sole = interview.sole_relation_to(target) is relation
+    if reaching and is_sole and not target_view.attributes:
+        spans = _to_object(spans, target_view.spans)
+    name = f"{answers[subject].identifier} {relation.text} {answers[target].identifier}"
+    # the relation has an answer only if its subject and its object are present
+    answer = sheet.details.get(("relation", relation.number))
+    is_surplus = subject in surplus or target in surplus
+    return _rated_component("relation", name, answer, spans, is_surplus)
+
+
+def _rated_component(
+    kind: Kind,
+    name: str,
+    answer: ComponentRating | EntityAnswer | None,
+    spans: tuple[CharacterSpan, ...],
+    is_surplus: bool,
+) -> RatedComponent:
+    """Returns a component with its rating: the rating 1 if an entity of the component is surplus or
+    absent, otherwise the judge's rating.
+
+    answer: the judge's answer. None if an entity of the component is absent.
+    """
+    # Surplus is tested first: a fourth star may have rating 5, because the other text has a star.
+    # A surplus component counts as asked, so that its words get negative credit.
+    if is_surplus:
+        reason = "Mentioned more often than in the other text."
+        return RatedComponent(kind, name, reason, ABSENT, True, spans)
+    if answer is None:
+        reason = "Not asked, because its entity is absent."
+        return RatedComponent(kind, name, reason, ABSENT, False, spans)
+    return RatedComponent(kind, name, answer.question, answer.rating, True, spans)
 
 
 def denials(

@@ -83,7 +83,7 @@ def _may_be_content(marker: str) -> bool:
 
 
 def lone_stars(text: str) -> set[int]:
-    """Returns the offsets of the runs of stars that are content, not markup.
+    """Returns the offsets of the runs of stars that are content, not markup: 1 for "A* and **b**".
 
     These runs are single stars without a partner ("A*"), and stars beside a digit within a word
     ("2**3").

@@ -202,7 +202,8 @@ _KIND_OF_MARK = {  # the kind of the mark's own characters, by the mark's name
 
 
 def blanked(text: str, calls: bool = True) -> str:
-    """Returns the text, of the same length, with spaces for all text that a reader is not shown.
+    """Returns the text, of the same length, with spaces for all text that a reader is not shown:
+    "<think>x</think>A dog." becomes 16 spaces and "A dog."
 
     calls: whether spaces replace calls of tools, too.
     """
@@ -215,7 +216,8 @@ def blanked(text: str, calls: bool = True) -> str:
 
 
 def parts_of(text: str) -> list[tuple[int, int, str]]:
-    """Returns the parts (start, end, kind) of the text, in order.
+    """Returns the parts (start, end, kind) of the text, in order: the answer of
+    "<think>x</think>A dog." is the part (16, 22, "").
 
     The kind is "" for text that a reader is shown. Otherwise the kind is one of pieces.py, such as
     "reasoning".

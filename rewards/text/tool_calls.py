@@ -31,7 +31,8 @@ _DECODER = json.JSONDecoder()
 
 
 def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yields the characters [start, end) of each call and each result of a tool, in order.
+    """Yields the characters [start, end) of each call and each result of a tool, in order: the
+    range of "<tool_call>...</tool_call>" in "Look. <tool_call>...</tool_call> A dog."
 
     start, end: the characters of the text that are searched. The time is linear in their number.
     """
