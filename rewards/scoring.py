@@ -21,11 +21,11 @@ a row is the index of its line in the output, from 0.
 import json
 import time
 from array import array
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -47,9 +47,11 @@ from spanreward.rewards.text.no_answers import NoAnswer, no_answers
 CHUNK = 64
 FAILED = frozenset(str(status) for status in Status if status.failed)
 # If so many rows fail one after another, each asked alone, the judge is down and no row is at fault
-DOWN = 16
-KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
+DOWN_AFTER = 16
+# the keys that each line of an output has, with the types of their values
+LINE_KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
 Line = dict[str, Any]  # a line of the output: a verdict with the row's id and fingerprint
+Judged = list[tuple[int, InputRow, Verdict]]  # a chunk: each row's index among all rows comes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,50 +135,49 @@ def score_rows(
     _check_columns(reward, rows, source)
     check_seen(reward, _samples(rows))
     reads_all_columns = type(reward) not in METRICS.values()  # a user's own metric may read any
-    marks, ids = _known_by(rows, reads_all_columns)
+    marks, ids = _marks_and_ids(rows, reads_all_columns)
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
-    with resumed_lines(output, settings, KEYS, overwrite) as (file, lines):
+    with resumed_lines(output, settings, LINE_KEYS, overwrite) as (file, lines):
         # find each row's line in the output; the place is -1 for a row without a line
         earlier = Earlier(lines, FAILED)
-        strangers = earlier.strangers(marks, ids)
-        if strangers:
-            raise _other_rows(output, strangers, lines, f"the {len(rows)} rows taken of {source}")
+        places_of_no_row = earlier.places_of_no_row(marks, ids)
+        if places_of_no_row:
+            raise _other_rows(
+                output, places_of_no_row, lines, f"the {len(rows)} rows taken of {source}"
+            )
         places = earlier.places_of(marks)
-        in_order = _drop_others(places, rows, lines)
+        have_ids = _drop_wrong_places(places, rows, lines)
         if reward.by_batch and (places < 0).any():
             # each score depends on all rows, so a single new row makes every score out of date
             places[:] = -1
             file.truncate(0)
             lines.forget()
         # judge the rows without a line, and append a line for each
-        waiting = np.flatnonzero(places < 0)
-        failed = np.zeros(len(waiting), dtype=bool)
+        waiting = np.flatnonzero(places < 0)  # the indices of the rows without a line
+        # whether an earlier run has failed on the row
+        has_failed = np.zeros(len(waiting), dtype=bool)
         if not reward.by_batch:
-            failed = np.isin(marks[waiting], earlier.failed)
+            has_failed = np.isin(marks[waiting], earlier.failed)
         done = len(rows) - len(waiting)
         progress(done, len(rows))
-        for chunk in _in_chunks(reward, rows, waiting[~failed], waiting[failed]):
-            texts: list[str] = []
-            for number, row, verdict in chunk:
+        for chunk in _in_chunks(reward, rows, waiting[~has_failed], waiting[has_failed]):
+            _append_chunk(chunk, file, lines, marks, places)
+            for _, row, verdict in chunk:
                 if verdict.score is None:
                     bad.append((row.number, verdict.note))
-                places[number] = len(lines) + len(texts)
-                line = _line(row, verdict, int(marks[number]))
-                texts.append(_text(line))
-            file.write("".join(texts))
-            file.flush()
-            lines.grow()
-            done += len(texts)
+            done += len(chunk)
             progress(done, len(rows))
         bad.sort()
-        # count all lines, and write the file anew unless the lines are in the rows' order already
+        # the lines may be in the rows' order already, with the rows' ids
+        is_ordered = have_ids and np.array_equal(places, np.arange(len(lines)))
         tally = _Tally()
         counted = tally.over(_in_rows_order(rows, lines, places))
-        if in_order and np.array_equal(places, np.arange(len(lines))):
-            deque(counted, maxlen=0)  # runs the counting through all lines, and keeps no line
+        if is_ordered:
+            for _ in counted:
+                pass  # the loop only runs the counting
         else:
-            write_texts(output, map(_text, counted))
+            write_texts(output, map(_json_line, counted))
     seconds = time.perf_counter() - start
     again = int(earlier.knows(marks[waiting], ids[waiting]).sum())
     return Summary(
@@ -217,7 +218,7 @@ def score(
         )
     read = read_rows(rows, columns, limit)
     # A pandas frame gives the names of its columns when it is iterated over, so no row is readable
-    if not any(row.held for row in read):
+    if not any(row.values for row in read):
         raise ValueError(
             f"no row can be read ({read[0].sample}): of a pandas frame, give "
             "frame.to_dict('records')."
@@ -229,14 +230,14 @@ def score(
     for start in range(0, len(read), CHUNK):
         chunk = read[start : start + CHUNK]
         for row, verdict in zip(chunk, _judge_rows(reward, chunk), strict=True):
-            scored_row = dict(row.held)
-            for key, value in _flat(verdict).items():
+            scored_row = dict(row.values)
+            for key, value in _flat_dict(verdict).items():
                 scored_row[f"{reward.__name__}/{key}"] = value
             scored_rows.append(scored_row)
     return scored_rows
 
 
-def _flat(verdict: Verdict) -> dict[str, Any]:
+def _flat_dict(verdict: Verdict) -> dict[str, Any]:
     """Returns the verdict as plain data, with each part as a key of its own: `{"score": 0.8,
     ..., "precision": 0.8}`.
     """
@@ -253,7 +254,7 @@ def _samples(rows: Iterable[InputRow]) -> Iterator[Sample]:
             yield row.sample
 
 
-def _known_by(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers]:
+def _marks_and_ids(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers]:
     """Returns (marks, ids): a number of 8 bytes for each row's fingerprint, and one for its id.
 
     A row that cannot be read has the fingerprint "". columns: whether the fingerprint covers the
@@ -272,21 +273,23 @@ def _known_by(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers
 
 def _other_rows(
     output: Path,
-    strangers: Sequence[int],
+    places_of_no_row: Sequence[int],
     lines: Sequence[Line],
     input_rows: str,
 ) -> ValueError:
     """Returns the error for an output that holds scores of rows which are not in the input.
 
-    strangers: the places of these scores' lines in `lines`. input_rows: the name of the input for
-    the message, such as "the 20 rows taken of rows.jsonl".
+    places_of_no_row: the places of these scores' lines in `lines`. input_rows: the name of the
+    input for the message, such as "the 20 rows taken of rows.jsonl".
     """
-    first_id = lines[strangers[0]]["id"]
-    reason = f"{len(strangers)}, such as {first_id!r}, are not among {input_rows}"
+    first_id = lines[places_of_no_row[0]]["id"]
+    reason = f"{len(places_of_no_row)}, such as {first_id!r}, are not among {input_rows}"
     return ValueError(f"{output} holds the verdicts of other rows ({reason}): {REMEDY}")
 
 
-def _drop_others(places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]) -> bool:
+def _drop_wrong_places(
+    places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]
+) -> bool:
     """Sets a row's place to -1 if the line at the place holds no verdict on the row. Returns
     whether every other line has its row's id.
 
@@ -301,6 +304,24 @@ def _drop_others(places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence
         elif line["id"] != row.id:  # a row that was moved, or renamed
             have_ids = False
     return have_ids
+
+
+def _append_chunk(
+    chunk: Judged, file: TextIO, lines: Lines, marks: Numbers, places: PlaceNumbers
+) -> None:
+    """Appends a line for each row of a judged chunk to the output, and sets the rows' places.
+
+    file, lines: the output. marks: the marks of all rows. places: the place of each row's line. Is
+    changed.
+    """
+    texts: list[str] = []
+    for number, row, verdict in chunk:
+        places[number] = len(lines) + len(texts)
+        line = _line(row, verdict, int(marks[number]))
+        texts.append(_json_line(line))
+    file.write("".join(texts))
+    file.flush()
+    lines.grow()
 
 
 def _line(row: InputRow, verdict: Verdict, mark: int) -> Line:
@@ -358,7 +379,7 @@ def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
     return no_answers(samples, ids)
 
 
-def _text(line: Line) -> str:
+def _json_line(line: Line) -> str:
     """Returns the line as JSON, with a line break at the end."""
     return json.dumps(line) + "\n"
 
@@ -395,10 +416,10 @@ def _is_verdict_on(sample: Sample | str, line: Line) -> bool:
 
 def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:
     """Raises ValueError if the reward needs a column that no row has."""
-    held = set[str]()
+    keys_of_rows = set[str]()
     for row in rows:
-        held.update(row.held)
-    keys = sorted(held)
+        keys_of_rows.update(row.values)
+    keys = sorted(keys_of_rows)
     missing = reward.missing_column(keys)
     if keys and missing:
         raise ValueError(
@@ -406,9 +427,6 @@ def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> 
             f"{keys}: rename the key that holds it to {missing} (on a command line --columns "
             "OURS=THEIRS)."
         )
-
-
-Judged = list[tuple[int, InputRow, Verdict]]  # a chunk: each row's index among all rows comes first
 
 
 def _in_chunks(
@@ -420,30 +438,44 @@ def _in_chunks(
     judge failed in an earlier run. The rows of `again` come last, in chunks without fresh rows.
     """
     for begin in range(0, len(fresh), CHUNK):
-        yield _judged(reward, rows, fresh[begin : begin + CHUNK])
-    # The rows of `again` begin with a chunk of one row. The chunk after a chunk with an answer is
-    # twice as large. If a whole chunk fails, its first half is asked again as a chunk.
+        yield _judged_chunk(reward, rows, fresh[begin : begin + CHUNK])
+    yield from _chunks_asked_again(reward, rows, again)
+
+
+def _chunks_asked_again(
+    reward: Reward, rows: Sequence[InputRow], again: PlaceNumbers
+) -> Iterator[Judged]:
+    """Judges rows whose judge failed in an earlier run, and yields the rows with their verdicts,
+    chunk by chunk.
+
+    A single bad row may make its whole chunk fail. So the first chunk is one row, and each chunk
+    with an answer is followed by a chunk of twice the size. Of a chunk that fails as a whole, the
+    first half is asked again as a chunk, until the bad row is alone.
+
+    again: the indices of the rows.
+    """
     size = 1
-    alone = 0  # the number of rows in succession that failed in a chunk of one row
+    failed_alone = 0  # the number of rows in succession that failed in a chunk of one row
     begin = 0
     while begin < len(again):
-        chunk = _judged(reward, rows, again[begin : begin + size])
-        if all(verdict.status.failed for _, _, verdict in chunk):
-            if len(chunk) == 1:
-                alone += 1
-            if len(chunk) > 1 and alone < DOWN:
-                size = len(chunk) // 2
-                continue
-            # Once the judge is down, large chunks let the rest fail in few calls
-            size = 1 if alone < DOWN else CHUNK
-        else:
-            alone = 0
+        chunk = _judged_chunk(reward, rows, again[begin : begin + size])
+        is_failed = all(verdict.status.failed for _, _, verdict in chunk)
+        if not is_failed:
+            failed_alone = 0
             size = min(2 * size, CHUNK)
+        elif len(chunk) > 1 and failed_alone < DOWN_AFTER:
+            size = len(chunk) // 2
+            continue
+        else:
+            if len(chunk) == 1:
+                failed_alone += 1
+            # once the judge is down, large chunks let the rest fail in few calls
+            size = CHUNK if failed_alone >= DOWN_AFTER else 1
         begin += len(chunk)
         yield chunk
 
 
-def _judged(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> Judged:
+def _judged_chunk(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> Judged:
     """Judges the rows with these indices, and returns each row with its index and verdict."""
     places = numbers.tolist()
     chunk = [rows[place] for place in places]

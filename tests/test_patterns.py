@@ -73,7 +73,7 @@ def chat_with_wide_tokens() -> None:
 def called_tool() -> None:
     opened = tool_calls._OPEN.search("<tool_call>{")
     assert opened is not None
-    tool_calls._end_of("<tool_call>{", opened, 11)
+    tool_calls._end_of_call("<tool_call>{", opened, 11)
 
 
 def marks_of_all_kinds() -> None:
@@ -98,16 +98,20 @@ BUILT: dict[str, Callable[[], Any]] = {
     "rewards.judges.written_rating:_is_list_mark": lambda: written_rating._is_list_mark("2.", 0),
     "rewards.lave.answer:kind_of": lambda: answer.kind_of(["a kite"]),
     "rewards.lave.answer:_of_kind": answers_of_all_kinds,
-    "rewards.lave.compared:_claimed": lambda: compared._claimed("it is", ["yes"], "is it?"),
+    "rewards.lave.compared:_claim_as_word": lambda: compared._claim_as_word(
+        "it is", ["yes"], "is it?"
+    ),
     "rewards.lave.options:_without_texts": lambda: options._without_texts("?", {"C": "A and B"}),
     "rewards.lave.options:_labels_of": lambda: [
         options._labels_of("?", {label: "kite"}) for label in ("A", "1")
     ],
     "rewards.lave.options:labels_in": lambda: options.labels_in("?", {"A": "kite"}),
     "rewards.rows.delimited:_are_rows": lambda: delimited._are_rows(["a,b"], ",", 2),
-    "rewards.text.judged_part:_compiled": lambda: judged_part._compiled.__wrapped__("an answer"),
+    "rewards.text.judged_part:_tag_and_key_patterns": lambda: (
+        judged_part._tag_and_key_patterns.__wrapped__("an answer")
+    ),
     "rewards.text.quoting:_mark_of": marks_of_all_kinds,
-    "rewards.text.tool_calls:_end_of": called_tool,
+    "rewards.text.tool_calls:_end_of_call": called_tool,
     "training.trainer_settings:needed_packages": lambda: list(
         trainer_settings.needed_packages({"optim": "adamw_bnb_8bit"})
     ),
@@ -117,7 +121,7 @@ BUILT: dict[str, Callable[[], Any]] = {
 READER = "rewards.judges.written_rating:__init__"
 MATCHED = ("entry", "link")  # the others are searched for
 # These are a user's own, which read at most LONGEST characters.
-USERS = {"rewards.text.judged_part:check_part", "rewards.text.judged_part:_expression"}
+USERS = {"rewards.text.judged_part:check_part", "rewards.text.judged_part:_compiled_expression"}
 # Words of captions that training draws, joined by "|".
 WORDS = {"training.experimental.judge_training.labelled_changes:example"}
 

@@ -97,23 +97,23 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             "begin."
         )
     # the recipe must be equal to the run's recipe, except that the run may become longer
-    for key, (earlier, now) in changes(recipe).items():
+    for key, (earlier_value, new_value) in changes(recipe).items():
         # A max_steps of -1 means that num_train_epochs counts, so -1 is not compared as a length.
-        length = earlier or LONGER.get(key)
-        becomes_longer = now and length and 0 < length < now and key in LONGER
+        length = earlier_value or LONGER.get(key)
+        becomes_longer = key in LONGER and new_value and length and 0 < length < new_value
         if becomes_longer:
             log.warning(
                 "%s is %s in place of %s: the learning rate goes on as in a run of this length "
                 "from its beginning.",
                 key,
-                now,
+                new_value,
                 length,
             )
         else:
             raise RecipeError(
-                f"the run in {output} has {key}: {earlier!r}, and this recipe {now!r}: resume it "
-                f"with its own recipe ({output}/recipe.yaml), or begin another with output=... "
-                "without --resume."
+                f"the run in {output} has {key}: {earlier_value!r}, and this recipe "
+                f"{new_value!r}: resume it with its own recipe ({output}/recipe.yaml), or begin "
+                "another with output=... without --resume."
             )
     if recipe.model_dump().get("trainer", {}).get("save_only_model"):
         raise RecipeError(
@@ -121,22 +121,22 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             "resumed."
         )
     # with another number of processes, a step would have other completions
-    earlier_processes = read_versions(output)["processes"]
-    if earlier_processes != processes:
+    ran_on = read_versions(output)["processes"]
+    if ran_on != processes:
         raise RecipeError(
-            f"the run in {output} ran on {earlier_processes} processes and this is {processes}, so "
-            f"that a step would be another: resume it with --num_processes {earlier_processes}."
+            f"the run in {output} ran on {ran_on} processes and this is {processes}, so that a "
+            f"step would be another: resume it with --num_processes {ran_on}."
         )
     # find the last checkpoint whose files can all be loaded
-    complete = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
-    for folder in reversed(complete):
+    finished = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
+    for folder in reversed(finished):
         damage = damage_of(folder)
         if not damage:
             return folder
         log.warning("%s is damaged (%s): the one before it is taken.", folder, damage)
-    if complete:
+    if finished:
         raise RecipeError(
-            f"every checkpoint in {output} is damaged, such as {complete[0].name} ({damage}): "
+            f"every checkpoint in {output} is damaged, such as {finished[0].name} ({damage}): "
             f"{ANEW}"
         )
     raise RecipeError(
@@ -157,13 +157,13 @@ def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
     # recipe.yaml is read as a recipe, so that keys missing in the file have their defaults
     earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
     earlier_values = dict(leaves(earlier.model_dump(exclude=NOT_COMPARED)))
-    values = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
+    new_values = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
     differing = {}
-    for key in {**earlier_values, **values}:  # the keys of the two recipes, each once
+    for key in {**earlier_values, **new_values}:  # the keys of the two recipes, each once
         earlier_value = earlier_values.get(key)
-        value = values.get(key)
-        if earlier_value != value:
-            differing[key] = (earlier_value, value)
+        new_value = new_values.get(key)
+        if earlier_value != new_value:
+            differing[key] = (earlier_value, new_value)
     return differing
 
 
@@ -171,10 +171,9 @@ def damage_of(checkpoint: Path) -> str:
     """Returns the first fault of a checkpoint's files, such as "optimizer.pt: File is not a zip
     file"; "" if all files can be loaded.
 
-    A full disk, or a machine that was switched off, cuts files off. To save time, weights are not
-    read. A cut file is found without its weights: the archives of torch end with a table, and files
-    of safetensors begin with lengths. A pickle that may run code when it is loaded is a fault too,
-    because a stranger may have written the checkpoint.
+    A full disk, or a machine that was switched off, cuts files off. A pickle from a stranger may
+    run code when it is loaded. To save time, weights are not read. A cut file is found without its
+    weights: the archives of torch end with a table, and files of safetensors begin with lengths.
     """
     files = [path for path in checkpoint.rglob("*") if path.is_file()]
     for path in sorted(files):
@@ -244,7 +243,7 @@ def begin(
             shutil.rmtree(folder)
         facts["resumed"] = []
     else:
-        # keep the facts of the run's beginning, and add the facts of now to their list `resumed`
+        # keep the facts of the run's beginning, and add the facts of now to the list `resumed`
         now = facts
         facts = read_versions(output)
         if data != {name: facts.get(name) for name in data}:

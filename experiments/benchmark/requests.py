@@ -81,7 +81,7 @@ def empty_model(count: int, words: int, rounds: int) -> dict[str, float]:
                     Question([{"role": "user", "content": content}]) for content in contents
                 ]
                 start = time.perf_counter()
-                for question in judge.encoder.ahead(questions, sys.maxsize):
+                for question in judge.encoder.encode_ahead(questions, sys.maxsize):
                     judge.encoder.encode(question.messages)
                 encoding.append(time.perf_counter() - start)
                 start = time.perf_counter()
@@ -136,7 +136,7 @@ def together(pairs: Path, count: int, size: int) -> dict[str, float]:
         chat for start in range(0, count, size) for chat in turns(contents[start : start + size])
     ]
     alone = [[{"role": "user", "content": one}] for one in contents]
-    tokens = judge.encoder.scale(RATING_SCALE)
+    tokens = judge.encoder.token_ids_by_entry(RATING_SCALE)
     judge.start()
     found: list[list[float]] = []
     computed: list[int] = []

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from experiments.benchmark.posh import read_pairs
 from spanreward.rewards import PoshReward, Sample
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
-from spanreward.rewards.judges.encoding.prompt import encoded
+from spanreward.rewards.judges.encoding.prompt import encode_batch
 from spanreward.rewards.judges.judge import Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.judges.question import question_keys
@@ -98,7 +98,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     questions = judge.asked
     keys, _ = cpu_seconds(lambda: question_keys([anew(question) for question in questions]))
     encode, batch = cpu_seconds(
-        lambda: encoded(encoder.ahead(questions, CONTEXT), encoder.prompt, CONTEXT)
+        lambda: encode_batch(encoder.encode_ahead(questions, CONTEXT), encoder.prompt, CONTEXT)
     )
     match, _ = cpu_seconds(lambda: PoshReward("match").assess(samples))
     ids = [list(prompt.ids) for prompt in batch.inputs]

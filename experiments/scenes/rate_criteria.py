@@ -1,6 +1,7 @@
 """How WordJudge rates criteria, by words alone. Not a published metric.
 
-    WordJudge().rate([Question(messages, probe=CriterionProbe("correctness", "A red circle.", context="A red disc."))])
+    WordJudge().rate([Question(messages, probe=CriterionProbe("correctness", "A red circle.",
+    context="A red disc."))])
 
 Correctness looks the text's statements up in the context. Completeness looks the context's
 statements up in the text. The statements are entities, their attributes and the relations between
@@ -23,7 +24,7 @@ from spanreward.rewards.judges.match.text_index import PLACES, WRONG, TextIndex
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
-from spanreward.rewards.language.supported_claims import backed, vocabulary
+from spanreward.rewards.language.supported_claims import vocabulary, without_unmet_needs
 
 LOOKED_UP = ("correctness", "completeness")
 SEES_NOTHING = (
@@ -67,7 +68,7 @@ def rate_criteria(
     }
 
     def paid(text: str, context: str) -> TextIndex:
-        graph = backed(indexes[text].graph, vocabulary([context]))
+        graph = without_unmet_needs(indexes[text].graph, vocabulary([context]))
         return indexes[text] if graph is indexes[text].graph else TextIndex(graph)
 
     # per probe: the statements to look up, how many are surplus

@@ -45,7 +45,8 @@ def as_numbers(values: "array[int]") -> Numbers:
 
 
 def matched(marks: Numbers, sought: Numbers) -> PlaceNumbers:
-    """Returns the index in `marks` of each number in `sought`, -1 for a number that is not found.
+    """Returns the index in `marks` of each number in `sought`, -1 for a number that is not found:
+    for the marks [7, 5, 7] and the sought numbers [7, 9, 7, 7] the result is [0, -1, 2, -1].
 
     Each mark is used once. If a number is sought twice, its first occurrence gets the first equal
     mark, and its second occurrence gets the second equal mark, or -1. Numpy sorts and searches the
@@ -53,13 +54,17 @@ def matched(marks: Numbers, sought: Numbers) -> PlaceNumbers:
     """
     marks_order = np.argsort(marks, kind="stable")
     sought_order = np.argsort(sought, kind="stable")
-    values = sought[sought_order]
+    sorted_sought = sought[sought_order]
     # The rank of each sought number among its equals: [3, 3, 5] gives [0, 1, 0].
-    ranks = np.arange(len(values)) - np.searchsorted(values, values)
-    # A sought number of rank r takes the equal mark of rank r, if more than r marks are equal to it
-    places = np.searchsorted(marks, values, sorter=marks_order) + ranks
-    ends = np.searchsorted(marks, values, side="right", sorter=marks_order)
+    first_of_equals = np.searchsorted(sorted_sought, sorted_sought)
+    ranks = np.arange(len(sorted_sought)) - first_of_equals
+    # The place among the sorted marks: a sought number of rank r takes the equal mark of rank r, if
+    # more than r marks are equal to it.
+    starts = np.searchsorted(marks, sorted_sought, sorter=marks_order)
+    ends = np.searchsorted(marks, sorted_sought, side="right", sorter=marks_order)
+    places = starts + ranks
     has_mark = places < ends
+    # Back from the sorted order to the order of `marks` and of `sought`.
     result = np.full(len(sought), -1, dtype=np.int64)
     result[sought_order[has_mark]] = marks_order[places[has_mark]]
     return result

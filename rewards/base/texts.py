@@ -58,21 +58,24 @@ def is_joined(value: Any) -> bool:
 
 
 def people(value: Any, column: str) -> tuple[str, ...]:
-    """Returns the answers of several people to a question, as texts.
+    """Returns the answers of several people to a question, as texts: `[{"answer": "red"}, "blue"]`
+    gives `("red", "blue")`.
 
-    value: a text, or a list of texts, numbers or objects such as {"answer": "red"}. A list may also
-    be written in a string. The number 2 in a list or an object gives "2". Raises ValueError for any
+    value: a text, or a list of texts, numbers or objects with the key "answer". A list may also be
+    written in a string. The number 2 in a list or an object gives "2". Raises ValueError for any
     other value.
+
+    column: the column's name, for the error.
     """
-    written = _written_people(value)
+    listed_or_text = _written_people(value)
     answers: list[Any] = []
-    for entry in entries(written, column, (str, dict)):
+    for entry in entries(listed_or_text, column, (str, dict)):
         if isinstance(entry, Mapping) and "answer" in entry:
             answers += _in_words(entries(entry["answer"], column))
         else:
             answers.append(entry)
-    # if the value is a single number, and no list, `texts_of` raises ValueError below
-    if isinstance(written, list | tuple):
+    # a list of numbers holds answers, but a single number is refused by `texts_of`
+    if isinstance(listed_or_text, list | tuple):
         answers = _in_words(answers)
     kind = 'a text, a list of texts or of {"answer": text}'
     return texts_of(answers, column, kind, value)

@@ -7,6 +7,7 @@ holm([0.01, 0.04, 0.03])  # [0.03, 0.06, 0.06]: p-values that are adjusted for t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +50,8 @@ def crossed(
     fewer than two clusters.
 
     The variance of the mean is Vp + max(Vs - Vps, 0) (Cameron, Gelbach and Miller, 2011, "Robust
-    inference with multiway clustering", equation 2.11). Vp is the variance of the prompts' means,
-    by cluster. Vs is the variance of the seeds' means. Vps is the variance of the residuals, which
-    both Vp and Vs contain. The degrees of freedom are Satterthwaite's (1946), at least seeds - 1.
+    inference with multiway clustering", equation 2.11). `_Variances` explains the three terms. The
+    degrees of freedom are Satterthwaite's (1946), at least seeds - 1.
     """
     # keep the prompts that have a value
     present = ~np.isnan(values)
@@ -60,47 +60,76 @@ def crossed(
     present = present[:, columns]
     names = columns if clusters is None else np.asarray(clusters)[columns]
     distinct, cluster_of_prompt = np.unique(names, return_inverse=True)
-    if len(distinct) < 2:
-        return None
-    # value = mean + deviation of the prompt + deviation of the seed + residual (`rest`)
-    of_prompts = table.sum(axis=0) / present.sum(axis=0)
-    mean = float(of_prompts.mean())
-    rest = np.where(present, table - of_prompts, 0.0)
-    values_of_seeds = np.maximum(present.sum(axis=1), 1)  # 1 avoids a division by 0
-    of_seeds = rest.sum(axis=1) / values_of_seeds  # the deviation of each seed
-    rest = np.where(present, rest - of_seeds[:, None], 0.0)
-    seeds = len(values)
-    prompts = len(of_prompts)
     groups = len(distinct)
-    # Vp: sum the deviations within each cluster first, because prompts of a cluster are dependent
-    small_sample = groups / (groups - 1)
-    unit = small_sample / prompts**2
-    cluster_sums = np.bincount(cluster_of_prompt, of_prompts - mean)
-    by_prompt = unit * float(np.square(cluster_sums).sum())
-    # Vs and Vps, which need at least two seeds
-    by_seed = 0.0
-    by_both = 0.0
-    if seeds > 1:
-        by_seed = float(of_seeds.var(ddof=1)) / seeds
-        sums = np.stack([np.bincount(cluster_of_prompt, row) for row in rest])
-        squares = float(np.square(sums).sum())
-        by_both = unit * squares / (seeds * (seeds - 1))
-    variance = by_prompt + max(by_seed - by_both, 0.0)
+    if groups < 2:
+        return None
+    seeds = len(values)
+    means_of_prompts = table.sum(axis=0) / present.sum(axis=0)
+    mean = float(means_of_prompts.mean())
+    terms = _variances(table, present, means_of_prompts, cluster_of_prompt, groups)
+    variance = terms.prompts + max(terms.seeds - terms.residuals, 0.0)
     if variance < ROUNDING_VARIANCE:
         # all values are equal up to rounding, so the mean has no error
         p = 1.0 if mean == 0 else 0.0
         return Crossed(mean, mean, mean, p, 0.0, float(groups - 1))
-    # Satterthwaite's degrees of freedom: variance^2 / sum of (part^2 / degrees of the part)
-    freedom = by_prompt**2 / (groups - 1)
+    # Satterthwaite's degrees of freedom: variance^2 / sum of (term^2 / degrees of the term)
+    sum_of_terms = terms.prompts**2 / (groups - 1)
     if seeds > 1:
-        of_both = by_both**2 / ((seeds - 1) * (groups - 1))
-        freedom += by_seed**2 / (seeds - 1) + of_both
-    degrees = max(variance**2 / freedom, seeds - 1)
+        of_residuals = terms.residuals**2 / ((seeds - 1) * (groups - 1))
+        sum_of_terms += terms.seeds**2 / (seeds - 1) + of_residuals
+    degrees = max(variance**2 / sum_of_terms, seeds - 1)
     student = stats.t(degrees)
     error = variance**0.5
     half = float(student.ppf(0.975)) * error
     p = float(2 * student.sf(abs(mean) / error))
     return Crossed(mean, mean - half, mean + half, p, error, float(degrees))
+
+
+class _Variances(NamedTuple):
+    """The three terms of the variance of a mean over prompts and seeds.
+
+    prompts: Vp, the variance of the prompts' means, by cluster.
+    seeds: Vs, the variance of the seeds' means; 0 for a single seed.
+    residuals: Vps, the variance of the residuals, which both Vp and Vs contain; 0 for a single
+    seed.
+    """
+
+    prompts: float
+    seeds: float
+    residuals: float
+
+
+def _variances(
+    table: Array,
+    present: NDArray[np.bool_],
+    means_of_prompts: Array,
+    cluster_of_prompt: NDArray[np.int64],
+    groups: int,
+) -> _Variances:
+    """Returns the terms of the variance of a mean. The values are split into parts: value = mean +
+    deviation of the prompt + deviation of the seed + residual.
+
+    table: the values, (seeds, prompts), with 0 for a missing value. present: whether a value is
+    there, (seeds, prompts). groups: the number of clusters.
+    """
+    seeds, prompts = table.shape
+    mean = float(means_of_prompts.mean())
+    from_prompts = np.where(present, table - means_of_prompts, 0.0)
+    values_of_seeds = np.maximum(present.sum(axis=1), 1)  # 1 avoids a division by 0
+    deviations_of_seeds = from_prompts.sum(axis=1) / values_of_seeds
+    residuals = np.where(present, from_prompts - deviations_of_seeds[:, None], 0.0)
+    # sum the deviations within each cluster first, because prompts of a cluster are dependent
+    small_sample = groups / (groups - 1)
+    unit = small_sample / prompts**2
+    sums_of_clusters = np.bincount(cluster_of_prompt, means_of_prompts - mean)
+    of_prompts = unit * float(np.square(sums_of_clusters).sum())
+    if seeds < 2:
+        return _Variances(of_prompts, 0.0, 0.0)
+    of_seeds = float(deviations_of_seeds.var(ddof=1)) / seeds
+    sums = np.stack([np.bincount(cluster_of_prompt, row) for row in residuals])
+    squares = float(np.square(sums).sum())
+    of_residuals = unit * squares / (seeds * (seeds - 1))
+    return _Variances(of_prompts, of_seeds, of_residuals)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

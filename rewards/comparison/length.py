@@ -14,6 +14,7 @@ rate is computed on the scale of log odds.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -172,27 +173,60 @@ def regress(
 
     The features are an intercept, the difference in length and the sign of the difference. Pairs in
     which our text is longer have the same total weight as pairs in which our text is shorter. The
-    interval is symmetric in log odds. The interval's variance is the larger of two estimates: the
-    sandwich estimate from the prompts, and the variance that the model implies. The interval is
-    None for fewer than two prompts.
+    interval is symmetric in log odds, and None for fewer than two prompts.
 
     All arguments have the shape (pairs,). won: our outcome, 0 to 1. difference: our length minus
     the other length, as a share of the longer text, -1 to 1. longer: 1 if our text is longer, 0 if
     our text is shorter, 0.5 for equal lengths. groups: the number of each pair's prompt.
     """
-    features = [np.ones_like(won), difference, np.sign(difference)]
-    x = np.stack(features, axis=1)
-    ridge = np.diag(RIDGE)
+    features = np.stack([np.ones_like(won), difference, np.sign(difference)], axis=1)
     # both kinds of pairs get the same total weight
     shorter = 1 - longer
     weights = len(won) / 2 * (longer / longer.sum() + shorter / shorter.sum())
-    draw_features = np.eye(1, x.shape[1])  # at equal length, all features but the intercept are 0
+    fit = _fit(features, won, weights)
+    # at equal length the difference and its sign are 0, so the intercept alone gives the log odds
+    log_odds = fit.coefficients[0]
+    rate = float(expit(log_odds))
+    gradients = per_prompt(fit.gradients, groups)
+    prompts = len(gradients)
+    if prompts < 2:
+        return rate, None
+    variance = _variance_of_intercept(gradients, fit.curvature)
+    half = float(student.ppf(0.975, prompts - 1) * variance**0.5)
+    low = float(expit(log_odds - half))
+    high = float(expit(log_odds + half))
+    return rate, Interval(low, high)
+
+
+class _Fit(NamedTuple):
+    """A logistic regression at the last step of its search.
+
+    coefficients: the solution, shape (k,). gradients: the gradient of each pair's log-likelihood,
+    (pairs, k). curvature: the negative Hessian of the penalised log-likelihood, (k, k).
+    """
+
+    coefficients: Array
+    gradients: Array
+    curvature: Array
+
+
+def _fit(features: Array, won: Array, weights: Array) -> _Fit:
+    """Returns the logistic regression of the outcomes, found by Newton's method.
+
+    A ridge penalty (RIDGE) and an imaginary draw at equal length (DRAW_WEIGHT) keep the
+    coefficients finite.
+
+    features: (pairs, k). won: our outcome of each pair, 0 to 1. weights: the weight of each pair.
+    """
+    size = features.shape[1]
+    ridge = np.diag(RIDGE)
+    draw_features = np.eye(1, size)  # at equal length, all features but the intercept are 0
     draw_outcome = np.array([0.5])
     draw_weight = np.array([DRAW_WEIGHT])
-    coefficients = np.zeros(x.shape[1])
+    coefficients = np.zeros(size)
     for _ in range(MAX_STEPS):
         # derivatives of the log-likelihood of the pairs and the draw, minus the ridge penalty
-        pair_gradients, curvatures = derivatives(x, won, weights, coefficients)
+        pair_gradients, curvatures = derivatives(features, won, weights, coefficients)
         draw_gradients, draw_curvatures = derivatives(
             draw_features, draw_outcome, draw_weight, coefficients
         )
@@ -200,25 +234,26 @@ def regress(
         gradient = pair_gradients.sum(0) + draw_gradients.sum(0) - ridge @ coefficients
         # a Newton step, which is shortened because it can be too long far from the solution
         step = np.linalg.solve(curvature, gradient)
-        size = float(np.abs(step).max())
-        shortened = min(1.0, LONGEST_STEP / max(size, 1e-12))
-        coefficients = coefficients + step * shortened
-        if size < TOLERANCE:
+        largest_change = float(np.abs(step).max())
+        shortening = min(1.0, LONGEST_STEP / max(largest_change, 1e-12))
+        coefficients = coefficients + step * shortening
+        if largest_change < TOLERANCE:
             break
-    rate = float(expit(coefficients[0]))
-    # the sandwich estimate: gradients at the solution, summed by prompt
-    gradients = per_prompt(pair_gradients, groups)
+    return _Fit(coefficients, pair_gradients, curvature)
+
+
+def _variance_of_intercept(gradients: Array, curvature: Array) -> float:
+    """Returns the variance of a regression's intercept: the larger of two estimates, the sandwich
+    estimate from the prompts and the variance that the model implies.
+
+    gradients: the sum of the gradients of each prompt's pairs, (prompts, k), for at least two
+    prompts. curvature: the negative Hessian, (k, k).
+    """
     prompts = len(gradients)
-    if prompts < 2:
-        return rate, None
     inverse = np.linalg.inv(curvature)
     spread_of_prompts = prompts / (prompts - 1) * gradients.T @ gradients
     sandwich = inverse @ spread_of_prompts @ inverse
-    variance = max(sandwich[0, 0], inverse[0, 0])
-    half = float(student.ppf(0.975, prompts - 1) * variance**0.5)
-    low = float(expit(coefficients[0] - half))
-    high = float(expit(coefficients[0] + half))
-    return rate, Interval(low, high)
+    return max(sandwich[0, 0], inverse[0, 0])
 
 
 def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tuple[Array, Array]:

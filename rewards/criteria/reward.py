@@ -112,7 +112,7 @@ class CriteriaReward(JudgedReward):
         criterion = " ".join(["word"] * CRITERION_WORDS)
         if self.form == "pairwise":
             criteria = (criterion,) * CRITERIA
-            return _votes().cost_of_vote(self.prompts, self.pair, text, criteria)
+            return _votes_module().cost_of_vote(self.prompts, self.pair, text, criteria)
         question = ask_criterion(self.prompts, self.pair, Shown(""), text, criterion)
         read = tokens_in(question.messages[0]["content"])
         how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
@@ -142,7 +142,7 @@ class CriteriaReward(JudgedReward):
         shown: the parts of each row that the judge sees beside the text, by the row's number.
         """
         if self.form == "pairwise":
-            votes = _votes()
+            votes = _votes_module()
             verdicts: list[Raw] = votes.vote(self.judge, self.prompts, self.pair, rows, shown)
             return verdicts
         return super().rate(rows, shown)
@@ -188,7 +188,7 @@ class CriteriaReward(JudgedReward):
         return Verdict(mean_score, parts=parts), cut
 
 
-def _votes() -> Any:
+def _votes_module() -> Any:
     """Returns the module of form "pairwise".
 
     The module is experimental, so it is imported only for this form.
@@ -219,17 +219,28 @@ def ask_criterion(
 ) -> Question:
     """Returns the question to rate from 1 to 5 how well a text fulfils one criterion.
 
+    The prompt has three parts: the instructions and the evidence, the text, and the criterion with
+    the request to rate. Only the text may be cut, if the prompt is too long for the judge.
+
     prompts: the texts of prompts.yaml in this folder. pair: the texts of pairwise/prompts.yaml
     about the picture, the context and the request. evidence: the parts of the row that the judge
     sees beside the text.
     """
-    # Stars replace lines of the prompt within the text and the criterion. Otherwise a text could
-    # end its own part of the prompt.
+    # Stars replace fixed lines of the prompt, the marks, within the text and the criterion.
+    # Otherwise a text could end its own part of the prompt.
     marks = marks_in(*pair.values(), *prompts.values())
-    both = {**pair, **prompts}
-    before = head(prompts["instructions"], both, evidence)
-    question = fill_masked(prompts["criterion"], marks, criterion=criterion)
-    after = f"\n\n{question}\n\n{prompts['rating']}"
+    all_texts = {**pair, **prompts}
+    before_text = head(prompts["instructions"], all_texts, evidence)
+    request = fill_masked(prompts["criterion"], marks, criterion=criterion)
+    after_text = f"\n\n{request}\n\n{prompts['rating']}"
+    # the same question as typed data, for judges that do not read prompts
     probe = MeetsProbe(criterion, text, evidence.request, evidence.context)
-    masked = mask(text, marks)
-    return question_of(evidence, probe, before, prompts["text"], after, "text", text=masked)
+    return question_of(
+        evidence,
+        probe,
+        before_text,
+        prompts["text"],
+        after_text,
+        "text",
+        text=mask(text, marks),
+    )

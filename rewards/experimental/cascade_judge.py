@@ -15,7 +15,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating, heard
+from spanreward.rewards.judges.judge import (
+    Failure,
+    Judge,
+    OuterJudge,
+    Question,
+    Rating,
+    answers_or_failures,
+)
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.judges.usage import Usage
 
@@ -99,7 +106,9 @@ class CascadeJudge(OuterJudge):
         """
         with self:
             # The student rates all questions.
-            answers = heard(len(questions), partial(self.student.rate, questions, scale))
+            answers = answers_or_failures(
+                len(questions), partial(self.student.rate, questions, scale)
+            )
             sure = [self._is_sure(answer) for answer in answers]
             # The teacher rates each question that is audited, or that the student is not sure of. A
             # key is an evenly spread number below 16 ** 32, so a share `audit` of all keys is below
@@ -111,7 +120,9 @@ class CascadeJudge(OuterJudge):
                 if is_audited or not sure[number]:
                     numbers.append(number)
             for_teacher = [questions[number] for number in numbers]
-            taught = heard(len(numbers), partial(self.teacher.rate, for_teacher, scale))
+            taught = answers_or_failures(
+                len(numbers), partial(self.teacher.rate, for_teacher, scale)
+            )
         self._count(student=len(answers) - len(numbers))
         # The teacher's answers replace the student's, except after a failed audit.
         for number, by_teacher in zip(numbers, taught, strict=True):
@@ -129,7 +140,9 @@ class CascadeJudge(OuterJudge):
         """Returns the teacher's texts."""
         self._count(teacher=len(questions))
         with self:
-            return heard(len(questions), partial(self.teacher.write, questions, max_tokens))
+            return answers_or_failures(
+                len(questions), partial(self.teacher.write, questions, max_tokens)
+            )
 
     def _is_sure(self, answer: Rating | Failure) -> bool:
         """Returns whether the student's answer is a rating that counts without the teacher."""

@@ -11,7 +11,14 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating, heard
+from spanreward.rewards.judges.judge import (
+    Failure,
+    Judge,
+    OuterJudge,
+    Question,
+    Rating,
+    answers_or_failures,
+)
 from spanreward.rewards.judges.usage import Usage
 
 
@@ -56,7 +63,7 @@ class JuryJudge(OuterJudge):
         answers_by_judge = []
         with self:
             for judge in self.judges:
-                answers = heard(len(questions), partial(judge.rate, questions, scale))
+                answers = answers_or_failures(len(questions), partial(judge.rate, questions, scale))
                 answers_by_judge.append(answers)
         answers_by_question = zip(*answers_by_judge, strict=True)
         return [pooled(answers) for answers in answers_by_question]
@@ -64,7 +71,9 @@ class JuryJudge(OuterJudge):
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns the first judge's texts, because texts have no mean."""
         with self:
-            return heard(len(questions), partial(self.judge.write, questions, max_tokens))
+            return answers_or_failures(
+                len(questions), partial(self.judge.write, questions, max_tokens)
+            )
 
 
 def pooled(answers: Sequence[Rating | Failure]) -> Rating | Failure:

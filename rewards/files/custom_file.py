@@ -71,7 +71,7 @@ def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
         return isinstance(value, type) and issubclass(value, base)
 
     what = f"class {{}} that is a {base.__name__}"
-    part = _named_part(name, fits, what, cure=f"derive it from {base.__module__}.")
+    part = _named_part(name, fits, what, advice=f"derive it from {base.__module__}.")
     if isinstance(part, base) and options:
         raise ValueError(
             f"{name} is a {base.__name__.lower()} already and takes no options, got {options}"
@@ -88,26 +88,26 @@ def custom_function(name: str) -> Callable[..., Any]:
     return function
 
 
-def _named_part(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
+def _named_part(name: str, fits: Callable[[Any], bool], what: str, advice: str) -> Any:
     """Returns the value that FILE.py:NAME names.
 
     fits: returns whether a value is of the right kind. what: the kind, for the message, with {} for
-    the name: "function {}". cure: the advice in the message if the file has no similar name. Raises
-    ValueError if NAME is missing or of another kind; the message has the most similar name in the
-    file.
+    the name: "function {}". advice: the advice in the message if the file has no similar name.
+    Raises ValueError if NAME is missing or of another kind; the message has the most similar name
+    in the file.
     """
     path, _, part_name = name.rpartition(":")
-    held = vars(_module_of(path))
-    if not fits(held.get(part_name)):
+    values_in_file = vars(_module_of(path))
+    if not fits(values_in_file.get(part_name)):
         # Only names of the right kind are suggested.
         candidates = []
-        for candidate, value in held.items():
+        for candidate, value in values_in_file.items():
             if fits(value):
                 candidates.append(candidate)
         near = get_close_matches(part_name, candidates, 1)
-        hint = f"did you mean {near[0]!r}?" if near else cure
+        hint = f"did you mean {near[0]!r}?" if near else advice
         raise ValueError(f"{path} has no {what.format(part_name)}: {hint}")
-    return held[part_name]
+    return values_in_file[part_name]
 
 
 def _module_of(path: str) -> ModuleType:

@@ -58,7 +58,7 @@ class Earlier:
         """The marks of the lines whose judge failed."""
         return self.marks[self._failed]
 
-    def strangers(self, marks: Numbers, ids: Numbers) -> list[int]:
+    def places_of_no_row(self, marks: Numbers, ids: Numbers) -> list[int]:
         """Returns the places of the scored lines that belong to no row of this run.
 
         marks, ids: of the rows of this run. A line belongs to a row if its fingerprint or its id is

@@ -1,6 +1,6 @@
 """The url, the key and the printed words of a server that a judge or a reward asks.
 
-    server = Server.at("http://127.0.0.1:8000/v1", "the judge's url")
+    server = Server.checked("http://127.0.0.1:8000/v1", "the judge's url")
     server.network(connections=32)  # an httpx client; judges/remote/client.py asks through it
     legible(content)                # one line, without the key
 
@@ -47,7 +47,7 @@ class Server:
     host: str
 
     @classmethod
-    def at(cls, url: str, whose: str) -> Self:
+    def checked(cls, url: str, whose: str) -> Self:
         """Returns the server at a url, after checks of the url, the certificates and the key.
 
         whose: the url's name in messages, such as "the judge's url". Raises ValueError for a url

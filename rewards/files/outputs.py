@@ -61,10 +61,10 @@ def resumed_lines(
     keys: Mapping[str, Any],
     overwrite: bool = False,
 ) -> Iterator[tuple[TextIO, Lines]]:
-    """Yields the output, opened for appending, and the objects of the lines that the output already
-    has.
+    """Yields the output, opened for appending, and the objects of the lines that an earlier run has
+    left in the output.
 
-    A last line that was cut is removed.
+    A last line that was cut is removed. While the output is open, no other process may write it.
 
     settings: everything that decides the lines; kept in `<output>.settings.json`. keys: the keys
     that each line must have, with the types of their values. overwrite: removes the lines first.
@@ -78,33 +78,48 @@ def resumed_lines(
         )
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("a", encoding="utf-8") as file:
-        # Only one process may write the output. The lock ends when the file is closed, even if the
-        # process is killed.
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Another process may have replaced the file since it was opened here.
-            opened = os.fstat(file.fileno())
-            if not os.path.samestat(opened, output.stat()):
-                raise BlockingIOError
-        except BlockingIOError:
-            raise ValueError(
-                f"another process writes {output}: wait for its end, or choose another output."
-            ) from None
+        _lock(file, output)
         if overwrite:
             file.truncate(0)  # before new settings are written
-        written = output if output.stat().st_size else None
-        beside = output.with_name(f"{output.name}.settings.json")
-        settle_settings(beside, settings, written)
-        # Even with equal settings the lines may be of another command.
+        output_with_lines = output if output.stat().st_size else None
+        settings_file = output.with_name(f"{output.name}.settings.json")
+        settle_settings(settings_file, settings, output_with_lines)
         lines = Lines(output)
-        for number, line in enumerate(lines, start=1):
-            for key, kind in keys.items():
-                if key not in line or not isinstance(line[key], kind):
-                    raise ValueError(
-                        f"line {number} of {output} has no {key!r} as each has here: {REMEDY}"
-                    )
+        # even with equal settings the lines may be of another command
+        _check_keys(lines, keys, output)
         file.truncate(lines.size)  # removes a last line that was cut
         yield file, lines
+
+
+def _lock(file: TextIO, output: Path) -> None:
+    """Locks an opened output, so that only one process writes it. Raises ValueError if another
+    process has locked or replaced the output.
+
+    The lock ends when the file is closed, even if the process is killed.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # another process may have replaced the file since it was opened here
+        opened = os.fstat(file.fileno())
+        if not os.path.samestat(opened, output.stat()):
+            raise BlockingIOError
+    except BlockingIOError:
+        raise ValueError(
+            f"another process writes {output}: wait for its end, or choose another output."
+        ) from None
+
+
+def _check_keys(lines: Lines, keys: Mapping[str, Any], output: Path) -> None:
+    """Raises ValueError if a line of the output lacks a key, or has a value of a wrong type.
+
+    keys: the needed keys, with the types of their values.
+    """
+    for number, line in enumerate(lines, start=1):
+        for key, kind in keys.items():
+            if key not in line or not isinstance(line[key], kind):
+                raise ValueError(
+                    f"line {number} of {output} has no {key!r} as each has here: {REMEDY}"
+                )
 
 
 def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None) -> None:

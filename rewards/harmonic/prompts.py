@@ -80,7 +80,7 @@ def name_entries(criteria: Any) -> Any:
     return named
 
 
-def whole(order: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
+def check_order(order: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
     """Returns the order unchanged.
 
     Raises ValueError for an order with a repeated part, without "text" or without "criterion".
@@ -130,7 +130,7 @@ class Criterion(Wording):
 class Layout(Wording):
     """The pieces of a prompt and their order. prompts.yaml explains each piece."""
 
-    order: Annotated[tuple[PromptPart, ...], AfterValidator(whole)]
+    order: Annotated[tuple[PromptPart, ...], AfterValidator(check_order)]
     instructions: Words
     picture: Words
     context: Annotated[str, takes({"context"}, free={*TASK_WORDS})]

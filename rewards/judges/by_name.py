@@ -5,6 +5,7 @@ A new kind of judge is one line in KINDS.
 
 import inspect
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -146,15 +147,7 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
         judge_class, from_name = _class_and_arguments(spec)
     if isinstance(judge_class, Judge):
         return judge_class, False
-    # An argument that the name already gives, such as the model, may not be an option, too.
-    valid = [option for option in options_of(judge_class) if option not in from_name]
-    check_known(f"option of the judge {without_secret(spec)}:", options, valid)
-    for name, value in options.items():
-        if isinstance(value, str) and _is_number(judge_class, name):
-            raise ValueError(
-                f"{name} of the judge {without_secret(spec)} is a number without a unit, such as "
-                f"8e9 for 8 GB, got {value!r}."
-            )
+    _check_options(spec, judge_class, from_name, options)
     # The judges of a cascade may be given by name.
     if spec == "cascade":
         for key in ("student", "teacher"):
@@ -172,6 +165,28 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
         raise ValueError(f"the judge {without_secret(spec)} is not complete: {error}.") from error
     has_model = bool(from_name) or spec == "cascade"
     return judge_class(**from_name, **options), has_model
+
+
+def _check_options(
+    spec: str,
+    judge_class: type[Judge],
+    from_name: Mapping[str, str],
+    options: Mapping[str, Any],
+) -> None:
+    """Raises ValueError for options that the judge's class does not take, and for a text in place
+    of a number.
+
+    spec: the judge's name. from_name: the arguments that the name already gives, such as the model,
+    which may not be options, too.
+    """
+    valid = [option for option in options_of(judge_class) if option not in from_name]
+    check_known(f"option of the judge {without_secret(spec)}:", options, valid)
+    for name, value in options.items():
+        if isinstance(value, str) and _is_number(judge_class, name):
+            raise ValueError(
+                f"{name} of the judge {without_secret(spec)} is a number without a unit, such as "
+                f"8e9 for 8 GB, got {value!r}."
+            )
 
 
 def _make_jury(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:

@@ -33,13 +33,14 @@ RATING_SCALE = ("1", "2", "3", "4", "5")
 # The largest sum of probabilities that still counts as a distribution; .01 is for rounding.
 LARGEST_MASS = 1.01
 # The beginning of the error for a judge that reads text only and is to be shown pictures.
-# `_distinctly` uses it for single questions, and reward/viewers.py for a whole reward before a run.
+# `_answers_to_distinct` uses it for single questions, and reward/viewers.py for a whole reward
+# before a run.
 UNSEEING = (
     "the judge {judge!r} reads text only, and the metric shows it pictures: take one that sees, "
     "such as vllm:, transformers:, server: or chat: with a vision-language model"
 )
 IN_WORDS = "evidence='context' with a text that says what the picture shows"
-# Asked after an error, to see whether the judge raises for every question (`_answers`).
+# Asked after an error, to see whether the judge raises for every question (`_answers_or_halves`).
 HARMLESS_QUESTION = Question([{"role": "user", "content": "Answer with this one digit: 3"}])
 
 
@@ -96,7 +97,7 @@ class Failure:
     message: str
 
 
-def sound(answers: Sequence[T | Failure]) -> list[T | Failure]:
+def check_ratings(answers: Sequence[T | Failure]) -> list[T | Failure]:
     """Returns the answers, with a Failure (UNPARSED) in place of each Rating whose probabilities
     are all 0 or NaN.
     """
@@ -216,7 +217,7 @@ class Judge(ABC):
         """
         self._count_questions(len(questions))
         ask = partial(self.rate_each, scale=scale)
-        return sound(_distinctly(self, questions, ask))
+        return check_ratings(_answers_to_distinct(self, questions, ask))
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns one text of at most max_tokens tokens for each question, in order, or a Failure
@@ -226,7 +227,7 @@ class Judge(ABC):
         """
         self._count_questions(len(questions))
         ask = partial(self.write_each, max_tokens=max_tokens)
-        return _distinctly(self, questions, ask)
+        return _answers_to_distinct(self, questions, ask)
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
@@ -288,7 +289,7 @@ class Judge(ABC):
         """Called at the end of the outermost `with judge:`."""
 
 
-def _distinctly(
+def _answers_to_distinct(
     judge: Judge,
     questions: Sequence[Question],
     ask: Callable[[Sequence[Question]], Sequence[Any]],
@@ -313,7 +314,7 @@ def _distinctly(
     keys_left = [key for key in distinct if key not in by_key]
     questions_left = [distinct[key] for key in keys_left]
     askable: dict[str, Question] = {}
-    for key, question in zip(keys_left, _with_pictures(questions_left), strict=True):
+    for key, question in zip(keys_left, _with_seen_pictures(questions_left), strict=True):
         if isinstance(question, Failure):
             by_key[key] = question
         elif judge._takes_shared:
@@ -322,7 +323,7 @@ def _distinctly(
             askable[key] = _with_a_list(question)
     if askable:
         # The remaining questions go to the judge.
-        answers = _answers(list(askable.values()), ask)
+        answers = _answers_or_halves(list(askable.values()), ask)
         by_key |= zip(askable, answers, strict=True)
     return [by_key[key] for key in keys]
 
@@ -334,7 +335,7 @@ def _with_a_list(question: Question) -> Question:
     return replace(question, messages=list(question.messages))
 
 
-def _answers(
+def _answers_or_halves(
     questions: Sequence[Question],
     ask: Callable[[Sequence[Question]], Sequence[Any]],
 ) -> Sequence[Any]:
@@ -355,7 +356,7 @@ def _answers(
         if len(questions) == 1 or _raises_for(HARMLESS_QUESTION, ask):
             raise
         log.exception("a judge raised for %d questions, and is asked by halves", len(questions))
-    return by_halves(questions, ask, _unanswered, time_for_more(start))
+    return by_halves(questions, ask, _failure_of_error, time_for_more(start))
 
 
 def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence[Any]]) -> bool:
@@ -367,12 +368,12 @@ def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence
     return False
 
 
-def _unanswered(error: Exception) -> Failure:
+def _failure_of_error(error: Exception) -> Failure:
     """Returns the Failure of a question for which the judge raised this error."""
     return Failure(Status.ERROR, legible(f"{type(error).__name__}: {error}"))
 
 
-def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
+def _with_seen_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
     """Returns the questions with their pictures as every judge sees them (`judges_picture`), in
     order.
 
@@ -380,7 +381,7 @@ def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
     questions share is converted once.
     """
     converted: dict[int, Image.Image | Failure] = {}  # by the id of the question's own image
-    ready: list[Question | Failure] = []
+    seen_questions: list[Question | Failure] = []
     for question in questions:
         images: list[Any] = []
         failure = None  # of the question's first picture that cannot be seen
@@ -397,12 +398,12 @@ def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
                 has_new_image = True
             images.append(picture)
         if failure is not None:
-            ready.append(failure)
+            seen_questions.append(failure)
         elif has_new_image:
-            ready.append(replace(question, images=tuple(images)))
+            seen_questions.append(replace(question, images=tuple(images)))
         else:
-            ready.append(question)  # the same object, whose key has been computed
-    return ready
+            seen_questions.append(question)  # the same object, whose key has been computed
+    return seen_questions
 
 
 def _converted_picture(image: Image.Image) -> Image.Image | Failure:
@@ -415,7 +416,7 @@ def _converted_picture(image: Image.Image) -> Image.Image | Failure:
 
 def _rate_distinct(rate: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a wrapper of a judge's own `rate`. The wrapper gives `rate` each question once, and
-    checks the ratings (`sound`).
+    checks the ratings (`check_ratings`).
     """
 
     @wraps(rate)
@@ -425,7 +426,7 @@ def _rate_distinct(rate: Callable[..., Any]) -> Callable[..., Any]:
         def rate_these(distinct: Sequence[Question]) -> Sequence[Rating | Failure]:
             return rate(self, distinct, scale)
 
-        return sound(_distinctly(self, questions, rate_these))
+        return check_ratings(_answers_to_distinct(self, questions, rate_these))
 
     return rate_distinct
 
@@ -440,7 +441,7 @@ def _write_distinct(write: Callable[..., Any]) -> Callable[..., Any]:
         def write_these(distinct: Sequence[Question]) -> Sequence[str | Failure]:
             return write(self, distinct, max_tokens)
 
-        return _distinctly(self, questions, write_these)
+        return _answers_to_distinct(self, questions, write_these)
 
     return write_distinct
 
@@ -454,7 +455,7 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
         yield
 
 
-def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Failure]:
+def answers_or_failures(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Failure]:
     """Returns the answers of one judge of a jury or a cascade, or `count` Failures if the judge
     raises. So an error of one judge does not lose the answers of the other judges.
 
@@ -464,7 +465,7 @@ def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Fail
         return []
     try:
         numbered = zip(range(count), ask(), strict=True)  # raises for more or fewer answers
-        return sound([answer for _, answer in numbered])
+        return check_ratings([answer for _, answer in numbered])
     except Exception as error:  # a judge of a user's own may raise anything
         log.exception("one judge of several raised")
         return [Failure(Status.ERROR, f"{type(error).__name__}: {error}")] * count

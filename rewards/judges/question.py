@@ -22,7 +22,6 @@ from spanreward.rewards.files.json_lines import exact_json
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.rows.pictures import PICTURE_LOCK
 
-# An empty mapping, as the default of an argument.
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -99,9 +98,9 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
     """Returns a key for each question, in order: a hash (32 hex digits) of the question and of
     `about`.
 
-    Equal keys mean equal questions, in every field. A probe is hashed by its repr, and the graph of
-    a PresenceProbe is hashed too, because MatchJudge answers from that graph. A picture is hashed
-    by how it looks. A text that several questions share is hashed once.
+    Questions with equal keys are equal in every field. The hash of a PresenceProbe includes the
+    probe's graph, because MatchJudge answers from that graph. A picture is hashed by how it looks.
+    A text that several questions share is hashed once.
 
     about: plain data that the keys shall also depend on, such as the name of a judge.
     """
@@ -166,29 +165,42 @@ class _SharedHashes:
 
 
 def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
-    """Returns the messages as plain data. The last message's text up to the end of the description
-    is replaced by its hash, because many questions share that part.
+    """Returns the messages of a question as plain data, for the question's key.
+
+    Many questions share the text of the last message up to the end of the description. This shared
+    text is replaced by its hash, which is computed once for all of the questions. The result is a
+    list: the fields of each message, of the last message without its content; then the hash; then
+    the rest of the last message's content.
     """
-    end = question.description[1]
+    shared_end = question.description[1]
     messages = question.messages
-    if isinstance(messages, SharedPrompt) and end <= len(messages.beginning):
-        # The result equals that of the same messages as a list, and the two texts are not joined.
-        shared = hashes.of_text(messages.beginning[:end])
-        rest = messages.beginning[end:] + messages.rest
-        return [[["role", "user"]], shared, rest]
+    if isinstance(messages, SharedPrompt) and shared_end <= len(messages.beginning):
+        return _shared_prompt_content(messages, shared_end, hashes)
     if not messages:
         return []
-    earlier = list(messages)
-    last = earlier.pop()
+    *earlier, last = messages
     fields: list[Any] = []
     for message in earlier:
         fields.append(sorted(message.items()))
-    # The last message's content is taken out of its fields, because only its beginning is hashed.
-    beside_content = dict(last)
-    content = beside_content.pop("content")
-    fields.append(sorted(beside_content.items()))
-    shared = hashes.of_text(content[:end])
-    return [*fields, shared, content[end:]]
+    fields_of_last = dict(last)
+    content = fields_of_last.pop("content")
+    fields.append(sorted(fields_of_last.items()))
+    shared_hash = hashes.of_text(content[:shared_end])
+    return [*fields, shared_hash, content[shared_end:]]
+
+
+def _shared_prompt_content(
+    prompt: SharedPrompt, shared_end: int, hashes: _SharedHashes
+) -> list[Any]:
+    """Returns what `_messages_content` returns for the same message in a list. The two texts of the
+    prompt are not joined, which would copy the long beginning for each question.
+
+    shared_end: the end of the shared text, which is within the beginning.
+    """
+    shared_hash = hashes.of_text(prompt.beginning[:shared_end])
+    rest = prompt.beginning[shared_end:] + prompt.rest
+    fields = [["role", "user"]]
+    return [fields, shared_hash, rest]
 
 
 def _probe_content(probe: Any, hashes: _SharedHashes) -> list[Any]:

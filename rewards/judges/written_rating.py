@@ -200,7 +200,7 @@ def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None
     # not found again in prose.
     ratings = []
     prose = list(read)
-    for start, end in _objects(read):
+    for start, end in _outermost_objects(read):
         rating = reader.in_object(read, start, end)
         if rating is not None:
             ratings.append(rating)
@@ -292,14 +292,14 @@ class _Reader:
             return Entry(match[0], end, end)
         value = float(match[0].replace("\u2212", "-"))  # the minus sign U+2212
         usable = self.low <= value <= self.high
-        rest = _skip(_UNIT, text, end)
+        rest = _end_of_match(_UNIT, text, end)
         denominator = _OUT_OF.match(text, rest)
         if denominator:
             usable = usable and float(denominator[1]) == self.high
-            rest = _skip(_UNIT, text, denominator.end())
+            rest = _end_of_match(_UNIT, text, denominator.end())
         return Entry(value if usable else None, end, rest)
 
-    def stands(self, text: str, end: int) -> bool:
+    def may_be_rating(self, text: str, end: int) -> bool:
         """Returns whether a number or letter that ends at this offset may be a rating, by the text
         that follows.
 
@@ -340,13 +340,13 @@ class _Reader:
         rating only if the number is alone in its line.
         """
         entry = self.entry_at(text, start)
-        if entry is None or not self.stands(text, entry.rest):
+        if entry is None or not self.may_be_rating(text, entry.rest):
             return None
-        gap_end = _skip(_GAP, text, entry.rest)
+        gap_end = _end_of_match(_GAP, text, entry.rest)
         below = "\n" in text[label:start]
         if below and text[gap_end : gap_end + 1] not in ("", "\n"):
             return None  # "Rating:\n1. The dog is brown." is a list
-        ends_text = _ends(text, entry.rest)
+        ends_text = _ends_text(text, entry.rest)
         return WrittenRating(entry.value, label, entry.end, ends_text)
 
     def labelled(self, text: str) -> Iterator[WrittenRating]:
@@ -368,7 +368,7 @@ class _Reader:
                 continue
             start = label.start()
             rating = self.rating_at(text, start, link.end())
-            if rating and _asserted(text, start, has_sign):
+            if rating and _is_asserted(text, start, has_sign):
                 yield rating
 
     def by_verbs(self, text: str) -> Iterator[WrittenRating]:
@@ -383,7 +383,7 @@ class _Reader:
             is_own = begins_sentence or _FIRST_PERSON.search(sentence) is not None
             if verb["first_person"] and not is_own:
                 continue
-            if rating and not _denied(sentence):
+            if rating and not _is_denied(sentence):
                 yield rating
 
     def boxed(self, text: str) -> Iterator[WrittenRating]:
@@ -391,70 +391,79 @@ class _Reader:
         for box in _BOX.finditer(text):
             entry = self.entry_at(text, box.end())
             box_end = _BOX_END.match(text, entry.rest) if entry else None
-            if entry and box_end and self.stands(text, box_end.end()):
-                ends_text = _ends(text, entry.rest)
+            if entry and box_end and self.may_be_rating(text, box_end.end()):
+                ends_text = _ends_text(text, entry.rest)
                 yield WrittenRating(entry.value, box.start(), entry.end, ends_text)
 
     def alone(self, text: str) -> list[WrittenRating]:
-        """Returns the rating that is alone in the last line, in a list. The list is empty if the
-        last line is no rating, or if another line is a rating, too.
+        """Returns the rating that is alone in the last line, in a list: the 4 of "It is fair.\\n4".
+
+        The list is empty if the last line is no rating. The list is also empty if another line is a
+        rating, too: several such lines are a table or a list.
         """
         ratings = []
-        last_start = 0  # the start of the last line that is not blank
+        last_line = 0  # the offset of the last line that is not blank
         for line in re.finditer(r"[^\n]+", text):
-            content = line[0].strip()
-            if content:
-                last_start = line.start()
-            if not content or len(content) > LONGEST_LINE:
+            if not line[0].strip():
                 continue
-            entry = self.entry_at(content, _skip(_ALONE, content, 0))
-            if entry and _skip(_REST, content, entry.rest) == len(content):
-                content_start = line.start() + line[0].index(content)
-                end = content_start + entry.end
-                ratings.append(WrittenRating(entry.value, last_start, end, True))
-        # Several lines with a rating are a table or a list. A rating above the last line does not
-        # count.
-        if len(ratings) != 1 or ratings[0].start < last_start:
+            last_line = line.start()
+            rating = self._in_line(line)
+            if rating:
+                ratings.append(rating)
+        if len(ratings) != 1 or ratings[0].start != last_line:
             return []
-        if _is_list_mark(text, last_start):
+        if _is_list_mark(text, last_line):
             return []
         return ratings
 
+    def _in_line(self, line: re.Match[str]) -> WrittenRating | None:
+        """Returns the rating of a line that is nothing but a rating: "4", "**4/5**", "Answer: 4".
+        Returns None for any other line.
+        """
+        content = line[0].strip()
+        if len(content) > LONGEST_LINE:
+            return None
+        entry = self.entry_at(content, _end_of_match(_ALONE, content, 0))
+        if entry is None or _end_of_match(_REST, content, entry.rest) < len(content):
+            return None
+        content_start = line.start() + line[0].index(content)
+        return WrittenRating(entry.value, line.start(), content_start + entry.end, True)
+
     def in_object(self, text: str, start: int, end: int) -> WrittenRating | None:
-        """Returns the rating of the JSON object in the characters [start, end), or None if no key
-        is one for a rating.
+        """Returns the rating of the JSON object in the characters [start, end): 4 for `{"score": 4,
+        "reason": "..."}`. Returns None if no key is one for a rating.
 
         `entry` is None if the value cannot be read, or if several keys disagree. The object may be
         cut off after the value, without its closing brace.
         """
         values: set[float | str | None] = set()
-        # The offset of the first key, the offset after the last value, and the offset after that
-        # value's unit.
-        first, last, rest = end, start, end
+        first_key = end  # the offset of the first key for a rating
+        value_end = end  # the offset after the last value
+        unit_end = end  # the offset after the last value's unit: after "stars" in "4 stars"
         for key in _KEY.finditer(text, start, end):
             if key["choice"] and self.numbers:
                 continue
             if text.startswith("{", key.end()):
                 continue  # the value is an object, whose own keys come later
+            first_key = min(first_key, key.start())
             entry = self.entry_at(text, key.end())
-            first = min(first, key.start())
-            last = rest = key.end()
             value: float | str | None = None
+            value_end = key.end()
+            unit_end = key.end()
             if entry is not None:
-                last = entry.end
-                rest = entry.rest
-                if _VALUE_END.match(text, rest):  # not `"score": 4 of 10`
+                value_end = entry.end
+                unit_end = entry.rest
+                if _VALUE_END.match(text, unit_end):  # not `"score": 4 of 10`
                     value = entry.value
             values.add(value)
         if not values:
             return None
-        value = values.pop() if len(values) == 1 else None
-        if text[end - 1] == "}":
-            rest = end
-        return WrittenRating(value, first, last, _ends(text, rest))
+        agreed = values.pop() if len(values) == 1 else None
+        object_end = end if text[end - 1] == "}" else unit_end
+        return WrittenRating(agreed, first_key, value_end, _ends_text(text, object_end))
 
 
-def _skip(pattern: re.Pattern[str], text: str, start: int) -> int:
+def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Returns the end of the pattern's match at an offset, or the offset itself if the pattern does
     not match.
     """
@@ -462,7 +471,7 @@ def _skip(pattern: re.Pattern[str], text: str, start: int) -> int:
     return match.end() if match else start
 
 
-def _ends(text: str, start: int) -> bool:
+def _ends_text(text: str, start: int) -> bool:
     """Returns whether the text ends at an offset, apart from a remark in parentheses and marks."""
     return _END.match(text, start) is not None
 
@@ -503,7 +512,7 @@ def _without_quotation(quotation: re.Match[str]) -> str:
     return quotation[0]  # may be a rating in quotation marks: "4"
 
 
-def _objects(text: str) -> Iterator[tuple[int, int]]:
+def _outermost_objects(text: str) -> Iterator[tuple[int, int]]:
     """Yields the characters [start, end) of each outermost pair of braces. The last pair may lack
     its closing brace.
     """
@@ -530,7 +539,7 @@ def _sentence_before(text: str, start: int) -> str:
     return _SENTENCE_END.split(before)[-1]
 
 
-def _denied(sentence: str) -> bool:
+def _is_denied(sentence: str) -> bool:
     """Returns whether a rating is denied, quoted, or conditional. sentence: the sentence's text
     before the rating, such as "I would not give it".
     """
@@ -540,7 +549,7 @@ def _denied(sentence: str) -> bool:
     return _CONDITION.search(sentence) is not None
 
 
-def _asserted(text: str, label: int, has_sign: bool) -> bool:
+def _is_asserted(text: str, label: int, has_sign: bool) -> bool:
     """Returns whether a noun announces the rating of this text, and not a denied, quoted or other
     rating.
 
@@ -556,7 +565,7 @@ def _asserted(text: str, label: int, has_sign: bool) -> bool:
         clause = _CLAUSE_END.split(sentence)[-1]
         last_words = " ".join(clause.split()[-2:])
         return not _DENIED.search(last_words)
-    return not _denied(sentence)
+    return not _is_denied(sentence)
 
 
 def _is_list_mark(text: str, start: int) -> bool:

@@ -210,7 +210,7 @@ def read_tokens(answer: str) -> list[Token]:
     for match in _lexemes(text):
         start, end = match.span()
         kind = match.lastgroup or ""
-        lexemes.append(Token(_folded(match), start, end, kind))
+        lexemes.append(Token(_text_of_lexeme(match), start, end, kind))
     # signs join their operands, and number words become digits
     tokens = _with_number_words(_with_formulas(text, lexemes))
     has_content = any(token.kind in _OPERAND_KINDS for token in tokens)
@@ -231,7 +231,7 @@ def _lexemes(text: str) -> Iterator[re.Match[str]]:
     return _LEXEME.finditer(text)
 
 
-def _folded(lexeme: re.Match[str]) -> str:
+def _text_of_lexeme(lexeme: re.Match[str]) -> str:
     """Returns the text of a lexeme in lower case and without accents. A number gets its shortest
     spelling.
 
@@ -275,7 +275,7 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
         if lexeme.kind != "sign":
             # the last token waits for its next operand
             if last is not None and last.open:
-                tokens[-1] = _joined_token(last, lexeme, goes_on=False)
+                tokens[-1] = _joined_token(last, lexeme, needs_operand=False)
             else:
                 tokens.append(lexeme)
             continue
@@ -287,8 +287,8 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
         else:
             role = _role_of_sign(last, lexeme, behind)
         if role in ("between", "suffix") and last is not None:
-            goes_on = role == "between"
-            tokens[-1] = _joined_token(last, lexeme, goes_on)
+            needs_operand = role == "between"
+            tokens[-1] = _joined_token(last, lexeme, needs_operand)
         elif role == "prefix":
             # "+5" is the same as "5"
             written = lexeme.text.replace("+", "")
@@ -298,23 +298,23 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
     return tokens
 
 
-def _joined_token(token: Token, lexeme: Token, goes_on: bool) -> Token:
+def _joined_token(token: Token, lexeme: Token, needs_operand: bool) -> Token:
     """Returns one token, made of the token and the lexeme after it. A number with a sign before it
     stays a number ("-5").
 
-    goes_on: whether an operand must follow.
+    needs_operand: whether an operand must follow.
     """
     text = token.text
-    if goes_on and token.kind == "number" and text.isdecimal():
+    if needs_operand and token.kind == "number" and text.isdecimal():
         text = text.lstrip("0") or "0"  # the "09" of "09:15"
     if text in ("", "-") and lexeme.kind == "number":
         kind = "number"  # "-5"
-    elif token.kind == "word" and lexeme.kind == "sign" and not goes_on:
+    elif token.kind == "word" and lexeme.kind == "sign" and not needs_operand:
         kind = "word"  # "C++"
     else:
         kind = "formula"
     text += lexeme.text
-    return Token(text, token.start, lexeme.end, kind, open=goes_on)
+    return Token(text, token.start, lexeme.end, kind, open=needs_operand)
 
 
 def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Token]) -> bool:
@@ -355,7 +355,7 @@ def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> s
             left = None
     if sign.text in _RELATIONS or sign.text in _ARROWS:
         return _relation_role(left, sign, behind)
-    if left is not None and _connects(left, sign, behind):
+    if left is not None and _connects_operands(left, sign, behind):
         return "between"
     touches_left = left is not None and left.end == sign.start
     touches_right = bool(behind) and behind[0].start == sign.end
@@ -402,7 +402,7 @@ def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> 
     return "sign"
 
 
-def _connects(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
+def _connects_operands(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
     """Whether an operator connects the operand on its left with the lexeme on its right."""
     if not behind:
         return False
@@ -439,7 +439,7 @@ def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
         token = tokens[at]
         run: list[Token] = []
         # the number in words that begins at this token
-        if _may_begin(tokens, at):
+        if _may_begin_number(tokens, at):
             run = _number_words_from(tokens, at)
         number, read = number_in_words([word.text for word in run])
         # a single token in digits does not change
@@ -460,7 +460,7 @@ def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
     return joined
 
 
-def _may_begin(tokens: Sequence[Token], at: int) -> bool:
+def _may_begin_number(tokens: Sequence[Token], at: int) -> bool:
     """Whether a number in words may begin at the token with index `at`. Digits and "a" begin such a
     number only before a scale: "2 million", "a hundred".
     """

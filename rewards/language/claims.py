@@ -1,6 +1,7 @@
 """Which words a reference must have so that a word of a text counts as a claim.
 
-    hanging(words, denying(words))  # of "They removed a red circle.": "circle" needs {{"remov"}}
+    needs_of_words(words, denying(words))  # of "They removed a red circle.": "circle" needs
+    {{"remov"}}
 
 A text can name a thing without a claim that the picture has the thing: "think of a dog", "unlike a
 dog". No list has all such phrases, so the parse tree decides. The tree shows which words govern a
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from math import inf
 
-from spanreward.rewards.language.denial import denied_from, near_denials, stands_for_itself
+from spanreward.rewards.language.denial import denied_from, is_beyond_denial, near_denials
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.retracted_parts import (
     CONDITIONS,
@@ -76,7 +77,7 @@ OWN_LEADS = PLAIN | LEADS | PLACING
 POSSIBLE = MODALS | {"can", "ca"}
 
 
-def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
+def needs_of_words(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
     """Returns the needs of each word of a text. A need is a set of base forms, of which a reference
     must have one so that the word counts as a claim.
 
@@ -85,7 +86,7 @@ def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
     words: the whole text.
     denies: the words of the text that deny (`denying`).
     """
-    needs_of = climbed(words, denies, past=False)
+    needs_of = needs_from_tree(words, denies, past=False)
     # a noun without NEVER is claimed in the present
     claims_present = False
     for word in words:
@@ -93,7 +94,7 @@ def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
             claims_present = True
             break
     if not claims_present:
-        needs_of = climbed(words, denies, past=True)
+        needs_of = needs_from_tree(words, denies, past=True)
     # needs that the parse tree does not show: headings, quotations, "scratch that"
     for start, end, needs in framed(words):
         for word in words[start:end]:
@@ -126,18 +127,18 @@ class _Scopes:
     def __init__(self, words: Sequence[Word], denies: Set[Word], past: bool) -> None:
         self.denies = denies
         self.past = past
-        self.left_open = alternatives(words)
+        self.reach_of_or = alternatives(words)
         self.near = near_denials(denies)
-        self.joints: dict[Word, set[str]] = {}  # the conjunctions directly below each word
+        self.conjunctions: dict[Word, set[str]] = {}  # the conjunctions directly below each word
         self.after: dict[Word, int] = {}  # the index of a word's last conjunction, or of the word
         for word in words:
-            joints = set()
+            conjunctions = set()
             after = word.index
             for child in word.children:
                 if child.dep == "cc":
-                    joints.add(child.text.lower())
+                    conjunctions.add(child.text.lower())
                     after = max(after, child.index)
-            self.joints[word] = joints
+            self.conjunctions[word] = conjunctions
             self.after[word] = after
         self.by_word: dict[Word, Scope] = {}
         for word in words:
@@ -162,36 +163,40 @@ class _Scopes:
         """
         is_sentence = begins_sentence(word)
         above = ABOVE_SENTENCE if is_sentence else self.by_word[word.head]
-        ends = is_sentence or stands_for_itself(word, self.joints[word.head])
+        ends_denial = is_sentence or is_beyond_denial(word, self.conjunctions[word.head])
         last_or = above.last_or
-        if word in self.left_open:
+        if word in self.reach_of_or:
             last_or = max(last_or, self.after[word])
         # the needs of the head, except needs that do not apply to this word
         needs = above.needs
         # a subject does not need its verb: the man of "a man leaps" may be there without a leap
         if word.dep in SUBJECT_DEPS:
-            needs = needs - {group(word.head, word)}
-            if self.left_open.get(word.head) == 1:
+            needs = needs - {need_of(word.head, word)}
+            if self.reach_of_or.get(word.head) == 1:
                 needs = needs - {OPEN}
-        is_behind = word.index > max(self.after[word.head], above.last_or)
-        if ends or (is_behind and word.dep in ("prep", "relcl", "acl")):
-            needs = needs - {OPEN}  # the table of "a cup or glass on a table" is no alternative
+        # the table of "a cup or glass on a table" is no alternative
+        is_behind_or = word.index > max(self.after[word.head], above.last_or)
+        describes = word.dep in ("prep", "relcl", "acl")
+        if ends_denial or (is_behind_or and describes):
+            needs = needs - {OPEN}
         # the needs that this word adds
-        own_needs = clause if is_sentence else edge
-        added = set(own_needs(word, self.past))
-        if self.left_open.get(word):
+        if is_sentence:
+            added = set(clause_needs(word, self.past))
+        else:
+            added = set(own_needs(word, self.past))
+        if self.reach_of_or.get(word):
             added.add(OPEN)
-        denied_place = self._denied_from(word, above, ends)
+        denied_place = self._denied_from(word, above, ends_denial)
         return Scope(needs | added, denied_place, last_or)
 
-    def _denied_from(self, word: Word, above: Scope, ends: bool) -> float:
+    def _denied_from(self, word: Word, above: Scope, ends_denial: bool) -> float:
         """Returns the index from which on the word and the words below it are denied.
 
         above: the scope of the word's head.
-        ends: whether a denial above the word ends before the word, as before "blue" in "not red but
-        blue".
+        ends_denial: whether a denial above the word ends before the word, as before "blue" in "not
+        red but blue".
         """
-        start = inf if ends else above.denied_from
+        start = inf if ends_denial else above.denied_from
         # "I do not think a dog is here": all of the clause is denied
         if word.dep == "ccomp" and start < inf:
             start = 0
@@ -211,8 +216,8 @@ def begins_sentence(word: Word) -> bool:
     return joins_sentences and has_subject(word)
 
 
-def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
-    """Returns the needs of each word that follow from the parse tree (see `hanging`).
+def needs_from_tree(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
+    """Returns the needs of each word that follow from the parse tree (see `needs_of_words`).
 
     past: whether clauses in the past count as claims too.
     """
@@ -220,7 +225,7 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
     needs_of = {word: scope.needs for word, scope in scopes.by_word.items()}
     # needs of the word itself, which the words below may not have
     for word in words:
-        if word in scopes.left_open:
+        if word in scopes.reach_of_or:
             needs_of[word] |= {OPEN}
         if scopes.by_word[word].denied_from <= word.index:
             needs_of[word] |= {DENIED_NEED}
@@ -235,15 +240,15 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
     With reach 2 the subject is an alternative too. In a list with commas the words before the "or"
     are included.
     """
-    left_open: dict[Word, int] = {}
+    reach_of_or: dict[Word, int] = {}
     for word in reversed(words):  # later conjuncts first
         if not word.children:
             continue
-        joints = [child for child in word.children if child.dep == "cc"]
+        conjunctions = [child for child in word.children if child.dep == "cc"]
         # parsers give items of a list either dependency
         joined = [child for child in word.children if child.dep in ("conj", "appos")]
-        if any(is_or(joint, words) for joint in joints):
-            is_bare_verb = word.pos == "VERB" and joints[0].index == word.index + 1
+        if any(is_or(conjunction, words) for conjunction in conjunctions):
+            is_bare_verb = word.pos == "VERB" and conjunctions[0].index == word.index + 1
             if any(map(has_subject, joined)):
                 reach = 2  # "a dog sits or a cat sleeps"
             elif is_bare_verb:
@@ -251,22 +256,22 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
             else:
                 reach = 1
             for alternative in (word, *joined):
-                left_open[alternative] = reach
+                reach_of_or[alternative] = reach
         # the cup of "a cup, a mug or a glass": in the parse tree the "or" is below the mug
-        if not joints and not left_open.keys().isdisjoint(joined):
-            left_open[word] = 1
-    return left_open
+        if not conjunctions and not reach_of_or.keys().isdisjoint(joined):
+            reach_of_or[word] = 1
+    return reach_of_or
 
 
-def is_or(joint: Word, words: Sequence[Word]) -> bool:
+def is_or(conjunction: Word, words: Sequence[Word]) -> bool:
     """Whether a conjunction is an "or" between alternatives. False for the "or" of "two or so".
 
     words: the whole text.
     """
-    if joint.text.lower() not in ("or", "and/or"):
+    if conjunction.text.lower() not in ("or", "and/or"):
         return False
     last = len(words) - 1
-    behind = words[min(joint.index + 1, last)]
+    behind = words[min(conjunction.index + 1, last)]
     return behind.text.lower() not in NO_ALTERNATIVE
 
 
@@ -275,44 +280,52 @@ def has_subject(verb: Word) -> bool:
     return bool(verb.subjects) or verb.has_child("expl")
 
 
-def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
+def own_needs(word: Word, past: bool) -> Iterator[frozenset[str]]:
     """Yields the needs that a word adds to the needs of its head. A need is a set of base forms, of
     which a reference must have one: {"paint"} for the "of" of "a painting of a dog".
 
     past: whether clauses in the past count as claims too.
     """
     head = word.head
-    text = word.text.lower()
     if word.dep in ("prep", "agent"):
-        # "a painting of a dog", and not "a group of dogs"
-        of_noun = text == "of" and head.pos in NOUNS and head.lemma not in PLAIN
-        # "devoid of dogs", and not "next to a dog"
-        follows_lead = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
-        of_lead = follows_lead and head.lemma not in OWN_LEADS
-        if text not in PLACED:
-            yield group(word)  # "without", "unlike", "for"
-        elif of_noun or of_lead:
-            yield group(head)
-        if text == "of":  # "instead of"
-            yield from map(group, filter(qualifies, word.children))
+        yield from preposition_needs(word)
     elif word.dep in ADDED and head.lemma not in PLAIN:
-        yield group(head)  # "a stuffed toy, a dog"
+        yield need_of(head)  # "a stuffed toy, a dog"
     elif word.dep in OBJECT_DEPS and head.lemma in NEUTRAL:
         # the verb is neutral, so the hat of "the man has a hat" needs the man
         subject = subject_of(head)
         if subject is not None and names_owner(subject):
-            yield group(subject)
+            yield need_of(subject)
     if word.pos == "PRON":  # "anything but"
         for child in word.children:
             if child.text.lower() == "but":
-                yield group(child)
+                yield need_of(child)
     if word.pos in NOUNS:  # "hardly a dog", "zero dogs"
         for child in word.children:
             if child.index < word.index and qualifies(child):
-                yield group(child)
+                yield need_of(child)
     is_clause = has_subject(word) or word.pos == "VERB"
     if word.dep in CLAUSES or (word.dep == "conj" and is_clause):
-        yield from clause(word, past)
+        yield from clause_needs(word, past)
+
+
+def preposition_needs(preposition: Word) -> Iterator[frozenset[str]]:
+    """Yields the needs that a preposition adds to the needs of its head: {"without"} for "without a
+    dog", and {"paint"} for the "of" of "a painting of a dog".
+    """
+    head = preposition.head
+    text = preposition.text.lower()
+    # "a painting of a dog", and not "a group of dogs"
+    of_noun = text == "of" and head.pos in NOUNS and head.lemma not in PLAIN
+    # "devoid of dogs", and not "next to a dog"
+    follows_lead = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
+    of_lead = follows_lead and head.lemma not in OWN_LEADS
+    if text not in PLACED:
+        yield need_of(preposition)  # "without", "unlike", "for"
+    elif of_noun or of_lead:
+        yield need_of(head)
+    if text == "of":  # "instead of"
+        yield from map(need_of, filter(qualifies, preposition.children))
 
 
 def names_owner(subject: Word) -> bool:
@@ -324,7 +337,7 @@ def names_owner(subject: Word) -> bool:
     return subject.lemma not in PICTURES
 
 
-def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
+def clause_needs(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     """Yields the needs of all words of a clause. A need is a set of base forms, of which a
     reference must have one: {"man", "leap"} for "a man leaps".
 
@@ -340,15 +353,15 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     if finite is not None:
         is_perfect = verb.tag == "VBN" and finite.lemma == "have"
         if finite.text.lower() in MODALS or is_perfect:
-            yield group(finite if finite.tag == "MD" else verb)
+            yield need_of(finite if finite.tag == "MD" else verb)
     # the action: "a man leaps" needs a man or a leap
     is_verb = verb.pos in ("VERB", "AUX") and verb.dep != "aux"
     if is_verb and verb.lemma not in NEUTRAL:
         is_passive = verb.has_child("auxpass")
         if subject is not None and subject.pos in NOUNS and not is_passive:
-            yield group(verb, subject)
+            yield need_of(verb, subject)
         else:
-            yield group(verb)
+            yield need_of(verb)
     # the index of the first of verb and subject: an earlier phrase opens the clause, such as "in a
     # book" of "In a book is a dog"
     first = verb.index
@@ -365,7 +378,7 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
         is_unknown_mark = child.dep == "mark" and text not in MARKS_OF_CLAUSES
         takes_back = verb.lemma in NEUTRAL and qualifies(child)
         if is_predicate or is_unknown_mark or takes_back:
-            yield group(child)
+            yield need_of(child)
 
 
 def opening_needs(preposition: Word) -> Iterator[frozenset[str]]:
@@ -375,11 +388,11 @@ def opening_needs(preposition: Word) -> Iterator[frozenset[str]]:
     preposition is itself the need ("Without a leash there is a dog" needs "without").
     """
     if preposition.text.lower() not in PLACED:
-        yield group(preposition)
+        yield need_of(preposition)
         return
     for word in preposition.children:
         if word.dep == "pobj" and word.lemma not in PLAIN:
-            yield group(word)
+            yield need_of(word)
 
 
 def direct_subject(verb: Word) -> Word | None:
@@ -470,8 +483,8 @@ def finite_of(verb: Word) -> Word | None:
     return verb if verb.tag in FINITE else None
 
 
-def group(*words: Word) -> frozenset[str]:
-    """Returns one need: the base forms of these words. A reference must have at least one of the
-    forms.
+def need_of(*words: Word) -> frozenset[str]:
+    """Returns one need: the base forms of these words, of which a reference must have at least
+    one.
     """
     return frozenset(lemma(word.text.lower()) for word in words)

@@ -2,7 +2,7 @@
 are made.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -47,16 +47,16 @@ class Component:
         # most components are one word
         if len(self.words) == 1 and not self.silent:
             return self.anchor.text
-        text = " ".join(word.text for word in self._said)
+        text = " ".join(word.text for word in self._text_words)
         return text.replace(" - ", "-") if self.hyphenated else text
 
     @property
     def spans(self) -> list[CharacterSpan]:
         """The characters of each word of `text`, one span per word."""
-        return [(word.start, word.end) for word in self._said]
+        return [(word.start, word.end) for word in self._text_words]
 
     @property
-    def _said(self) -> list[Word]:
+    def _text_words(self) -> list[Word]:
         """The words that `text` and `spans` have: all words except a silent anchor."""
         if self.silent:
             return [word for word in self.words if word is not self.anchor]
@@ -73,79 +73,115 @@ Places = dict[int, Component]  # from the index of a word to the component that 
 
 
 def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list[Component]:
-    """Returns the components of one sentence, nouns first, and adds the words of the components to
-    `places`.
+    """Returns the components of one sentence, and adds the words of the components to `places`. "A
+    dog sits on a red box" gives "dog", "box", "red", "sits" and "on".
 
-    No word is in two components. The kinds are found in the published order, and each kind takes
-    only words that no earlier kind has taken.
+    No word is in two components. The kinds are found in the published order, nouns first, and each
+    kind takes only words that no earlier kind has taken.
 
     words: the words of the sentence.
     places: from the index of each word of the text to the component of the word.
     """
-    adjectival = {word.index for word in words if _is_adjectival(word)}
-    joined = _hyphenated(words) if rules.hyphens else {}
-    # the words beside the anchor of a hyphenated word join its component and head no component
-    inner: set[Word] = set()
-    for inner_words in joined.values():
-        inner.update(inner_words)
-    words = [word for word in words if word not in inner]
-    components: list[Component] = []
+    finder = _Finder(words, places, rules)
+    finder.add_nouns()
+    finder.add_adjectives()
+    finder.add_verbs()
+    finder.add_prepositions()
+    finder.add_adverbs()
+    return finder.components
 
-    def take(kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> None:
+
+class _Finder:
+    """Finds the components of one sentence, kind by kind.
+
+    Attributes:
+        adjectival: the indices of the nouns that describe other nouns ("oak" in "oak table").
+        hyphenated: for each hyphenated word its anchor, with its other words.
+        anchors: the words of the sentence that may head a component: all words except those other
+            words of hyphenated words.
+        components: the components so far.
+    """
+
+    def __init__(self, words: Sequence[Word], places: Places, rules: Rules) -> None:
+        self.places = places
+        self.rules = rules
+        self.adjectival = {word.index for word in words if _is_adjectival(word)}
+        self.hyphenated = _hyphenated_words(words) if rules.hyphens else {}
+        self._in_hyphenated: set[Word] = set()
+        for other_words in self.hyphenated.values():
+            self._in_hyphenated.update(other_words)
+        self.anchors = [word for word in words if word not in self._in_hyphenated]
+        self.components: list[Component] = []
+
+    def _free_anchors(self) -> Iterator[Word]:
+        """Yields the anchors that are in no component yet. A word may join a component while the
+        words before it are read.
+        """
+        for word in self.anchors:
+            if word.index not in self.places:
+                yield word
+
+    def _add(self, kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> Component:
         """Adds a component of the anchor and of those absorbed words that are in no other component
         yet.
         """
-        members = [anchor, *joined.get(anchor, ())]
+        members = [anchor, *self.hyphenated.get(anchor, ())]
         for word in absorbed:
-            if word.index not in places and word not in inner:
+            if word.index not in self.places and word not in self._in_hyphenated:
                 members.append(word)
         if len(members) > 1:
             members.sort(key=lambda word: word.index)
-        component = Component(kind, anchor, members, hyphenated=anchor in joined)
-        components.append(component)
+        component = Component(kind, anchor, members, hyphenated=anchor in self.hyphenated)
+        self.components.append(component)
         for word in members:
-            places[word.index] = component
+            self.places[word.index] = component
+        return component
 
-    # nouns, with compounds that do not describe the noun
-    for word in words:
-        is_free = word.index not in places and word.index not in adjectival
-        if is_free and _is_noun(word):
+    def add_nouns(self) -> None:
+        """Adds the nouns and pronouns, each with its compounds that do not describe it."""
+        for word in self._free_anchors():
+            if word.index in self.adjectival or not _is_noun(word):
+                continue
             compounds = []
             for child in _compounds(word):
-                if child.pos in NOUNS and child.index not in adjectival:
+                if child.pos in NOUNS and child.index not in self.adjectival:
                     compounds.append(child)
-            take(Kind.NOUN, word, compounds)
-    # adjectives, numbers, owners ("his"), and the nouns that describe ("oak")
-    for word in words:
-        if word.index in places:
-            continue
-        if word.index in adjectival or _is_adjective(word, rules):
-            take(Kind.ADJECTIVE, word, _absorbed_by_adjective(word, adjectival))
-    # verbs with their particles ("looks up"), and copulas ("is")
-    for word in words:
-        if word.index in places:
-            continue
-        if rules.copula_relations and word.is_copula:
-            take(Kind.VERB, word)
-            components[-1].silent = True
-        elif word.pos == "VERB" and word.dep != "amod":
-            particles = []
-            for child in word.children:
-                if child.index > word.index and child.dep in AFTER_VERB:
-                    particles.append(child)
-            take(Kind.VERB, word, particles)
-    # prepositions, one word each
-    for word in words:
-        is_preposition = word.pos == "ADP" and word.dep in _PREPOSITION_DEPS
-        if is_preposition and word.index not in places:
-            take(Kind.PREPOSITION, word)
-    # adverbs, with the adverbs that modify them
-    for word in words:
-        if word.pos == "ADV" and word.index not in places:
-            absorbed = _absorbed_by_adverb(word, places)
+            self._add(Kind.NOUN, word, compounds)
+
+    def add_adjectives(self) -> None:
+        """Adds the adjectives, numbers, owners ("his"), and the nouns that describe ("oak")."""
+        for word in self._free_anchors():
+            if word.index in self.adjectival or _is_adjective(word, self.rules):
+                absorbed = _absorbed_by_adjective(word, self.adjectival)
+                self._add(Kind.ADJECTIVE, word, absorbed)
+
+    def add_verbs(self) -> None:
+        """Adds the verbs with their particles ("looks up"), and the copulas ("is")."""
+        for word in self._free_anchors():
+            if self.rules.copula_relations and word.is_copula:
+                copula = self._add(Kind.VERB, word)
+                copula.silent = True
+            elif word.pos == "VERB" and word.dep != "amod":
+                particles = []
+                for child in word.children:
+                    if child.index > word.index and child.dep in AFTER_VERB:
+                        particles.append(child)
+                self._add(Kind.VERB, word, particles)
+
+    def add_prepositions(self) -> None:
+        """Adds the prepositions, one word each."""
+        for word in self._free_anchors():
+            if word.pos == "ADP" and word.dep in _PREPOSITION_DEPS:
+                self._add(Kind.PREPOSITION, word)
+
+    def add_adverbs(self) -> None:
+        """Adds the adverbs, each with the adverbs that modify it ("very slowly")."""
+        for word in self._free_anchors():
+            if word.pos != "ADV":
+                continue
+            absorbed = _absorbed_by_adverb(word, self.places)
             if absorbed is not None:
-                take(Kind.ADVERB, word, absorbed)
-    return components
+                self._add(Kind.ADVERB, word, absorbed)
 
 
 def _absorbed_by_adjective(word: Word, adjectival: Set[int]) -> list[Word]:
@@ -224,7 +260,7 @@ def _is_adjective(word: Word, rules: Rules) -> bool:
     return word.pos == "ADV" and word.dep == "advmod" and word.head.pos == "NOUN"
 
 
-def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
+def _hyphenated_words(words: Sequence[Word]) -> dict[Word, list[Word]]:
     """Returns the anchor of each hyphenated word, with the other words: "snow-covered" gives
     "covered" with "snow" and "-".
     """

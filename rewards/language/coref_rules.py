@@ -77,20 +77,20 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
     thing_of: dict[Word, _Thing] = {}
     best: _Best = defaultdict(dict)
     # Two caches. Without the caches a list of a thousand conjuncts would take quadratic time.
-    firsts: dict[Word, Word] = {}
+    first_of: dict[Word, Word] = {}
     rank_of_first = cache(_rank)
 
     def rank(word: Word) -> int:
         """Returns the rank of a word (`_rank`). All conjuncts of a list have the rank of the first
         conjunct.
         """
-        return rank_of_first(_first_conjunct(word, firsts))
+        return rank_of_first(_first_conjunct(word, first_of))
 
     # one pass in text order, because a word refers to an earlier word
     for word in words:
         thing: _Thing | None = None
         if word.is_relative:
-            thing = thing_of.get(_relative_head(word))
+            thing = thing_of.get(_noun_of_relative(word))
         elif word.text.lower() in PRONOUNS:
             thing = _antecedent(word, thing_of, best, rank)
         elif _is_mention(word):
@@ -104,14 +104,15 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
             if word.head.is_copula and not rank(word):
                 predicates = [child for child in word.head.children if child.dep == "acomp"]
                 thing.description.update(predicate.lemma for predicate in predicates)
-                thing.description |= _places(word.head)
+                thing.description |= _place_phrases(word.head)
         if thing is None:
             continue
         thing.mentions.append(word)
         thing_of[word] = thing
-        place = (rank(word), word.index)
-        of_sentence = best[word.sentence]
-        of_sentence[thing] = min(place, of_sentence.get(thing, place))
+        rank_and_index = (rank(word), word.index)
+        best_of_sentence = best[word.sentence]
+        best_so_far = best_of_sentence.get(thing, rank_and_index)
+        best_of_sentence[thing] = min(rank_and_index, best_so_far)
     # the things in the order of their first mentions; a single mention is no cluster
     clusters: list[Cluster] = []
     for thing in dict.fromkeys(thing_of.values()):
@@ -177,7 +178,7 @@ def _restrictions(word: Word) -> set[str]:
     adjectives, owners and places. "The man's red hat on a table" gives "red", "of man" and "on
     table".
     """
-    restrictions = _places(word)
+    restrictions = _place_phrases(word)
     for child in word.children:
         if child.dep in DESCRIPTIONS:
             restrictions.add(child.lemma)
@@ -186,7 +187,7 @@ def _restrictions(word: Word) -> set[str]:
     return restrictions
 
 
-def _places(word: Word) -> set[str]:
+def _place_phrases(word: Word) -> set[str]:
     """Returns the prepositional phrases directly below a word. Each phrase is the preposition, the
     modifiers of its noun, and the noun: "on wooden table".
     """
@@ -202,7 +203,7 @@ def _places(word: Word) -> set[str]:
     return places
 
 
-def _relative_head(pronoun: Word) -> Word:
+def _noun_of_relative(pronoun: Word) -> Word:
     """Returns the noun that a relative pronoun refers to: the man for the "who" of "a man who
     sits".
 
@@ -238,28 +239,30 @@ def _antecedent(
     # "he sees him" is about two men; "he sees his dog" and "he sees himself" may be about one man
     excluded: set[_Thing] = set()
     if pronoun.dep != "poss" and text not in REFLEXIVES:
-        for word in _bound(pronoun, rank):
+        for word in _impossible_antecedents(pronoun, rank):
             if word in thing_of:
                 excluded.add(thing_of[word])
     kind = PRONOUNS[text]
     for back in range(SENTENCES_BACK + 1):
-        place_of_thing = best.get(pronoun.sentence - back, {})
+        best_of_sentence = best.get(pronoun.sentence - back, {})
         candidates = []
-        for thing in place_of_thing:
+        for thing in best_of_sentence:
             if thing not in excluded and thing.fits(kind):
                 candidates.append(thing)
         if candidates:
-            return min(candidates, key=place_of_thing.__getitem__)
+            return min(candidates, key=best_of_sentence.__getitem__)
     return None
 
 
-def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
+def _impossible_antecedents(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
     """Yields the words that a plain pronoun cannot refer to: the subject of its verb ("he sees
     him"), and the noun whose place the pronoun gives ("the cup behind it").
+
+    rank: returns the rank of a word (`_rank`).
     """
     head = pronoun.head
     if head.dep == "prep":
-        yield head.head
+        yield head.head  # the cup of "the cup behind it"
         head = head.head
         # up to the "is" of "is visible behind it"
         while head.dep in ("acomp", "advmod", "prep") and head.head is not head:
@@ -268,7 +271,8 @@ def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
         if is_person and not head.is_copula:
             return  # the "her" of "she has a bag with her" may be the subject
     for child in head.children:
-        if rank(child) == 0 and child is not pronoun:
+        is_subject = rank(child) == 0
+        if is_subject and child is not pronoun:
             yield child
 
 

@@ -98,9 +98,9 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
         if child.dep in ("relcl", "acl") and is_bare(child, denies):
             clauses.append(child)
     # "a dog that is missing", "a dog that is not there"
-    if not denies.isdisjoint(clauses) or nos_of(clauses, denies):
+    if not denies.isdisjoint(clauses) or denying_children(clauses, denies):
         return 0
-    denying_words = nos_of((word, *predicates), denies)
+    denying_words = denying_children((word, *predicates), denies)
     if not denying_words:
         return inf
     # the whole clause is denied, even the subject before the "not": "the dog is not there"
@@ -111,26 +111,26 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
     return min(no.index for no in denying_words)
 
 
-def nos_of(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
+def denying_children(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
     """Returns the denying words directly below these words that deny the word above: the "no" of
     "no dog". "without" does not deny the word above.
     """
-    nos = []
+    denying_words = []
     for word in words:
         for child in word.children:
             denies_head = child.dep in DENYING_AS or child.tag == "RB"
             if child in denies and denies_head:
-                nos.append(child)
-    return nos
+                denying_words.append(child)
+    return denying_words
 
 
-def stands_for_itself(word: Word, joints: Set[str]) -> bool:
+def is_beyond_denial(word: Word, conjunctions: Set[str]) -> bool:
     """Whether a denial above a word ends before the word, as in "not red but blue", "no dog and a
     cat", or "while a cat sleeps". The word itself is then not denied.
 
     The words that open a sentence come before the denial: "on the table, no cup".
 
-    joints: the conjunctions below the word's head, in lower case.
+    conjunctions: the conjunctions below the word's head, in lower case.
     """
     if word.dep == "advcl":
         openers = [child for child in word.children if child.dep in ("mark", "advmod")]
@@ -142,10 +142,10 @@ def stands_for_itself(word: Word, joints: Set[str]) -> bool:
     if word.dep != "conj":
         return False
     # "no dog or cat": both are denied
-    if not joints.isdisjoint(("or", "nor")):
+    if not conjunctions.isdisjoint(("or", "nor")):
         return False
     # "not red but blue"
-    if not joints.isdisjoint(BREAKS):
+    if not conjunctions.isdisjoint(BREAKS):
         return True
     # "not red and small" denies both; the article of "no dog and a cat" ends the denial
     first = word

@@ -35,7 +35,11 @@ def graph_of(
     rules: Rules = PUBLISHED,
     alternatives: bool = False,
 ) -> SceneGraph:
-    """Returns the scene graph of a parsed text. The words and the sentences are not changed.
+    """Returns the scene graph of a parsed text: its entities, attributes and relations. For "A red
+    circle is above a square." the entities are the circle and the square, the circle is red, and
+    the relation between them is "is above".
+
+    The words and the sentences are not changed.
 
     Args:
         words, sentences: the results of `read_words`.
@@ -43,11 +47,11 @@ def graph_of(
         rules: the departures from the published extractor.
         alternatives: whether the graph keeps the alternatives of an "or" ("a cup or a glass").
     """
-    read = Unasserted()
+    not_asserted = Unasserted()
     if rules.asserted:
-        read = unasserted(words, claims_of(words), alternatives)
-    linked = _linked(words, rules)
-    return _graph(words, sentences, linked, clusters, rules, read)
+        not_asserted = unasserted(words, claims_of(words), alternatives)
+    linked = _linked_components(words, rules)
+    return _graph(words, sentences, linked, clusters, rules, not_asserted)
 
 
 def both_graphs(
@@ -56,30 +60,31 @@ def both_graphs(
     clusters: Sequence[Cluster],
     rules: Rules,
 ) -> tuple[SceneGraph, SceneGraph | None]:
-    """Returns two graphs of a parsed text. The first is without the alternatives of an "or", and
-    the second is with all alternatives. The second is for a text that serves as a reference.
+    """Returns two graphs of a parsed text: (without alternatives, with alternatives). Alternatives
+    are the cup and the glass of "a cup or a glass".
 
-    `graph_of` returns the same graphs one by one. The second is None if the two graphs differ in
-    nothing but `hanging`.
+    The second graph is for a text that serves as a reference: a reference supports each of its
+    alternatives. The second graph is None if the two graphs differ in nothing but `hanging`.
+    `graph_of` returns the same graphs one by one.
     """
     if not rules.asserted:
         return graph_of(words, sentences, clusters, rules), None
     # the graph without alternatives
     claims = claims_of(words)
-    read = unasserted(words, claims)
-    linked = _linked(words, rules)
-    links = [component.links for component in linked.components]
-    graph = _graph(words, sentences, linked, clusters, rules, read)
+    not_asserted = unasserted(words, claims)
+    linked = _linked_components(words, rules)
+    all_links = [component.links for component in linked.components]
+    graph = _graph(words, sentences, linked, clusters, rules, not_asserted)
     if not graph.unasserted:
         return graph, None
     # the graph with alternatives, if it leaves out other words
-    supported = unasserted(words, claims, alternatives=True)
-    if supported.left_out == read.left_out:
+    not_supported = unasserted(words, claims, alternatives=True)
+    if not_supported.left_out == not_asserted.left_out:
         return graph, None
-    for component, all_links in zip(linked.components, links, strict=True):
+    for component, links in zip(linked.components, all_links, strict=True):
         # restore the links that the first graph may have removed
-        component.links = all_links
-    reference_graph = _graph(words, sentences, linked, clusters, rules, supported)
+        component.links = links
+    reference_graph = _graph(words, sentences, linked, clusters, rules, not_supported)
     return graph, reference_graph
 
 
@@ -90,8 +95,10 @@ class _Linked(NamedTuple):
     places: Places
 
 
-def _linked(words: Sequence[Word], rules: Rules) -> _Linked:
-    """Returns the components of a whole text with their links."""
+def _linked_components(words: Sequence[Word], rules: Rules) -> _Linked:
+    """Returns the components of a whole text, with the links between the components: in "a man
+    sleeps" the component "sleeps" has a link to its subject, "man".
+    """
     places: Places = {}
     components: list[Component] = []
     for _, sentence in groupby(words, key=lambda word: word.sentence):
@@ -113,26 +120,26 @@ def _graph(
     linked: _Linked,
     clusters: Sequence[Cluster],
     rules: Rules,
-    read: Unasserted,
+    not_asserted: Unasserted,
 ) -> SceneGraph:
     """Returns the graph of a text without the words that the text does not assert.
 
-    linked: the result of `_linked`.
-    read: the words that are not asserted, the denials, and the needs.
+    linked: the result of `_linked_components`.
+    not_asserted: the words that are not asserted, the denials, and the needs.
     """
     # leave out words that are not asserted
     components: Pieces = linked.components
     spans: list[CharacterSpan] = []
-    if read.left_out:
-        components, spans = without_components(components, read.left_out)
-        sentences = without_words(sentences, words, read.left_out)
+    if not_asserted.left_out:
+        components, spans = without_components(components, not_asserted.left_out)
+        sentences = without_words(sentences, words, not_asserted.left_out)
     # make entities and relations
     builder = _Builder(linked.places, resolve(words, clusters), rules)
     builder.build(components)
     # many words have the same needs: each set of needs is sorted once
     ordered_needs: dict[Needs, list[list[str]]] = {}
     hanging = []
-    for word, needs in read.hanging.items():
+    for word, needs in not_asserted.hanging.items():
         if needs not in ordered_needs:
             ordered_needs[needs] = sorted(map(sorted, needs))
         span = (word.start, word.end)
@@ -143,7 +150,7 @@ def _graph(
         sentences=list(sentences),
         misplaced=misplaced(words) if rules.grammar else [],
         unasserted=spans,
-        denials=list(read.absent),
+        denials=list(not_asserted.absent),
         hanging=hanging,
     )
 
@@ -319,7 +326,7 @@ class _Builder:
         pieces: the components whose texts make up the attribute. The attribute's sentence is the
         sentence of the first piece.
         """
-        text = self._text(_in_text_order(pieces))
+        text = self._joined_text(_in_text_order(pieces))
         sentence = pieces[0].anchor.sentence
         for target in targets:
             if target not in self.entity_of:
@@ -351,7 +358,7 @@ class _Builder:
             return
         subject_number = self.entity_of[subject]
         target_number = self.entity_of[target]
-        text = text or self._text(pieces)
+        text = text or self._joined_text(pieces)
         key = (subject_number, target_number, text)
         # a repeated relation gets more spans and keeps its first source
         if key not in self.relations:
@@ -363,7 +370,7 @@ class _Builder:
         for piece in pieces:
             relation.text_spans += piece.spans
 
-    def _text(self, pieces: Pieces) -> str:
+    def _joined_text(self, pieces: Pieces) -> str:
         """Returns the texts of components in their order, joined by spaces. Components without text
         are skipped.
         """
@@ -398,7 +405,7 @@ class _Builder:
         subjects = verb.linked(Role.SUBJ)
         if not subjects:
             return
-        find_paths = self._shortest if self.rules.own_prepositions else self._ways
+        find_paths = self._shortest_paths if self.rules.own_prepositions else self._all_paths
         paths = list(find_paths(verb))
         pieces = [verb, *(path[-1] for path in paths)]
         # each object with the prepositions that lead to it, in text order
@@ -425,22 +432,22 @@ class _Builder:
             for target, path in direct or indirect:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
-    def _ways(self, verb: Component) -> Iterator[Path]:
+    def _all_paths(self, verb: Component) -> Iterator[Path]:
         """Yields every path of prepositions from a verb: the first preposition is below the verb,
         and each further preposition is below the preposition before it.
         """
         waiting: list[Path] = []
-        for target in reversed(self._next(verb)):
+        for target in reversed(self._prepositions_below(verb)):
             waiting.append((target,))
         # the last path is taken first, so each list is added in reverse
         while waiting:
             path = waiting.pop()
             yield path
-            for target in reversed(self._next(path[-1])):
+            for target in reversed(self._prepositions_below(path[-1])):
                 if target not in path:
                     waiting.append((*path, target))
 
-    def _shortest(self, verb: Component) -> list[Path]:
+    def _shortest_paths(self, verb: Component) -> list[Path]:
         """Returns the shortest path of prepositions from a verb to each of its prepositions, in
         text order. Of equally short paths the first is returned.
 
@@ -451,14 +458,14 @@ class _Builder:
         queue = [verb]
         # the queue grows while it is read: near prepositions come before far ones
         for component in queue:
-            for target in self._next(component):
+            for target in self._prepositions_below(component):
                 if target not in shortest:
                     shortest[target] = (*shortest[component], target)
                     queue.append(target)
         del shortest[verb]
         return sorted(shortest.values(), key=lambda path: [step.id for step in path])
 
-    def _next(self, component: Component) -> list[Component]:
+    def _prepositions_below(self, component: Component) -> list[Component]:
         """Returns the prepositions directly below a verb or preposition, in text order."""
         targets = _in_text_order(component.linked(Role.HAS_PREP))
         if self.rules.any_order:

@@ -29,14 +29,14 @@ def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
     """
     spans = []
     for number, word in enumerate(words):
-        if stands_wrongly(words, number):
+        if is_misplaced(words, number):
             # the span of the last word of the text covers only this word
             following = words[min(number + 1, len(words) - 1)]
             spans.append((word.start, following.end))
     return spans
 
 
-def stands_wrongly(words: Sequence[Word], number: int) -> bool:
+def is_misplaced(words: Sequence[Word], number: int) -> bool:
     """Whether a word cannot come before the next word, or cannot come between its two neighbours.
 
     words: the words of a whole text.
@@ -68,14 +68,14 @@ def stands_wrongly(words: Sequence[Word], number: int) -> bool:
     if word.tag == "JJ":
         if next_text in ARTICLES:
             return text not in BEFORE_ARTICLE  # "large the"
-        return _adjective_stands_wrongly(tag_before, next_tag)
+        return _is_misplaced_adjective(tag_before, next_tag)
     if word.tag in FINITE:
         return next_tag in ("VBZ", "VBP", "VBD")  # "is has"
     # only the tag CC is left: "and or"
     return word.tag == next_tag == "CC"
 
 
-def _adjective_stands_wrongly(tag_before: str, next_tag: str) -> bool:
+def _is_misplaced_adjective(tag_before: str, next_tag: str) -> bool:
     """Whether an adjective cannot come between two words with these tags."""
     if next_tag == "PRP":
         return True  # "small it"

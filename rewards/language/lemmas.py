@@ -72,7 +72,7 @@ def _parts_of_word(word: str) -> list[str]:
 @lru_cache(maxsize=8192)
 def lemma(word: str) -> str:
     """Returns the base form of one lower-case word."""
-    return IRREGULAR.get(word) or _regular(word)
+    return IRREGULAR.get(word) or _base_form_by_ending(word)
 
 
 @lru_cache(maxsize=8192)
@@ -91,10 +91,10 @@ def kin(word: str) -> frozenset[str]:
             # "sunny" from "sun", but "grassy" from "grass": both are tried
             if stem[-1] == stem[-2]:
                 stems.append(stem[:-1])
-    return frozenset(_regular(stem) for stem in stems)
+    return frozenset(_base_form_by_ending(stem) for stem in stems)
 
 
-def _regular(word: str) -> str:
+def _base_form_by_ending(word: str) -> str:
     """Returns the base form of one lower-case word by its ending alone.
 
     A longer word loses its final "e", because "riding" has lost its "e": "ride" and "riding" give
@@ -142,7 +142,7 @@ def _irregular_forms() -> dict[str, str]:
     for base, *forms in _VERBS + _NOUNS + _SPELLINGS:
         for form in forms:
             # the rules also shorten base forms: "rode" must give "rid", as "ride" does
-            base_of_form[form] = _regular(base)
+            base_of_form[form] = _base_form_by_ending(base)
     base_of_form.update(DIGITS)
     return base_of_form
 

@@ -60,7 +60,7 @@ def letters_in_order(answer: str, joined: bool = False) -> tuple[str, ...]:
     return tuple(letters)
 
 
-def order_counts(answers: Iterable[str]) -> bool:
+def people_order_letters(answers: Iterable[str]) -> bool:
     """Whether people's answers put letters in order ("C, A, B") instead of choosing several
     letters.
 

@@ -143,7 +143,7 @@ def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
     deps: tuple[str, ...] = ()
     if rules.copula_relations and verb.is_copula:
         deps = ("attr", *OBJECTS)
-    elif rules.any_order and any(map(_leads, _children_before(verb))):
+    elif rules.any_order and any(map(_may_open_inverted_sentence, _children_before(verb))):
         deps = OBJECTS  # the parser labels the man of "sits a man" as an object
     subjects = []
     for child in verb.children:
@@ -157,7 +157,7 @@ def _children_before(verb: Word) -> list[Word]:
     return [child for child in verb.children if child.index < verb.index]
 
 
-def _leads(word: Word) -> bool:
+def _may_open_inverted_sentence(word: Word) -> bool:
     """Whether a word may open a sentence whose subject comes after the verb."""
     return word.dep == "prep" or word.text.lower() in LEADS
 
@@ -218,7 +218,8 @@ def _share_preposition(first: Component, second: Component) -> None:
 
 
 def _share_links(first: Component, second: Component, conjunct: Word, rules: Rules) -> None:
-    """Gives the second component the links of the first.
+    """Gives the second of two joined components the links of the first: the coats of "red hats and
+    coats" get the link to "red".
 
     With the rule `own_objects`, a second verb does not get the first verb's objects and
     prepositions that come before the second verb.
@@ -238,8 +239,8 @@ def _share_links(first: Component, second: Component, conjunct: Word, rules: Rul
         if role in NOT_INHERITED_TWICE and role in roles:
             continue
         second.links.append((target, role))
-        # the target gets a link to the second, with the role of its link to the first
-        for back, back_role in target.links:
-            if back is first:
-                target.links.append((second, back_role))
+        # the target gets a link to the second component, with the role of its link to the first
+        for source, source_role in target.links:
+            if source is first:
+                target.links.append((second, source_role))
                 break

@@ -61,33 +61,35 @@ def number_in_digits(written: str) -> str:
 
 def number_in_words(words: Sequence[str]) -> tuple[str, int]:
     """Returns the number at the beginning of a list of words, in digits, and the count of its
-    words. Returns ("", 0) if the list begins with no number.
+    words: ["two", "hundred", "dogs"] gives ("200", 2). Returns ("", 0) if the list begins with no
+    number.
 
     words: in lower case. The first word may be in digits: "1.5 million".
     """
     total = Decimal(0)  # the finished parts: "two million" of "two million five thousand"
     part = Decimal(0)  # the number that the next scale multiplies
-    room = Decimal("Infinity")  # the next word must be less than this
-    scale = Decimal("Infinity")  # the next scale must be less than this
-    read = 0
+    word_limit = Decimal("Infinity")  # the number of the next word must be less than this
+    scale_limit = Decimal("Infinity")  # the next scale must be less than this
+    count = 0
     for place, word in enumerate(words):
-        value = _value(word, place)
+        value = _value_of_word(word, place)
         if word == "hundred":
             hundred = Decimal(SCALES[word])
             # "two hundred hundred" is two numbers
-            if not 0 < part < hundred or room == hundred:
+            if not 0 < part < hundred or word_limit == hundred:
                 break
             part *= hundred
-            room = hundred
+            word_limit = hundred
         elif word in SCALES:
             factor = Decimal(SCALES[word])
             # "two thousand million" is two numbers
-            if part <= 0 or factor >= scale:
+            if part <= 0 or factor >= scale_limit:
                 break
             total += part * factor
             part = Decimal(0)
-            room = scale = factor
-        elif value is not None and value < room:
+            word_limit = factor
+            scale_limit = factor
+        elif value is not None and value < word_limit:
             # "twenty zero" is two numbers
             if value == 0 and place > 0:
                 break
@@ -95,21 +97,25 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
             is_tens = value >= 20 and value % 10 == 0
             # after "twenty" a number below ten may follow; after "five" or digits no number may
             # follow
-            room = Decimal(0)
+            word_limit = Decimal(0)
             if is_tens and word in SMALL_NUMBERS:
-                room = Decimal(10)
+                word_limit = Decimal(10)
         elif place == 0 and _is_one(words):
             part = Decimal(1)
-            room = Decimal(0)
-        elif word == "and" and words[place - 1] in SCALES and _adds(words[place + 1 :], room):
+            word_limit = Decimal(0)
+        elif (
+            word == "and"
+            and words[place - 1] in SCALES
+            and _continues_number(words[place + 1 :], word_limit)
+        ):
             # the "and" belongs to the number only together with the next word
             continue
         else:
             break
-        read = place + 1
-    if not read:
+        count = place + 1
+    if not count:
         return "", 0
-    return number_in_digits(f"{total + part:f}"), read
+    return number_in_digits(f"{total + part:f}"), count
 
 
 def _is_one(words: Sequence[str]) -> bool:
@@ -117,7 +123,7 @@ def _is_one(words: Sequence[str]) -> bool:
     return words[0] == "a" and len(words) > 1 and words[1] in SCALES
 
 
-def _value(word: str, place: int) -> Decimal | None:
+def _value_of_word(word: str, place: int) -> Decimal | None:
     """Returns the number that a word adds, None for a word that is no number or is a scale.
 
     place: the index of the word in the number. Digits count only at the start.
@@ -130,12 +136,12 @@ def _value(word: str, place: int) -> Decimal | None:
     return None
 
 
-def _adds(words: Sequence[str], room: Decimal) -> bool:
-    """Whether the first word is a number that the number before can take: "five" in "two hundred
-    and five".
+def _continues_number(words: Sequence[str], word_limit: Decimal) -> bool:
+    """Whether the first word is a number that continues the number before it: "five" in "two
+    hundred and five".
 
-    room: the first word must be less than this.
+    word_limit: the number of the word must be less than this.
     """
     if not words or words[0] not in SMALL_NUMBERS:
         return False
-    return 0 < SMALL_NUMBERS[words[0]] < room
+    return 0 < SMALL_NUMBERS[words[0]] < word_limit

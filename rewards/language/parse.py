@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from threading import Lock
 from typing import TypeVar
@@ -159,36 +160,18 @@ def _graphs(
             plain.append(plain_text(text))
     with READING:
         warn_of_foreign((text for text, _ in plain), language)
-    places: dict[str, list[int]] = defaultdict(list)  # equal texts are parsed once
+    # the numbers of the texts with the same text to parse, because equal texts are parsed once
+    numbers_of: dict[str, list[int]] = defaultdict(list)
     for number, (text, _) in enumerate(plain):
-        places[readable(text, language.max_length)].append(number)
-
-    def understood(docs: Sequence[Doc]) -> list[_Reading]:
-        """Returns the reading of each Doc. The words of all Docs are read before coreference,
-        because coreference takes a batch.
-        """
-        words_of_docs = []
-        sentences_of_docs = []
-        for doc in docs:
-            words, sentences = read_words(doc)
-            words_of_docs.append(words)
-            sentences_of_docs.append(sentences)
-        clusters = find_clusters(coref, docs, words_of_docs)
-        readings = []
-        for words, sentences, of_doc in zip(
-            words_of_docs, sentences_of_docs, clusters, strict=True
-        ):
-            readings.append(_Reading(words, sentences, of_doc))
-        return readings
-
+        numbers_of[readable(text, language.max_length)].append(number)
     # a text on which the pipeline fails keeps its empty graph
     both: list[tuple[SceneGraph, SceneGraph | None]] = [(SceneGraph(), None) for _ in texts]
-    for batch in minibatch(places, BATCH_SIZE):
+    for batch in minibatch(numbers_of, BATCH_SIZE):
         # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the
         # zone.
         with READING, language.memory_zone():
-            for readable_text, reading in read(batch, language, understood):
-                for number in places[readable_text]:
+            for readable_text, reading in read(batch, language, partial(_readings, coref)):
+                for number in numbers_of[readable_text]:
                     clusters = reading.clusters
                     if text_clusters is not None:
                         clusters = text_clusters[number]
@@ -197,11 +180,32 @@ def _graphs(
                         both[number] = both_graphs(*parsed)
                     else:
                         both[number] = graph_of(*parsed, mode == "reference"), None
-                    _place(both[number], *plain[number])
+                    _move_to_given_text(both[number], *plain[number])
     return both
 
 
-def _place(both: tuple[SceneGraph, SceneGraph | None], text: str, origin: Sequence[int]) -> None:
+def _readings(coref: str | Resolver, docs: Sequence[Doc]) -> list[_Reading]:
+    """Returns the reading of each Doc. The words of all Docs are read before coreference, because
+    coreference takes a batch.
+    """
+    words_of_docs = []
+    sentences_of_docs = []
+    for doc in docs:
+        words, sentences = read_words(doc)
+        words_of_docs.append(words)
+        sentences_of_docs.append(sentences)
+    clusters_of_docs = find_clusters(coref, docs, words_of_docs)
+    readings = []
+    for words, sentences, clusters in zip(
+        words_of_docs, sentences_of_docs, clusters_of_docs, strict=True
+    ):
+        readings.append(_Reading(words, sentences, clusters))
+    return readings
+
+
+def _move_to_given_text(
+    both: tuple[SceneGraph, SceneGraph | None], text: str, origin: Sequence[int]
+) -> None:
     """Moves the spans of two graphs from the stripped text, which was parsed, to the text as given.
 
     text: the text before white space was stripped.
@@ -231,20 +235,20 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
     starts: dict[str, list[int]] = {}
     for batch in minibatch(distinct_texts, BATCH_SIZE):
         with READING, language.memory_zone():
-            starts.update(read(batch, language, _starts))
+            starts.update(read(batch, language, _sentence_starts))
     sentences = []
     for text in texts:
         readable_text = readable_texts[text]
-        sentences.append(_trimmed(text, starts.get(readable_text, [])))
+        sentences.append(_sentence_spans(text, starts.get(readable_text, [])))
     return sentences
 
 
-def _starts(docs: Sequence[Doc]) -> list[list[int]]:
+def _sentence_starts(docs: Sequence[Doc]) -> list[list[int]]:
     """Returns the start of each sentence, per Doc."""
     return [[sentence.start_char for sentence in doc.sents] for doc in docs]
 
 
-def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
+def _sentence_spans(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
     """Returns the spans of a text's sentences, without white space at their ends.
 
     starts: the start of each sentence, counted in characters of the stripped text.
@@ -285,31 +289,31 @@ def _shortened_run(run: re.Match[str]) -> str:
 def read(
     texts: Sequence[str],
     language: Language,
-    understood: Callable[[Sequence[Doc]], Sequence[Content]],
+    make_results: Callable[[Sequence[Doc]], Sequence[Content]],
 ) -> list[tuple[str, Content]]:
-    """Returns each text with the result that `understood` makes of its Doc. Texts that cannot be
-    read are left out, with a warning.
+    """Parses texts, and returns each text with the result that `make_results` makes of its Doc.
+    Texts that cannot be read are left out, with a warning.
 
-    understood: a function that takes Docs and returns one result per Doc.
+    make_results: a function that takes Docs and returns one result per Doc.
 
-    Raises the error of the pipeline or of `understood` if a plain sentence fails too.
+    Raises the error of the pipeline or of `make_results` if a plain sentence fails too.
     """
 
-    def together(texts: Sequence[str]) -> list[tuple[str, Content]]:
+    def read_together(batch: Sequence[str]) -> list[tuple[str, Content]]:
         """Returns each of these texts with its result. One bad text makes all of them fail."""
-        docs = list(language.pipe(texts, batch_size=BATCH_SIZE))
-        return list(zip(texts, understood(docs), strict=True))
+        docs = list(language.pipe(batch, batch_size=BATCH_SIZE))
+        return list(zip(batch, make_results(docs), strict=True))
 
     try:
-        return together(texts)
+        return read_together(texts)
     except Exception:
         # raises if the pipeline itself is broken and fails on every text
-        together([PLAIN_TEXT])
+        read_together([PLAIN_TEXT])
     # a bad text made the batch fail, so the texts are read one by one
     readings = []
     for text in texts:
         try:
-            readings += together([text])
+            readings += read_together([text])
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
             log.warning(

@@ -23,15 +23,15 @@ def load_pipeline(name: str | None = None) -> Language:
     pipeline is not installed.
     """
     if name is None:
-        name = next(filter(_installed, NAMES), None)
+        name = next(filter(_is_installed, NAMES), None)
         problem = f"no spaCy pipeline for English is installed (looked for {', '.join(NAMES[:2])})"
     else:
         problem = f"the spaCy pipeline {name!r} is not installed"
-    is_usable = name is not None and (_installed(name) or Path(name).is_dir())
+    is_usable = name is not None and (_is_installed(name) or Path(name).is_dir())
     if name is None or not is_usable:
         raise ImportError(f"{problem}: python -m spacy download en_core_web_sm")
     with LOAD_LOCK:
-        return _loaded(name)
+        return _load_once(name)
 
 
 def check_pipeline(pipeline: Any) -> None:
@@ -50,11 +50,11 @@ def pipeline_name(language: Language) -> str:
 
 
 @lru_cache(maxsize=4)
-def _loaded(name: str) -> Language:
+def _load_once(name: str) -> Language:
     return spacy.load(name, exclude=["ner"])  # no code reads named entities
 
 
-def _installed(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     """Whether a spaCy 3 pipeline with this name is installed.
 
     The version is checked, because unrelated packages exist under the names of spaCy's pipelines.

@@ -49,7 +49,7 @@ SHORT_PIECE_WORDS = 6  # most words of a piece that comments on the text
 def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
     """Yields (start, end, needs) for each frame: the words of words[start:end] get these needs. A
     need is a set of base forms, of which a reference must have one so that the word counts as a
-    claim.
+    claim. Of "There is a dog. Scratch that.", the first sentence gets the need {"scratch"}.
 
     words: the whole text. A word may be in several frames, each with its own needs.
     """
@@ -89,17 +89,29 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
             heading = frozenset()
         # a short piece that comments on the text: "scratch that", "none of the following"
         if content and len(tokens) <= SHORT_PIECE_WORDS and speaks_of_text(tokens):
-            lowered = {word.text.lower() for word in tokens}
             need = DENIED_NEED if denied else content
-            if lowered & POINTING_FORWARD:
-                yield end, len(words), frozenset((need,))
-            elif lowered & WHOLE_TEXT:
-                yield 0, start, frozenset((need,))
-            else:
-                yield previous, start, frozenset((need,))
+            first, behind = _commented_range(tokens, start, end, previous, len(words))
+            yield first, behind, frozenset((need,))
         # "that" cannot refer to a piece without words
         if tokens:
             previous = start
+
+
+def _commented_range(
+    tokens: Sequence[Word], start: int, end: int, previous: int, length: int
+) -> tuple[int, int]:
+    """Returns the words [first, behind) that a commenting piece is about: the piece before it
+    ("scratch that"), all words before it, or all words after it ("none of the following").
+
+    tokens: the piece without signs. start, end: the piece in the text. previous: the start of the
+    last piece with words. length: the number of words of the text.
+    """
+    lowered = {word.text.lower() for word in tokens}
+    if lowered & POINTING_FORWARD:
+        return end, length
+    if lowered & WHOLE_TEXT:
+        return 0, start
+    return previous, start
 
 
 def _content_of(words: Sequence[Word]) -> frozenset[str]:

@@ -155,11 +155,11 @@ def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
         span_lists.append(denial.text_spans)
     # in place: the lists belong to the graph
     for spans in span_lists:
-        spans[:] = [_moved(span, origin) for span in spans]
-    graph.hanging[:] = [(_moved(span, origin), needs) for span, needs in graph.hanging]
+        spans[:] = [_span_as_written(span, origin) for span in spans]
+    graph.hanging[:] = [(_span_as_written(span, origin), needs) for span, needs in graph.hanging]
 
 
-def _moved(span: CharacterSpan, origin: Sequence[int]) -> CharacterSpan:
+def _span_as_written(span: CharacterSpan, origin: Sequence[int]) -> CharacterSpan:
     """Returns the position in the text as written of a span in the parsed text.
 
     The new end follows from the span's last character. `origin` has no position for the end of the

@@ -1,7 +1,7 @@
 """Reduces a graph to the claims that references may support. A need of a word is a set of words. A
 word of the graph is removed if the references have no word of one of its needs (claims.py).
 
-    backed(graph, vocabulary(["There is a red circle in a corner."]))
+    without_unmet_needs(graph, vocabulary(["There is a red circle in a corner."]))
     # of "They removed a red circle": no circle, because the reference has no "removed"
 """
 
@@ -23,7 +23,7 @@ def vocabulary(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(words)
 
 
-def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
+def without_unmet_needs(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
     """Returns the graph without the words that have an unmet need: a set of words of which no
     reference has one.
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import NamedTuple
 
-from spanreward.rewards.language.claims import NEVER, OPEN, hanging
+from spanreward.rewards.language.claims import NEVER, OPEN, needs_of_words
 from spanreward.rewards.language.denial import absences, denying
 from spanreward.rewards.language.retracted_parts import DENIED_NEED, QUESTION_NEED, Needs
 from spanreward.rewards.language.scene_graph import Denial, SceneGraph
@@ -22,7 +22,7 @@ from spanreward.rewards.language.words import Word
 
 
 class Claims(NamedTuple):
-    """The words of a text that deny, and the needs of each word (`hanging`)."""
+    """The words of a text that deny, and the needs of each word (`needs_of_words`)."""
 
     denies: Set[Word]
     needs: Mapping[Word, Needs]
@@ -60,11 +60,11 @@ def asserted(text: str, graph: SceneGraph) -> str:
 
 
 def claims_of(words: Sequence[Word]) -> Claims:
-    """Returns the denying words of a whole text and the needs of each word (`hanging`), in linear
-    time.
+    """Returns the denying words of a whole text and the needs of each word (`needs_of_words`), in
+    linear time.
     """
     denies = denying(words)
-    return Claims(denies, hanging(words, denies))
+    return Claims(denies, needs_of_words(words, denies))
 
 
 def unasserted(words: Sequence[Word], claims: Claims, alternatives: bool = False) -> Unasserted:

@@ -23,7 +23,7 @@ from spanreward.rewards.judges.match.answer_pieces import (
     DOUBTING,
     NO,
     YES,
-    asserted,
+    asserted_pieces,
     pieces_of,
 )
 from spanreward.rewards.language.answer_text import normalise
@@ -32,7 +32,7 @@ from spanreward.rewards.language.numbers import NUMBER_WORDS
 from spanreward.rewards.language.words import DIGITS, word_set
 from spanreward.rewards.lave import trimming
 from spanreward.rewards.lave.announced import announced
-from spanreward.rewards.lave.options import LETTERS, LISTED_LETTERS, lists_several, only
+from spanreward.rewards.lave.options import LETTERS, LISTED_LETTERS, lists_several, only_pieces
 from spanreward.rewards.lave.trimming import trimmed
 from spanreward.rewards.text.pieces import LABELS, QUOTES
 from spanreward.rewards.text.plain_text import plain_text
@@ -172,7 +172,7 @@ def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
     r"""Returns the range [start, end) of an answer, widened by the command that the answer begins
     in and by the braces that close it: "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
     """
-    if _closes_another(text[start:end]):
+    if _closes_earlier_brace(text[start:end]):
         command = _COMMAND.search(text, max(start - LONGEST_COMMAND, 0), start)
         if command is not None:
             start = command.start()
@@ -187,15 +187,15 @@ def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _closes_another(text: str) -> bool:
-    """Whether the text closes a brace that was opened before the text."""
-    depth = 0
+def _closes_earlier_brace(text: str) -> bool:
+    """Whether the text closes a brace that was opened before the text, as "1}{2" does."""
+    open_braces = 0
     for brace in re.finditer(r"[{}]", text):
         if brace[0] == "{":
-            depth += 1
+            open_braces += 1
         else:
-            depth -= 1
-        if depth < 0:
+            open_braces -= 1
+        if open_braces < 0:
             return True
     return False
 
@@ -286,20 +286,21 @@ def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT_RULES) -> str:
 
 
 def comparable(answer: str, rules: AnswerRules = DEFAULT_RULES) -> str:
-    """Returns an answer in the form in which answers are compared, without markup.
+    """Returns an answer in the form in which answers are compared: "**A dog.**" gives "dog".
 
-    The form is like the form of VQA's evaluation, but keeps signs that distinguish answers
-    (`comparable_form`). If the form is empty, as for "A", the answer in lower case is returned.
+    The form has no markup, no articles, and digits for numbers. It is like the form of VQA's
+    evaluation, but keeps signs that distinguish answers (`comparable_form`). The answer "A" would
+    lose its only word, so it gives "a".
     """
     if rules is PUBLISHED_RULES:
         start, end = trimmed(answer, 0, len(answer), rules.edges)
         plain, _ = plain_text(answer[start:end])
         return normalise(plain) or plain.lower()
-    return _comparable(answer)
+    return _comparable_by_default(answer)
 
 
 @lru_cache(maxsize=4096)  # people's answers are compared with each completion of a group
-def _comparable(answer: str) -> str:
+def _comparable_by_default(answer: str) -> str:
     """Returns the result of `comparable` by the default rules."""
     unmarked, _ = without_marks(answer)
     start, end = trimmed(unmarked, 0, len(unmarked))
@@ -308,22 +309,24 @@ def _comparable(answer: str) -> str:
 
 
 def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
-    """Returns the characters [start, end) of the letter, number, yes or no in an answer. Returns
-    None if the answer has no such part or several different parts, and if the answer denies or
-    doubts.
+    """Returns the characters [start, end) of the letter, number, yes or no in an answer: "B" of "It
+    is B, I see."
+
+    Returns None if the answer has no such part or several different parts, and if the answer denies
+    or doubts.
 
     kind: a result of `kind_of`.
     """
     text = answer
-    against = DENYING  # words that reverse the meaning of the words beside them
+    reversing = DENYING  # words that reverse the meaning of the part that is found
     if rules.weighs and kind in (LETTER, SEVERAL_LETTERS):
         # "D. A is wrong." answers only D: spaces replace denied pieces
-        text = only(answer, asserted(pieces_of(answer, ())))
-        against = frozenset()
+        text = only_pieces(answer, asserted_pieces(pieces_of(answer, ())))
+        reversing = frozenset()
         if kind == LETTER and lists_several(text):
             return None
-    for sign in rules.kinds.get(kind, ()):
-        matches = list(re.finditer(sign, text))
+    for pattern in rules.kinds.get(kind, ()):
+        matches = list(re.finditer(pattern, text))
         if not matches:
             continue
         forms = {comparable(match[0], rules) for match in matches}
@@ -331,56 +334,61 @@ def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | No
             return None
         word = matches[0][0].lower()
         if word == "no":
-            against = YES
-        around = set(_words_of_text(text)) - {word}
-        turning = DOUBTING.union(against)
-        if not turning.isdisjoint(around):
+            reversing = YES
+        other_words = set(_words_of_text(text)) - {word}
+        spoiling = DOUBTING.union(reversing)
+        if not spoiling.isdisjoint(other_words):
             return None
         return matches[0].span()
     return None
 
 
-def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
+def _predicate(text: str, start: int, end: int, is_announced: bool) -> tuple[int, int]:
     """Returns the characters [start, end) of the predicate of the first sentence: "a dog" of "It is
     a dog." Without a predicate, the whole sentence is returned.
 
-    If the text after the first sentence adds an answer, the whole range is returned. That text adds
-    an answer if it is too short for a sentence, denies, doubts, or does not explain the first
-    sentence.
+    The whole text is returned if the text after the first sentence adds an answer, as in "It is a
+    dog. There is a cat." That text adds an answer if it is too short for a sentence, denies,
+    doubts, or does not explain the first sentence.
 
-    sure: whether the text announces its answer. The text after an announced answer always explains.
+    is_announced: whether the text announces its answer. The text after an announced answer always
+    explains.
     """
-    stop = _SENTENCE_END.search(text, start, end)
-    first_end = stop.end() if stop else end
+    sentence_end = _SENTENCE_END.search(text, start, end)
+    first_end = sentence_end.end() if sentence_end else end
     predicate = _start_of_predicate(text, start, first_end)
     answer_start = predicate or start
     following = _words_of_text(text[first_end:end])
     if not following:
         return answer_start, first_end
-    # whether the text after the sentence explains the answer and adds no other answer
-    explains = sure or following[0] in _WHY
+    explains = is_announced or following[0] in _WHY
     if not explains and predicate:
         # "There is a dog. There is a cat." adds an answer; "It is a dog. The fur is long." explains
         frame = _words_of_text(text[start:predicate])
-        says_it_again = _start_of_predicate(text, first_end + 1, end)
-        explains = frame[0] != "there" and not says_it_again
+        second_predicate = _start_of_predicate(text, first_end + 1, end)
+        explains = frame[0] != "there" and not second_predicate
+    is_too_short = len(following) < LISTED_WORDS
     denies = not DOUBTING.union(DENYING).isdisjoint(following)
-    if len(following) < LISTED_WORDS or not explains or denies:
+    if is_too_short or not explains or denies:
         return start, end
     return answer_start, first_end
 
 
 def _start_of_predicate(text: str, start: int, end: int) -> int | None:
-    """Returns where the predicate of a sentence such as "It is a dog" begins. Returns None if the
-    text is no such sentence, or if the predicate is a denial.
+    """Returns where the predicate of the sentence text[start:end] begins: at "a dog" in "It is a
+    dog". Returns None without such a predicate.
+
+    The subject must be a word such as "it", which adds nothing to the answer. "The man is a doctor"
+    has no such subject: this answer is more than its predicate. A predicate that begins with "no"
+    or "not" is a denial, and also gives None.
     """
-    frame = _FRAME.match(text, start, end)
+    frame = _FRAME.match(text, start, end)  # the subject and the verb: "It is "
     if frame is None:
         return None
     predicate = _words_of_text(text[frame.end() : end])
-    if not predicate or predicate[0] in NO:
+    is_denial = bool(predicate) and predicate[0] in NO
+    if not predicate or is_denial:
         return None
-    # "The man is a doctor" answers with more than its predicate
     subject = _words_of_text(frame[1])
     if not _SUBJECT.issuperset(subject):
         return None

@@ -17,7 +17,7 @@ from spanreward.rewards.judges.match.answer_pieces import NO, YES, pieces_of
 from spanreward.rewards.judges.match.binary_answer import binary_answer
 from spanreward.rewards.judges.match.rate_answer import denies_all
 from spanreward.rewards.language.answer_tokens import plain_answer, tokens_of
-from spanreward.rewards.language.letter_lists import letters_listed, order_counts
+from spanreward.rewards.language.letter_lists import letters_listed, people_order_letters
 from spanreward.rewards.language.words import HEDGES
 from spanreward.rewards.lave.answer import (
     BINARY,
@@ -50,13 +50,13 @@ def answer_in(
     answer = text[start:end]
     labels = _labels_named(answer, options, question)
     if labels:
-        return _form(labels)
+        return _form_of_labels(labels)
     # "AC" is a list of letters only if people answer with lists
     people_list_letters = any(map(letters_listed, answers))
     letters = letters_listed(answer, joined=people_list_letters)
-    if letters and kind_of(answers) == SEVERAL_LETTERS and not order_counts(answers):
+    if letters and kind_of(answers) == SEVERAL_LETTERS and not people_order_letters(answers):
         return " ".join(letters).lower()
-    return _claimed(answer, answers, question) or comparable(answer)
+    return _claim_as_word(answer, answers, question) or comparable(answer)
 
 
 def _labels_named(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def comparable_answers(
     for answer in answers:
         labels = _labels_named(answer, options)
         if labels:
-            forms.append(_form(labels))
+            forms.append(_form_of_labels(labels))
         else:
             forms.append(comparable(answer))
     return forms
@@ -109,7 +109,7 @@ def options_for(
     """Returns the texts of the question's options, by label. Returns {} unless more than half of
     people's answers name options, and {} if people put letters in order.
     """
-    if order_counts(answers):
+    if people_order_letters(answers):
         return {}
     options = options_of(question, columns)
     if not options:
@@ -147,7 +147,7 @@ def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str
     return ", ".join(labels)
 
 
-def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
+def _claim_as_word(answer: str, answers: Sequence[str], question: str) -> str:
     """Returns "yes", "no" or "0" if the answer is a sentence with this meaning: "0" for "There are
     no boats." to a question for a number. Returns "" otherwise.
     """
@@ -170,6 +170,6 @@ def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
     return claim
 
 
-def _form(labels: Sequence[str]) -> str:
+def _form_of_labels(labels: Sequence[str]) -> str:
     """Returns labels in a form that no other answer has: "(a) (b)"."""
     return " ".join(f"({label.lower()})" for label in labels)

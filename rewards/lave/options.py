@@ -15,7 +15,12 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from spanreward.rewards.judges.match.answer_pieces import DOUBTING, Piece, asserted, pieces_of
+from spanreward.rewards.judges.match.answer_pieces import (
+    DOUBTING,
+    Piece,
+    asserted_pieces,
+    pieces_of,
+)
 from spanreward.rewards.language.answer_tokens import plain_answer, tokens_of
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.letter_lists import JOINING, letters_listed
@@ -70,10 +75,10 @@ def options_of(question: str, columns: Mapping[str, Any]) -> dict[str, str]:
     columns, the options are taken from the question.
     """
     for name in COLUMNS:
-        options = _in_column(columns.get(name))
+        options = _options_in_column(columns.get(name))
         if options:
             return options
-    return _in_question(question)
+    return _options_in_question(question)
 
 
 def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
@@ -84,78 +89,82 @@ def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def named_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
-    """Returns the label of the one option that an answer names. Returns "" if the answer names no
-    option or several, doubts, or has other words.
+    """Returns the label of the one option that an answer names: "A" for "(A)" and for "It is a
+    kettle.", if A is "a kettle". Returns "" if the answer names no option or several, doubts, or
+    has other words.
 
     options: the texts of the options, by label.
     question: words of the question do not count as other words.
     """
     plain = plain_answer(answer)
-    claims = asserted(pieces_of(plain, _option_words(options)))
+    claims = asserted_pieces(pieces_of(plain, _option_words(options)))
     words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ""
     # the options that are named by label, and the options that are named by text
-    texts = _option_lemmas(options)
-    text = _without_texts(only(plain, claims), options)
-    labels = labels_in(text, options)
-    named = _texts_in([_lemmas(piece.words) for piece in claims], texts)
+    lemmas_of_option = _option_lemmas(options)
+    text = _without_texts(only_pieces(plain, claims), options)
+    named_by_label = labels_in(text, options)
+    lemmas_of_claims = [_lemmas(piece.words) for piece in claims]
+    named_by_text = _labels_by_text(lemmas_of_claims, lemmas_of_option)
     # the whole answer is the text of an option; the text may be "both A and B"
     whole = _lemmas(tokens_of(plain))
-    exact = [label for label, text_lemmas in texts.items() if text_lemmas == whole]
-    if len(exact) == 1 and labels.issubset(exact):
-        return exact[0]
+    equal = [label for label, lemmas in lemmas_of_option.items() if lemmas == whole]
+    if len(equal) == 1 and named_by_label.issubset(equal):
+        return equal[0]
     if lists_several(text):
         return ""
     # one label, with its own text or without text
-    if len(labels) == 1 and named <= labels:
-        return next(iter(labels))
-    if labels or len(named) != 1:
+    if len(named_by_label) == 1 and named_by_text <= named_by_label:
+        return next(iter(named_by_label))
+    if named_by_label or len(named_by_text) != 1:
         return ""
-    # one text without a label, and no other words
-    label = next(iter(named))
-    spare = _SILENT.union(_lemmas(tokens_of(question)), texts[label])
-    if not spare.issuperset(_lemmas(words)):
+    # one text without a label, and no words but the option's, the question's and silent words
+    (label,) = named_by_text
+    allowed = _SILENT.union(_lemmas(tokens_of(question)), lemmas_of_option[label])
+    if not allowed.issuperset(_lemmas(words)):
         return ""
     return label
 
 
 def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
-    """Returns the labels of the options that an answer names, in the order of the options. Returns
-    () if the answer doubts, has other words, or has the text of another option behind a label.
+    """Returns the labels of the options that an answer names, in the order of the options: ("A",
+    "C") for "Both A and C.". Returns () if the answer doubts, has other words, or has the text of
+    another option behind a label.
     """
     one_label = named_option(answer, options, question)
     if one_label:
         return (one_label,)
     # nothing but letters: "A, C", "AC", "acd"
     plain = plain_answer(answer)
-    together = letters_listed(plain, joined=True) or _letters_in_order(plain)
-    if together:
-        named = [label for label in options if label.upper() in together]
-        if len(named) != len(together):  # one of the letters is the label of no option
+    letters = letters_listed(plain, joined=True) or _letters_in_order(plain)
+    if letters:
+        named = [label for label in options if label.upper() in letters]
+        if len(named) != len(letters):  # one of the letters is the label of no option
             return ()
         return tuple(named)
     # labels and texts in sentences: "Both A (a kettle) and B."
-    claims = asserted(pieces_of(plain, _option_words(options)))
+    claims = asserted_pieces(pieces_of(plain, _option_words(options)))
     words = _words_of_pieces(claims)
     if not DOUBTING.isdisjoint(words):
         return ()
-    labels = _labels_of(only(plain, claims), options)
-    if labels is None:
+    named_by_label = _labels_of(only_pieces(plain, claims), options)
+    if named_by_label is None:
         return ()
-    texts = _option_lemmas(options)
-    chosen = _texts_in([_lemmas(piece.words) for piece in claims], texts)
-    if labels and not chosen <= labels:
+    lemmas_of_option = _option_lemmas(options)
+    lemmas_of_claims = [_lemmas(piece.words) for piece in claims]
+    chosen = _labels_by_text(lemmas_of_claims, lemmas_of_option)
+    if named_by_label and not chosen <= named_by_label:
         return ()
-    chosen.update(labels)
+    chosen.update(named_by_label)
     # words that add nothing to the chosen options; the label of another option adds something
-    spare = set(_SILENT | _JOINED)
-    spare.update(_lemmas(tokens_of(question)))
-    spare.difference_update(label.lower() for label in options)
+    allowed = set(_SILENT | _JOINED)
+    allowed.update(_lemmas(tokens_of(question)))
+    allowed.difference_update(label.lower() for label in options)
     for label in chosen:
-        spare.add(label.lower())
-        spare.update(texts[label])
-    if not spare.issuperset(_lemmas(words)):
+        allowed.add(label.lower())
+        allowed.update(lemmas_of_option[label])
+    if not allowed.issuperset(_lemmas(words)):
         return ()
     return tuple(label for label in options if label in chosen)
 
@@ -275,9 +284,11 @@ def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
     return set()
 
 
-def only(text: str, pieces: Sequence[Piece]) -> str:
+def only_pieces(text: str, pieces: Sequence[Piece]) -> str:
     """Returns the text with spaces in place of all characters, except these pieces and the marks
-    behind each piece. The length does not change.
+    behind each piece: only "D. " is left of "D. A is wrong." for the piece "D".
+
+    The length does not change, so that offsets stay valid.
     """
     characters = [" "] * len(text)
     for piece in pieces:
@@ -292,7 +303,9 @@ def only(text: str, pieces: Sequence[Piece]) -> str:
     return "".join(characters)
 
 
-def _texts_in(pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]]) -> set[str]:
+def _labels_by_text(
+    pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]]
+) -> set[str]:
     """Returns the labels of the options whose text is in a piece. An option inside the longer text
     of another such option does not count.
 
@@ -301,7 +314,7 @@ def _texts_in(pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]
     """
     labels = set()
     for label, text in texts.items():
-        if text and any(_holds(piece, text) for piece in pieces):
+        if text and any(_contains_run(piece, text) for piece in pieces):
             labels.add(label)
     # the "red" of an answer "dark red", if "red" and "dark red" are options
     inner = set()
@@ -309,12 +322,12 @@ def _texts_in(pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]
         text = texts[label]
         for other_label in labels:
             other_text = texts[other_label]
-            if len(other_text) > len(text) and _holds(other_text, text):
+            if len(other_text) > len(text) and _contains_run(other_text, text):
                 inner.add(label)
     return labels - inner
 
 
-def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
+def _contains_run(words: Sequence[str], part: Sequence[str]) -> bool:
     """Whether `part` is a run of consecutive words in `words`."""
     sought = list(part)
     length = len(sought)
@@ -325,7 +338,7 @@ def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
     return False
 
 
-def _in_column(value: Any) -> dict[str, str]:
+def _options_in_column(value: Any) -> dict[str, str]:
     """Returns the options in the value of a row's column, {} for a value without options.
 
     The value may be a list of texts, a dict of texts by label, or a dict with a list of labels and
@@ -334,7 +347,7 @@ def _in_column(value: Any) -> dict[str, str]:
     "a lamp"]}`, and each of these values as a string.
     """
     if isinstance(value, str):
-        value = _parsed(value)
+        value = _parsed_value(value)
     if isinstance(value, Mapping):
         labels = value.get("label")
         texts = value.get("text")
@@ -354,7 +367,7 @@ def _in_column(value: Any) -> dict[str, str]:
     return options
 
 
-def _parsed(text: str) -> Any:
+def _parsed_value(text: str) -> Any:
     """Returns the list or dict that a text has in JSON or Python syntax, otherwise None."""
     for read in (json.loads, ast.literal_eval):
         try:
@@ -364,7 +377,7 @@ def _parsed(text: str) -> Any:
     return None
 
 
-def _in_question(question: str) -> dict[str, str]:
+def _options_in_question(question: str) -> dict[str, str]:
     """Returns the options that a question lists under labels in order. Returns {} for fewer than
     two options.
     """

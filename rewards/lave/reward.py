@@ -217,8 +217,8 @@ class LaveReward(PlainTextReward):
         for sample in samples:
             row = (sample.question, sample.answers, *options_written(sample.columns))
             if row not in people_of_rows:
-                people_of_rows[row] = self._people(sample)
-            prepared.append(self._prepare(sample, people_of_rows[row]))
+                people_of_rows[row] = self._people_of_row(sample)
+            prepared.append(self._question_or_verdict(sample, people_of_rows[row]))
         questions = [entry.question for entry in prepared if isinstance(entry, CandidateQuestion)]
         self._answers.begin()
         answers = iter(self._answers.complete(questions, self._ask))
@@ -231,7 +231,7 @@ class LaveReward(PlainTextReward):
                 verdicts.append(self._verdict(sample, entry, next(answers)))
         return verdicts
 
-    def _people(self, sample: Sample) -> People:
+    def _people_of_row(self, sample: Sample) -> People:
         """Returns people's answers to the row's question. All completions of the row are rated by
         these answers.
         """
@@ -254,7 +254,7 @@ class LaveReward(PlainTextReward):
             labels=tuple(label_of_answer[answer] for answer in references),
         )
 
-    def _prepare(self, sample: Sample, people: People) -> CandidateQuestion | Verdict:
+    def _question_or_verdict(self, sample: Sample, people: People) -> CandidateQuestion | Verdict:
         """Returns the question about a sample, or its verdict if there is nothing to ask."""
         # a row that cannot be judged
         question = sample.question or ""
@@ -314,12 +314,12 @@ class LaveReward(PlainTextReward):
         answers: list[Rated | Failure] = []
         for rating in self.judge.rate(questions, RATING_ENTRIES):
             if isinstance(rating, Rating):
-                answers.append(Rated(self._value(rating), rating.cut))
+                answers.append(Rated(self._rating_value(rating), rating.cut))
             else:
                 answers.append(rating)
         return answers
 
-    def _value(self, rating: Rating) -> float:
+    def _rating_value(self, rating: Rating) -> float:
         """Returns the expectation of the rating if `smooth`, otherwise the likeliest rating. Of
         equally likely ratings the lowest is returned.
         """
@@ -455,15 +455,15 @@ def is_binary(references: Sequence[str]) -> bool:
 
 
 def read_rating(output: str, candidate: str = "") -> int | None:
-    """Returns the rating at the end of the judge's output, or None if the output does not end in a
-    rating.
-
-        read_rating("The people say red. So rating=1"), read_rating("The people say")      # 1, None
+    """Returns the rating at the end of the judge's output: 3 for "The people say red. So rating=3".
+    Returns None if the output does not end in a rating.
 
     Ratings are read as from any judge (`find_written_rating`), but must be whole numbers. Another
-    example that the judge adds behind its rating is not read. A rating that also occurs in the
-    candidate may be a quotation, so the rating does not count. A rating with a sign, as in
-    "rating=3", always counts, because `quote` removes the sign from candidates.
+    example that the judge adds behind its rating is not read.
+
+    A rating that also occurs in the candidate may be a quotation of the candidate, so the rating
+    does not count. A rating with a sign, as in "rating=3", always counts: `quote` removes the sign
+    from candidates.
 
     candidate: the candidate in the form that the judge saw (`quote`).
     """
@@ -471,9 +471,10 @@ def read_rating(output: str, candidate: str = "") -> int | None:
     written = find_written_rating(answer, RATING_ENTRIES)
     if written is None or not written.ends_text or written.entry not in RATINGS:
         return None
-    words = answer[written.start : written.end]
-    is_signed = _BEGINS_SIGNED.match(words.lstrip("\"'")) is not None
-    if not is_signed and words_in_lower_case(words) in words_in_lower_case(candidate):
+    words = answer[written.start : written.end]  # "rating=3"
+    has_sign = _BEGINS_SIGNED.match(words.lstrip("\"'")) is not None
+    is_in_candidate = words_in_lower_case(words) in words_in_lower_case(candidate)
+    if is_in_candidate and not has_sign:
         return None
     return int(written.entry)
 

@@ -227,17 +227,21 @@ class PairwiseReward(RowReward):
         shown: the result of `show` for each row, by the row's number.
         """
         if self.form == "score":
-            return self._score(rows, shown)
-        return self._compare(rows, shown)
+            return self._verdicts_of_scores(rows, shown)
+        return self._verdicts_of_contests(rows, shown)
 
-    def _score(self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]) -> list[Raw]:
+    def _verdicts_of_scores(
+        self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]
+    ) -> list[Raw]:
         """Returns the results of `rate` in form "score"."""
         questions = []
         for number, sample, _ in rows:
             questions.append(ask_score(self.prompts, evidence_of_rows[number], judged(sample)))
-        return [_scored(rating) for rating in self.judge.rate(questions)]
+        return [_verdict_of_score(rating) for rating in self.judge.rate(questions)]
 
-    def _compare(self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]) -> list[Raw]:
+    def _verdicts_of_contests(
+        self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]
+    ) -> list[Raw]:
         """Returns the results of `rate` in the forms "pair" and "batch".
 
         An empty completion has no row here, but loses to every other completion of its group.
@@ -270,9 +274,9 @@ class PairwiseReward(RowReward):
             if open_contests:
                 undecided.append(open_contests)
         if self.form == "batch":
-            contests += self._rank(undecided, evidence)
+            contests += self._with_ranked_votes(undecided, evidence)
         else:
-            contests += self._vote(undecided, evidence)
+            contests += self._with_votes(undecided, evidence)
         # against anchors, a text's score is the mean over its own contests
         strengths = {} if self.anchor else chances(contests)
         # one verdict for each text from its contests
@@ -313,7 +317,7 @@ class PairwiseReward(RowReward):
             groups.setdefault(key, []).append(number)
         return list(groups.values())
 
-    def _vote(
+    def _with_votes(
         self, groups: Sequence[Sequence[Contest]], evidence: dict[int, Shown]
     ) -> list[Contest]:
         """Returns all contests with the judge's votes.
@@ -335,7 +339,7 @@ class PairwiseReward(RowReward):
             decided.append(replace(contest, votes=votes_on_pair))
         return decided
 
-    def _rank(
+    def _with_ranked_votes(
         self, groups: Sequence[Sequence[Contest]], evidence: dict[int, Shown]
     ) -> list[Contest]:
         """Returns all contests with the votes from two rankings per group.
@@ -423,30 +427,30 @@ def _group_contests(group: Sequence[int], texts: Mapping[int, str]) -> list[Cont
     """
     contests = []
     for first, second in combinations(group, 2):
-        first_says = first in texts
-        second_says = second in texts
-        if not first_says and not second_says:
+        has_first = first in texts
+        has_second = second in texts
+        if not has_first and not has_second:
             continue
         pair = (texts.get(first, ""), texts.get(second, ""))
-        certain = _won_without_asking(first_says, second_says)
+        certain = _won_without_asking(has_first, has_second)
         contests.append(Contest(first, second, pair, certain=certain))
     return contests
 
 
-def _won_without_asking(first_says: bool, second_says: bool) -> int:
+def _won_without_asking(has_first: bool, has_second: bool) -> int:
     """Returns the outcome of a contest that needs no judge, because an empty text loses.
 
     The outcome is 1 if only the second text is empty, -1 if only the first text is empty, otherwise
     0.
 
-    first_says, second_says: whether the text is not empty.
+    has_first, has_second: whether the text is not empty.
     """
-    if first_says == second_says:
+    if has_first == has_second:
         return 0
-    return 1 if first_says else -1
+    return 1 if has_first else -1
 
 
-def _scored(rating: Rating | Failure) -> Raw:
+def _verdict_of_score(rating: Rating | Failure) -> Raw:
     """Returns the verdict for a rating from 1 to 5, with the number of unread characters."""
     if isinstance(rating, Failure):
         return Verdict(None, rating.status, note=rating.message), 0

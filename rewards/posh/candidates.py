@@ -143,10 +143,10 @@ def candidates(
     # for each form of name, the steps of section 2.2
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
-        new = _new(_by_words(entity, number, frame, rivals), ranked)
+        new = _new_candidates(_by_words(entity, number, frame, rivals), ranked)
         # relations only if no attribute and no head distinguishes the entity
         if not new:
-            new = _new(_by_relations(view, number, answers, frame), ranked)
+            new = _new_candidates(_by_relations(view, number, answers, frame), ranked)
         ranked += new
     # if nothing distinguishes the entity, the name is its head alone
     if not ranked:
@@ -154,7 +154,9 @@ def candidates(
     return sorted(ranked, key=lambda candidate: candidate.rank)
 
 
-def _new(candidates: Iterable[Candidate], earlier: Sequence[Candidate]) -> list[Candidate]:
+def _new_candidates(
+    candidates: Iterable[Candidate], earlier: Sequence[Candidate]
+) -> list[Candidate]:
     """Returns the candidates whose phrase is new: neither in `earlier` nor repeated in
     `candidates`.
 
@@ -229,7 +231,7 @@ def _by_words(
                 number,
                 "attribute",
                 phrase=f"{attribute.text} {plain}",
-                fluent=_attributed(entity, attribute, plain),
+                fluent=_name_with_attribute(entity, attribute, plain),
                 mention=replace(mention, attributes=(attribute.text,)),
                 rank=1,
             )
@@ -245,63 +247,81 @@ def _by_relations(
     answers: Mapping[int, EntityAnswer],
     frame: _Frame,
 ) -> Iterator[Candidate]:
-    """Yields names by a relation that no rival has.
-
-    The entity is the relation's subject in names of rank 3, and the relation's object in names of
-    rank 4.
+    """Yields names by a relation that no rival has: first names with the entity as the relation's
+    subject ("circle above square" for a circle), then names with the entity as the object ('square
+    as in "circle above square"' for a square).
     """
-    entity = view.entities[number]
-    text = entity.text
-    rivals = frozenset(frame.group) - {number}
     # skip "part of", because the frame already names the whole
-    relations = [relation for relation in entity.relations if relation.text != PART_OF]
+    relations = [
+        relation for relation in view.entities[number].relations if relation.text != PART_OF
+    ]
     relations.sort(key=lambda relation: relation.sentence)
-    for relation in relations:
-        if relation.subject != number:
-            continue
-        # "circle above square" does not distinguish two circles above one square
-        subjects = view.subjects[relation.text, relation.object]
-        if not rivals.isdisjoint(subjects):
-            continue
-        name, other = _named(view, relation.object, answers)
-        if other is not None:
-            link = Link(relation.text, other)
-            yield Candidate(
-                number,
-                "relation",
-                phrase=f"{text} {relation.text} {name}",
-                fluent=_related(text, relation, name),
-                mention=Mention(text, links=(link,)),
-                rank=3,
-            )
-    # then the relations with the entity as object
-    for relation in relations:
-        if relation.object != number:
-            continue
-        objects = view.objects[relation.text, relation.subject]
-        if not rivals.isdisjoint(objects):
-            continue
-        name, other = _named(view, relation.subject, answers)
-        if other is not None:
-            # 'square as in "circle above square"'
-            phrase = fill(
-                frame.wording.with_relation,
-                formatted_entity=frame.name(text),
-                relation=f"{name} {relation.text} {text}",
-            )
-            mention = frame.mention(text)
-            link = Link(relation.text, other, reverse=True)
-            yield Candidate(
-                number,
-                "relation",
-                phrase=phrase,
-                fluent=phrase,
-                mention=replace(mention, links=(*mention.links, link)),
-                rank=4,
-            )
+    for as_subject in (True, False):
+        for relation in relations:
+            own_number = relation.subject if as_subject else relation.object
+            if own_number != number:
+                continue
+            candidate = _by_relation(view, number, relation, as_subject, answers, frame)
+            if candidate is not None:
+                yield candidate
 
 
-def _named(
+def _by_relation(
+    view: GraphView,
+    number: int,
+    relation: RelationView,
+    as_subject: bool,
+    answers: Mapping[int, EntityAnswer],
+    frame: _Frame,
+) -> Candidate | None:
+    """Returns the name of an entity by one of its relations. Returns None if a rival has the
+    relation too, and if the judge has found the relation's other entity absent.
+
+    as_subject: whether the entity is the relation's subject (rank 3) or its object (rank 4).
+    """
+    if as_subject:
+        other_number = relation.object
+        with_relation = view.subjects[relation.text, other_number]
+    else:
+        other_number = relation.subject
+        with_relation = view.objects[relation.text, other_number]
+    # "circle above square" does not distinguish two circles above one square
+    rivals = frozenset(frame.group) - {number}
+    if not rivals.isdisjoint(with_relation):
+        return None
+    other_name, other = _name_of_other(view, other_number, answers)
+    if other is None:
+        return None
+    text = view.entities[number].text
+    if as_subject:
+        link = Link(relation.text, other)
+        return Candidate(
+            number,
+            "relation",
+            phrase=f"{text} {relation.text} {other_name}",
+            fluent=_name_with_relation(text, relation, other_name),
+            mention=Mention(text, links=(link,)),
+            rank=3,
+        )
+    # 'square as in "circle above square"'
+    phrase = fill(
+        frame.wording.with_relation,
+        formatted_entity=frame.name(text),
+        relation=f"{other_name} {relation.text} {text}",
+    )
+    mention = frame.mention(text)
+    link = Link(relation.text, other, reverse=True)
+    return Candidate(
+        number,
+        "relation",
+        phrase=phrase,
+        fluent=phrase,
+        mention=replace(mention, links=(*mention.links, link)),
+        rank=4,
+    )
+
+
+def _name_of_other(
     view: GraphView, number: int, answers: Mapping[int, EntityAnswer]
 ) -> tuple[str, Mention | None]:
     """Returns the name of a relation's other entity, and the same name as typed data.
@@ -321,7 +341,7 @@ def _named(
     return name, Mention(entity.text, (attribute.text,))
 
 
-def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
+def _name_with_attribute(entity: EntityView, attribute: AttributeView, name: str) -> str:
     """Returns a noun phrase with an attribute: "the red circle", or "the bird that flies low".
 
     A verb after the head makes a clause with "that". A graph has no parts of speech, so an
@@ -343,7 +363,7 @@ def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
     return f"the {text} {name}"
 
 
-def _related(name: str, relation: RelationView, partner: str) -> str:
+def _name_with_relation(name: str, relation: RelationView, partner: str) -> str:
     """Returns a noun phrase with a relation: "the man that holds the book", "the circle above the
     square".
 

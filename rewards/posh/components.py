@@ -14,8 +14,8 @@ from spanreward.rewards.language.lemmas import is_plural, lemmas
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import EntityAnswer
-from spanreward.rewards.posh.graph_view import GraphView
-from spanreward.rewards.posh.interview import tie_of
+from spanreward.rewards.posh.graph_view import GraphView, RelationView
+from spanreward.rewards.posh.interview import link_of
 from spanreward.rewards.posh.scores import span_score
 
 Kind = Literal["entity", "attribute", "relation", "denial"]
@@ -67,58 +67,70 @@ def components(
             does so only if no attribute and no other relation mentions the object, because the
             object then decides whether the relation is right.
     """
-    interview = sheet.interview
-    answers = sheet.entities
-    view = interview.source
     result: list[RatedComponent] = []
     counted: set[int] = set()  # relations so far: both entities of a relation list it
-
-    def add(
-        kind: Kind,
-        name: str,
-        answer: ComponentRating | EntityAnswer | None,
-        spans: tuple[CharacterSpan, ...],
-        *ends: int,
-    ) -> None:
-        """Adds one component. answer: None without a question. ends: its entities' numbers."""
-        # Surplus is tested first: a fourth star may have rating 5, because the other text has a
-        # star.
-        if not surplus.isdisjoint(ends):
-            question, rating = "Mentioned more often than in the other text.", ABSENT
-            was_asked = True  # so that the surplus words get negative credit
-        elif answer is None:
-            question, rating = "Not asked, because its entity is absent.", ABSENT
-            was_asked = False
-        else:
-            question, rating = answer.question, answer.rating
-            was_asked = True
-        result.append(RatedComponent(kind, name, question, rating, was_asked, spans))
-
-    for number, entity in enumerate(view.entities):
+    for number, entity in enumerate(sheet.interview.source.entities):
         # the judge is not asked about the viewer and the sides of the view
         if entity.fixed is not None:
             continue
-        add("entity", answers[number].identifier, answers[number], entity.spans, number)
+        is_surplus = number in surplus
+        answer = sheet.entities[number]
+        result.append(
+            _rated_component("entity", answer.identifier, answer, entity.spans, is_surplus)
+        )
         for place, attribute in enumerate(entity.attributes):
-            answer = sheet.details.get(("attribute", number, place))
-            add("attribute", f"{attribute.text} {entity.text}", answer, attribute.spans, number)
+            name = f"{attribute.text} {entity.text}"
+            detail = sheet.details.get(("attribute", number, place))
+            result.append(_rated_component("attribute", name, detail, attribute.spans, is_surplus))
         for relation in entity.relations:
-            if relation.number in counted:
-                continue
-            counted.add(relation.number)
-            # the relation has an answer only if its subject and its object are present
-            subject = relation.subject
-            target = relation.object
-            spans = relation.spans
-            target_view = view.entities[target]
-            # extend the relation's words to an object that nothing else mentions
-            is_alone = interview.tie(target) is relation and not target_view.attributes
-            if reaching and is_alone:
-                spans = _to_object(spans, target_view.spans)
-            name = f"{answers[subject].identifier} {relation.text} {answers[target].identifier}"
-            answer = sheet.details.get(("relation", relation.number))
-            add("relation", name, answer, spans, subject, target)
+            if relation.number not in counted:
+                counted.add(relation.number)
+                result.append(_rated_relation(sheet, relation, surplus, reaching))
     return result
+
+
+def _rated_relation(
+    sheet: AnswerSheet, relation: RelationView, surplus: frozenset[int], reaching: bool
+) -> RatedComponent:
+    """Returns a relation with its rating. surplus, reaching: see `components`."""
+    interview = sheet.interview
+    answers = sheet.entities
+    subject = relation.subject
+    target = relation.object
+    spans = relation.spans
+    # extend the relation's words to an object that nothing else mentions
+    target_view = interview.source.entities[target]
+    is_sole = interview.sole_relation_to(target) is relation
+    if reaching and is_sole and not target_view.attributes:
+        spans = _to_object(spans, target_view.spans)
+    name = f"{answers[subject].identifier} {relation.text} {answers[target].identifier}"
+    # the relation has an answer only if its subject and its object are present
+    answer = sheet.details.get(("relation", relation.number))
+    is_surplus = subject in surplus or target in surplus
+    return _rated_component("relation", name, answer, spans, is_surplus)
+
+
+def _rated_component(
+    kind: Kind,
+    name: str,
+    answer: ComponentRating | EntityAnswer | None,
+    spans: tuple[CharacterSpan, ...],
+    is_surplus: bool,
+) -> RatedComponent:
+    """Returns a component with its rating: the rating 1 if an entity of the component is surplus or
+    absent, otherwise the judge's rating.
+
+    answer: the judge's answer. None if an entity of the component is absent.
+    """
+    # Surplus is tested first: a fourth star may have rating 5, because the other text has a star.
+    # A surplus component counts as asked, so that its words get negative credit.
+    if is_surplus:
+        reason = "Mentioned more often than in the other text."
+        return RatedComponent(kind, name, reason, ABSENT, True, spans)
+    if answer is None:
+        reason = "Not asked, because its entity is absent."
+        return RatedComponent(kind, name, reason, ABSENT, False, spans)
+    return RatedComponent(kind, name, answer.question, answer.rating, True, spans)
 
 
 def denials(
@@ -302,7 +314,7 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
         if most:
             worth: dict[int, float] = {}
             for number in numbers:
-                worth[number] = max(_said_right(sheet, number) for sheet in sheets)
+                worth[number] = max(_worth(sheet, number) for sheet in sheets)
             # the sort is stable: of equally good mentions, the earlier mention comes first
             best_first = sorted(numbers, key=worth.__getitem__, reverse=True)
             supported_number = int(min(most, len(numbers)))  # `most` may be infinite
@@ -333,8 +345,9 @@ def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
     return dict(counts)
 
 
-def _said_right(sheet: AnswerSheet, number: int) -> float:
-    """Returns the sum of (rating - 1) over an entity, its attributes and its relations.
+def _worth(sheet: AnswerSheet, number: int) -> float:
+    """Returns how much a mention of an entity adds that is right: the sum of (rating - 1) over the
+    entity, its attributes and its relations.
 
     A mention with many right details gets a high sum.
     """
@@ -361,5 +374,5 @@ def statements(view: GraphView, number: int) -> frozenset[str | Link]:
     """
     entity = view.entities[number]
     attributes = {attribute.text for attribute in entity.attributes}
-    ties = {tie_of(view, relation, number) for relation in entity.relations}
-    return frozenset(attributes | ties)
+    links = {link_of(view, relation, number) for relation in entity.relations}
+    return frozenset(attributes | links)

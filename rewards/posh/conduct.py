@@ -47,9 +47,10 @@ def conduct(
     mode: Mode = "default",
     cache: AnswerCache | None = None,
 ) -> None:
-    """Asks the questions of all three passes, and fills in the sheets.
+    """Asks the judge about all components of the sheets, in three passes, and fills in the sheets.
 
-    A Failure of the judge ends only the sheets of the same sample.
+    A later pass asks only about things that an earlier pass has found. If the judge fails on a
+    sample, the later passes leave out the sheets of this sample.
 
     Args:
         sheets: of all samples.
@@ -62,26 +63,34 @@ def conduct(
     asker = _Asker(judge, mode == "published", cache)
     if asker.published:
         asker.cache.begin()  # reuses answers of earlier calls, but not of an earlier pass
-    # pass 1
+    # pass 1: entities that are not part of another entity
     asker.ask_entities(sheets, parts=False)
     # The viewer and the sides of the view get their fixed names only after pass 1. In pass 1 the
     # published code names the viewer by the word in the text.
     for sheet in sheets:
-        for number, entity in enumerate(sheet.interview.source.entities):
-            if entity.fixed is not None:
-                sheet.entities[number] = EntityAnswer(
-                    identifier=entity.fixed,
-                    mention=Mention(entity.text),
-                    rating=HIGHEST_RATING,
-                    present=True,
-                    question="",
-                )
-    # passes 2 and 3, without samples that have failed
-    asker.ask_entities(_unfailed(sheets), parts=True)
-    asker.ask_details(_unfailed(sheets))
+        _answer_fixed_entities(sheet)
+    # pass 2: parts
+    asker.ask_entities(_without_failed_samples(sheets), parts=True)
+    # pass 3: attributes, relations and denied things
+    asker.ask_details(_without_failed_samples(sheets))
 
 
-def _unfailed(sheets: Sequence[AnswerSheet]) -> list[AnswerSheet]:
+def _answer_fixed_entities(sheet: AnswerSheet) -> None:
+    """Adds the answers on entities with a fixed name, such as "the viewer". The judge is not asked
+    about these entities: they count as present.
+    """
+    for number, entity in enumerate(sheet.interview.source.entities):
+        if entity.fixed is not None:
+            sheet.entities[number] = EntityAnswer(
+                identifier=entity.fixed,
+                mention=Mention(entity.text),
+                rating=HIGHEST_RATING,
+                present=True,
+                question="",
+            )
+
+
+def _without_failed_samples(sheets: Sequence[AnswerSheet]) -> list[AnswerSheet]:
     """Returns the sheets of the samples without a failure.
 
     A sample has two sheets for each reference. A failure on one sheet is a failure of the sample.
@@ -119,7 +128,7 @@ class _Asker:
             sheets: the sheets to fill in.
             parts: True for entities that are part of another entity, False for all other entities.
         """
-        # the entities to ask about: each one's sheet and names, the simplest name first
+        # for each entity to ask about, its sheet and its names, the simplest name first
         entities: list[tuple[AnswerSheet, list[Candidate]]] = []
         for sheet in sheets:
             for names in names_to_ask(sheet, parts):
@@ -133,7 +142,7 @@ class _Asker:
         # in a first call the simplest names of all entities, in a second call the further names
         simplest_names = [(sheet, names[0]) for sheet, names in entities]
         self._ask_names(simplest_names)
-        unfailed = {sheet.interview.sample for sheet in _unfailed(sheets)}
+        unfailed = {sheet.interview.sample for sheet in _without_failed_samples(sheets)}
         further_names: list[tuple[AnswerSheet, Candidate]] = []
         for sheet, names in entities:
             # a failed sample may have no answer on its entities
@@ -150,7 +159,7 @@ class _Asker:
         named: the names, each with its sheet.
         """
         if self.published:
-            identifiers = self._rewrite(named)
+            identifiers = self._identifiers_by_judge(named)
         else:
             identifiers = [candidate.fluent for _, candidate in named]
         # leave out sheets on which the wording of a name failed
@@ -179,7 +188,7 @@ class _Asker:
                 question=answer.question,
             )
 
-    def _rewrite(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> list[str]:
+    def _identifiers_by_judge(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> list[str]:
         """Returns the published identifiers (2.3): a head stays the same, and the judge words other
         names.
 

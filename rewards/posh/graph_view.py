@@ -100,27 +100,13 @@ def view_graph(graph: SceneGraph) -> GraphView:
     """Returns the graph in the form that PoSh asks about. Entities and relations keep their
     numbers.
     """
-    # drop relations that repeat an earlier relation
-    distinct: dict[tuple[int, int, str], RelationView] = {}
-    for number, written in enumerate(graph.relations):
-        key = (written.subject, written.object, written.relation)
-        if key in distinct:
-            continue
-        distinct[key] = RelationView(
-            number=number,
-            subject=written.subject,
-            object=written.object,
-            text=written.relation,
-            sentence=min(written.sentence_idxs, default=0),
-            spans=tuple(sorted(written.text_spans)),
-            by_verb=written.source == "verb",
-        )
+    relations = _distinct_relations(graph)
     # collect the relations and wholes of each entity
     relations_of: list[list[RelationView]] = [[] for _ in graph.entities]
     parents: list[set[int]] = [set() for _ in graph.entities]
     subjects: dict[tuple[str, int], set[int]] = defaultdict(set)
     objects: dict[tuple[str, int], set[int]] = defaultdict(set)
-    for relation in distinct.values():
+    for relation in relations:
         subjects[relation.text, relation.object].add(relation.subject)
         objects[relation.text, relation.subject].add(relation.object)
         # a set, so that a relation of an entity to itself is added once
@@ -142,13 +128,32 @@ def view_graph(graph: SceneGraph) -> GraphView:
             attributes=_attributes(entity),
             relations=tuple(relations_of[number]),
             parents=frozenset(parents[number]),
-            fixed=_fixed(entity),
+            fixed=_fixed_identifier(entity),
         )
         entities.append(view)
         if view.fixed is None:
             namesakes[view.text].append(number)
-    relations = tuple(distinct.values())
     return GraphView(tuple(entities), relations, namesakes, subjects, objects)
+
+
+def _distinct_relations(graph: SceneGraph) -> tuple[RelationView, ...]:
+    """Returns the graph's relations in order, without relations that repeat the subject, object and
+    text of an earlier relation.
+    """
+    distinct: dict[tuple[int, int, str], RelationView] = {}
+    for number, relation in enumerate(graph.relations):
+        key = (relation.subject, relation.object, relation.relation)
+        if key not in distinct:
+            distinct[key] = RelationView(
+                number=number,
+                subject=relation.subject,
+                object=relation.object,
+                text=relation.relation,
+                sentence=min(relation.sentence_idxs, default=0),
+                spans=tuple(sorted(relation.text_spans)),
+                by_verb=relation.source == "verb",
+            )
+    return tuple(distinct.values())
 
 
 def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
@@ -173,7 +178,7 @@ def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
     return tuple(views)
 
 
-def _fixed(entity: Entity) -> str | None:
+def _fixed_identifier(entity: Entity) -> str | None:
     """Returns the published identifier of the viewer or a side of the view, None for other
     entities.
 

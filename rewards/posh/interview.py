@@ -2,7 +2,7 @@
 names the things in the texts.
 
 interview = Interview(sample=0, source=view, source_text=..., target_text=..., ...)
-interview.bearer(4, "top", sheet.entities, published=False)
+interview.name_for_attribute(4, "top", sheet.entities, published=False)
 # 'corner as in "circle sits in corner"', and the same name as typed data
 
 The answers are in answer_sheet.py.
@@ -26,7 +26,7 @@ from spanreward.rewards.text.quoting import Mark, mask
 
 PRESENCE_THRESHOLD = 2.0  # an entity with a lower rating is absent (2.4)
 # a name of an entity has at most this many details of each kind (attributes, relations)
-MOST_SAID = 16
+MOST_DETAILS = 16
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Interview:
         return "source_text" in self._places
 
     @cached_property
-    def _longest(self) -> str:
+    def _longest_text(self) -> str:
         """The placeholder of the longest text in the prompt, "" for a prompt without texts."""
         texts = self.texts
         lengths = {name: len(texts[name]) for name in self._places}
@@ -103,12 +103,12 @@ class Interview:
         """Whether a prompt that is too long for the judge loses the end of the source, not of the
         target.
         """
-        return self._longest == "source_text"
+        return self._longest_text == "source_text"
 
     @property
     def description(self) -> tuple[int, int]:
         """The characters [start, end) of the prefix that may be cut."""
-        return self._places.get(self._longest, (0, 0))
+        return self._places.get(self._longest_text, (0, 0))
 
     @cached_property
     def repeated(self) -> frozenset[frozenset[str]]:
@@ -120,19 +120,21 @@ class Interview:
         return frozenset(name for name, count in counts.items() if count > 1)
 
     @cached_property
-    def tied(self) -> Mapping[int, list[RelationView]]:
-        """For each entity of the source, the relations to objects that have no other relation.
+    def sole_relations_from(self) -> Mapping[int, list[RelationView]]:
+        """For each entity of the source, the relations to objects that have no other relation
+        (`sole_relation_to`).
 
-        "The circle in the corner" ties the circle to the corner, unless another relation mentions
-        the corner.
+        For the circle of "a circle in the corner", this is the relation "in", unless another
+        relation mentions the corner.
         """
-        tied: dict[int, list[RelationView]] = {}
+        relations_from: dict[int, list[RelationView]] = {}
         for number, entity in enumerate(self.source.entities):
-            tied[number] = []
+            relations_from[number] = []
             for relation in entity.relations:
-                if relation.subject == number and self.tie(relation.object) is relation:
-                    tied[number].append(relation)
-        return tied
+                is_sole = self.sole_relation_to(relation.object) is relation
+                if is_sole and relation.subject == number:
+                    relations_from[number].append(relation)
+        return relations_from
 
     def agrees(self, denial: Denial) -> bool:
         """Returns whether the target denies the same thing."""
@@ -141,8 +143,8 @@ class Interview:
     def can_tell(self, denial: Denial) -> bool:
         """Returns whether the judge can be asked about a denied thing.
 
-        The answer is no if the target denies the thing too. The answer is also no if the denial is
-        about one thing and the target has several things of the name.
+        False if the target denies the thing too, because no question is then needed. Also False if
+        the denial is about one thing and the target has several things of the name.
         """
         if self.agrees(denial):
             return False
@@ -165,20 +167,20 @@ class Interview:
             return mention
         entity = self.source.entities[number]
         details = tuple(attribute.text for attribute in entity.attributes)
-        ties = []
+        links = []
         for relation in entity.relations:
-            ties.append(tie_of(self.source, relation, number, described=False))
-        return replace(mention, details=details, ties=tuple(ties))
+            links.append(link_of(self.source, relation, number, described=False))
+        return replace(mention, details=details, ties=tuple(links))
 
-    def bearer(
+    def name_for_attribute(
         self,
         number: int,
         attribute: str,
         answers: Mapping[int, EntityAnswer],
         published: bool,
     ) -> tuple[str, Mention]:
-        """Returns the name of the entity in a question about an attribute, and the name as typed
-        data.
+        """Returns the name of an entity in the question whether the entity has an attribute, and
+        the name as typed data.
 
         If only one relation mentions the entity, default mode names the entity by this relation.
         The source says "a circle in the top corner": the question about "top" then names the
@@ -190,61 +192,66 @@ class Interview:
             answers: the answers on entities, by number.
             published: whether in published mode, which does not name entities by such a relation.
         """
-        tie = None
+        relation = None
         if not published and not self.quotes_source:
-            tie = self.tie(number)
+            relation = self.sole_relation_to(number)
         # the circle can name the corner only if the target has the circle
-        if tie is None or not answers[tie.subject].present:
-            return self.described(number, answers, besides=attribute)
+        if relation is None or not answers[relation.subject].present:
+            return self.detailed_name(number, answers, asked_attribute=attribute)
         # 'corner as in "the red circle in corner"'
         head = self.source.entities[number].text
-        owner = answers[tie.subject].identifier
+        subject_name = answers[relation.subject].identifier
         name = fill(
-            self.wording.with_relation, formatted_entity=head, relation=f"{owner} {tie.text} {head}"
+            self.wording.with_relation,
+            formatted_entity=head,
+            relation=f"{subject_name} {relation.text} {head}",
         )
-        _, subject = self.described(tie.subject, answers)
-        link = Link(tie.text, subject, reverse=True)
+        _, subject = self.detailed_name(relation.subject, answers)
+        link = Link(relation.text, subject, reverse=True)
         return name, Mention(head, links=(link,))
 
-    def ends(
+    def names_for_relation(
         self, relation: RelationView, answers: Mapping[int, EntityAnswer], published: bool
     ) -> tuple[tuple[str, Mention], tuple[str, Mention]]:
-        """Returns the names of a relation's subject and object, each with the name as typed data.
+        """Returns the names of a relation's subject and object in the question about the relation,
+        each with the name as typed data.
 
         The names do not contain the relation itself.
 
         Args:
+            relation: the relation in question.
             answers: the answers on entities, by number.
             published: whether in published mode.
         """
-        subject = self.described(relation.subject, answers, without=relation)
-        if published or self.quotes_source or self.tie(relation.object) is not relation:
-            target = self.described(relation.object, answers, without=relation)
+        subject = self.detailed_name(relation.subject, answers, asked_relation=relation)
+        is_sole = self.sole_relation_to(relation.object) is relation
+        if published or self.quotes_source or not is_sole:
+            target = self.detailed_name(relation.object, answers, asked_relation=relation)
             return subject, target
         # the object's head is enough, because other questions ask about the object's attributes
         head = self.source.entities[relation.object].text
         return subject, (head, Mention(head))
 
-    def described(
+    def detailed_name(
         self,
         number: int,
         answers: Mapping[int, EntityAnswer],
-        besides: str = "",
-        without: RelationView | None = None,
+        asked_attribute: str = "",
+        asked_relation: RelationView | None = None,
     ) -> tuple[str, Mention]:
         """Returns an entity's identifier, and the identifier as typed data.
 
         If the target has several entities of the name, the identifier has details: "the circle
-        (red, above square)". Details are the entity's other attributes and its `tied` relations, at
-        most MOST_SAID of each. Without this limit, the total length of all questions about an
-        entity would grow with the square of the number of details. A prompt that shows the source
-        needs no details.
+        (red, above square)". Details are the entity's other attributes and its
+        `sole_relations_from`, at most MOST_DETAILS of each. Without this limit, the total length of
+        all questions about an entity would grow with the square of the number of details. A prompt
+        that shows the source needs no details.
 
         Args:
             number: the entity's number in the source.
             answers: the answers on entities, by number.
-            besides: the attribute in question, "" for none. The details do not contain it.
-            without: the relation in question, or None. The details do not contain it.
+            asked_attribute: the attribute in question, "" for none. The details do not contain it.
+            asked_relation: the relation in question, or None. The details do not contain it.
         """
         entity = self.source.entities[number]
         identifier = answers[number].identifier
@@ -254,28 +261,32 @@ class Interview:
         if lemmas(mention.head) not in self.repeated:
             return identifier, mention
         # attributes that are neither in the name nor in question
-        named_by = {besides, *mention.attributes}
-        details = []
+        left_out = {asked_attribute, *mention.attributes}
+        attributes = []
         for attribute in entity.attributes:
-            if attribute.text not in named_by:
-                details.append(attribute.text)
-        details = details[:MOST_SAID]
-        tied = [relation for relation in self.tied[number] if relation is not without]
-        ties = [tie_of(self.source, relation, number) for relation in tied[:MOST_SAID]]
+            if attribute.text not in left_out:
+                attributes.append(attribute.text)
+        attributes = attributes[:MOST_DETAILS]
+        relations = []
+        for relation in self.sole_relations_from[number]:
+            if relation is not asked_relation:
+                relations.append(relation)
+        links = [link_of(self.source, relation, number) for relation in relations[:MOST_DETAILS]]
         # "red, above small square"
-        words = list(details)
-        for tie in ties:
-            phrase = (tie.relation, *tie.other.attributes, tie.other.head)
-            words.append(" ".join(phrase))
-        if not words:
+        details = list(attributes)
+        for link in links:
+            words = (link.relation, *link.other.attributes, link.other.head)
+            details.append(" ".join(words))
+        if not details:
             return identifier, mention
         name = fill(
-            self.wording.described, entity_identifier=identifier, attributes=", ".join(words)
+            self.wording.described, entity_identifier=identifier, attributes=", ".join(details)
         )
-        return name, replace(mention, details=tuple(details), ties=tuple(ties))
+        return name, replace(mention, details=tuple(attributes), ties=tuple(links))
 
-    def tie(self, number: int) -> RelationView | None:
-        """Returns the entity's only relation if the entity is the relation's object, else None.
+    def sole_relation_to(self, number: int) -> RelationView | None:
+        """Returns the only relation that mentions an entity, if the entity is the relation's
+        object. Returns None for all other entities.
 
         For the corner of "a circle in the corner", this is the relation "in".
         """
@@ -283,23 +294,26 @@ class Interview:
         # an entity with two relations can be named without this relation
         if len(relations) != 1:
             return None
-        (only,) = relations
-        if only.object != number or only.subject == number:
+        (relation,) = relations
+        if relation.object != number or relation.subject == number:
             return None
-        return only
+        return relation
 
 
-def tie_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
-    """Returns one relation of an entity as typed data.
+def link_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
+    """Returns one relation of an entity as typed data: for the circle of "a circle above a small
+    square", the relation "above" to a small square.
 
     Args:
+        view: the view of the text's graph.
         relation: a relation with the entity as subject or object.
         number: the entity's number.
         described: whether the data includes the attributes of the relation's other entity.
     """
     # for the relation's object, the relation is reversed
     reverse = relation.object == number
-    other = view.entities[relation.subject if reverse else relation.object]
+    other_number = relation.subject if reverse else relation.object
+    other = view.entities[other_number]
     attributes: list[str] = []
     if described:
         attributes = [attribute.text for attribute in other.attributes]

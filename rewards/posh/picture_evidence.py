@@ -16,24 +16,27 @@ become 1.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 
 from PIL import Image
 
 from spanreward.rewards.base.verdict import NotApplicable
-from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import Mention
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import Entity, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import EntityAnswer
 from spanreward.rewards.posh.components import ABSENT, PLAIN, RIGHT, named_in, surplus
+from spanreward.rewards.posh.conduct import rate_questions
 from spanreward.rewards.posh.graph_view import GraphView
 from spanreward.rewards.posh.interview import Interview
 from spanreward.rewards.posh.prompts import PicturePrompts
 from spanreward.rewards.posh.questions import Component, presence_question, question_text
 from spanreward.rewards.posh.row_answers import ParsedRow
 from spanreward.rewards.posh.scores import span_score
+from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.rows import open_pictures
 
 Pictures = tuple[Image.Image, ...]
@@ -189,7 +192,7 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
         first_row = numbers[0]
         about = rows[first_row].sample.references
         # choose at random: the first things would all come from one other picture
-        in_chance_order = sorted(lacking, key=lambda phrase: _chance(phrase, about))
+        in_chance_order = sorted(lacking, key=lambda phrase: _shuffle_key(phrase, about))
         for phrase in in_chance_order[:DECOYS]:
             decoys.append(Decoy(first_row, phrase, lacking[phrase]))
     return decoys
@@ -204,6 +207,28 @@ def decoy_question(decoy: Decoy, sheet: AnswerSheet) -> Question:
     component = Component("entity", (0,), names, decoy.mention)
     text = question_text(sheet.interview, component, published=False)
     return presence_question(sheet.interview, component, text, published=False)
+
+
+def decoy_scores(
+    rows: Sequence[ParsedRow],
+    sheets: Mapping[int, AnswerSheet],
+    judge: Judge,
+    cache: AnswerCache,
+) -> list[float]:
+    """Asks the judge about decoys of the pictures, and returns the score of each answered decoy: 0
+    for a sure no, 1 for a sure yes.
+
+    rows: all rows. sheets: the sheets of pictures, by the row's number.
+    """
+    pictures = {number: sheet.interview.pictures for number, sheet in sheets.items()}
+    decoys = choose_decoys(rows, pictures)
+    questions = [decoy_question(decoy, sheets[decoy.row]) for decoy in decoys]
+    scores: list[float] = []
+    for answer in cache.complete(questions, partial(rate_questions, judge)):
+        # a failed decoy fails no row: the other decoys give the yes-rate
+        if not isinstance(answer, Failure):
+            scores.append(span_score(answer.value))
+    return scores
 
 
 def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
@@ -295,7 +320,7 @@ def _names(row: ParsedRow) -> set[frozenset[str]]:
     return names
 
 
-def _chance(phrase: str, about: Sequence[str]) -> bytes:
+def _shuffle_key(phrase: str, about: Sequence[str]) -> bytes:
     """Returns a hash of the phrase and the references. Sorting by the hash shuffles phrases.
 
     The order differs between pictures, and stays the same in every run.

@@ -25,7 +25,7 @@ DEFAULT = Path(__file__).with_name("prompts.yaml")  # the prompts in our own wor
 DIRECTIONS = ("precision", "recall")  # the names of the published files
 
 
-def _at(*keys: str) -> Any:
+def _field_at(*keys: str) -> Any:
     """Returns a pydantic field that reads a template from these keys of the file.
 
     `_at("verifiers", "entity")` reads content["verifiers"]["entity"].
@@ -53,59 +53,59 @@ class DirectionPrompts:
     # the forms of a name, first the head alone: "corner"
     plain: Annotated[
         str,
-        _at("entity_formatters", "no_parents"),
+        _field_at("entity_formatters", "no_parents"),
         takes({"entity_text"}),
     ]
     # "corner of the table", for a part of an entity
     of_parent: Annotated[
         str,
-        _at("entity_formatters", "has_parents"),
+        _field_at("entity_formatters", "has_parents"),
         takes({"entity_text", "parent_entity_identifier"}),
     ]
     # 'corner as in "circle sits in corner"', for the object of a relation
     with_relation: Annotated[
         str,
-        _at("entity_formatters", "relation"),
+        _field_at("entity_formatters", "relation"),
         takes({"formatted_entity", "relation"}),
     ]
     # the questions: passes 1 and 2 ask about entities, pass 3 asks about attributes, relations and
     # denied things (conduct.py)
     ask_entity: Annotated[
         str,
-        _at("verifiers", "entity"),
+        _field_at("verifiers", "entity"),
         takes({"entity_identifier"}),
     ]
     ask_attribute: Annotated[
         str,
-        _at("verifiers", "attribute"),
+        _field_at("verifiers", "attribute"),
         takes({"entity_identifier", "attribute"}),
     ]
     ask_relation: Annotated[
         str,
-        _at("verifiers", "relation"),
+        _field_at("verifiers", "relation"),
         takes({"entity1_identifier", "entity2_identifier", "relation"}),
     ]
     # in published mode the judge turns words into a name: "car parked" becomes "the parked car"
     rewrite_attribute: Annotated[
         str,
-        _at("rewrite", "attribute"),
+        _field_at("rewrite", "attribute"),
         takes({"entity_identifier"}),
     ]
     rewrite_relation: Annotated[
         str,
-        _at("rewrite", "relation"),
+        _field_at("rewrite", "relation"),
         takes({"entity_identifier"}),
     ]
     instructions: Annotated[str, takes(set())]
     # "the circle (red, above square)", an identifier with details
     described: Annotated[
         str,
-        _at("entity_formatters", "described"),
+        _field_at("entity_formatters", "described"),
         takes({"entity_identifier", "attributes"}),
     ] = ""
     ask_denied: Annotated[
         str,
-        _at("verifiers", "denied"),
+        _field_at("verifiers", "denied"),
         takes({"entity_identifier"}),
     ] = ""
 
@@ -169,7 +169,7 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
     """
     # a pair of files; otherwise a folder or one YAML file
     if isinstance(source, tuple):
-        return _published(map(Path, source))
+        return _published_prompts(map(Path, source))
     path = DEFAULT if source is None else Path(source)
     if not path.exists():
         raise FileNotFoundError(
@@ -177,11 +177,13 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
             "published precision.json and recall.json"
         )
     if path.is_dir():
-        return _published(_only(path, f"*{direction}.json") for direction in DIRECTIONS)
+        return _published_prompts(
+            _only_file(path, f"*{direction}.json") for direction in DIRECTIONS
+        )
     return read_as(PoshPrompts, read_yaml_file(path), path)
 
 
-def _published(files: Iterable[Path]) -> PoshPrompts:
+def _published_prompts(files: Iterable[Path]) -> PoshPrompts:
     """Returns the prompts from the two published files: first the precision file, then the recall
     file.
     """
@@ -195,7 +197,7 @@ def _direction_of(file: Path) -> DirectionPrompts:
     return read_as(DirectionPrompts, content, file)
 
 
-def _only(folder: Path, pattern: str) -> Path:
+def _only_file(folder: Path, pattern: str) -> Path:
     """Returns the folder's only file with this pattern, such as "*recall.json".
 
     Raises FileNotFoundError unless exactly one file matches.

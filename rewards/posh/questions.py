@@ -100,7 +100,7 @@ def details(sheet: AnswerSheet, published: bool) -> list[Component]:
     return unanswered
 
 
-def _present(sheet: AnswerSheet) -> set[int]:
+def _present_entities(sheet: AnswerSheet) -> set[int]:
     """Returns the numbers of the entities that the target has."""
     return {number for number, answer in sheet.entities.items() if answer.present}
 
@@ -108,10 +108,12 @@ def _present(sheet: AnswerSheet) -> set[int]:
 def _attributes_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component]:
     """Yields the attributes of present entities, in the order of the graph."""
     interview = sheet.interview
-    for number in sorted(_present(sheet)):
+    for number in sorted(_present_entities(sheet)):
         entity = interview.source.entities[number]
         for place, attribute in enumerate(entity.attributes):
-            name, mention = interview.bearer(number, attribute.text, sheet.entities, published)
+            name, mention = interview.name_for_attribute(
+                number, attribute.text, sheet.entities, published
+            )
             yield Component(
                 kind="attribute",
                 numbers=(number, place),
@@ -126,7 +128,7 @@ def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component
     """Yields the relations between present entities, in the published order (2.5)."""
     interview = sheet.interview
     view = interview.source
-    present = _present(sheet)
+    present = _present_entities(sheet)
     # List the entities by their first appearance in a relation, then the relations of each entity.
     # `dict.fromkeys` drops repetitions.
     ends: list[int] = []
@@ -138,7 +140,7 @@ def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component
     for relation in dict.fromkeys(relations):
         if relation.subject not in present or relation.object not in present:
             continue
-        subject, target = interview.ends(relation, sheet.entities, published)
+        subject, target = interview.names_for_relation(relation, sheet.entities, published)
         subject_name, subject_mention = subject
         target_name, target_mention = target
         yield Component(

@@ -20,11 +20,10 @@ references' components.
 
 import logging
 from collections import OrderedDict
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from statistics import fmean
 from typing import Any, Literal
@@ -33,13 +32,13 @@ from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
-from spanreward.rewards.judges.judge import Failure, Judge
+from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.language.coref import Coref, coref_method
 from spanreward.rewards.language.foreign import in_another_script
 from spanreward.rewards.language.parse import describe_both, reader_name
 from spanreward.rewards.language.pipeline import check_pipeline
 from spanreward.rewards.language.scene_graph import SceneGraph, packed, unpacked
-from spanreward.rewards.language.supported_claims import backed, vocabulary
+from spanreward.rewards.language.supported_claims import vocabulary, without_unmet_needs
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.components import (
@@ -50,14 +49,13 @@ from spanreward.rewards.posh.components import (
     spans_of,
     surplus,
 )
-from spanreward.rewards.posh.conduct import conduct, rate_questions
+from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
 from spanreward.rewards.posh.picture_evidence import (
     Pictures,
     believed,
-    choose_decoys,
-    decoy_question,
+    decoy_scores,
     open_row_pictures,
     picture_sheet,
     take_plain_answers,
@@ -69,6 +67,7 @@ from spanreward.rewards.posh.row_answers import (
     ParsedRow,
     ReferenceGraphs,
     RowAnswers,
+    note_on_cuts,
 )
 from spanreward.rewards.posh.scores import (
     KINDS,
@@ -80,7 +79,6 @@ from spanreward.rewards.posh.scores import (
     f1,
     penalise,
     penalise_unread,
-    span_score,
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward
@@ -266,10 +264,10 @@ class PoshReward(PlainTextReward):
         by_reference: dict[str, ReferenceGraphs] = {}
         for text in references:
             if text in self._references:
-                by_reference[text] = _restored(*self._references[text])
+                by_reference[text] = _unpacked_graphs(*self._references[text])
             else:
-                by_reference[text] = _of_reference(*both[text])
-                self._references[text] = _stored(*by_reference[text])
+                by_reference[text] = _graphs_of_reference(*both[text])
+                self._references[text] = _packed_graphs(*by_reference[text])
             self._references.move_to_end(text)  # used last
         while len(self._references) > REMEMBERED_REFERENCES:
             self._references.popitem(last=False)  # unused for the longest time
@@ -298,14 +296,12 @@ class PoshReward(PlainTextReward):
     def _judge_rows(
         self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache
     ) -> JudgedRows:
-        """Asks all questions about the rows."""
-        # equal texts share one graph, so each graph has one view
-        views: dict[int, GraphView] = {}
-        for row in rows:
-            graphs = [row.graph, *(asking for asking, _ in row.references)]
-            for graph in graphs:
-                if id(graph) not in views:
-                    views[id(graph)] = view_graph(graph)
+        """Asks the judge all questions about the rows, and returns the rows with the answers. A row
+        that needs no question has its verdict instead.
+
+        parsed_by: the parser's name.
+        """
+        views = _views_by_graph(rows)
         default = self.mode == "default"
         vocabularies: dict[tuple[str, ...], Set[str]] = {}
         for row in rows:
@@ -322,34 +318,19 @@ class PoshReward(PlainTextReward):
         for number, row in enumerate(rows):
             if number in judged.verdicts:
                 continue
+            usable = self._usable_references(row, views)
+            verdict = self._verdict_without_questions(row, views, usable)
+            if verdict is not None:
+                judged.verdicts[number] = verdict
+                continue
             # recall may find only claims with wording that the references back
             claimed = row.graph
             if default:
-                claimed = backed(row.graph, vocabularies[row.sample.references])
-            completion_view = views[id(row.graph)]
-            of_references = [views[id(reference)] for reference, _ in row.references]
-            is_empty = not row.sample.completion.strip() or not completion_view.namesakes
-            # the published code gives recall or precision 1 to a text without components
-            usable: list[int] = []
-            for index, view in enumerate(of_references):
-                if view.namesakes or not default:
-                    usable.append(index)
-            if not usable:
-                note = "no reference that names anything"
-                if any(map(in_another_script, row.sample.references)):
-                    note += ": the parser reads English"
-                judged.verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=note)
-            elif default and is_empty:
-                nothing = coarse_scores(0.0, 0.0)
-                judged.verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note=NOTHING_SAID)
-            else:
-                pairs: list[Pair] = []
-                for index in usable:
-                    reference_view = of_references[index]
-                    pair = self._pair(number, row, index, completion_view, reference_view, claimed)
-                    pairs.append(pair)
-                    sheets += pair.sheets
-                judged.answers[number] = RowAnswers(pairs)
+                claimed = without_unmet_needs(row.graph, vocabularies[row.sample.references])
+            pairs = [self._pair(number, row, index, views, claimed) for index in usable]
+            for pair in pairs:
+                sheets += pair.sheets
+            judged.answers[number] = RowAnswers(pairs)
         # ask about all rows together, so that the judge gets large batches
         if sheets:
             with self.judge:
@@ -357,6 +338,37 @@ class PoshReward(PlainTextReward):
                 if self.evidence != "reference":
                     self._ask_pictures(judged, views, pictures, cache)
         return judged
+
+    def _usable_references(self, row: ParsedRow, views: Mapping[int, GraphView]) -> list[int]:
+        """Returns the indices of the row's references that name anything. The published code uses
+        all references: it gives recall or precision 1 to a text without components.
+
+        views: the view of each graph, by the graph's id.
+        """
+        usable: list[int] = []
+        for index, (graph, _) in enumerate(row.references):
+            if views[id(graph)].namesakes or self.mode == "published":
+                usable.append(index)
+        return usable
+
+    def _verdict_without_questions(
+        self, row: ParsedRow, views: Mapping[int, GraphView], usable: Sequence[int]
+    ) -> Verdict | None:
+        """Returns the verdict on a row without usable references or with an empty completion.
+        Returns None for a row about which the judge is asked.
+
+        views: the view of each graph, by the graph's id. usable: see `_usable_references`.
+        """
+        if not usable:
+            note = "no reference that names anything"
+            if any(map(in_another_script, row.sample.references)):
+                note += ": the parser reads English"
+            return Verdict(None, Status.NOT_APPLICABLE, note=note)
+        is_empty = not row.sample.completion.strip() or not views[id(row.graph)].namesakes
+        if self.mode == "default" and is_empty:
+            nothing = coarse_scores(0.0, 0.0)
+            return Verdict(0.0, Status.EMPTY, nothing, note=NOTHING_SAID)
+        return None
 
     def _verdicts_on(self, parts: Sequence[JudgedRows]) -> list[Verdict]:
         """Returns the verdicts on all rows of a call, in order.
@@ -409,9 +421,13 @@ class PoshReward(PlainTextReward):
         pictures: dict[int, Pictures],
         cache: AnswerCache,
     ) -> None:
-        """Looks the completions' components up in their pictures, and asks about decoys too.
+        """Asks whether the pictures show the components of the completions, and puts the answers
+        into `judged.answers`. Asks about decoys too, and puts the scores of the decoys into
+        `judged.decoys`.
 
         With evidence "both", components that a reference plainly has are not asked about.
+
+        views: the view of each graph, by the graph's id. pictures: by the row's number.
         """
         sheets: dict[int, AnswerSheet] = {}
         for number, answers in judged.answers.items():
@@ -429,32 +445,25 @@ class PoshReward(PlainTextReward):
             take_plain_answers(sheet, answers.precision)
             sheets[number] = sheet
             judged.answers[number] = replace(answers, picture=sheet)
-        if not sheets:
-            return
-        conduct(list(sheets.values()), self.judge, self.mode, cache)
-        pictures_of_sheets = {number: pictures[number] for number in sheets}
-        decoys = choose_decoys(judged.rows, pictures_of_sheets)
-        questions = [decoy_question(decoy, sheets[decoy.row]) for decoy in decoys]
-        for answer in cache.complete(questions, partial(rate_questions, self.judge)):
-            # a failed decoy fails no row: the other decoys give the yes-rate
-            if not isinstance(answer, Failure):
-                judged.decoys.append(span_score(answer.value))
+        if sheets:
+            conduct(list(sheets.values()), self.judge, self.mode, cache)
+            judged.decoys.extend(decoy_scores(judged.rows, sheets, self.judge, cache))
 
     def _pair(
         self,
         number: int,
         row: ParsedRow,
         index: int,
-        completion_view: GraphView,
-        reference_view: GraphView,
+        views: Mapping[int, GraphView],
         claimed: SceneGraph,
     ) -> Pair:
         """Returns the unanswered sheets on a row's completion and its reference of this index.
 
-        claimed: the part of the completion's graph that recall may find.
+        views: the view of each graph, by the graph's id. claimed: the part of the completion's
+        graph that recall may find.
         """
         completion, reference = row.sample.completion, row.sample.references[index]
-        _, supporting = row.references[index]
+        asking, supporting = row.references[index]
         asserted_text = completion
         marks: tuple[Mark, ...] = ()
         if self.mode == "default":
@@ -462,7 +471,7 @@ class PoshReward(PlainTextReward):
             marks = self.prompts.marks
         recall = Interview(
             sample=number,
-            source=reference_view,
+            source=views[id(asking)],
             source_text=reference,
             target_text=asserted_text,
             target_graph=claimed,
@@ -474,7 +483,7 @@ class PoshReward(PlainTextReward):
             return Pair(index, None, AnswerSheet(recall))
         precision = Interview(
             sample=number,
-            source=completion_view,
+            source=views[id(row.graph)],
             source_text=completion,
             target_text=reference,
             target_graph=supporting,
@@ -501,10 +510,10 @@ class PoshReward(PlainTextReward):
         of_completion = best_of(versions)
         of_completion += denials(of_references, answers.picture)
         counted = [component for component in of_completion if component.counts]
-        precision = _score_of(counted)
+        precision = _mean_score(counted)
         # rate the references' components
         sides = [components(pair.recall) for pair in pairs]
-        recalls = [_score_of(side) for side in sides]
+        recalls = [_mean_score(side) for side in sides]
         # recall is that of the reference with the best F1
         best = max(range(len(pairs)), key=lambda number: f1(precision, recalls[number]))
         index = pairs[best].reference
@@ -529,11 +538,23 @@ class PoshReward(PlainTextReward):
             spans=spans_of(of_completion, credits, sample.completion),
             missed=tuple(span for span in missed if span.score < 1.0),
             reference=index,
-            note=_cuts(sample, pairs),
+            note=note_on_cuts(sample, pairs),
         )
 
 
-def _of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> ReferenceGraphs:
+def _views_by_graph(rows: Sequence[ParsedRow]) -> dict[int, GraphView]:
+    """Returns the view of each graph in the rows that asks questions, by the graph's id. Equal
+    texts share one graph, so they share one view.
+    """
+    views: dict[int, GraphView] = {}
+    for row in rows:
+        for graph in (row.graph, *(asking for asking, _ in row.references)):
+            if id(graph) not in views:
+                views[id(graph)] = view_graph(graph)
+    return views
+
+
+def _graphs_of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> ReferenceGraphs:
     """Returns a reference's two graphs (see ReferenceGraphs) from those of `describe_both`."""
     # the first graph only asks questions, so it needs no `hanging`
     asking = replace(graph, hanging=[])
@@ -542,49 +563,24 @@ def _of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> Reference
     return asking, supporting
 
 
-def _stored(graph: SceneGraph, supporting: SceneGraph) -> tuple[bytes, bytes | None]:
+def _packed_graphs(graph: SceneGraph, supporting: SceneGraph) -> tuple[bytes, bytes | None]:
     """Returns a reference's graphs packed, with None for a second graph that equals the first."""
     if supporting is graph:
         return packed(graph), None
     return packed(graph), packed(supporting)
 
 
-def _restored(stored: bytes, supporting: bytes | None) -> ReferenceGraphs:
-    """Returns the graphs that `_stored` packed."""
+def _unpacked_graphs(stored: bytes, supporting: bytes | None) -> ReferenceGraphs:
+    """Returns the graphs that `_packed_graphs` packed."""
     graph = unpacked(stored)
     if supporting is None:
         return graph, graph
     return graph, unpacked(supporting)
 
 
-def _score_of(side: Sequence[RatedComponent]) -> float:
+def _mean_score(side: Sequence[RatedComponent]) -> float:
     """Returns precision or recall: the mean rating / 5 of the components."""
     return direction_score([component.rating for component in side])
-
-
-def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
-    """Returns the note on unread text of the completion and references, "" for no unread text."""
-    cut_of_completion = 0
-    cuts_of_references: list[int] = []
-    for pair in pairs:
-        cut_of_completion = max(cut_of_completion, pair.recall.cut_of(source=False))
-        cut = pair.recall.cut_of(source=True)
-        if pair.precision is not None:
-            cut_of_completion = max(cut_of_completion, pair.precision.cut_of(source=True))
-            cut = max(cut, pair.precision.cut_of(source=False))
-        cuts_of_references.append(cut)
-    texts = [("the completion", sample.completion, cut_of_completion)]
-    for pair, cut in zip(pairs, cuts_of_references, strict=True):
-        name = "the reference"
-        if len(sample.references) > 1:
-            name = f"reference {pair.reference + 1}"
-        texts.append((name, sample.references[pair.reference], cut))
-    notes = []
-    for name, text, cut in texts:
-        if cut:
-            read = len(text) - cut
-            notes.append(f"the judge read {read:,} of {len(text):,} characters of {name}")
-    return "; ".join(notes)
 
 
 def _means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:

@@ -99,3 +99,28 @@ class JudgedRows:
     verdicts: dict[int, Verdict]
     answers: dict[int, RowAnswers]
     decoys: list[float] = field(default_factory=list)
+
+
+def note_on_cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
+    """Returns the note on unread text of the completion and references, "" for no unread text."""
+    cut_of_completion = 0
+    cuts_of_references: list[int] = []
+    for pair in pairs:
+        cut_of_completion = max(cut_of_completion, pair.recall.cut_of(source=False))
+        cut = pair.recall.cut_of(source=True)
+        if pair.precision is not None:
+            cut_of_completion = max(cut_of_completion, pair.precision.cut_of(source=True))
+            cut = max(cut, pair.precision.cut_of(source=False))
+        cuts_of_references.append(cut)
+    texts = [("the completion", sample.completion, cut_of_completion)]
+    for pair, cut in zip(pairs, cuts_of_references, strict=True):
+        name = "the reference"
+        if len(sample.references) > 1:
+            name = f"reference {pair.reference + 1}"
+        texts.append((name, sample.references[pair.reference], cut))
+    notes = []
+    for name, text, cut in texts:
+        if cut:
+            read = len(text) - cut
+            notes.append(f"the judge read {read:,} of {len(text):,} characters of {name}")
+    return "; ".join(notes)

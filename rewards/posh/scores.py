@@ -54,8 +54,8 @@ def credit(
     rating: float,
     precision: float,
     recall: float,
-    said_components: int,
-    wanted_components: int,
+    completion_components: int,
+    reference_components: int,
     score: str = "f1",
 ) -> float:
     """Returns the credit of one component of the completion: the derivative of the score with
@@ -64,8 +64,8 @@ def credit(
     Args:
         rating: the component's rating, 1 to 5.
         precision, recall: P and R of the whole completion.
-        said_components: the number n of the completion's components.
-        wanted_components: the number m of the reference's components.
+        completion_components: the number n of the completion's components.
+        reference_components: the number m of the reference's components.
         score: the score whose derivative is wanted, one of SCORES.
 
     Suppose a fraction x of the component is stated once more. With s = rating / 5, precision
@@ -76,14 +76,14 @@ def credit(
     For score "precision" the credit is (s - P) / n. For score "recall" the credit is 0.
     """
     # the derivatives of precision and recall with respect to x
-    of_precision = (rating / LEVELS - precision) / said_components
+    of_precision = (rating / LEVELS - precision) / completion_components
     if score == "precision":
         return of_precision
     if score != "f1":
         return 0.0
     of_recall = 0.0
-    if wanted_components:
-        of_recall = (rating - 1) / LEVELS / wanted_components
+    if reference_components:
+        of_recall = (rating - 1) / LEVELS / reference_components
     # the derivatives of F1 with respect to precision and recall
     total = (precision + recall) ** 2
     by_precision = 2 * recall**2 / total

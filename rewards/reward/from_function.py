@@ -54,7 +54,7 @@ class FunctionReward(Reward):
         """Returns one Verdict per sample, in order. A sample for which the function raises has
         status ERROR.
         """
-        return [_judged(self.function, sample) for sample in checked(samples)]
+        return [_verdict_of_function(self.function, sample) for sample in checked(samples)]
 
 
 def reward(
@@ -93,7 +93,7 @@ def _check_signature(function: Callable[[Sample], Judged]) -> None:
         ) from None
 
 
-def _judged(function: Callable[[Sample], Judged], sample: Sample) -> Verdict:
+def _verdict_of_function(function: Callable[[Sample], Judged], sample: Sample) -> Verdict:
     """Returns the function's verdict on a sample.
 
     The verdict has status ERROR if the function raises or returns no valid score. The verdict has

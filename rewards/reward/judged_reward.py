@@ -170,8 +170,8 @@ class JudgedReward(RowReward):
         if isinstance(answer, Failure):
             return Verdict(None, answer.status, note=answer.message), 0
         if isinstance(answer, Rating):
-            return self._rated(answer), answer.cut
-        return self._parsed(answer), 0
+            return self._verdict_of_rating(answer), answer.cut
+        return self._verdict_of_text(answer), 0
 
     def check(self, sample: Sample) -> None:
         """Raises NotApplicable for a row with an empty value in one of `columns`."""
@@ -269,7 +269,7 @@ class JudgedReward(RowReward):
             return judge.write(questions, self.max_tokens)
         return judge.rate(questions, self.scale_entries)
 
-    def _rated(self, rating: Rating) -> Verdict:
+    def _verdict_of_rating(self, rating: Rating) -> Verdict:
         """Returns the verdict for a rating.
 
         The part "rating" is in the scale's units, such as 1 to 5. For a scale without numbers, it
@@ -286,7 +286,7 @@ class JudgedReward(RowReward):
             mean = rating.mean
         return Verdict(score, parts={"rating": mean})
 
-    def _parsed(self, answer: str) -> Verdict:
+    def _verdict_of_text(self, answer: str) -> Verdict:
         """Returns the verdict that `parse` makes of an answer, or status UNPARSED for an unreadable
         answer.
         """

@@ -68,7 +68,7 @@ class PlainTextReward(Reward):
                 note = f"the completion has no part {self.judged_part!r}"
                 parts = verdict.parts if verdict.status is Status.EMPTY else {}
                 verdict = Verdict(0.0, Status.EMPTY, parts, note=note)
-            verdicts.append(_on_whole(verdict, sample.completion, place or (0, 0)))
+            verdicts.append(_verdict_on_whole(verdict, sample.completion, place or (0, 0)))
         return verdicts
 
     def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
@@ -85,7 +85,7 @@ class PlainTextReward(Reward):
             reads_answer = self._reads_answer(sample)
             reading = read_text(sample.completion, reads_answer)
             readings.append(reading)
-            plain_samples.append(_plain(sample, reading, reads_answer))
+            plain_samples.append(_plain_sample_of(sample, reading, reads_answer))
         verdicts_on_plain = self.assess_plain(plain_samples)
         # map the spans back to the texts as they were written, and penalise padding in the markup
         verdicts = []
@@ -94,9 +94,9 @@ class PlainTextReward(Reward):
         ):
             text = sample.completion
             written = as_written(verdict, sample, reading)
-            cuts = _cuts(sample, plain, columns)
-            if cuts:
-                notes = [note for note in (written.note, cuts) if note]
+            note_on_cuts = _note_on_cuts(sample, plain, columns)
+            if note_on_cuts:
+                notes = [note for note in (written.note, note_on_cuts) if note]
                 written = replace(written, note="; ".join(notes))
             padding = find_padding(text, reading.unread)
             if padding.pieces:
@@ -115,10 +115,11 @@ class PlainTextReward(Reward):
         raise NotImplementedError(f"{type(self).__name__} must define assess_plain(samples)")
 
 
-def _on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:
-    """Converts a verdict on a part of a text into a verdict on the whole text.
+def _verdict_on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:
+    """Returns the verdict on the whole text, from a verdict on a part of the text.
 
-    Spans move to their places in the whole text, and the rest of the text counts as unread.
+    Spans move to their places in the whole text, and the rest of the text counts as unread: the
+    span (0, 5) of the part (10, 40) becomes (10, 15).
 
     Args:
         verdict: the verdict on text[start:end].
@@ -157,27 +158,27 @@ def plain_sample(sample: Sample) -> Sample:
     All texts except the completion are cut at the length limit for completions
     (rewards/text/length.py).
     """
-    return _plain(sample, read_text(sample.completion), answers=False)
+    return _plain_sample_of(sample, read_text(sample.completion), answers=False)
 
 
-def _plain(sample: Sample, reading: Reading, answers: bool) -> Sample:
+def _plain_sample_of(sample: Sample, reading: Reading, answers: bool) -> Sample:
     """Returns the same as `plain_sample`, with a given reading of the completion.
 
     Args:
         reading: the plain text of the completion.
         answers: whether answers beside a description are read in the anchor, see `read_text`.
     """
-    references = [_begun(read_text(reference).plain) for reference in sample.references]
+    references = [_beginning(read_text(reference).plain) for reference in sample.references]
     # a missing text stays None, and an empty text stays empty
     question = sample.question
     if question:
-        question = _begun(question)
+        question = _beginning(question)
     context = sample.context
     if context:
-        context = _begun(read_text(context).plain)
+        context = _beginning(read_text(context).plain)
     anchor = sample.anchor
     if anchor:  # the anchor is compared with the completion, so both are read in the same way
-        anchor = _begun(read_text(anchor, answers).plain)
+        anchor = _beginning(read_text(anchor, answers).plain)
     return replace(
         sample,
         completion=reading.plain,
@@ -188,7 +189,7 @@ def _plain(sample: Sample, reading: Reading, answers: bool) -> Sample:
     )
 
 
-def _begun(text: str) -> str:
+def _beginning(text: str) -> str:
     """Returns the beginning of a text, up to the length limit for completions.
 
     Without this limit, one row with a very long text would delay all other rows.
@@ -196,7 +197,7 @@ def _begun(text: str) -> str:
     return text[: judged_length(text)]
 
 
-def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
+def _note_on_cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
     """Returns a note on text that is not read in the reference, question, context and anchor, or
     "".
 
@@ -212,7 +213,7 @@ def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
     ]
     texts = [text for text in texts if text[0] in columns]
     if "reference" in columns:
-        texts += _references(sample, plain)
+        texts += _named_references(sample, plain)
     notes = []
     for name, text, read in texts:
         # a text of at most JUDGED_TOKENS characters has at most as many tokens, so it was not cut
@@ -227,7 +228,7 @@ def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
     return "; ".join(notes)
 
 
-def _references(sample: Sample, plain: Sample) -> Iterator[tuple[str, str, str]]:
+def _named_references(sample: Sample, plain: Sample) -> Iterator[tuple[str, str, str]]:
     """Yields the name, the written text and the plain text of each reference.
 
     With several references, their names are "reference 1", "reference 2" and so on.
@@ -250,11 +251,11 @@ def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
         sample: the sample as it was written.
         reading: the plain text of the completion, with the origin of each character.
     """
-    spans = _as_written(verdict.spans, reading, sample.completion)
+    spans = _spans_as_written(verdict.spans, reading, sample.completion)
     missed = verdict.missed
     if missed:  # without missed spans the reference need not be read again
         reference = sample.references[verdict.reference]
-        missed = _as_written(missed, read_text(reference), reference)
+        missed = _spans_as_written(missed, read_text(reference), reference)
     note = verdict.note
     if " characters" in note and reading.plain is not sample.completion:
         note += COUNTED
@@ -262,7 +263,7 @@ def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
     return replace(verdict, spans=spans, missed=missed, note=note, unread=tuple(unread))
 
 
-def _as_written(spans: tuple[Span, ...], reading: Reading, text: str) -> tuple[Span, ...]:
+def _spans_as_written(spans: tuple[Span, ...], reading: Reading, text: str) -> tuple[Span, ...]:
     """Moves spans on a plain text to the text as it was written.
 
     reading: the plain text, with the origin of each character. text: the written text.

@@ -24,7 +24,11 @@ from spanreward.rewards.files import http_client as http
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import Busy, Refused, trouble
 from spanreward.rewards.judges.remote.client import CONNECT, Client, all_in_time
-from spanreward.rewards.judges.remote.endpoint import refusal, still_busy, too_late
+from spanreward.rewards.judges.remote.endpoint import (
+    failure_of_busy,
+    failure_of_refusal,
+    failure_of_timeout,
+)
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.pictures import as_text
 from spanreward.rewards.rows.sample import row_of
@@ -88,7 +92,7 @@ class RemoteReward(Reward):
 
     def __init__(self, url: str, name: str = "remote", deadline: float = 300.0) -> None:
         super().__init__(name)
-        self.server = http.Server.at(url, "the reward's url")
+        self.server = http.Server.checked(url, "the reward's url")
         self.deadline: float = deadline
         self.decided_by = ""  # set by the first request to the server
 
@@ -101,17 +105,17 @@ class RemoteReward(Reward):
             try:
                 health = http.run(self._health())
             except TimeoutError as error:
-                raise self._away("TimeoutError") from error
+                raise self._unreachable("TimeoutError") from error
             if isinstance(health, Busy):
-                raise self._away(health.why)
+                raise self._unreachable(health.why)
             if isinstance(health, Refused):
-                raise self._away(health.words or f"it answers {health.status}")
+                raise self._unreachable(health.words or f"it answers {health.status}")
             # copy the server's columns and other attributes to this reward
             for attribute, value in health:
                 setattr(self, attribute, value)
         return self.decided_by
 
-    def _away(self, why: str) -> ConnectionError:
+    def _unreachable(self, why: str) -> ConnectionError:
         """Returns the error for a url without a reward. why: the reason, for the message."""
         reason = http.legible(why, 120)
         return ConnectionError(
@@ -199,7 +203,7 @@ class RemoteReward(Reward):
                 answers = await all_in_time(asks, UNDER_WAY, seconds_left)
                 again: list[tuple[int, list[dict[str, Any]]]] = []
                 for (start, part), answer in zip(parts, answers, strict=True):
-                    if self._is_of_a_row(answer) and len(part) > 1:
+                    if self._refuses_one_row(answer) and len(part) > 1:
                         middle = len(part) // 2
                         again.append((start, part[:middle]))
                         again.append((start + middle, part[middle:]))
@@ -210,7 +214,7 @@ class RemoteReward(Reward):
                 parts = again
         return [verdicts[number] for number in range(len(rows))]
 
-    def _is_of_a_row(self, answer: Any) -> bool:
+    def _refuses_one_row(self, answer: Any) -> bool:
         """Returns whether the server refused the request because of one of its rows.
 
         The halves of such a request are sent again, so that all other rows get verdicts.
@@ -233,11 +237,11 @@ class RemoteReward(Reward):
             client: the client that sent the request, for the error message.
         """
         if answer is None:  # the deadline has passed
-            failure = too_late(self.server.url, self.deadline, client)
+            failure = failure_of_timeout(self.server.url, self.deadline, client)
         elif isinstance(answer, Busy):
-            failure = still_busy(self.server.url, answer)
+            failure = failure_of_busy(self.server.url, answer)
         elif isinstance(answer, Refused):
-            failure = refusal(self.server.url, answer)
+            failure = failure_of_refusal(self.server.url, answer)
         elif len(answer) != count:
             words = f"{self.server.url} answered {len(answer)} verdicts for {count} rows"
             failure = Failure(Status.ERROR, words)

@@ -134,21 +134,22 @@ class Reward:
         return f"{self.__name__}, which reads {reads}, says {reason!r}"
 
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
-        """Returns the error for a missing column, with advice.
+        """Returns the error for a missing column, with advice: "posh needs the dataset column
+        'reference', and the dataset has ['caption']: rename the column that holds it, ...".
 
         Args:
             missing: the column as `missing_column` quotes it.
             where: the data's name in the message, such as "the dataset".
             present: the columns of the data, [] if TRL may have dropped columns.
         """
-        cure = "rename the column that holds it"
+        advice = "rename the column that holds it"
         if any(repr(column) in missing for column in READ):  # only these columns can be renamed
-            cure += ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
+            advice += ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
         if not present:
-            cure += ", and leave remove_unused_columns=False"
+            advice += ", and leave remove_unused_columns=False"
         return ValueError(
             f"{self.__name__} needs the dataset column {missing}, and {where} has {present}: "
-            f"{cure}."
+            f"{advice}."
         )
 
     def cost(self, words: float, references: int) -> Cost | None:
@@ -358,12 +359,12 @@ class Reward:
             with ExitStack() as awake:
                 for judge in self.judges_to_wake:
                     awake.enter_context(judge)
-                return self._judged(samples)
+                return self._judged_or_retried(samples)
         except Exception as error:  # no waking judge, or no list of verdicts
             self._log_failure(samples)
-            return [_failed(error) for _ in samples]
+            return [_verdict_of_error(error) for _ in samples]
 
-    def _judged(self, samples: Sequence[Sample]) -> list[Verdict]:
+    def _judged_or_retried(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one verdict per sample. If `assess` raises, asks again about parts of the
         samples.
 
@@ -376,15 +377,15 @@ class Reward:
         except Exception as error:
             self._log_failure(samples)
             if len(samples) == 1:
-                return [_failed(error)]
+                return [_verdict_of_error(error)]
         else:
             # outside of the `try`, because a list of the wrong length is no row's fault
-            return _checked(verdicts, samples)
+            return _check_verdicts(verdicts, samples)
         # find the sample that raises, and judge the others without it
         until = time_for_more(begun)
         if self.by_batch:
             return self._without_raising(samples, until)
-        return by_halves(samples, self._assessed, _failed, until)
+        return by_halves(samples, self._checked_assess, _verdict_of_error, until)
 
     def _without_raising(self, samples: Sequence[Sample], until: float) -> list[Verdict]:
         """Returns the verdicts of rows that are compared with each other, after `assess` raised for
@@ -400,27 +401,27 @@ class Reward:
         for number, sample in enumerate(samples):
             try:
                 if time.monotonic() < until:
-                    self._assessed([sample])
+                    self._checked_assess([sample])
             except Exception as error:
-                verdicts[number] = _failed(error)
+                verdicts[number] = _verdict_of_error(error)
         sound = [number for number in range(len(samples)) if number not in verdicts]
         try:
-            compared = self._assessed([samples[number] for number in sound])
+            compared = self._checked_assess([samples[number] for number in sound])
         except Exception as error:
             # only the error's type, because the message may quote a row
-            together = _failed(NotAsked(f"rows together raise {type(error).__name__}"))
+            together = _verdict_of_error(NotAsked(f"rows together raise {type(error).__name__}"))
             compared = [together] * len(sound)
         for number, verdict in zip(sound, compared, strict=True):
             verdicts[number] = verdict
         return [verdicts[number] for number in range(len(samples))]
 
-    def _assessed(self, samples: Sequence[Sample]) -> list[Verdict]:
+    def _checked_assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns the checked verdicts of `assess`.
 
         Raises what `assess` raises. Raises TypeError for a result that is not one verdict per
         sample.
         """
-        return _checked(self.assess(samples), samples)
+        return _check_verdicts(self.assess(samples), samples)
 
     def _log_failure(self, samples: Sequence[Sample]) -> None:
         """Logs the error that is being handled, with its traceback."""
@@ -449,7 +450,7 @@ def _value_lists(columns: Mapping[str, Any], count: int) -> dict[str, list[Any]]
     return lists
 
 
-def _failed(error: Exception) -> Verdict:
+def _verdict_of_error(error: Exception) -> Verdict:
     """Returns the verdict of status ERROR for a row that raised alone.
 
     Its note hides API keys in the error's message, because clients of a server read the note.
@@ -483,7 +484,7 @@ def checked(samples: Any) -> Sequence[Sample]:
     return samples  # type: ignore[no-any-return]
 
 
-def _checked(verdicts: Any, samples: Sequence[Sample]) -> list[Verdict]:
+def _check_verdicts(verdicts: Any, samples: Sequence[Sample]) -> list[Verdict]:
     """Returns the verdicts that `assess` returned. A verdict with a span past the end of its text
     gets status ERROR.
 
@@ -498,10 +499,10 @@ def _checked(verdicts: Any, samples: Sequence[Sample]) -> list[Verdict]:
     for verdict in verdicts:
         if not isinstance(verdict, Verdict):
             raise TypeError(f"assess must return a list of verdicts, got {verdict!r:.80} in it")
-    return list(map(_on_its_text, verdicts, samples))
+    return list(map(_check_spans, verdicts, samples))
 
 
-def _on_its_text(verdict: Verdict, sample: Sample) -> Verdict:
+def _check_spans(verdict: Verdict, sample: Sample) -> Verdict:
     """Returns the verdict, or a verdict of status ERROR if a span ends past the end of its text."""
     reference = _reference_of(verdict, sample)
     for spans, text in ((verdict.spans, sample.completion), (verdict.missed, reference)):

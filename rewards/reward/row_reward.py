@@ -194,7 +194,7 @@ class RowReward(PlainTextReward):
         """
         texts = [judged(sample) for _, sample, _ in rows]
         parser = self.reader()
-        places = [at_most(sentences) for sentences in split_sentences(texts, self.pipeline)]
+        places = [join_sentences(sentences) for sentences in split_sentences(texts, self.pipeline)]
         # ask about the whole texts and about their sentences in one call
         details: list[JudgedRow] = []
         for row, text, sentences in zip(rows, texts, places, strict=True):
@@ -235,7 +235,7 @@ class RowReward(PlainTextReward):
         number, sample, _ = row
         for place, sentence in enumerate(sentences):
             if self.spans == "ablation":
-                shortened = replace(sample, completion=without(text, sentences, place))
+                shortened = replace(sample, completion=without_sentence(text, sentences, place))
                 yield number, shortened, None
             else:
                 yield number, sample, sentence
@@ -268,8 +268,9 @@ class RowReward(PlainTextReward):
         return tuple(spans)
 
 
-def at_most(places: Sequence[Place]) -> list[Place]:
-    """Returns at most MOST_SENTENCES places: if there are more sentences, neighbours are joined.
+def join_sentences(places: Sequence[Place]) -> list[Place]:
+    """Returns at most MOST_SENTENCES places. If there are more sentences, neighbours are joined to
+    parts of about equal numbers of sentences.
 
     This limit bounds the number of questions. places: the sentences in order.
     """
@@ -278,7 +279,9 @@ def at_most(places: Sequence[Place]) -> list[Place]:
         return []
     # the numbers of the sentences at which each of the `count` parts begins; the lengths of the
     # parts differ by at most one sentence
-    cuts = [number * len(places) // count for number in range(count + 1)]
+    cuts = []
+    for number in range(count + 1):
+        cuts.append(number * len(places) // count)
     joined = []
     for first, behind in pairwise(cuts):
         start, _ = places[first]
@@ -287,7 +290,7 @@ def at_most(places: Sequence[Place]) -> list[Place]:
     return joined
 
 
-def without(text: str, places: Sequence[Place], number: int) -> str:
+def without_sentence(text: str, places: Sequence[Place], number: int) -> str:
     """Returns the text without one sentence and the white space after this sentence.
 
     Args:

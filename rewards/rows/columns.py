@@ -71,21 +71,30 @@ def without_missing(
     missing: Counter[str],
     names: Mapping[Any, str] = OWN_NAMES,
 ) -> dict[str, Any]:
-    """Returns the row with None in place of texts for a missing value, such as "nan" and "N/A".
+    """Returns the row with None in place of texts for a missing value: `{"reference": "N/A"}` gives
+    `{"reference": None}`.
 
-    Only the columns of READ change. The given row itself is not changed. missing: counts the
-    replaced texts by key; this function adds to the counts. names: for each of our names, the row's
-    key if the key differs.
+    Only the columns of READ change. The given row itself is not changed.
+
+    missing: counts the replaced texts by key; this function adds to the counts. names: for each of
+    our names, the row's key if the key differs.
     """
     filled = row
     for column in READ:
         key = names.get(column, column)
         value = row.get(key)
-        if not isinstance(value, str) or value not in MARKED.union(MISSING):
-            continue
-        # "None" may be a person's answer to "How many birds are there?"
-        if column == "answers" and value in SAYABLE.union(MARKED):
-            continue
-        filled = {**filled, key: None}
-        missing[key] += 1
+        if isinstance(value, str) and _is_missing(value, column):
+            filled = {**filled, key: None}
+            missing[key] += 1
     return filled
+
+
+def _is_missing(value: str, column: str) -> bool:
+    """Returns whether a text of a column stands for a missing value, such as "nan".
+
+    "None" and "N/A" may be people's answers: "How many birds are there?" So they count as values in
+    the column `answers`.
+    """
+    if column == "answers" and value in SAYABLE.union(MARKED):
+        return False
+    return value in MARKED.union(MISSING)

@@ -37,10 +37,10 @@ def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[TableRo
     """
     csv.field_size_limit(2**31 - 1)  # a text may be long
     try:
-        quoted = _check_text(file)
+        has_quotation_mark = _has_quotation_mark(file)
         lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         try:
-            yield from _rows_as_quoted(lines, ending, quoted)
+            yield from _rows_as_quoted(lines, ending, has_quotation_mark)
         finally:
             lines.detach()  # otherwise `lines` would close the file
     except UnicodeDecodeError as error:
@@ -53,7 +53,7 @@ def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[TableRo
         raise ValueError(f"{source} cannot be read as {kind} in UTF-8: {error}.") from None
 
 
-def _check_text(file: BinaryIO) -> bool:
+def _has_quotation_mark(file: BinaryIO) -> bool:
     """Returns whether the file has a quotation mark.
 
     Raises UnicodeDecodeError, with the byte offset of the fault, for text that is not UTF-8. The
@@ -61,12 +61,12 @@ def _check_text(file: BinaryIO) -> bool:
     """
     # Read the file to its end, even after a NUL byte. A file that is not UTF-8 may have NUL bytes,
     # too, and the error about UTF-8 is clearer.
-    quoted = False
+    has_quotation_mark = False
     damaged = 0  # the line of the first NUL byte
     line = 1
     for text in _decoded_pieces(file):
         if '"' in text:
-            quoted = True
+            has_quotation_mark = True
         place = text.find("\0")
         if place >= 0 and not damaged:
             damaged = line + text.count("\n", 0, place)
@@ -75,7 +75,7 @@ def _check_text(file: BinaryIO) -> bool:
         raise ValueError(
             f"line {damaged} holds a NUL byte, so it is damaged or in another encoding"
         )
-    return quoted
+    return has_quotation_mark
 
 
 def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
@@ -112,21 +112,23 @@ def _separator(first: str, ending: str) -> str:
     return max(SEPARATORS, key=first.count)
 
 
-def _rows_as_quoted(lines: io.TextIOWrapper, ending: str, quoted: bool) -> Iterator[TableRow]:
+def _rows_as_quoted(
+    lines: io.TextIOWrapper, ending: str, has_quotation_mark: bool
+) -> Iterator[TableRow]:
     """Yields the table's rows.
 
     If the marks of a TSV file are not around its cells, the marks are read as plain characters.
 
-    quoted: whether the file has any quotation mark. Raises ValueError for a table with a fault in
-    its quotation marks.
+    has_quotation_mark: whether the file has any quotation mark. Raises ValueError for a table with
+    a fault in its quotation marks.
     """
     lines.seek(0)
     separator = _separator(lines.readline(), ending)
     # first, read the file to find a fault in its quotation marks
     fault = ""
-    if quoted:
+    if has_quotation_mark:
         lines.seek(0)
-        fault = _fault(lines, separator)
+        fault = _quotation_fault(lines, separator)
     quoting = csv.QUOTE_MINIMAL
     if fault:
         # A TSV file with cells between marks was written like CSV, so the fault is a real fault.
@@ -187,7 +189,7 @@ def _copying_lines(lines: Iterable[str], lines_of_row: list[str]) -> Iterator[st
         yield line
 
 
-def _fault(lines: Iterable[str], separator: str) -> str:
+def _quotation_fault(lines: Iterable[str], separator: str) -> str:
     """Returns the fault of the table's quotation marks, in words, or "" without a fault."""
     lines_of_row: list[str] = []  # the lines that the reader has read for the current row
     copied = _copying_lines(lines, lines_of_row)
@@ -204,14 +206,14 @@ def _fault(lines: Iterable[str], separator: str) -> str:
             if cells is None:
                 return ""
             # in a table of one column, a line within a cell looks like any row
-            if cells and count > 1 and _holds_others(cells, lines_of_row, separator, count):
+            if cells and count > 1 and _hides_cells(cells, lines_of_row, separator, count):
                 place = _lines_in_words(first, reader.line_num)
                 return f"a cell in quotation marks holds cells of its own row or others ({place})"
     except csv.Error as error:
         return f"{error}, in the row that begins in line {first}"
 
 
-def _holds_others(cells: list[str], lines: list[str], separator: str, count: int) -> bool:
+def _hides_cells(cells: list[str], lines: list[str], separator: str, count: int) -> bool:
     """Returns whether quotation marks have hidden rows or cells within a cell of this row.
 
     cells: the cells of the row. lines: the lines of the file that the row was read from. count: the

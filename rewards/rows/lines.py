@@ -34,13 +34,13 @@ class InputRow:
     Args:
         number: the row's number, from 1.
         id: the row's `id` in the output.
-        held: the row's keys and plain values, or {} for an unreadable row.
+        values: the row's keys and plain values, or {} for an unreadable row.
         sample: the row's Sample, or a sentence about the row's fault.
     """
 
     number: int
     id: str
-    held: Mapping[str, Any]
+    values: Mapping[str, Any]
     sample: Sample | str
 
 
@@ -57,7 +57,7 @@ def read_rows(
     a source that cannot be read or has no rows.
     """
     folder = folder_of(source)
-    joined = _Joined()
+    joined = _JoinedAnswers()
     rows: Sequence[InputRow]
     # a generator, so that only one line at a time is in memory
     lines = (joined.plain_line(*row) for row in table_rows(source, columns, limit))
@@ -68,12 +68,12 @@ def read_rows(
         rows = [_row_of_line(line, folder) for line in lines]
     if not rows:
         raise no_rows(source)
-    check_texts(rows[0].held, source)
-    joined.say(len(rows), source)
+    check_texts(rows[0].values, source)
+    joined.warn(len(rows), source)
     return rows
 
 
-class _Joined:
+class _JoinedAnswers:
     """Counts the rows whose column `answers` is one text that joins several people's answers.
 
     Attributes:
@@ -92,15 +92,15 @@ class _Joined:
         """
         if isinstance(row, str):
             return [number, where, row]
-        held = plain_row(row)
-        answers = held.get("answers")
+        values = plain_row(row)
+        answers = values.get("answers")
         if is_joined(answers):
             if not self.count:
                 self.first = answers
             self.count += 1
-        return [number, where, held]
+        return [number, where, values]
 
-    def say(self, rows: int, source: object) -> None:
+    def warn(self, rows: int, source: object) -> None:
         """Logs a warning if any row has joined answers. rows: the number of all rows."""
         if not self.count:
             return
@@ -124,13 +124,13 @@ def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = 
     """
     if isinstance(row, str):
         return InputRow(number, where, {}, row)
-    held = plain_row(row)
-    completion = held.get("completion")
+    values = plain_row(row)
+    completion = values.get("completion")
     # the Sample, or a sentence about the fault
     sample: Sample | str
     if _is_completion(completion):
         try:
-            sample = line_sample(held, folder)
+            sample = line_sample(values, folder)
         except ValueError as error:
             sample = f"{where}: {error}"
     elif isinstance(completion, list):
@@ -140,7 +140,7 @@ def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = 
         )
     else:
         sample = f"{where} needs the key 'completion' with a text, got {completion!r}"
-    return InputRow(number, row_id(held, number), held, sample)
+    return InputRow(number, row_id(values, number), values, sample)
 
 
 def _row_of_line(line: TextLine, folder: Path) -> InputRow:

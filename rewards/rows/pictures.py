@@ -60,7 +60,7 @@ def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) ->
     cannot be decoded.
     """
     # the source of the pixels, and a label of the picture for errors
-    source = _source(located(picture, folder))
+    source = _source_of_picture(located(picture, folder))
     label = "the picture of this row"
     name = ""
     if isinstance(source, str):
@@ -100,7 +100,7 @@ def located(picture: Any, folder: Path) -> Any:
     return picture
 
 
-def _source(picture: Any) -> Image.Image | io.BytesIO | str:
+def _source_of_picture(picture: Any) -> Image.Image | io.BytesIO | str:
     """Returns the PIL image, the bytes, or the path or URL of a picture.
 
     Raises PictureError for a value of another form.
@@ -139,7 +139,7 @@ def as_text(picture: Any, scale: bool = True) -> str:
     pixels = MAX_PIXELS if scale else DECODED_PIXELS
     image = opened(picture, pixels=pixels)
     content = io.BytesIO()
-    with _one_reason():
+    with _as_picture_errors():
         image = _rgb(upright(image))
         if scale:
             image = scaled(image, MAX_PIXELS)
@@ -171,12 +171,12 @@ def open_file(source: str | Path | io.BytesIO) -> Image.Image:
 
     Raises FileNotFoundError, and PictureError for an unusable file.
     """
-    with _one_reason():
+    with _as_picture_errors():
         if not isinstance(source, io.BytesIO):
             mode = os.stat(source).st_mode
             if not stat.S_ISREG(mode):  # a pipe or a device may never end
                 raise PictureError("it is no plain file")
-        return sound(Image.open(source, formats=FORMATS))
+        return check_image(Image.open(source, formats=FORMATS))
 
 
 def loaded(image: Image.Image) -> Image.Image:
@@ -184,8 +184,8 @@ def loaded(image: Image.Image) -> Image.Image:
 
     Raises PictureError for an image that cannot be decoded, or of a refused format or size.
     """
-    with _one_reason(), PICTURE_LOCK:
-        sound(image).load()
+    with _as_picture_errors(), PICTURE_LOCK:
+        check_image(image).load()
     return image
 
 
@@ -197,8 +197,8 @@ def _decoded_file(image: Image.Image, pixels: int) -> Image.Image:
     """
     if image.width * image.height <= pixels:
         return loaded(image)
-    with _one_reason():
-        image.draft(None, _size(image, pixels))
+    with _as_picture_errors():
+        image.draft(None, _scaled_size(image, pixels))
         return shown_picture(loaded(image), pixels)
 
 
@@ -208,7 +208,7 @@ def upright(image: Image.Image) -> Image.Image:
         return ImageOps.exif_transpose(image)
 
 
-def sound(image: Image.Image) -> Image.Image:
+def check_image(image: Image.Image) -> Image.Image:
     """Returns the image unchanged. Raises PictureError for a refused format or size."""
     if image.format is None:  # the image does not come from a file
         return image
@@ -223,7 +223,7 @@ def sound(image: Image.Image) -> Image.Image:
 
 
 @contextmanager
-def _one_reason() -> Iterator[None]:
+def _as_picture_errors() -> Iterator[None]:
     """Turns every error of PIL into a PictureError.
 
     Each format raises its own errors for a damaged file.
@@ -327,10 +327,10 @@ def scaled(image: Image.Image, pixels: int) -> Image.Image:
     if image.width * image.height <= pixels:
         return image
     # reducing_gap shrinks with a box filter first, which saves time and memory on large pictures
-    return image.resize(_size(image, pixels), Image.Resampling.BICUBIC, reducing_gap=2.0)
+    return image.resize(_scaled_size(image, pixels), Image.Resampling.BICUBIC, reducing_gap=2.0)
 
 
-def _size(image: Image.Image, pixels: int) -> tuple[int, int]:
+def _scaled_size(image: Image.Image, pixels: int) -> tuple[int, int]:
     """Returns the width and height to which a larger image is scaled to have `pixels` pixels."""
     ratio = (pixels / (image.width * image.height)) ** 0.5
     # a very long picture would have a height below 1 pixel: keep 1 pixel, and limit the width

@@ -172,10 +172,10 @@ def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool)
     """
     is_alone = len(marks) == 1
     end = 0  # the offset up to which the text was yielded
-    for block in _adjacent(text, marks):
+    for block in _blocks_of_adjacent(text, marks):
         block_start = block[0].start
         block_end = block[-1].end
-        if _stands_apart(text, block_start, block_end, is_alone):
+        if _is_outside_sentences(text, block_start, block_end, is_alone):
             # drop the placeholders and the rest of their line
             yield text[end:block_start]
             rest = REST_OF_LINE.match(text, block_end)
@@ -193,7 +193,7 @@ def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool)
     yield text[end:]
 
 
-def _adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[list[Placeholder]]:
+def _blocks_of_adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[list[Placeholder]]:
     """Yields blocks of placeholders with nothing but white space between them."""
     block: list[Placeholder] = []
     for placeholder in marks:
@@ -204,24 +204,24 @@ def _adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[list[Placehol
     yield block
 
 
-def _stands_apart(text: str, start: int, end: int, alone: bool) -> bool:
+def _is_outside_sentences(text: str, start: int, end: int, is_alone: bool) -> bool:
     """Returns whether the placeholders at the characters [start, end) are outside any sentence.
 
     False if a sentence before the placeholders continues, or if a sentence begins with the
-    placeholders. alone: whether the text has only one placeholder.
+    placeholders. is_alone: whether the text has only one placeholder.
     """
     line = _line_before(text, start)
     if LABEL.search(line):
         return False
-    if line and not SENTENCE_ENDED.search(line) and not (alone and line.endswith(COLONS)):
+    if line and not SENTENCE_ENDED.search(line) and not (is_alone and line.endswith(COLONS)):
         return False
     behind = text[end : end + NEAR_CHARACTERS]
     rest = behind.lstrip(" \t")
     if rest.startswith(SENTENCE_MARKS):
         return False
     # without a space behind the placeholder, the next word begins a new text: "<image>describe"
-    goes_on = rest != behind and rest[:1].islower()
-    return not goes_on or ASKS.match(rest) is not None
+    continues_sentence = rest != behind and rest[:1].islower()
+    return not continues_sentence or ASKS.match(rest) is not None
 
 
 def _line_before(text: str, place: int) -> str:

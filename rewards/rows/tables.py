@@ -90,15 +90,15 @@ def table_rows(
     try:
         for number, where, row in islice(_rows_of_source(source), limit):
             if columns and isinstance(row, dict):
-                row = _renamed(row, columns, where)
+                row = _with_our_names(row, columns, where)
             if isinstance(row, dict):
                 row = without_missing(row, missing)
             yield number, where, row
     finally:  # log the warning even if the caller stops early
-        say_missing(missing, source if isinstance(source, str | Path) else "the table")
+        warn_of_missing(missing, source if isinstance(source, str | Path) else "the table")
 
 
-def say_missing(missing: Mapping[str, int], source: object) -> None:
+def warn_of_missing(missing: Mapping[str, int], source: object) -> None:
     """Logs how many texts `without_missing` replaced by None, by column."""
     if not missing:
         return
@@ -119,10 +119,10 @@ def folder_of(source: Rows) -> Path:
 
 def no_rows(source: Rows) -> ValueError:
     """Returns the error for a source without rows."""
-    cure = "write one JSON object a line"
+    advice = "write one JSON object a line"
     if str(source).lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-        cure = "write one a line, below the line of the columns' names"
-    return ValueError(f"{source} holds no rows: {cure}.")
+        advice = "write one a line, below the line of the columns' names"
+    return ValueError(f"{source} holds no rows: {advice}.")
 
 
 def check_texts(row: Mapping[str, Any], source: object) -> None:
@@ -142,7 +142,9 @@ def row_id(row: Mapping[str, Any], number: int) -> str:
     return str(name)
 
 
-def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any] | str:
+def _with_our_names(
+    row: dict[str, Any], columns: Mapping[str, str], where: str
+) -> dict[str, Any] | str:
     """Returns the row with our names of the columns added, or a sentence about a missing column."""
     ours = {}
     for name, key in columns.items():
@@ -155,24 +157,24 @@ def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dic
 def _rows_of_source(source: Rows) -> Iterator[TableRow]:
     """Returns the rows of the source, with the source's own names of the columns."""
     if not isinstance(source, str | Path):
-        return _objects("row", source)
+        return _rows_of_values("row", source)
     source = str(source)
     if source.startswith(HUB):
         name, _, split = source.removeprefix(HUB).partition(":")
-        return _numbered("row", undecoded(load_split(name, split or "train")))
-    return _of_file(source)
+        return _numbered_rows("row", undecoded(load_split(name, split or "train")))
+    return _rows_of_file(source)
 
 
-def _of_file(source: str) -> Iterator[TableRow]:
+def _rows_of_file(source: str) -> Iterator[TableRow]:
     """Yields the rows of a file, in the format of its ending. Files of other endings are JSON."""
     ending = Path(source.lower().removesuffix(".gz")).suffix
-    with _opened(source) as file:
+    with _opened_source(source) as file:
         if ending == ".parquet":
-            yield from _numbered("row", _parquet(file, source))
+            yield from _numbered_rows("row", _rows_of_parquet(file, source))
         elif ending in (".csv", ".tsv"):
             yield from delimited_rows(file, source, ending)
         else:
-            yield from _json(file, source)
+            yield from _rows_of_json(file, source)
 
 
 def check_there(source: str) -> None:
@@ -188,14 +190,14 @@ def check_there(source: str) -> None:
             "that `datasets` saved there."
         )
     if not Path(source).exists():
-        cure = ""
+        advice = ""
         if "://" in source:
-            cure = ": nothing is downloaded, so give a file, or hub:NAME"
-        raise FileNotFoundError(f"there is no input file {source}{cure}.")
+            advice = ": nothing is downloaded, so give a file, or hub:NAME"
+        raise FileNotFoundError(f"there is no input file {source}{advice}.")
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[BinaryIO]:
+def _opened_source(source: str) -> Iterator[BinaryIO]:
     """Yields the unpacked content of a file or a pipe, as a file that can be read several times.
 
     Raises FileNotFoundError, IsADirectoryError for a folder, and ValueError for a zip archive or a
@@ -205,13 +207,13 @@ def _opened(source: str) -> Iterator[BinaryIO]:
     with ExitStack() as stack:
         file: BinaryIO = stack.enter_context(Path(source).open("rb"))
         if not file.seekable():  # a pipe
-            file = _copied(file, stack)
+            file = _temporary_copy(file, stack)
         # detect gzip by the first bytes: a name may lack ".gz", and a pipe has no name
         if file.read(len(GZIPPED)) == GZIPPED:
             file.seek(0)
             unpacked = stack.enter_context(gzip.GzipFile(fileobj=file))
             try:
-                file = _copied(unpacked, stack)
+                file = _temporary_copy(unpacked, stack)
             except (OSError, EOFError, zlib.error) as error:
                 raise ValueError(
                     f"{source} cannot be unpacked ({error}): it is damaged or not whole."
@@ -226,7 +228,7 @@ def _opened(source: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def _copied(file: Any, stack: ExitStack) -> BinaryIO:
+def _temporary_copy(file: Any, stack: ExitStack) -> BinaryIO:
     """Returns a temporary copy of the rest of a file, without a name. `stack` closes the copy."""
     copy: Any = stack.enter_context(without_name())
     shutil.copyfileobj(file, copy)
@@ -235,7 +237,7 @@ def _copied(file: Any, stack: ExitStack) -> BinaryIO:
     return opened
 
 
-def _numbered(place: str, rows: Iterable[Any]) -> Iterator[TableRow]:
+def _numbered_rows(place: str, rows: Iterable[Any]) -> Iterator[TableRow]:
     """Yields each row with its number, from 1, and its place, such as "row 1".
 
     place: the word for a row, such as "row" or "entry".
@@ -244,17 +246,17 @@ def _numbered(place: str, rows: Iterable[Any]) -> Iterator[TableRow]:
         yield number, f"{place} {number}", row
 
 
-def _objects(place: str, values: Iterable[Any]) -> Iterator[TableRow]:
+def _rows_of_values(place: str, values: Iterable[Any]) -> Iterator[TableRow]:
     """Yields each value with its number, from 1, and its place, such as "entry 1".
 
     A value that is no object is replaced by a sentence about the fault.
     """
     for number, value in enumerate(values, start=1):
         where = f"{place} {number}"
-        yield number, where, _object(value, where)
+        yield number, where, _object_or_fault(value, where)
 
 
-def _parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
+def _rows_of_parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
     """Yields the rows of a parquet file.
 
     Raises ValueError for a damaged file, and if pyarrow is not installed.
@@ -273,7 +275,7 @@ def _parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
         raise ValueError(f"{source} is no parquet file, or damaged: {reason}") from None
 
 
-def _json(file: BinaryIO, source: str) -> Iterator[TableRow]:
+def _rows_of_json(file: BinaryIO, source: str) -> Iterator[TableRow]:
     """Returns the rows of a JSON file: JSON Lines, a list of objects, or one object after another.
 
     Raises ValueError for a file without objects, for a single object that holds a whole table by
@@ -292,12 +294,12 @@ def _json(file: BinaryIO, source: str) -> Iterator[TableRow]:
     # a list, or objects over several lines: read the whole file
     file.seek(0)
     content = file.read()
-    entries = _entries(content)
+    entries = _entries_of_json(content)
     if entries is not None:
         if len(entries) == 1:
             _check_rows(entries[0], source)
             _check_no_results(entries[0], source)
-        return _objects("entry", entries)
+        return _rows_of_values("entry", entries)
     # JSON Lines with a damaged first line: the further lines are rows. But if the first line is
     # only a bracket, the file is one value over several lines, and its lines are no rows.
     printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))
@@ -325,7 +327,7 @@ def _json_lines(file: BinaryIO) -> Iterator[TableRow]:
     file.seek(0)
     for number, line in lines_of(file):
         where = f"line {number}"
-        yield number, where, _object(line, where)
+        yield number, where, _object_or_fault(line, where)
 
 
 def _holds_objects(file: BinaryIO) -> bool:
@@ -371,7 +373,7 @@ def _have_the_same_keys(columns: list[Any]) -> bool:
     return all(list(column) == keys for column in columns)
 
 
-def _object(value: Any, where: str) -> dict[str, Any] | str:
+def _object_or_fault(value: Any, where: str) -> dict[str, Any] | str:
     """Returns the JSON object of a line or a value, or a sentence about the fault.
 
     value: the bytes of a line, or a value that was read from JSON. where: the place of the value,
@@ -383,14 +385,14 @@ def _object(value: Any, where: str) -> dict[str, Any] | str:
         return str(error)
 
 
-def _entries(content: bytes) -> list[Any] | None:
+def _entries_of_json(content: bytes) -> list[Any] | None:
     """Returns the entries of a file that is a list, or the objects of a file of several objects.
 
     Returns None for a file of another form, and for a list without any object.
     """
     try:
         text = content.removeprefix(BOM).decode().strip()
-        values = _values(text)
+        values = _values_in_text(text)
     except (ValueError, RecursionError):
         return None
     if len(values) == 1 and isinstance(values[0], list):
@@ -405,7 +407,7 @@ def _entries(content: bytes) -> list[Any] | None:
     return None
 
 
-def _values(text: str) -> list[Any]:
+def _values_in_text(text: str) -> list[Any]:
     """Returns the JSON values of a text with one value after another.
 
     Raises ValueError for a fault, and RecursionError for deep nesting.

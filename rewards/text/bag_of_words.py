@@ -15,7 +15,9 @@ BAG_WORD = re.compile(r"[a-z0-9]+")
 
 
 def content_words(text: str) -> list[str]:
-    """Returns the lower-case words without stop words, in order, with repeats."""
+    """Returns the lower-case words without stop words, in order, with repeats: "A dog and the red
+    dog" gives ["dog", "red", "dog"].
+    """
     return [word for word in BAG_WORD.findall(text.lower()) if word not in STOP_WORDS]
 
 

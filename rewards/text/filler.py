@@ -119,18 +119,18 @@ def find_filler(
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
     are_function_words = [word in FUNCTION_WORDS for word in words]
-    stating_nothing = _beyond(are_function_words, FUNCTION_WORD_RUN)
+    stating_nothing = _numbers_past_run(are_function_words, FUNCTION_WORD_RUN)
     if stated is not None:
-        stating_nothing += _unstated(text, places, stated)
+        stating_nothing += _unstated_words(text, places, stated)
     # The words of each kind, by their numbers in the text. A word of several kinds gets the first
     # kind of this dict.
     numbers_by_kind = {
-        "a phrase over and over": [*_repeated(words), *_of_few_words(words)],
-        "words just said": _said_again(text, places, words, beside_text),
-        "words in no order": _disordered(text, places, words, misplaced),
+        "a phrase over and over": [*_looping_words(words), *_words_of_few_kinds(words)],
+        "words just said": _words_just_said(text, places, words, beside_text),
+        "words in no order": _disordered_words(text, places, words, misplaced),
         "words that state nothing": stating_nothing,
-        "no words": _unwordly(words, beside_text),
-        "an unfinished end": _unfinished(text, places, words) if ends else [],
+        "no words": _words_of_no_language(words, beside_text),
+        "an unfinished end": _unfinished_word(text, places, words) if ends else [],
     }
     quote = QUOTATION.search(text)
     why: dict[int, str] = {}  # by number of the word
@@ -151,15 +151,14 @@ def find_filler(
         if is_long and not TABLE.fullmatch(signs[0]):
             start = signs.start() + MOST_SIGNS
             pieces.append((start, signs.end(), "signs and white space"))
-    joined = _join(text, sorted(pieces))
+    joined = _joined_neighbours(text, sorted(pieces))
     length = sum(end - start for start, end, _ in joined)
     return Filler(length / len(text), tuple(joined))
 
 
-def _of_few_words(words: Sequence[str]) -> list[int]:
-    """Returns the numbers of the words that end a window of few different words.
-
-    Such a window has WINDOW_WORDS words, of which at most FEW_WORDS are different.
+def _words_of_few_kinds(words: Sequence[str]) -> list[int]:
+    """Returns the numbers of the words before which the text says the same few words again and
+    again: of the last WINDOW_WORDS words, at most FEW_WORDS are different.
     """
     numbers = []
     for last in range(WINDOW_WORDS - 1, len(words)):
@@ -189,8 +188,9 @@ def is_degenerate(sample: Sample) -> bool:
     return filler.share > DEGENERATE
 
 
-def _repeated(words: Sequence[str]) -> list[int]:
-    """Returns the numbers of the words that repeat earlier words over and over.
+def _looping_words(words: Sequence[str]) -> list[int]:
+    """Returns the numbers of the words that repeat earlier words over and over: "dog dog dog" after
+    the first word of "dog dog dog dog".
 
     A run is a row of words of which each equals the word `distance` words earlier. The first time
     of a repeated phrase is not part of the run. All words of a run are filler if the run is long
@@ -202,9 +202,10 @@ def _repeated(words: Sequence[str]) -> list[int]:
     distance = 0  # words from a word of the run back to the equal earlier word
     run = 0  # length of the run that ends at the current word, 0 without a run
     triples = zip(words, words[1:], words[2:], strict=False)
-    for number, three in enumerate(triples, start=2):
-        before = last.get(three)
-        last[three] = number
+    # number: the index of the triple's last word
+    for number, triple in enumerate(triples, start=2):
+        before = last.get(triple)
+        last[triple] = number
         # go on with the run, or begin a run of three words, or end the run
         if run and words[number - distance] == words[number]:
             run += 1
@@ -227,7 +228,7 @@ def _repeated(words: Sequence[str]) -> list[int]:
     return repeated
 
 
-def _said_again(
+def _words_just_said(
     text: str,
     places: Sequence[tuple[int, int]],
     words: Sequence[str],
@@ -241,8 +242,8 @@ def _said_again(
     red. The bus stands still."). People hardly write copies that are filler:
     docs/evidence/filler.md.
     """
-    joints = _joints(text, places)
-    doubled = _doubled(beside_text)
+    gap_signs = _gap_signs(text, places)
+    doubled_words = _doubled_words(beside_text)
     repeated: list[int] = []
     for start in range(1, len(words)):
         longest = min(PHRASE_WORDS, start, len(words) - start)
@@ -253,25 +254,34 @@ def _said_again(
             copy = words[start : start + length]
             if words[start - length : start] != copy or FUNCTION_WORDS.issuperset(copy):
                 continue
-            before = joints[start]
-            # a repeated word is filler unless the word is a name, a number or a known double
+            before = gap_signs[start]
+            behind = gap_signs[start + length]
             if length == 1:
                 (word,) = copy
                 first_letter = text[places[start][0]]
                 is_name = first_letter.isupper() and word not in beside_text
-                may_double = is_name or word in doubled or word.isdigit()
-                adds_nothing = before in (" ", ",") and not may_double
+                may_double = is_name or word in doubled_words or word.isdigit()
+                is_filler = before in (" ", ",") and not may_double
             else:
-                behind = joints[start + length]
-                # a repeated phrase is filler if the copy ends its clause; in "on the table. On the
-                # table, there is a cat." the second sentence continues
-                is_whole = behind == "." or (behind == "," and before == ",")
-                names_further = not FURTHER.isdisjoint(copy)
-                adds_nothing = (before == " " or is_whole) and not names_further
-                adds_nothing = adds_nothing and not _is_chain(words, start, length)
-            if adds_nothing:
+                is_filler = _copy_adds_nothing(copy, before, behind)
+                is_filler = is_filler and not _is_chain(words, start, length)
+            if is_filler:
                 repeated += range(start, start + length)
     return repeated
+
+
+def _copy_adds_nothing(copy: Sequence[str], before: str, behind: str) -> bool:
+    """Returns whether the copy of a phrase adds nothing: the second "in the corner" of "in the
+    corner in the corner".
+
+    copy: the words. before, behind: the gap signs before and after the copy (`_gap_signs`).
+    """
+    # "a circle, a circle" may name two circles
+    if not FURTHER.isdisjoint(copy):
+        return False
+    # the copy ends its clause; in "on the table. On the table, there is a cat." the copy goes on
+    ends_clause = behind == "." or (behind == "," and before == ",")
+    return before == " " or ends_clause
 
 
 def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
@@ -286,32 +296,33 @@ def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
     return before == words[start - 1] or behind == words[start]
 
 
-def _joints(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
-    """Returns the kind of joint before each word, and the kind of joint after the last word.
+def _gap_signs(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
+    """Returns a sign for the gap before each word, and a sign for the gap after the last word:
+    `"A cat, red."` gives `[".", " ", ",", "."]`.
 
     "." is the start or the end of the text, the end of a clause, or a sign as in "2+2". "," is a
-    sign within a clause. " " is white space alone. `"A cat, red."` gives `[".", " ", ",", "."]`.
+    sign within a clause. " " is white space alone.
     """
-    joints = ["."]
+    gap_signs = ["."]
     for (_, end), (start, _) in pairwise(places):
         between = text[end:start]
         if DIVIDING.search(between):
-            joints.append(".")
+            gap_signs.append(".")
         elif between.isspace():
-            joints.append(" ")
+            gap_signs.append(" ")
         else:
-            joints.append(",")
-    joints.append(".")
-    return joints
+            gap_signs.append(",")
+    gap_signs.append(".")
+    return gap_signs
 
 
-def _doubled(beside_text: str) -> set[str]:
+def _doubled_words(beside_text: str) -> set[str]:
     """Returns the words that occur twice in a row in `beside_text`: "tuk" of "a tuk tuk"."""
     words = FILLER_WORD.findall(beside_text.casefold())
     return {word for word, following in pairwise(words) if word == following}
 
 
-def _small_words_misused(
+def _misused_small_words(
     text: str,
     places: Sequence[tuple[int, int]],
     words: Sequence[str],
@@ -338,7 +349,7 @@ def _small_words_misused(
     return misused
 
 
-def _unstated(
+def _unstated_words(
     text: str,
     places: Sequence[tuple[int, int]],
     stated: Collection[tuple[int, int]],
@@ -351,35 +362,35 @@ def _unstated(
     for start, end in stated:
         inside[start:end] = b"\1" * (end - start)
     are_outside = [not any(inside[start:end]) for start, end in places]
-    return _beyond(are_outside, UNSTATED_WORDS)
+    return _numbers_past_run(are_outside, UNSTATED_WORDS)
 
 
-def _beyond(marked: Iterable[bool], most: int) -> list[int]:
-    """Returns the numbers of the marked entries after the first `most` entries of every run of
-    marked entries. `[True, True, True, False]` with most 2 gives `[2]`.
+def _numbers_past_run(marked: Iterable[bool], most: int) -> list[int]:
+    """Returns the numbers of the marked entries that come after the first `most` entries of a run
+    of marked entries: `[True, True, True, False]` with most 2 gives `[2]`.
     """
-    beyond = []
+    past_run = []
     run = 0
     for number, mark in enumerate(marked):
         run = run + 1 if mark else 0
         if run > most:
-            beyond.append(number)
-    return beyond
+            past_run.append(number)
+    return past_run
 
 
-def _disordered(
+def _disordered_words(
     text: str,
     places: Sequence[tuple[int, int]],
     words: Sequence[str],
     misplaced: Sequence[tuple[int, int]],
 ) -> list[int]:
-    """Returns the numbers of the words that are in no order.
+    """Returns the numbers of the words that are in no order, as in "the is cat and".
 
     These words are the misused small words, except the first misused word of the text. All words
     between two slips of grammar count too, if the slips are at most SLIP_DISTANCE words apart.
     A slip is a misused small word or a misplaced word.
     """
-    misused = _small_words_misused(text, places, words)
+    misused = _misused_small_words(text, places, words)
     slips = [(number, number + 1) for number in misused]  # words [first, end)
     for start, end in misplaced:
         # the numbers of the words that begin within these characters
@@ -394,7 +405,7 @@ def _disordered(
     return sorted(disordered)
 
 
-def _unwordly(words: Sequence[str], beside_text: str) -> list[int]:
+def _words_of_no_language(words: Sequence[str], beside_text: str) -> list[int]:
     """Returns the numbers of the words that are neither English nor in `beside_text`.
 
     Words of more than MOST_LETTERS letters count. Words of another script than Latin count, unless
@@ -438,7 +449,9 @@ def _is_foreign(word: str, latin: bool) -> bool:
     return latin and not is_sign
 
 
-def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+def _unfinished_word(
+    text: str, places: Sequence[tuple[int, int]], words: Sequence[str]
+) -> list[int]:
     """Returns the number of the last word in a list if the last sentence breaks off, else [].
 
     "A dog and the" breaks off at "the". "A dog runs. A cat" breaks off because the first sentence
@@ -457,7 +470,9 @@ def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[st
     return []
 
 
-def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _joined_neighbours(
+    text: str, pieces: Sequence[tuple[int, int, str]]
+) -> list[tuple[int, int, str]]:
     """Returns the pieces without overlaps, with neighbours of the same kind joined.
 
     pieces: sorted (start, end, kind). Neighbours have no word between them.

@@ -122,7 +122,7 @@ def without_json(text: str) -> Iterator[Piece]:
     in a row, with commas between. Without these signs, "a heron" and "two boats" would be read as a
     single name.
     """
-    at = 0
+    at = 0  # the offset up to which the text is yielded
     while start := _JSON_START.search(text, at):
         yield at, start.start()
         # read the whole JSON first: whether a key is kept depends on the rest of its object
@@ -206,41 +206,55 @@ def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
 
 
 def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
-    """Yields the content of the tokens, with signs and line breaks between, and drops the rest."""
-    joint = "\n" if tokens[0].start else ""  # the sign to put before the next content
-    at = tokens[0].start
+    """Yields the content of JSON tokens as pieces, and drops the syntax around the content.
+
+    A separator is put between two contents: `{"colour": "red", "animals": ["a heron", "a boat"]}`
+    gives "colour: red;\\nanimals: a heron, a boat".
+    """
+    separator = "\n" if tokens[0].start else ""  # the text to put before the next content
+    at = tokens[0].start  # the offset up to which the JSON is yielded
     for token in tokens:
-        # is the token part of a box or another place?
-        key = token if token.kind == "key" else token.key
-        is_place = key is not None and _PLACE.match(key.content) is not None
-        # the sign that closes the object around a box is no part of the box
-        if key and token.kind == "close" and token.container is key.container:
-            is_place = False
-        kind = BOXES if is_place else JSON
-        is_said = _says_something(token, is_place)
-        # put the joint, and keep the content
-        if is_said:
-            yield at, token.begin, kind
-            yield joint, token.begin
+        is_place = _is_of_place(token)
+        dropped_as = BOXES if is_place else JSON
+        is_kept = _is_kept(token, is_place)
+        if is_kept:
+            yield at, token.begin, dropped_as
+            yield separator, token.begin
             yield from _with_breaks(text, token.begin, token.until)
-            joint = ""
+            separator = ""
             at = token.until
-        # choose the joint before the next content
-        if token.kind == "key" and is_said:
+        # choose the separator before the next content
+        if is_kept and token.kind == "key":
             yield ": ", token.until
-        elif is_said:
-            in_object = token.container is not None and token.container.opened == "{"
-            # a text that ends with a sign of punctuation needs no further sign
-            if text[token.until - 1] in ".!?;:,":
-                joint = "\n"
-            elif in_object:
-                joint = ";\n"
-            else:
-                joint = ", "
-        elif token.kind == "close" and joint == ", ":
-            joint = ";\n"
-        yield at, token.end, kind
+        elif is_kept:
+            separator = _separator_after(token)
+        elif token.kind == "close" and separator == ", ":
+            separator = ";\n"  # the last value of a list is read
+        yield at, token.end, dropped_as
         at = token.end
+
+
+def _is_of_place(token: _JsonToken) -> bool:
+    """Returns whether a token is part of a box or another place: every token of
+    `"bbox_2d": [4, 8, 90, 200]`.
+    """
+    key = token if token.kind == "key" else token.key
+    if key is None or not _PLACE.match(key.content):
+        return False
+    # the sign that closes the object around a box is no part of the box
+    closes_object = token.kind == "close" and token.container is key.container
+    return not closes_object
+
+
+def _separator_after(value: _JsonToken) -> str:
+    """Returns the text to put between a value and the next content: ", " in a list, and ";" with a
+    line break in an object.
+    """
+    # a text that ends with a sign of punctuation needs no further sign
+    if value.content[-1] in ".!?;:,":
+        return "\n"
+    in_object = value.container is not None and value.container.opened == "{"
+    return ";\n" if in_object else ", "
 
 
 def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
@@ -261,19 +275,22 @@ def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
     yield at, end
 
 
-def _says_something(token: _JsonToken, is_place: bool) -> bool:
-    """Returns whether the token is content that is kept: a key, text or value about the picture.
+def _is_kept(token: _JsonToken, is_place: bool) -> bool:
+    """Returns whether a token is a key, text or value about the picture, which stays in the text.
+
+    `{"label": "a heron", "score": 0.9}` keeps only "a heron": the key "label" only names a field,
+    and the score is about the record.
 
     is_place: whether the token belongs to a box or another place.
     """
-    container = token.container
-    if token.kind not in ("key", "text", "value"):
-        return False
-    if token.begin == token.until:
+    has_content = token.kind in ("key", "text", "value") and token.begin < token.until
+    if not has_content:
         return False
     # the numbers of a box are dropped, but "the left one" of "box": "the left one" is kept
     if is_place:
         return token.kind != "key" and not _NUMBERS_ALONE.fullmatch(token.content)
+    # the entries of a list are kept
+    container = token.container
     if container is None or container.opened == "[":
         return True
     # within an object, the kind of the value decides about the key and the value

@@ -58,7 +58,7 @@ def judged_range(text: str, part: str) -> tuple[int, int] | None:
     if _is_expression(part):
         part_range = _by_expression(visible, part)
     else:
-        part_range = _between_tags(visible, part) or _of_key(visible, part)
+        part_range = _between_tags(visible, part) or _values_of_key(visible, part)
     if part_range is None:
         return None
     # exclude white space at both ends
@@ -74,7 +74,7 @@ def _is_expression(part: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _compiled(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _tag_and_key_patterns(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Returns two patterns: for the tags of this name, and for the JSON key of this name."""
     name = re.escape(part)
     tag = rf"<(?P<slash>/)?{name}(?:\s[^<>]*)?>"
@@ -88,7 +88,7 @@ def _by_expression(visible: str, part: str) -> tuple[int, int] | None:
     If the expression has groups, the range of the first group counts for each match. visible: the
     text with spaces in place of the characters that a reader is not shown.
     """
-    pattern = _expression(part)
+    pattern = _compiled_expression(part)
     group = 1 if pattern.groups else 0
     starts = []
     ends = []
@@ -104,7 +104,7 @@ def _by_expression(visible: str, part: str) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=64)
-def _expression(part: str) -> re.Pattern[str]:
+def _compiled_expression(part: str) -> re.Pattern[str]:
     """Returns the compiled expression of a part such as "/Caption: (.*)/"."""
     return re.compile(part[1:-1])
 
@@ -114,7 +114,7 @@ def _between_tags(visible: str, part: str) -> tuple[int, int] | None:
 
     If the last tag is an opening tag, the range reaches to the end of the text.
     """
-    tags, _ = _compiled(part)
+    tags, _ = _tag_and_key_patterns(part)
     start = end = -1
     is_open = False
     for tag in tags.finditer(visible):
@@ -132,9 +132,9 @@ def _between_tags(visible: str, part: str) -> tuple[int, int] | None:
     return start, end
 
 
-def _of_key(visible: str, part: str) -> tuple[int, int] | None:
+def _values_of_key(visible: str, part: str) -> tuple[int, int] | None:
     """Returns the range from the first value of this JSON key to the last value, or None."""
-    _, keys = _compiled(part)
+    _, keys = _tag_and_key_patterns(part)
     start = end = -1
     for key in keys.finditer(visible):
         if key.start() < end:  # this key is within the value of the last key

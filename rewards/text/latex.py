@@ -119,18 +119,18 @@ class _Latex:
             at = token.end()
             # one branch per kind of token
             if token["sign"] or start in self.ends:
-                at = yield from self._closed(token)
+                at = yield from self._read_end_sign(token)
             elif token["opens"] or token["dollars"]:
-                yield from self._opened(token)
+                yield from self._read_start_sign(token)
             elif token["command"]:
-                at = yield from self._command(token)
+                at = yield from self._read_command(token)
             elif token["script"]:
                 yield start, start + 1
-                at = yield from self._group(at - 1, "", " ")
+                at = yield from self._read_argument(at - 1, "", " ")
             elif token["above"]:
                 # "\frac12" has digits in place of arguments
                 yield start, at, LATEX
-                yield self._gap(start) + token["above"], token.start("above")
+                yield self._space_before_fraction(start) + token["above"], token.start("above")
                 yield "/" + token["below"], token.start("below")
             else:
                 yield start, at, LATEX
@@ -150,7 +150,7 @@ class _Latex:
             sign = ","
         yield sign, token.start()
 
-    def _command(self, token: re.Match[str]) -> Steps:
+    def _read_command(self, token: re.Match[str]) -> Steps:
         """Yields the pieces that replace a command, and returns the offset to read on from."""
         text = self.text
         name = token["command"]
@@ -161,10 +161,10 @@ class _Latex:
         plain_name = name.removeprefix("d").removeprefix("t").removeprefix("c")
         if plain_name == "frac" and group:
             yield start, end, LATEX
-            yield self._gap(start), start
-            return (yield from self._group(end, "", "", "/"))
+            yield self._space_before_fraction(start), start
+            return (yield from self._read_argument(end, "", "", "/"))
         if name == "sqrt":
-            return (yield from self._root(start, end))
+            return (yield from self._read_root(start, end))
         if _WRAPPER.fullmatch(name) and group:
             yield start, group.end(), LATEX
             self.braces.append(("", ""))  # the closing brace will be dropped, too
@@ -174,7 +174,7 @@ class _Latex:
             yield start, token.start("command"), LATEX
             yield token.span("command")
             if group:
-                end = yield from self._group(end, " ", "")
+                end = yield from self._read_argument(end, " ", "")
             return end
         if _IDLE.fullmatch(name):
             # "\left." is an invisible delimiter, so the dot is dropped, too
@@ -192,13 +192,13 @@ class _Latex:
             yield start, end, LATEX
             yield sign, start
             if group:
-                end = yield from self._group(end, "", " ")
+                end = yield from self._read_argument(end, "", " ")
             return end
         # any other command is kept
         yield start, end
         return end
 
-    def _root(self, start: int, end: int) -> Steps:
+    def _read_root(self, start: int, end: int) -> Steps:
         """Yields the root sign and the start of the argument, and returns the offset to read on.
 
         start, end: the characters of the command. The pieces of "\\sqrt[3]{x}" begin with "∛".
@@ -216,10 +216,10 @@ class _Latex:
         while self.text[end : end + 1] == " ":
             end += 1
         if self.text.startswith("{", end):
-            end = yield from self._group(end, "", " ")
+            end = yield from self._read_argument(end, "", " ")
         return end
 
-    def _group(self, at: int, before: str, after: str, between: str = "") -> Steps:
+    def _read_argument(self, at: int, before: str, after: str, between: str = "") -> Steps:
         """Yields the start of a command's argument, and returns the offset to read on from.
 
         at: the offset of the argument's brace. before: put before an argument of a single sign; an
@@ -240,7 +240,7 @@ class _Latex:
             self.braces.append((")", between or after))
         return group.end()
 
-    def _closed(self, token: re.Match[str]) -> Steps:
+    def _read_end_sign(self, token: re.Match[str]) -> Steps:
         """Yields the replacement of a brace, or of a sign that may end a formula.
 
         Returns the offset to read on from.
@@ -253,7 +253,7 @@ class _Latex:
         if token["sign"] == "}":
             opened = self.braces.pop() if self.braces else None
             if opened is not None:
-                return (yield from self._closed_argument(start, end, *opened))
+                return (yield from self._end_argument(start, end, *opened))
         # not a brace: drop the sign that ends a formula
         elif start in self.ends:
             yield start, end, LATEX
@@ -261,7 +261,7 @@ class _Latex:
         yield start, end
         return end
 
-    def _closed_argument(self, start: int, end: int, close: str, then: str) -> Steps:
+    def _end_argument(self, start: int, end: int, close: str, then: str) -> Steps:
         """Yields the replacement of an argument's closing brace, and returns the offset to read on.
 
         start, end: the characters of the brace. close: the sign that replaces the brace, ")" or "".
@@ -274,15 +274,15 @@ class _Latex:
             # the slash between numerator and denominator
             yield then, start
             if _GROUP.match(self.text, end):
-                return (yield from self._group(end, "", " "))
+                return (yield from self._read_argument(end, "", " "))
         elif then and following == "{":
             yield then, start
-            return (yield from self._group(end, "", ""))
+            return (yield from self._read_argument(end, "", ""))
         elif then and following.isalnum():
             yield then, start
         return end
 
-    def _opened(self, token: re.Match[str]) -> Iterator[Piece]:
+    def _read_start_sign(self, token: re.Match[str]) -> Iterator[Piece]:
         """Drops a sign such as "$" if the sign begins a formula, and keeps the sign otherwise.
 
         Prices have such signs, too: "from $5 to $7".
@@ -294,13 +294,13 @@ class _Latex:
         if token["dollars"] == "$":
             is_tight = content == content.strip() and "\n" not in content
             is_formula = is_formula and is_tight
-        if is_formula or self._is_whole(token, token.end(group)):
+        if is_formula or self._is_whole_text(token, token.end(group)):
             self.ends.add(token.end(group))
             yield *token.span(), LATEX
         else:
             yield token.span()
 
-    def _is_whole(self, token: re.Match[str], end: int) -> bool:
+    def _is_whole_text(self, token: re.Match[str], end: int) -> bool:
         """Whether the formula is the whole text, maybe with a full stop. Then "$II$" is no price.
 
         token: the sign that opens the formula. end: the offset behind the formula's last character.
@@ -310,7 +310,7 @@ class _Latex:
         behind = self.text[end:].strip()
         return not before and behind in ("", ".")
 
-    def _gap(self, start: int) -> str:
+    def _space_before_fraction(self, start: int) -> str:
         """Returns a space if a letter or digit is right before the fraction at `start`, else "".
 
         Without the space, "2\\frac13" would be read as "21/3".

@@ -33,45 +33,45 @@ class Markers:
     def __init__(self, text: str) -> None:
         self.text = text
         self.counts: Counter[str] = Counter()  # how many lines have each marker
-        self.telling: set[str] = set()  # the different ticks, crosses and arrows
+        self.content_signs: set[str] = set()  # the different ticks, crosses and arrows
         # for the offset of each number: whether the number counts the items of a list
-        self.counted: dict[int, bool] = {}
+        self.counts_items: dict[int, bool] = {}
         last, last_start = 0, -1  # the last number and its offset, -1 before the first number
         for line in _MARKED_LINE.finditer(text):
             marker = line[1]
             self.counts[marker] += 1
             listed = _LIST_NUMBER.fullmatch(marker)
             if listed is None:
-                if _tells(marker):
-                    self.telling.add(marker)
+                if _may_be_content(marker):
+                    self.content_signs.add(marker)
                 continue
             number = int(listed[1])
             # Markdown also numbers the items of a list "1. 1. 1."
             counts_on = last_start >= 0 and number in (last, last + 1)
             if counts_on:
-                self.counted[last_start] = True
+                self.counts_items[last_start] = True
             # "1. A kite" begins a list, "1. 5 m" does not
             begins_list = number == 1 and not _CONTENT.match(text, line.end())
             last, last_start = number, line.start(1)
-            self.counted[last_start] = counts_on or begins_list
+            self.counts_items[last_start] = counts_on or begins_list
 
     def is_markup(self, marker: str, start: int) -> bool:
         """Returns whether the marker at the offset `start` is markup, not content."""
-        if start in self.counted:
-            return self.counted[start]
+        if start in self.counts_items:
+            return self.counts_items[start]
         is_repeated = self.counts[marker] > 1
         if marker == "|":
             return is_repeated
-        if _tells(marker):
+        if _may_be_content(marker):
             # different ticks and crosses are content
-            if len(self.telling) != 1:
+            if len(self.content_signs) != 1:
                 return False
             return is_repeated or _WHOLE_SENTENCE.match(self.text, start) is not None
         # "- 5" alone is a number below zero
         return is_repeated or not _CONTENT.match(self.text, start + len(marker))
 
 
-def _tells(marker: str) -> bool:
+def _may_be_content(marker: str) -> bool:
     """Returns whether the marker may be content about its item, as a tick or a cross may be."""
     if marker.isascii():
         return marker.startswith("[")  # "[x]"
@@ -83,7 +83,7 @@ def _tells(marker: str) -> bool:
 
 
 def lone_stars(text: str) -> set[int]:
-    """Returns the offsets of the runs of stars that are content, not markup.
+    """Returns the offsets of the runs of stars that are content, not markup: 1 for "A* and **b**".
 
     These runs are single stars without a partner ("A*"), and stars beside a digit within a word
     ("2**3").

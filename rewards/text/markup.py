@@ -167,7 +167,7 @@ def without_markup(text: str) -> Iterator[Piece]:
         if line and _is_markup(line, markers):
             end = line.end()
             # keep a title with content, but drop the signs before the title
-            if line["title"] is not None and not _is_idle(line, "title"):
+            if line["title"] is not None and not _has_no_content(line, "title"):
                 end = line.start("title")
             if end > at:
                 yield at, end, LABELS if line["label"] or line["title"] else MARKDOWN
@@ -244,10 +244,10 @@ def _is_markup(line: re.Match[str], markers: Markers) -> bool:
         if after is None or not _TAGS.sub("", after[1]).strip(" }|"):
             return line["marker"].strip().isascii()  # an emoji alone on a line is content
         return markers.is_markup(line["marker"], line.start("marker"))
-    return line["label"] is None or _is_idle(line, "label")
+    return line["label"] is None or _has_no_content(line, "label")
 
 
-def _is_idle(line: re.Match[str], group: str) -> bool:
+def _has_no_content(line: re.Match[str], group: str) -> bool:
     """Whether a label or title has no content beyond the line that follows.
 
     "Background:" only names a part of a description. "Colours:" before "red and blue colours"

@@ -152,36 +152,38 @@ class _Texts:
         self._long.append(is_long(text))
 
     def repeated(self) -> Iterator[tuple["array[int]", int]]:
-        """Yields (numbers of the rows, rows of another text) for each text of LEAST_ROWS rows or
-        more, in the order of the texts' first rows.
+        """Yields (numbers, rows_of_other) for each text that at least LEAST_ROWS rows have, in the
+        order of the texts' first rows.
 
-        "Rows of another text" is the number of rows of the most frequent other text that is long,
-        at least 1.
+        numbers: the numbers of the rows with the text. rows_of_other: the number of rows of the
+        most frequent other text that is long, at least 1. `is_repeated` compares the two.
         """
-        # sort the rows by their hashes: rows of one text are neighbours, from `starts` on
+        # sort the rows by text: the rows of one text are neighbours in `by_text`
         marks = as_numbers(self._marks)
-        order = np.argsort(marks, kind="stable")
+        by_text = np.argsort(marks, kind="stable")
+        # for each text, where its rows start in `by_text`, and how many rows it has
         _, starts, counts = np.unique(
-            marks[order],
+            marks[by_text],
             return_index=True,
             return_counts=True,
         )
-        firsts = order[starts]
-        is_of_long = np.frombuffer(self._long, dtype=bool)[firsts]
-        counts_of_long = np.sort(counts[is_of_long])
-        most = [1, *counts_of_long[-2:].tolist()]
-        for group in np.argsort(firsts).tolist():
-            count = int(counts[group])
+        first_rows = by_text[starts]
+        is_long_text = np.frombuffer(self._long, dtype=bool)[first_rows]
+        # the rows of the two most frequent long texts, the most frequent last
+        long_counts = np.sort(counts[is_long_text])
+        most_rows = [1, *long_counts[-2:].tolist()]
+        for text in np.argsort(first_rows).tolist():
+            count = int(counts[text])
             if count < LEAST_ROWS:
                 continue
+            rows_of_other = most_rows[-1]
             # for the most frequent long text, the most frequent other text is the second
-            other_counts = list(most)
-            if is_of_long[group] and count == other_counts[-1]:
-                other_counts.pop()
-            start = starts[group]
-            places = np.sort(order[start : start + count])
+            if is_long_text[text] and count == most_rows[-1]:
+                rows_of_other = most_rows[-2]
+            start = starts[text]
+            places = np.sort(by_text[start : start + count])
             numbers = as_numbers(self._numbers)[places]
-            yield array("Q", numbers.tolist()), other_counts[-1]
+            yield array("Q", numbers.tolist()), rows_of_other
 
 
 def in_a_sentence(no_answer_texts: Sequence[NoAnswer], count: int, what: str) -> str:

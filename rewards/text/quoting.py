@@ -50,18 +50,22 @@ class Mark:
 
 @lru_cache(maxsize=256)
 def marks_in(*templates: str) -> tuple[Mark, ...]:
-    """Returns the marks of a prompt that is made of these templates.
+    """Returns the marks of a prompt that is made of these templates: the fixed lines that a text in
+    the prompt must not contain, such as "[Text ends]".
 
-    The marks are the lines without placeholders, except `{number}`. A line of few words is a mark
-    only between signs, such as "[Text ends]", or in capitals. "Rate it." is no mark, because honest
+    A line with a placeholder is no mark, except with `{number}`. A line of few words is a mark only
+    between signs, such as "[Text ends]", or in capitals. "Rate it." is no mark, because honest
     texts have such lines.
     """
-    marks = {}
+    # by pattern, because templates share lines
+    marks: dict[str, Mark] = {}
     for template in templates:
         for line in literal_lines(template):
-            letters = "".join(map(unhidden, line)).strip()
-            mark = _mark_of(letters) if letters else None
-            # keep one mark per pattern, because templates share lines
+            # without invisible characters, and with plain letters for letters of another width
+            plain_line = "".join(map(unhidden, line)).strip()
+            if not plain_line:
+                continue
+            mark = _mark_of(plain_line)
             if mark is not None:
                 marks[mark.pattern.pattern] = mark
     return tuple(marks.values())
@@ -83,7 +87,7 @@ def _mark_of(line: str) -> Mark | None:
         # "[Text]" is masked with its signs only, because honest texts contain the word "text"
         (word,) = words
         opening, closing = line.split(word)
-        spelled = rf"{_spaced(opening)}\s*({re.escape(word)})\s*{_spaced(closing)}"
+        spelled = rf"{_spaced_pattern(opening)}\s*({re.escape(word)})\s*{_spaced_pattern(closing)}"
     elif len(words) >= PROSE_WORDS or (len(words) >= SURE_WORDS and stands_out):
         # many words: masked without signs around them, too
         spelled = rf"(?<![^\W_]){_in_a_row(words)}(?![^\W_])"
@@ -96,7 +100,7 @@ def _mark_of(line: str) -> Mark | None:
     return Mark(needed, re.compile(spelled, re.MULTILINE))
 
 
-def _spaced(signs: str) -> str:
+def _spaced_pattern(signs: str) -> str:
     """Returns the pattern of the signs, with white space anywhere between them."""
     without_spaces = signs.replace(" ", "")
     return r"\s*".join(map(re.escape, without_spaces))

@@ -202,12 +202,13 @@ _KIND_OF_MARK = {  # the kind of the mark's own characters, by the mark's name
 
 
 def blanked(text: str, calls: bool = True) -> str:
-    """Returns the text, of the same length, with spaces for all text that a reader is not shown.
+    """Returns the text, of the same length, with spaces for all text that a reader is not shown:
+    "<think>x</think>A dog." becomes 16 spaces and "A dog."
 
     calls: whether spaces replace calls of tools, too.
     """
     characters = [" "] * len(text)
-    parts = parts_of(text) if calls else _turns(text)
+    parts = parts_of(text) if calls else _parts_without_calls(text)
     for start, end, kind in parts:
         if not kind:
             characters[start:end] = text[start:end]
@@ -215,13 +216,14 @@ def blanked(text: str, calls: bool = True) -> str:
 
 
 def parts_of(text: str) -> list[tuple[int, int, str]]:
-    """Returns the parts (start, end, kind) of the text, in order.
+    """Returns the parts (start, end, kind) of the text, in order: the answer of
+    "<think>x</think>A dog." is the part (16, 22, "").
 
     The kind is "" for text that a reader is shown. Otherwise the kind is one of pieces.py, such as
     "reasoning".
     """
     parts = []
-    for start, end, kind in _turns(text):
+    for start, end, kind in _parts_without_calls(text):
         at = start
         # a call within reasoning is reasoning
         if not kind:
@@ -233,7 +235,7 @@ def parts_of(text: str) -> list[tuple[int, int, str]]:
     return parts
 
 
-def _turns(text: str) -> list[tuple[int, int, str]]:
+def _parts_without_calls(text: str) -> list[tuple[int, int, str]]:
     """Returns the parts (start, end, kind) of the text, in which calls of tools are not yet found.
 
     If the first mark of reasoning is an end ("</think>"), all text before the end is reasoning. A
@@ -242,10 +244,10 @@ def _turns(text: str) -> list[tuple[int, int, str]]:
     """
     parts: list[tuple[int, int, str]] = []
     at = 0
-    answered = False  # whether the model has written a letter or digit outside tags
-    from_model = True  # whether the current turn is the model's
+    has_answered = False  # whether the model has written a letter or digit outside tags
+    is_models_turn = True  # whether the current turn is the model's
     thinking = ""  # the mark that opened the current reasoning, "" outside reasoning
-    ended = False  # whether some reasoning has ended
+    has_ended_reasoning = False  # whether some reasoning has ended
     marks = list(TURN_MARKS.finditer(text))
     last_answer = 0  # the offset of the last plain answer ("Answer:")
     for mark in marks:
@@ -266,7 +268,7 @@ def _turns(text: str) -> list[tuple[int, int, str]]:
             name = "close"
         if name == "close":
             # a second end without a start is a word of the answer
-            if ended and not thinking:
+            if has_ended_reasoning and not thinking:
                 continue
             # all text before the first end without a start was reasoning
             if not thinking:
@@ -274,25 +276,25 @@ def _turns(text: str) -> list[tuple[int, int, str]]:
             parts.append((at, end, REASONING))
             at = end
             thinking = ""
-            ended = True
+            has_ended_reasoning = True
             continue
-        if from_model and not answered:
-            answered = _has_letters(text, at, start)
+        if is_models_turn and not has_answered:
+            has_answered = _has_letters(text, at, start)
         # the model's turn continues: "Answer:" within the model's turn is a label
-        if from_model and (name == "answers" or (name == "own" and answered)):
+        if is_models_turn and (name == "answers" or (name == "own" and has_answered)):
             continue
         # add the text before the mark, and the mark
-        parts.append((at, start, "" if from_model else OTHERS))
+        parts.append((at, start, "" if is_models_turn else OTHERS))
         parts.append((start, end, _KIND_OF_MARK[name]))
         at = end
         thinking = mark[0].lower() if name == "open" else ""
         # after the model's answer, all further text is dropped
-        if answered and name in ("other", "asks", "end"):
+        if has_answered and name in ("other", "asks", "end"):
             kind = AFTER_END if name == "end" else OTHERS
             parts.append((at, len(text), kind))
             return parts
         if name not in ("open", "end"):
-            from_model = name in ("own", "answers")
+            is_models_turn = name in ("own", "answers")
     parts.append((at, len(text), REASONING if thinking else ""))
     return parts
 

@@ -54,7 +54,7 @@ _BYTES = _bytes_of_letters()
 
 def without_token_marks(text: str) -> Iterator[Piece]:
     """Yields the pieces of the text, with white space in place of a tokenizer's signs."""
-    if not _stand_for_spaces(text):
+    if not _signs_are_spaces(text):
         yield 0, len(text)
         return
     # byte-level tokenizers write "Ġ"; tokenizers that write "▁" do not write bytes as letters
@@ -76,7 +76,7 @@ def without_token_marks(text: str) -> Iterator[Piece]:
     yield at, len(text)
 
 
-def _stand_for_spaces(text: str) -> bool:
+def _signs_are_spaces(text: str) -> bool:
     """Whether the tokenizer's signs of the text stand for white space."""
     count = sum(1 for token in _MARKED_TOKEN.finditer(text) if token["sign"])
     if not count or _DRAWN.search(text):

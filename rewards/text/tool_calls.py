@@ -31,7 +31,8 @@ _DECODER = json.JSONDecoder()
 
 
 def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yields the characters [start, end) of each call and each result of a tool, in order.
+    """Yields the characters [start, end) of each call and each result of a tool, in order: the
+    range of "<tool_call>...</tool_call>" in "Look. <tool_call>...</tool_call> A dog."
 
     start, end: the characters of the text that are searched. The time is linear in their number.
     """
@@ -39,11 +40,11 @@ def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         opened = _OPEN.search(text, start, end)
         if opened is None:
             return
-        start = _end_of(text, opened, end)
+        start = _end_of_call(text, opened, end)
         yield opened.start(), start
 
 
-def _end_of(text: str, opened: re.Match[str], end: int) -> int:
+def _end_of_call(text: str, opened: re.Match[str], end: int) -> int:
     """Returns the end of the call that the mark `opened` begins, at most `end`."""
     kind = opened.lastgroup or ""
     # Mistral's "[TOOL_CALLS]" has no end mark: the call ends where its JSON ends

@@ -73,7 +73,8 @@ class Reading:
 
 
 def read_text(text: str, answers: bool = False) -> Reading:
-    """Returns the plain text of a written text, with the origin of each character.
+    """Returns the plain text of a written text, with the origin of each character: "A **red** kite"
+    gives "A red kite".
 
     answers: whether an answer in tags beside a description in tags is kept (answer_beside.py).
     """
@@ -83,50 +84,54 @@ def read_text(text: str, answers: bool = False) -> Reading:
         return whole
     kinds = [""] * len(text)  # the kind of each dropped character, "" for a kept character
     stages = WITH_ANSWERS if answers else STAGES
-    once = _read_in_stages(whole, kinds, stages)
-    if once.plain == text:
+    first_reading = _read_in_stages(whole, kinds, stages)
+    if first_reading.plain == text:
         return whole
-    once = _settled(once, kinds, stages)
+    reading = _stable_reading(first_reading, kinds, stages)
     # a dropped character with a visible replacement counts as read
-    for character, place in zip(once.plain, once.origin, strict=True):
+    for character, place in zip(reading.plain, reading.origin, strict=True):
         if not character.isspace():
             kinds[place] = ""
-    return Reading(once.plain, once.origin, tuple(_ranges(text, kinds)))
+    return Reading(reading.plain, reading.origin, tuple(_dropped_ranges(text, kinds)))
 
 
-def _settled(once: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
+def _stable_reading(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
     """Returns a reading that a further reading would not change.
 
-    once: the text after a first reading. Spaces replace the signs in `once` that form new markup.
-    kinds: the kind of each dropped character, which this function completes.
+    Dropped markup may leave signs that form new markup. Spaces replace such signs.
+
+    reading: the text after a first reading. kinds: the kind of each dropped character, which this
+    function completes.
     """
     for _ in range(TRIALS):
-        trial = [""] * len(kinds)
-        if _read_in_stages(once, trial, stages).plain == once.plain:
-            return once
-        blanked = _blanked(once, trial, kinds)
-        once = _read_in_stages(blanked, kinds, stages)
-    trial = [""] * len(kinds)
-    if _read_in_stages(once, trial, stages).plain == once.plain:
-        return once
+        trial_kinds = [""] * len(kinds)  # the kinds of the characters that a further reading drops
+        if _read_in_stages(reading, trial_kinds, stages).plain == reading.plain:
+            return reading
+        without_signs = _without_signs_left_behind(reading, trial_kinds, kinds)
+        reading = _read_in_stages(without_signs, kinds, stages)
+    trial_kinds = [""] * len(kinds)
+    if _read_in_stages(reading, trial_kinds, stages).plain == reading.plain:
+        return reading
     # the text still has new markup: replace all signs that could be markup
     all_signs = [MARKDOWN] * len(kinds)
-    blanked = _blanked(once, all_signs, kinds)
-    return _read_in_stages(blanked, kinds, stages)
+    without_signs = _without_signs_left_behind(reading, all_signs, kinds)
+    return _read_in_stages(without_signs, kinds, stages)
 
 
-def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Reading:
+def _without_signs_left_behind(
+    reading: Reading, trial_kinds: Sequence[str], kinds: list[str]
+) -> Reading:
     """Returns the reading with spaces in place of the signs that a trial dropped as markup.
 
-    trial: the kind of each written character that the trial dropped, "" for kept characters. Each
-    replaced sign gets its kind in `kinds`, too.
+    trial_kinds: the kind of each written character that the trial dropped, "" for kept characters.
+    Each replaced sign gets its kind in `kinds`, too.
     """
     characters = list(reading.plain)
     for sign in _SIGN_LEFT_BEHIND.finditer(reading.plain):
         place = reading.origin[sign.start()]
-        if trial[place]:
+        if trial_kinds[place]:
             characters[sign.start()] = " "
-            kinds[place] = kinds[place] or trial[place]
+            kinds[place] = kinds[place] or trial_kinds[place]
     return Reading("".join(characters), reading.origin)
 
 
@@ -178,7 +183,7 @@ def _after_stage(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
     return Reading("".join(parts), places)
 
 
-def _ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+def _dropped_ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yields (start, end, kind) for each run of dropped characters of one kind.
 
     The ranges have no white space at their ends.

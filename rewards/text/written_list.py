@@ -34,7 +34,8 @@ def unlisted(text: str) -> str:
 
 
 def read_list(answer: str) -> list[Any] | None:
-    """Returns the first MOST_ENTRIES entries of the list in a judge's answer.
+    """Returns the first MOST_ENTRIES entries of the list in a judge's answer: ["a", "b"] for
+    `Here: ["a", "b"]`.
 
     Returns None if the answer has no list or several lists. An empty list counts only if no word
     follows the list. A list that the token limit cut is read without its last entry. A list with

@@ -83,14 +83,14 @@ def test_out_of_memory_halves_the_batch_and_answers(
             room / torch.cuda.get_device_properties(0).total_memory
         )
     else:
-        inner = judge._after
+        inner = judge._next_token_logprobs
 
         def small(suffixes: Any, *others: Any) -> Any:
             if len(suffixes) > 4:
                 raise torch.OutOfMemoryError("as on a GPU")
             return inner(suffixes, *others)
 
-        monkeypatch.setattr(judge, "_after", small)
+        monkeypatch.setattr(judge, "_next_token_logprobs", small)
     try:
         together = means(judge.rate(asked))
     finally:

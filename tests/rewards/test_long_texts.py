@@ -27,7 +27,7 @@ from spanreward.rewards.posh import PoshReward, candidates as candidates_file, c
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.candidates import EntityAnswer, candidates
 from spanreward.rewards.posh.graph_view import view_graph
-from spanreward.rewards.posh.interview import MOST_SAID, Interview
+from spanreward.rewards.posh.interview import MOST_DETAILS, Interview
 from spanreward.rewards.posh.prompts import load_prompts
 
 
@@ -66,7 +66,7 @@ def test_names_of_many_things_of_one_name_read_each_relation_a_few_times(
     for entity in graph.entities:
         entity.attributes = ["red"]  # tells none from another, so that relations are looked at
     view = view_graph(graph)
-    calls = counted(monkeypatch, candidates_file, "_named")
+    calls = counted(monkeypatch, candidates_file, "_name_of_other")
     wording = load_prompts().precision
     named = [candidates(view, number, {}, wording) for number in range(200)]
     assert {candidate.kind for candidate in named[100]} == {"relation"}
@@ -91,10 +91,10 @@ def test_a_thing_of_which_much_is_said_is_asked_about_with_some_of_it() -> None:
     graph = SceneGraph(entities, relations)
     interview = Interview(0, view_graph(graph), "", "", chain(2), load_prompts().precision)
     found = {0: EntityAnswer("dog", Mention("dog"), 5.0, True, "")}
-    _, mention = interview.described(0, found, besides="03th")
-    assert mention.details == tuple(f"{n:02}th" for n in range(MOST_SAID + 1) if n != 3)
-    assert [link.other.head for link in mention.ties] == [f"hat{n}" for n in range(MOST_SAID)]
-    _, mention = interview.described(0, found, without=interview.source.relations[0])
+    _, mention = interview.detailed_name(0, found, asked_attribute="03th")
+    assert mention.details == tuple(f"{n:02}th" for n in range(MOST_DETAILS + 1) if n != 3)
+    assert [link.other.head for link in mention.ties] == [f"hat{n}" for n in range(MOST_DETAILS)]
+    _, mention = interview.detailed_name(0, found, asked_relation=interview.source.relations[0])
     assert mention.ties[0].other.head == "hat1"
 
 
@@ -114,7 +114,7 @@ def test_a_noun_is_compared_with_those_of_its_name(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_graph_is_indexed_once_for_all_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = counted(monkeypatch, TextIndex, "_meant")  # called by each new index
+    calls = counted(monkeypatch, TextIndex, "_entities_meant")  # called by each new index
     reward = PoshReward("match")
     said, wanted = "A red cat sits on the top of a mat.", "A cat with a hat sits on a mat."
     reward.assess([Sample("", said, references=(wanted,))])
@@ -161,10 +161,10 @@ def test_the_shortest_ways_are_those_of_all_ways(edges: Any) -> None:
         steps[start].links.append((steps[end], Role.HAS_PREP))
     builder = _Builder({}, References(), DEFAULT)
     expected: dict[int, list[int]] = {}
-    for path in ([step.id for step in path] for path in builder._ways(steps[0])):
+    for path in ([step.id for step in path] for path in builder._all_paths(steps[0])):
         if path[-1] not in expected or len(path) < len(expected[path[-1]]):
             expected[path[-1]] = path
-    found = [[step.id for step in path] for path in builder._shortest(steps[0])]
+    found = [[step.id for step in path] for path in builder._shortest_paths(steps[0])]
     assert found == sorted(expected.values())
 
 
@@ -178,7 +178,7 @@ def test_ways_through_prepositions_are_not_walked_one_by_one() -> None:
     steps = verb_and_prepositions(59)
     for step in steps:
         step.links = [(later, Role.HAS_PREP) for later in steps[step.id + 1 :]]
-    paths = _Builder({}, References(), DEFAULT)._shortest(steps[0])
+    paths = _Builder({}, References(), DEFAULT)._shortest_paths(steps[0])
     assert [len(path) for path in paths] == [1] * 59
 
 
@@ -227,7 +227,7 @@ def test_a_relation_is_the_best_of_all_pairs(
     relations = [Relation(start, end, words, "prep", [0], [(0, 2)]) for start, end, words in said]
     index, words = TextIndex(SceneGraph(entities, relations, ["Dogs chase."])), lemmas(asked)
     best = max(of_pair(index, s, o, words) for s in subjects for o in objects)
-    assert index._related(subjects, objects, words) == best
+    assert index._relation_rating(subjects, objects, words) == best
 
 
 def test_pairs_of_which_nothing_is_said_are_not_gone_through(

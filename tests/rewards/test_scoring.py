@@ -14,7 +14,7 @@ from PIL import Image
 from spanreward import HarmonicReward, MatchJudge, PoshReward, Reward, build_reward
 from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.files import outputs
-from spanreward.rewards.scoring import CHUNK, DOWN, score, score_file
+from spanreward.rewards.scoring import CHUNK, DOWN_AFTER, score, score_file
 from tests.support.fakes import FakeJudge
 from tests.support.files import on_full_disk
 from tests.support.paths import ROOT
@@ -509,7 +509,7 @@ def test_a_metric_that_is_gone_is_asked_less_than_twice_a_row() -> None:
     summary = run(reward=reward)
     assert (summary.scored, summary.asked_again) == (0, 3 * CHUNK)
     sizes = [len(call) for call in reward.calls]
-    assert sizes[: DOWN + 1] == [1] * DOWN + [CHUNK]
+    assert sizes[: DOWN_AFTER + 1] == [1] * DOWN_AFTER + [CHUNK]
     assert sizes.count(CHUNK) == 2
     assert len(sizes) < 2 * 3 * CHUNK
     assert run(reward=Length()).scored == 3 * CHUNK

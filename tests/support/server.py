@@ -12,7 +12,7 @@ from typing import Any
 from tests.support.tokenizer import ENCODER
 
 SCALE = ("1", "2", "3", "4", "5")
-IDS = {entry: numbers[0] for entry, numbers in ENCODER.scale(SCALE).items()}
+IDS = {entry: numbers[0] for entry, numbers in ENCODER.token_ids_by_entry(SCALE).items()}
 SOON = 40.0  # seconds on a machine ten times slower; a server that hangs would hold us for longer
 LOST = "lost connection"
 CUT = "a body that ends too soon"

@@ -24,7 +24,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 
 from experiments.scenes.policy import tiny_policy, tiny_processor
 from spanreward.rewards.judges import Failure, Question, Rating
-from spanreward.rewards.judges.encoding.prompt import Prompt, ready
+from spanreward.rewards.judges.encoding.prompt import Prompt, with_converted_images
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.tokenizer import tokenizer
 
@@ -103,7 +103,7 @@ def usual(judge: TransformersJudge, question: Question) -> Any:
 
 
 def prompt_of(judge: Any, question: Question) -> Prompt:
-    return judge.encoder.prompt(ready([question])[0], judge.context)[0]
+    return judge.encoder.prompt(with_converted_images([question])[0], judge.context)[0]
 
 
 def started(save: Callable[[Path], None], folder: Path, batch_size: int = 4) -> TransformersJudge:

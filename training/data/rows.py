@@ -33,7 +33,7 @@ from spanreward.rewards.rows.columns import (
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.pictures import PictureError, located, opened
 from spanreward.rewards.rows.placeholders import without_placeholders
-from spanreward.rewards.rows.tables import say_missing
+from spanreward.rewards.rows.tables import warn_of_missing
 from spanreward.rewards.rows.values import one_text
 from spanreward.training.recipe import RecipeError, RowsPart
 
@@ -101,7 +101,7 @@ def read_rows(
         if len(rows) == data.count:
             break
     # one warning for all rows
-    say_missing(missing, "the data")
+    warn_of_missing(missing, "the data")
     if left_out:
         log.warning(
             "left out %d rows without reference, answers and context, kept %d", left_out, len(rows)

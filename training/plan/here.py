@@ -191,7 +191,7 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
         return files
     try:
         # raises where 1 to 5 are not single tokens
-        judge.encoder.scale(RATING_SCALE)
+        judge.encoder.token_ids_by_entry(RATING_SCALE)
     except (ValueError, OSError) as error:
         reason = " ".join(str(error).split())
         return Finding(what, False, "cannot judge", reason)

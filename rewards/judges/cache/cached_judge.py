@@ -111,7 +111,7 @@ class CachedJudge(OuterJudge):
                 questions_left = list(unknown.values())
                 answers = self.judge.rate(questions_left, scale)
             new = dict(zip(unknown, answers, strict=True))
-            self._keep(new)
+            self._write_answers(new)
             ratings |= new
         self.misses += len(unknown)
         return [ratings[key] for key in keys]
@@ -129,7 +129,7 @@ class CachedJudge(OuterJudge):
                 questions_left = list(unknown.values())
                 answers = self.judge.write(questions_left, max_tokens)
             new = dict(zip(unknown, answers, strict=True))
-            self._keep(new)
+            self._write_answers(new)
             texts |= new
         self.misses += len(unknown)
         return [texts[key] for key in keys]
@@ -161,7 +161,9 @@ class CachedJudge(OuterJudge):
             self.judge.__enter__()  # `__exit__` of the cached judge calls the inner `__exit__`
             self._awake = True
 
-    def _keep(self, answers: Mapping[str, Rating | Failure] | Mapping[str, str | Failure]) -> None:
+    def _write_answers(
+        self, answers: Mapping[str, Rating | Failure] | Mapping[str, str | Failure]
+    ) -> None:
         """Writes the answers to the file, without Failures."""
         values: dict[str, bytes] = {}
         for key, answer in answers.items():

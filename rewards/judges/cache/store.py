@@ -74,7 +74,8 @@ class Store:
             raise ValueError(
                 f"max_bytes is {max_bytes}, and a cache needs at least {MIN_BYTES}: give it more."
             )
-        # An unreadable file raises nothing here: `_use` warns, and the judge gives the answers.
+        # An unreadable file raises nothing here: `_with_connection` warns, and the judge gives the
+        # answers.
         is_readable = path.is_file() and os.access(path, os.R_OK)
         if is_readable and not _is_store(path):
             raise ValueError(
@@ -93,36 +94,43 @@ class Store:
         """
         values: dict[str, bytes] = {}
 
-        def read_rows(connection: sqlite3.Connection) -> None:
-            """Adds the sound values to `values`, and removes damaged values from the file."""
+        def read_values(connection: sqlite3.Connection) -> None:
+            """Adds the values of the keys to `values`."""
             # All keys are one parameter (JSON), because SQLite limits the number of parameters.
             cursor = connection.execute(READ_VALUES, (json.dumps(keys),))
             rows = cursor.fetchall()
-            wished = set(keys)
-            damaged: set[str] = set()
-            for key, sealed, _ in rows:
-                value = sealed[HASH_BYTES:]
-                # a damaged index may return rows of keys that were not asked for
-                if key in wished and sealed == _sealed(key, value):
-                    values[key] = value
-                else:
-                    damaged.add(key)
-            damaged -= values.keys()  # a damaged index may return a key twice, once with its value
-            if damaged:
-                self._remove(connection, damaged, wished - values.keys())
+            self._read_rows(rows, set(keys), values, connection)
             # A file below half of max_bytes is far from an eviction, so its order may be wrong.
             if _used_bytes(connection) > self.max_bytes // 2:
-                # Only values of the older half move to the end. The younger half is not evicted
-                # soon, and most reads then write nothing.
-                old_keys: list[tuple[str]] = []
-                for key, _, in_older_half in rows:
-                    if in_older_half:
-                        old_keys.append((key,))
-                with connection:
-                    connection.executemany(TO_THE_END, old_keys)
+                _move_old_keys_to_the_end(connection, rows)
 
-        self._use(read_rows)
+        self._with_connection(read_values)
         return values
+
+    def _read_rows(
+        self,
+        rows: Sequence[tuple[str, bytes, bool]],
+        keys: set[str],
+        values: dict[str, bytes],
+        connection: sqlite3.Connection,
+    ) -> None:
+        """Adds the values of the rows to `values`, and removes damaged rows from the file. If the
+        removal raises, the values have been added.
+
+        rows: the result of READ_VALUES: for each row its key, its sealed value, and whether it is
+        in the older half of the file. keys: the keys that were asked for.
+        """
+        damaged: set[str] = set()
+        for key, sealed, _ in rows:
+            value = sealed[HASH_BYTES:]
+            # a damaged index may return rows of keys that were not asked for
+            if key in keys and sealed == _with_hash(key, value):
+                values[key] = value
+            else:
+                damaged.add(key)
+        damaged -= values.keys()  # a damaged index may return a key twice, once with its value
+        if damaged:
+            self._remove(connection, damaged, keys - values.keys())
 
     def _remove(self, connection: sqlite3.Connection, damaged: set[str], missing: set[str]) -> None:
         """Removes the rows of the damaged and of the missing keys, and counts the damaged values.
@@ -148,16 +156,19 @@ class Store:
             """Adds the values to the file, and evicts old values if the file is too large."""
             with connection:
                 connection.executemany(
-                    "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", _sealed_rows(values)
+                    "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)",
+                    _rows_with_hashes(values),
                 )
                 # evict down to less than max_bytes, so that not every `write` has to evict
                 if _used_bytes(connection) > self.max_bytes:
                     while _used_bytes(connection) > EVICTED_TO * self.max_bytes:
                         connection.execute(OLDEST)
 
-        self._use(keep, create=True)
+        self._with_connection(keep, create=True)
 
-    def _use(self, action: Callable[[sqlite3.Connection], None], create: bool = False) -> None:
+    def _with_connection(
+        self, action: Callable[[sqlite3.Connection], None], create: bool = False
+    ) -> None:
         """Calls `action` with a connection to the file, if the file exists. An error is not raised:
         the first error of this store is logged as a warning.
 
@@ -193,16 +204,32 @@ class Store:
                 self._warned = True
 
 
-def _sealed(key: str, value: bytes) -> bytes:
+def _move_old_keys_to_the_end(
+    connection: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bool]]
+) -> None:
+    """Moves the rows of the older half of the file to its end, where they are evicted last. The
+    rows of the younger half stay: they are not evicted soon, and most reads then write nothing.
+
+    rows: the result of READ_VALUES.
+    """
+    old_keys: list[tuple[str]] = []
+    for key, _, in_older_half in rows:
+        if in_older_half:
+            old_keys.append((key,))
+    with connection:
+        connection.executemany(TO_THE_END, old_keys)
+
+
+def _with_hash(key: str, value: bytes) -> bytes:
     """Returns a value as the file stores it: the hash of key and value, then the value."""
     content = key.encode() + b"\0" + value
     return hashlib.blake2b(content, digest_size=HASH_BYTES).digest() + value
 
 
-def _sealed_rows(values: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+def _rows_with_hashes(values: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
     """Yields each key with its sealed value. A list would hold all values in memory twice."""
     for key, value in values.items():
-        yield key, _sealed(key, value)
+        yield key, _with_hash(key, value)
 
 
 def _create(path: Path) -> None:

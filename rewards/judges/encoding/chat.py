@@ -2,7 +2,7 @@
 
     encoder = ChatEncoder(AutoTokenizer.from_pretrained(folder))
     encoder.encode([{"role": "user", "content": "Rate from 1 to 5: ..."}])     # [1, 4093, 198, ...]
-    encoder.scale(("1", "2", "3"))  # {"1": (33, 216), ...}
+    encoder.token_ids_by_entry(("1", "2", "3"))  # {"1": (33, 216), ...}
 
 Texts of people and policies cannot add control tokens to a chat. The chat template is rendered with
 a slot in place of each message's content, with thinking off. The contents are encoded without the
@@ -37,8 +37,7 @@ from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rat
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-# The least probability on the scale. With less, the judge's likely answer is not a rating.
-MIN_MASS = 0.05
+MIN_MASS = 0.05  # with less probability on the scale, the judge's answer is no rating
 LONGEST_WORD = 64  # characters; `cut_place` cuts a longer run without spaces anywhere
 AHEAD = 256  # questions whose texts are encoded together; the ids take about 1 MB
 MAX_LONG_TEXTS = 64  # descriptions whose token offsets are cached; 20,000 tokens take 0.8 MB
@@ -115,7 +114,9 @@ class ChatEncoder:
         self.control_ids = frozenset(control_ids)
         self._split = _added_token_pattern(added.values())
         self._plain = _without_added_tokens(tokenizer)
-        self._ahead: dict[str, list[int]] = {}  # ids by text, of the texts that `ahead` encoded
+        self._ids_ahead: dict[
+            str, list[int]
+        ] = {}  # ids by text, of the texts that `encode_ahead` encoded
         # ids by the beginning of a chat, 4 bytes a token, the least recently used first
         self._beginnings: OrderedDict[str, array[int]] = OrderedDict()
         # Check the promise of this class with each control token: its text, encoded as plain text,
@@ -128,7 +129,7 @@ class ChatEncoder:
                     f"{tokenizer.name_or_path} reads {text!r} in a plain text as its control token"
                 )
         self._layouts: dict[tuple[str, ...], list[str | int]] = {}  # by the messages' roles
-        self._starts = lru_cache(maxsize=MAX_LONG_TEXTS)(self._token_starts)
+        self._cached_token_starts = lru_cache(maxsize=MAX_LONG_TEXTS)(self._token_starts)
 
     @cached_property
     def join_place(self) -> JoinPlace | None:
@@ -156,7 +157,7 @@ class ChatEncoder:
                 ids += text_ids[piece.anchor_tokens :]
         return ids
 
-    def ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:
+    def encode_ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:
         """Yields the questions, and encodes the texts of AHEAD questions at a time in advance, on
         all cores. The caller's `encode` of a question then only looks the ids up.
 
@@ -165,7 +166,7 @@ class ChatEncoder:
         """
         for start in range(0, len(questions), AHEAD):
             batch = questions[start : start + AHEAD]
-            self._ahead = {}
+            self._ids_ahead = {}
             distinct: dict[str, None] = {}  # a set that keeps the order
             for question in batch:
                 # a question with pictures has other texts, from a copy of this encoder
@@ -176,11 +177,11 @@ class ChatEncoder:
             texts = list(map(encodable, distinct))
             encodings = self._plain.encode_batch_fast(texts, add_special_tokens=False)
             for text, encoding in zip(distinct, encodings, strict=True):
-                self._ahead[text] = encoding.ids
+                self._ids_ahead[text] = encoding.ids
             # The caller encodes each question before it takes the next, and so finds its texts in
-            # `_ahead`.
+            # `_ids_ahead`.
             yield from batch
-        self._ahead = {}
+        self._ids_ahead = {}
 
     def _may_fit(self, question: Question, budget: int) -> bool:
         """Returns whether `fit` should try the whole question before it shortens the description.
@@ -192,7 +193,7 @@ class ChatEncoder:
         if end - start <= budget:
             return True
         content = question.messages[-1]["content"]
-        return self._cut(content, end) > 0
+        return self._cut_offset(content, end) > 0
 
     def _new_texts(self, question: Question) -> list[str]:
         """Returns the texts of the question whose ids are not cached."""
@@ -238,7 +239,7 @@ class ChatEncoder:
                 slots += 1
                 cut = 0
                 if slots == len(contents):  # the description is in the last message
-                    cut = self._cut(content, description_end)
+                    cut = self._cut_offset(content, description_end)
                 if cut:
                     assert self.join_place is not None
                     beginning = text + content[:cut]
@@ -251,7 +252,7 @@ class ChatEncoder:
             pieces.append(TextPiece(text, anchor_tokens))
         return pieces
 
-    def _cut(self, content: str, description_end: int) -> int:
+    def _cut_offset(self, content: str, description_end: int) -> int:
         """Returns the offset at which to divide the last message, or 0 to keep it in one part."""
         if not description_end or self.join_place is None:
             return 0
@@ -279,10 +280,11 @@ class ChatEncoder:
             if len(ids) <= budget:
                 return ids, 0
         # The question without its description has `needed` tokens, so the description may have
-        # `left` tokens. `_starts` caches the offsets of its tokens for all questions with it.
+        # `left` tokens. `_cached_token_starts` keeps the offsets of its tokens for all questions
+        # with it.
         description = question.messages[-1]["content"][start:end]
         needed = len(self._encode_shortened(question, 0))
-        starts = self._starts(description)
+        starts = self._cached_token_starts(description)
         left = budget - needed
         while left > 0:
             length = len(description)
@@ -325,13 +327,12 @@ class ChatEncoder:
         alone = [[number] for number in range(size)]
         return self.tokenizer.backend_tokenizer.decode_batch(alone, skip_special_tokens=False)
 
-    def scale(self, scale: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Returns the token ids of each entry of the scale: {"1": (33, 216), ...}. A token belongs
-        to an entry if its text without leading spaces is the entry.
+    def token_ids_by_entry(self, scale: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """Returns the token ids of each entry of a scale: {"1": (33, 216), "2": (34, 217)} for the
+        scale ("1", "2").
 
-        The tokens "3" and " 3" belong to the entry "3", because a model may begin its answer with a
-        space. Raises ValueError for an entry that is no single token, because a rating is read from
-        one token.
+        The tokens "2" and " 2" belong to the entry "2", because a model may begin its answer with a
+        space. Raises ValueError for an entry that is no single token.
         """
         ids: dict[str, list[int]] = {}
         for entry in scale:
@@ -416,8 +417,8 @@ class ChatEncoder:
 
     def _plain_ids(self, text: str) -> list[int]:
         """Returns the ids of a text as plain characters, without control tokens."""
-        if text in self._ahead:
-            return self._ahead[text]
+        if text in self._ids_ahead:
+            return self._ids_ahead[text]
         return self._plain.encode(encodable(text), add_special_tokens=False).ids
 
     def _token_starts(self, text: str) -> Sequence[int]:

@@ -147,15 +147,15 @@ def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
         if newline not in token:
             continue
         for left, right in pairwise(token):
-            line, beside = (left, right) if behind else (right, left)
-            if line == newline and beside not in spaces:
+            sign, neighbour = (left, right) if behind else (right, left)
+            if sign == newline and neighbour not in spaces:
                 return True
     return False
 
 
 def _joins_hard_texts(plain: Tokenizer, place: JoinPlace) -> bool:
     """Returns whether prompts with hard characters next to the empty line have the same tokens in
-    two parts as in one (`_joins`).
+    two parts as in one (`_has_equal_tokens`).
     """
     hard = hard_characters()
     tried = (
@@ -163,10 +163,10 @@ def _joins_hard_texts(plain: Tokenizer, place: JoinPlace) -> bool:
         (SIGNS, ACROSS_FROM_SIGNS),
         (ACROSS_FROM_SIGNS, SIGNS),
     )
-    return all(_joins(plain, place, before, behind) for before, behind in tried)
+    return all(_has_equal_tokens(plain, place, before, behind) for before, behind in tried)
 
 
-def _joins(
+def _has_equal_tokens(
     plain: Tokenizer,
     place: JoinPlace,
     before: Sequence[str],

@@ -1,7 +1,7 @@
 """Encodes questions with pictures as token ids and pixels.
 
     encoder = PictureChatEncoder(load_processor(folder))
-    # `question.images` are Pictures, see `prompt.ready`
+    # `question.images` are Pictures, see `prompt.with_converted_images`
     prompt, cut = encoder.prompt(question, budget=4096)
     encoder.inputs(prompt, prompt.head)  # pixel_values and the model's other arguments
 
@@ -55,9 +55,9 @@ class PictureChatEncoder(ChatEncoder):
         """Returns the question as a Prompt of at most `budget` tokens, with its pictures, and how
         many characters of the description were cut.
 
-        The question's images are Pictures (`ready`). Raises ValueError if the question does not fit
-        (`fit`) or has no user message. A picture that could not be decoded, or that the model's
-        processor refuses, raises ValueError too.
+        The question's images are Pictures (`with_converted_images`). Raises ValueError if the
+        question does not fit (`fit`) or has no user message. A picture that could not be decoded,
+        or that the model's processor refuses, raises ValueError too.
         """
         if not question.images:
             return super().prompt(question, budget)

@@ -1,7 +1,7 @@
 """Encodes questions and sorts the encodings, so that a model computes common beginnings once.
 
 questions = ready(questions)  # the images are now Pictures: RGB, upright, of limited size
-batch = encoded(questions, encoder.prompt, budget)
+batch = encode_batch(questions, encoder.prompt, budget)
 answers = batch.by_question(ask(batch.inputs))    # in the order of the questions
 for run in runs(sorted(prompts)):
     run.shared                       # tokens that all of prompts[run.start : run.stop] begin with
@@ -70,7 +70,7 @@ class Run:
     shared: int
 
 
-def ready(questions: Sequence[Question]) -> list[Question]:
+def with_converted_images(questions: Sequence[Question]) -> list[Question]:
     """Returns the questions with Pictures in place of PIL images.
 
     An image that several questions share is decoded once. An image that cannot be decoded raises
@@ -170,8 +170,8 @@ def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     shared = [0, *map(shared_length, pairwise(prompts)), 0]
     cuts = [0]
     for place in range(1, len(prompts)):
-        beside = max(shared[place - 1], shared[place + 1])
-        if 2 * shared[place] < beside:
+        with_other_neighbour = max(shared[place - 1], shared[place + 1])
+        if 2 * shared[place] < with_other_neighbour:
             cuts.append(place)
     return list(pairwise([*cuts, len(prompts)]))
 
@@ -204,12 +204,13 @@ class Batch:
         return [answered[number] for number in range(len(self.cuts))]
 
 
-def encoded(
+def encode_batch(
     questions: Iterable[Question],
     encode: Callable[[Question, int], tuple[Any, int]],
     budget: int,
 ) -> Batch:
-    """Encodes questions, each in at most `budget` tokens, and sorts the encodings.
+    """Returns the encodings of questions, each of at most `budget` tokens, sorted. So encodings
+    with the same beginning are neighbours, and a model computes the beginning once.
 
     encode: a function such as `ChatEncoder.prompt`, which takes a question and the budget. The
     function returns an encoding, which must be sortable, and how many characters of the description

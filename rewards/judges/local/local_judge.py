@@ -32,7 +32,12 @@ from spanreward.rewards.judges.encoding.chat import (
     rating_from_top,
 )
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder, load_processor
-from spanreward.rewards.judges.encoding.prompt import Batch, Prompt, encoded, ready
+from spanreward.rewards.judges.encoding.prompt import (
+    Batch,
+    Prompt,
+    encode_batch,
+    with_converted_images,
+)
 from spanreward.rewards.judges.judge import (
     Failure,
     Judge,
@@ -172,10 +177,10 @@ class LocalJudge(Judge):
         Raises ValueError for a scale with an entry of several tokens. An error during the loading
         of the model is raised too. All other errors become Failures.
         """
-        questions = self._ready(questions)
+        questions = self._with_converted_images(questions)
         ratings: dict[int, Rating | Failure] = {}
         with self, self.usage.clock("seconds"):
-            tokens = self.encoder.scale(scale)
+            tokens = self.encoder.token_ids_by_entry(scale)
             ids = sorted(set(chain.from_iterable(tokens.values())))
             # One call of the model has one `top`, which nearly all questions of a metric share.
             numbers_by_top: dict[int, list[int]] = {}
@@ -218,7 +223,7 @@ class LocalJudge(Judge):
         The ids end in the end token if the judge's engine returns the end token. Unlike `write`,
         equal questions are all asked.
         """
-        questions = self._ready(questions)
+        questions = self._with_converted_images(questions)
         with self, self.usage.clock("seconds"):
             ask = partial(self._texts, max_tokens=max_tokens)
             answers, _ = self._in_parts(questions, max_tokens, ask)
@@ -244,7 +249,7 @@ class LocalJudge(Judge):
     def _wake(self) -> None:
         self.start()
 
-    def _ready(self, questions: Sequence[Question]) -> Sequence[Question]:
+    def _with_converted_images(self, questions: Sequence[Question]) -> Sequence[Question]:
         """Returns the questions with Pictures in place of PIL images.
 
         Raises ValueError if a question has images and the model sees no pictures. This can only
@@ -257,7 +262,7 @@ class LocalJudge(Judge):
                 f"a question has images, and {self.model} reads text only (its architecture is "
                 f"{self.config.model_type}): take an image-text model, such as one of Qwen2.5-VL."
             )
-        return ready(questions)
+        return with_converted_images(questions)
 
     def _in_parts(
         self,
@@ -282,25 +287,27 @@ class LocalJudge(Judge):
             bounds = pairwise([*starts, count])
             parts = [questions[start:end] for start, end in bounds]
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
-            encoding = encoding_thread.submit(self._encoded, parts[0], reserve)
+            encoding = encoding_thread.submit(self._encode_batch, parts[0], reserve)
             for number in range(len(parts)):
                 # Wait for the encoding. Only the encoding of the first part takes long.
                 with self.usage.clock("encode_seconds"):
                     batch = encoding.result()
                 # Start the next encoding before the model answers, so that both run at once.
                 if number + 1 < len(parts):
-                    encoding = encoding_thread.submit(self._encoded, parts[number + 1], reserve)
+                    encoding = encoding_thread.submit(
+                        self._encode_batch, parts[number + 1], reserve
+                    )
                 answers += batch.by_question(answer(batch.inputs))
                 cuts += batch.cuts
         return answers, cuts
 
-    def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
+    def _encode_batch(self, questions: Sequence[Question], reserve: int) -> Batch:
         """Returns the questions as sorted prompts, each with space for an answer of `reserve`
         tokens.
         """
         budget = self.context - reserve
-        questions_ahead = self.encoder.ahead(questions, budget)
-        return encoded(questions_ahead, self.encoder.prompt, budget)
+        questions_ahead = self.encoder.encode_ahead(questions, budget)
+        return encode_batch(questions_ahead, self.encoder.prompt, budget)
 
 
 def rank_index() -> int:

@@ -131,13 +131,13 @@ class TransformersJudge(LocalJudge):
         prompt.
         """
         if top:
-            answers = self._in_runs(prompts, partial(self._likeliest, top))
+            answers = self._in_runs(prompts, partial(self._logprobs_of_likeliest, top))
         else:
-            answers = self._in_runs(prompts, partial(self._of_ids, ids))
+            answers = self._in_runs(prompts, partial(self._logprobs_of_ids, ids))
         self.usage.generated_tokens += len(prompts)  # one token per prompt
         return answers
 
-    def _of_ids(
+    def _logprobs_of_ids(
         self,
         ids: list[int],
         rows: list[Prompt],
@@ -150,13 +150,13 @@ class TransformersJudge(LocalJudge):
         these `shared` tokens; None if `shared` is 0.
         """
         suffixes = [row.ids[shared:] for row in rows]
-        table = self._after(suffixes, cache)
+        table = self._next_token_logprobs(suffixes, cache)
         logprobs: list[Mapping[int, float]] = []
         for values in table[:, ids].tolist():
             logprobs.append(dict(zip(ids, values, strict=True)))
         return logprobs
 
-    def _likeliest(
+    def _logprobs_of_likeliest(
         self,
         top: int,
         rows: list[Prompt],
@@ -165,10 +165,10 @@ class TransformersJudge(LocalJudge):
     ) -> list[Mapping[int, float]]:
         """Returns the log-probabilities of the `top` likeliest token ids after each row.
 
-        The other arguments are those of `_of_ids`.
+        The other arguments are those of `_logprobs_of_ids`.
         """
         suffixes = [row.ids[shared:] for row in rows]
-        table = self._after(suffixes, cache)
+        table = self._next_token_logprobs(suffixes, cache)
         values, indices = table.topk(top)
         likeliest: list[Mapping[int, float]] = []
         pairs = zip(indices.tolist(), values.tolist(), strict=True)
@@ -178,7 +178,7 @@ class TransformersJudge(LocalJudge):
 
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
         """Returns greedy continuations as token ids (`LocalJudge._texts`)."""
-        answers = self._in_runs(prompts, partial(self._continued, max_tokens))
+        answers = self._in_runs(prompts, partial(self._continuations, max_tokens))
         for text in answers:
             if not isinstance(text, Failure):
                 self.usage.generated_tokens += len(text)
@@ -203,9 +203,9 @@ class TransformersJudge(LocalJudge):
             cache = None
             try:
                 if run.shared:
-                    cache = self._prefilled(prompts[run.start], run.shared)
+                    cache = self._cache_of_beginning(prompts[run.start], run.shared)
             except RuntimeError as error:  # usually out of memory
-                failure = self._failure(error, len(numbers))
+                failure = self._logged_failure(error, len(numbers))
                 for number in numbers:
                     answers[number] = failure
                 continue
@@ -214,7 +214,7 @@ class TransformersJudge(LocalJudge):
             for first in range(0, len(order), self.batch_size):
                 batch = order[first : first + self.batch_size]
                 rows = [prompts[number] for number in batch]
-                answers_of_batch = self._halving(rows, run.shared, cache, ask)
+                answers_of_batch = self._ask_by_halves(rows, run.shared, cache, ask)
                 for number, answer in zip(batch, answers_of_batch, strict=True):
                     answers[number] = answer
             # All prompts except the first save the common beginning.
@@ -235,7 +235,7 @@ class TransformersJudge(LocalJudge):
             return [Run(0, len(prompts), 0)]
         return runs(prompts)
 
-    def _halving(
+    def _ask_by_halves(
         self,
         rows: list[Prompt],
         shared: int,
@@ -252,12 +252,12 @@ class TransformersJudge(LocalJudge):
             return ask(rows, shared, cache)
         except torch.OutOfMemoryError as error:
             if len(rows) == 1:
-                return [self._failure(error, 1)]
+                return [self._logged_failure(error, 1)]
             log.warning(
                 "%s: out of memory with %d questions at a time, trying half", self.model, len(rows)
             )
         except RuntimeError as error:
-            return [self._failure(error, len(rows))] * len(rows)
+            return [self._logged_failure(error, len(rows))] * len(rows)
         # Ask the halves outside of `except`, because within `except` the traceback still holds the
         # tensors of the batch that was too large.
         if torch.cuda.is_available():
@@ -265,11 +265,11 @@ class TransformersJudge(LocalJudge):
         self.usage.retries += len(rows)
         half = len(rows) // 2
         return [
-            *self._halving(rows[:half], shared, cache, ask),
-            *self._halving(rows[half:], shared, cache, ask),
+            *self._ask_by_halves(rows[:half], shared, cache, ask),
+            *self._ask_by_halves(rows[half:], shared, cache, ask),
         ]
 
-    def _failure(self, error: RuntimeError, questions: int) -> Failure:
+    def _logged_failure(self, error: RuntimeError, questions: int) -> Failure:
         """Logs the error with its traceback, and returns the Failure for the questions.
 
         questions: how many questions failed, for the log.
@@ -278,7 +278,7 @@ class TransformersJudge(LocalJudge):
         return Failure(Status.ERROR, f"{self.model}: {error}")
 
     @torch.inference_mode()
-    def _prefilled(self, prompt: Prompt, length: int) -> Any:
+    def _cache_of_beginning(self, prompt: Prompt, length: int) -> Any:
         """Returns the keys and values of the first `length` tokens of a prompt.
 
         The first `length` tokens include all pictures of the prompt.
@@ -299,7 +299,7 @@ class TransformersJudge(LocalJudge):
         return output[self._cache_name]
 
     @torch.inference_mode()
-    def _after(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
+    def _next_token_logprobs(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
         """Returns log-probabilities of the next token after each suffix, with the shape
         (len(suffixes), vocabulary).
 
@@ -322,7 +322,7 @@ class TransformersJudge(LocalJudge):
             "input_ids": inputs["input_ids"],
             "use_cache": cache is not None,
         }
-        arguments |= self._earlier(cache, len(suffixes))
+        arguments |= self._cache_argument(cache, len(suffixes))
         last_places = [len(suffix) - 1 for suffix in suffixes]
         last = torch.tensor(last_places, device=self.device)
         # Compute logits only at positions where a row ends. `places` has the index of each row's
@@ -335,7 +335,7 @@ class TransformersJudge(LocalJudge):
         logits = self._model(**arguments).logits[rows, places]
         return logits.float().log_softmax(-1)
 
-    def _earlier(self, cache: Any, rows: int) -> dict[str, Any]:
+    def _cache_argument(self, cache: Any, rows: int) -> dict[str, Any]:
         """Returns the argument of `forward` with the cache, copied for this many rows; {} without a
         cache.
         """
@@ -344,7 +344,7 @@ class TransformersJudge(LocalJudge):
         return {str(self._cache_name): repeated(cache, rows)}
 
     @torch.inference_mode()
-    def _continued(
+    def _continuations(
         self,
         max_tokens: int,
         rows: list[Prompt],
@@ -367,7 +367,7 @@ class TransformersJudge(LocalJudge):
         else:
             inputs = padded(ids, self.device, shared)
             first = inputs["input_ids"].shape[1]  # the column after the prompts
-        earlier = self._earlier(cache, len(rows))
+        earlier = self._cache_argument(cache, len(rows))
         texts = self._model.generate(
             **inputs, **earlier, max_new_tokens=max_tokens, do_sample=False
         )

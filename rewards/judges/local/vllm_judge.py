@@ -136,7 +136,9 @@ class VllmJudge(LocalJudge):
         # log-probabilities of the new engine after the check prompt, by token id
         self._at_start: dict[int, float] = {}
         self._failures: list[str] = []  # reasons, since the outermost `with` began
-        self._end = 0.0  # the latest time for answers within this `with`, by the monotonic clock
+        self._deadline_end = (
+            0.0  # the latest time for answers within this `with`, by the monotonic clock
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -170,11 +172,11 @@ class VllmJudge(LocalJudge):
         """Starts the engine if it does not run. Outside `with judge:`, the engine then sleeps until
         the next `with judge:`.
 
-        Raises the errors of `_open`.
+        Raises the errors of `_start_engine`.
         """
-        self._open(then_sleep=self._depth == 0)
+        self._start_engine(then_sleep=self._depth == 0)
 
-    def _open(self, then_sleep: bool = False) -> None:
+    def _start_engine(self, then_sleep: bool = False) -> None:
         """Starts the engine if it does not run.
 
         Args:
@@ -219,7 +221,7 @@ class VllmJudge(LocalJudge):
                     self._sleep()
 
     def _check_can_start(self) -> None:
-        """Raises the errors of `_open` that are known before a start: ValueError for a
+        """Raises the errors of `_start_engine` that are known before a start: ValueError for a
         tensor-parallel engine on another rank than 0, and ModuleNotFoundError without vLLM.
         """
         if self.tensor_parallel > 1 and os.environ.get("LOCAL_RANK", "0") != "0":
@@ -242,7 +244,7 @@ class VllmJudge(LocalJudge):
         try:
             with (
                 environment_read_anew(),
-                environment(**ENGINE_ENVIRONMENT, **self._pinned()),
+                environment(**ENGINE_ENVIRONMENT, **self._device_variables()),
             ):
                 from vllm import LLM
 
@@ -274,7 +276,7 @@ class VllmJudge(LocalJudge):
             process.join()
         self._processes = []
 
-    def _pinned(self) -> dict[str, str]:
+    def _device_variables(self) -> dict[str, str]:
         """Returns environment variables with which the engine sees only the rank's device, such as
         {"CUDA_VISIBLE_DEVICES": "1"}; {} if the engine may see all devices.
         """
@@ -288,45 +290,48 @@ class VllmJudge(LocalJudge):
         return {"CUDA_VISIBLE_DEVICES": device}
 
     def _wake(self) -> None:
-        """Wakes the engine, or starts it. A woken engine must give the same answer to the check
-        prompt as the new engine did. Otherwise the engine is closed, and the next question starts a
-        new engine.
+        """Wakes the engine, or starts it. If a woken engine does not work as before, the engine is
+        closed, and the next question starts a new engine.
         """
-        self._end = time.monotonic() + self.deadline
-        self._open()
+        self._deadline_end = time.monotonic() + self.deadline
+        self._start_engine()
         if not self._asleep:
             return
         torch.cuda.empty_cache()  # frees memory that the policy reserves and does not use
         try:
-            watched(self._engine.wake_up, self._processes, self._end)
-            # Compare the answer to the check prompt with the new engine's answer.
-            now = self._answer_to_check(self._end, tuple(self._at_start))
-            differences = []
-            for token, before in self._at_start.items():
-                differences.append(abs(now[token] - before))
-            worst = max(differences)
-            # `not <=` is also true for NaN, the answer if the weights were not restored (vLLM
-            # #53888).
-            if not worst <= CHECK_DIFFERENCE:
-                raise RuntimeError(
-                    f"after waking its log-probabilities differ by {worst:.3g} from those before "
-                    "its sleep"
-                )
+            watched(self._engine.wake_up, self._processes, self._deadline_end)
+            self._check_woken_engine()
         except Exception as error:
-            self._fail(
+            self._record_failure(
                 f"it did not wake up ({type(error).__name__}: {error}; where the device's memory "
                 "is short, give the judge less of it with memory=, or place it behind a server)"
             )
         self._asleep = False
 
-    def _fail(self, what: str) -> None:
+    def _check_woken_engine(self) -> None:
+        """Raises RuntimeError unless the woken engine gives the same answer to the check prompt as
+        the new engine did. Different log-probabilities mean that the sleep has changed the weights.
+        """
+        now = self._answer_to_check(self._deadline_end, tuple(self._at_start))
+        differences = []
+        for token, before in self._at_start.items():
+            differences.append(abs(now[token] - before))
+        worst = max(differences)
+        # `not <=` is also true for NaN, the answer if the weights were not restored (vLLM #53888).
+        if not worst <= CHECK_DIFFERENCE:
+            raise RuntimeError(
+                f"after waking its log-probabilities differ by {worst:.3g} from those before "
+                "its sleep"
+            )
+
+    def _record_failure(self, reason: str) -> None:
         """Logs and records the current exception, and closes the engine, because its next answers
         could be wrong.
 
-        what: the reason, for the log and for Failures.
+        reason: for the log and for Failures.
         """
-        log.exception("the judge %s: %s", self.model, what)
-        self._failures.append(what)
+        log.exception("the judge %s: %s", self.model, reason)
+        self._failures.append(reason)
         self.close()
 
     def _sleep(self) -> None:
@@ -418,17 +423,17 @@ class VllmJudge(LocalJudge):
         outputs: list[Any] = []
         while not outputs and self._may_try():
             try:
-                self._open()  # starts a new engine after a failure
-                outputs = self._run(requests, params, self._end)
+                self._start_engine()  # starts a new engine after a failure
+                outputs = self._run(requests, params, self._deadline_end)
             except Exception as error:
-                self._fail(f"{type(error).__name__}: {error}")
+                self._record_failure(f"{type(error).__name__}: {error}")
             except BaseException:
                 # Ctrl-C, for example. The next call of the same engine would get answers of the
                 # interrupted call.
                 self.close()
                 raise
         if not outputs:
-            return [self._failure() for _ in prompts]
+            return [self._failure_of_all() for _ in prompts]
         # Count the tokens, and make a Failure of each incomplete answer.
         self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
         answers: list[Any] = []
@@ -447,19 +452,19 @@ class VllmJudge(LocalJudge):
         """Returns whether the engine may be asked again within this `with judge:`: there were fewer
         than MAX_FAILURES failures, and the deadline has not passed.
         """
-        return len(self._failures) < MAX_FAILURES and time.monotonic() < self._end
+        return len(self._failures) < MAX_FAILURES and time.monotonic() < self._deadline_end
 
-    def _failure(self) -> Failure:
+    def _failure_of_all(self) -> Failure:
         """Returns the Failure that every question gets from now until the outermost `with judge:`
-        ends.
+        ends: a TIMEOUT if the deadline has passed, and an ERROR after MAX_FAILURES failures.
         """
-        troubles = ", then ".join(self._failures)
-        if len(self._failures) < MAX_FAILURES:
-            within = f"no answer within {self.deadline:g} s"
-            if troubles:
-                within = f"{within}: {troubles}"
-            return Failure(
-                Status.TIMEOUT,
-                f"the judge {self.model} gave {within}; give it more time, or ask less",
-            )
-        return Failure(Status.ERROR, f"the judge {self.model} failed twice: {troubles}")
+        reasons = ", then ".join(self._failures)
+        if len(self._failures) >= MAX_FAILURES:
+            return Failure(Status.ERROR, f"the judge {self.model} failed twice: {reasons}")
+        missing = f"no answer within {self.deadline:g} s"
+        if reasons:
+            missing = f"{missing}: {reasons}"
+        return Failure(
+            Status.TIMEOUT,
+            f"the judge {self.model} gave {missing}; give it more time, or ask less",
+        )

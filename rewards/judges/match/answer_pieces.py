@@ -85,7 +85,7 @@ def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
         texts = [word.text for word in words]
         denials = 0
         for text in texts:
-            if _denies(text) and text not in harmless:
+            if _is_denying(text) and text not in harmless:
                 denials += 1
         piece = Piece(
             start=unmarked[0].start,
@@ -98,9 +98,11 @@ def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
     return pieces
 
 
-def asserted(pieces: Sequence[Piece]) -> list[Piece]:
-    """Returns the pieces that the answer asserts: pieces that are not denied, no later piece takes
-    back, and are no reason ("because ...") for an earlier piece.
+def asserted_pieces(pieces: Sequence[Piece]) -> list[Piece]:
+    """Returns the pieces that the answer asserts: only "blue" of "Not red. Blue."
+
+    A piece is not asserted if it is denied, if a later piece takes it back ("Red. No way."), or if
+    it is the reason for an earlier piece ("because the lamp is blue").
     """
     statements: list[Piece] = []
     for piece in pieces:
@@ -125,7 +127,7 @@ def _without_articles(tokens: Sequence[Token]) -> list[Token]:
     return words or list(tokens)  # "A" alone is the letter
 
 
-def _denies(word: str) -> bool:
+def _is_denying(word: str) -> bool:
     """Returns whether a word denies. A word in Chinese, Japanese or Korean denies if a part of the
     word denies.
     """

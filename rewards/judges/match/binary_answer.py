@@ -51,7 +51,7 @@ def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
             return "", "it does not commit itself"
     # The answer has no "yes" or "no", but one claim: "There is a lamp", "the lamp is not red".
     signs = [piece for piece in pieces if _has_word_of(YES | DENYING, piece)]
-    claims = _claims(question, pieces)
+    claims = _answers_by_claims(question, pieces)
     says_word = bool(signs) and _has_word_of(YES | SAYING_NO, signs[0])
     is_open = any(_has_word_of(OPEN, piece) for piece in pieces)
     if not says_word and len(claims) == 1 and not is_open:
@@ -91,7 +91,7 @@ def _says_otherwise(piece: Piece, word: str) -> bool:
     return first_word in SAYING_NO or TAKING_BACK.issuperset(piece.words)
 
 
-def _claims(question: str, pieces: Sequence[Piece]) -> set[str]:
+def _answers_by_claims(question: str, pieces: Sequence[Piece]) -> set[str]:
     """Returns which answers the pieces give in the question's own words: a subset of {"yes", "no"}.
 
     A claim such as "the lamp is red" gives "yes" to "Is the lamp red?", and a denial gives "no". A

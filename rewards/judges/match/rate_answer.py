@@ -44,7 +44,7 @@ from spanreward.rewards.judges.match.answer_pieces import (
     DENYING,
     NO,
     Piece,
-    asserted,
+    asserted_pieces,
     pieces_of,
 )
 from spanreward.rewards.judges.match.binary_answer import binary_answer
@@ -62,12 +62,12 @@ from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.letter_lists import (
     letters_in_order,
     letters_listed,
-    order_counts,
+    people_order_letters,
 )
 from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
-FREE = (
+UNCOUNTED_WORDS = (
     FUNCTION_WORDS
     | HEDGES
     | ARTICLES
@@ -123,9 +123,9 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     if only_numbers and zeros and denies_all(pieces, probe.question):
         return _rate_by_frequency(3.0, zeros, most)
     # share
-    question_lemmas = set(map(lemma, question - FREE)) - reference_lemmas
+    question_lemmas = set(map(lemma, question - UNCOUNTED_WORDS)) - reference_lemmas
     items: list[list[str]] = []
-    for piece in asserted(pieces):
+    for piece in asserted_pieces(pieces):
         for item in filter(None, piece.items):
             items.append(_counting_lemmas(item, reference_lemmas, question_lemmas, only_numbers))
     return _rate_by_share(words, items, frequencies, question_lemmas)
@@ -180,7 +180,7 @@ def _rate_letters(candidate: str, people: Sequence[str], is_new: bool) -> tuple[
     are no reference.
     """
     # "B, A" equals "A, B", unless the references show that the order matters
-    read_list = letters_in_order if order_counts(people) else letters_listed
+    read_list = letters_in_order if people_order_letters(people) else letters_listed
     lists: Counter[tuple[str, ...]] = Counter()
     for answer in people:
         letters = read_list(answer, joined=is_spelled(answer.split()))
@@ -215,7 +215,7 @@ def _counting_lemmas(
         elif only_numbers:
             counts = is_exact(word)
         else:
-            counts = word not in FREE and base not in question_lemmas
+            counts = word not in UNCOUNTED_WORDS and base not in question_lemmas
         counting.append(base if counts else "")
     return counting
 
@@ -264,29 +264,41 @@ def letters_of(answer: str) -> set[str]:
 def contradicts(content: Sequence[str], reference: Sequence[str]) -> bool:
     """Returns whether an answer contradicts a reference: with another number, sign or formula, with
     the same numbers in another order, or with another thing or unit ("5 m" for "5 km").
+
+    content: base forms of the answer's words that count. reference: base forms of the reference's
+    words.
     """
-    exact = [word for word in reference if is_exact(word)]
-    if not exact:
+    numbers = [word for word in reference if is_exact(word)]  # numbers, signs and formulas
+    if not numbers:
         return False
     # The answer lacks a number of the reference. If the answer has another number, the answer
     # contradicts. Otherwise the answer only says less.
     answer_words = set(content)
-    if not answer_words.issuperset(exact):
-        remaining = [word for word in content if word not in exact]
-        return any(map(is_exact, remaining))
+    if not answer_words.issuperset(numbers):
+        other_words = [word for word in content if word not in numbers]
+        return any(map(is_exact, other_words))
     # The reference has only numbers. The order of the numbers may matter: "2 1" contradicts "1 2".
-    if len(exact) == len(reference):
-        order = [word for word in content if word in exact]
-        return Counter(order) == Counter(exact) and order != list(reference)
-    # The same number may have another unit: "5 m" contradicts "5 km". If the answer has all words
-    # of the reference, the further words of the answer are dropped: a further word could separate a
-    # number from its unit.
+    if len(numbers) == len(reference):
+        answer_numbers = [word for word in content if word in numbers]
+        has_same_numbers = Counter(answer_numbers) == Counter(numbers)
+        return has_same_numbers and answer_numbers != list(reference)
+    return _has_other_unit(content, reference)
+
+
+def _has_other_unit(content: Sequence[str], reference: Sequence[str]) -> bool:
+    """Returns whether the answer has a number of the reference with another unit: "5 m" for
+    "5 km".
+
+    content, reference: see `contradicts`.
+    """
+    # If the answer has all words of the reference, the further words of the answer are dropped: a
+    # further word could separate a number from its unit.
     compared = list(content)
-    if answer_words.issuperset(reference):
+    if set(content).issuperset(reference):
         compared = [word for word in content if word in reference]
     units = _units_by_number(compared)
-    for word, unit in _units_by_number(reference).items():
-        if word in units and not _is_same_unit(unit, units[word]):
+    for number, unit in _units_by_number(reference).items():
+        if number in units and not _is_same_unit(unit, units[number]):
             return True
     return False
 
@@ -295,7 +307,7 @@ def _units_by_number(words: Sequence[str]) -> dict[str, str]:
     """Returns the word that follows each number or sign: {"5": "km"} for ["5", "km"]. A number
     without a following word is left out.
     """
-    content = [word for word in words if word not in FREE]
+    content = [word for word in words if word not in UNCOUNTED_WORDS]
     units = {}
     for word, behind in pairwise(content):
         if is_exact(word) and has_letters(behind):
@@ -325,7 +337,7 @@ def denies_all(pieces: Sequence[Piece], question: str) -> bool:
     for piece in pieces:
         if not piece.denied:
             return False
-        named |= {lemma(word) for word in piece.words if word not in FREE}
+        named |= {lemma(word) for word in piece.words if word not in UNCOUNTED_WORDS}
     return bool(named) and named <= question_lemmas
 
 

@@ -106,14 +106,14 @@ class TextIndex:
         # Add each relation. "A group of men holds flags" is a relation of the group and also a
         # relation of the men.
         self.relations: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
-        meant = self._meant(graph, names)
+        meant = self._entities_meant(graph, names)
         for relation in graph.relations:
             words = lemmas(relation.relation)
             pair = (relation.subject, relation.object)
             meant_pair = (meant[relation.subject], meant[relation.object])
-            self._relate(*pair, words)
+            self._add_relation(*pair, words)
             if meant_pair != pair:
-                self._relate(*meant_pair, words)
+                self._add_relation(*meant_pair, words)
         # Add each entity by its names and attributes.
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
         self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
@@ -127,7 +127,7 @@ class TextIndex:
         self.words = frozenset().union(*details, *self.named)
         self._resolved: dict[Mention, tuple[float, list[int]]] = {}
 
-    def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
+    def _entities_meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
         """Returns for each entity the entity that it stands for: "men" for the group in "a group of
         men", and the entity itself in all other cases. The attributes of the group also become
         attributes of the men.
@@ -152,7 +152,7 @@ class TextIndex:
             self.attributes[object_] = list(dict.fromkeys(attributes))
         return meant
 
-    def _relate(self, subject: int, object_: int, words: frozenset[str]) -> None:
+    def _add_relation(self, subject: int, object_: int, words: frozenset[str]) -> None:
         """Adds a relation to `relations`, `does`, `undergoes` and `linked`."""
         self.relations[subject, object_].append(words)
         self.does[subject].append(words)
@@ -185,15 +185,15 @@ class TextIndex:
         words = lemmas(probe.words)
         # An attribute: if the mention may mean several things, the best rating counts.
         if probe.other is None:
-            ratings = [self._described(number, words) for number in subjects]
-            return max(ratings, default=self._loose(words))
+            ratings = [self._detail_rating(number, words) for number in subjects]
+            return max(ratings, default=self._rating_of_missing(words))
         # A relation.
         how_other, objects = self.resolve(probe.other)
         if how_other == ABSENT:
             return ABSENT
         if subjects and objects:
-            return self._related(subjects, objects, words)
-        return self._loose(words)
+            return self._relation_rating(subjects, objects, words)
+        return self._rating_of_missing(words)
 
     def resolve(self, mention: Mention) -> tuple[float, list[int]]:
         """Returns the rating of the question whether the text has the mentioned thing, and the
@@ -209,21 +209,21 @@ class TextIndex:
 
     def _resolve(self, mention: Mention) -> tuple[float, list[int]]:
         """Computes the result of `resolve`, without its cache."""
-        how, namesakes = self._namesakes(mention)
-        fitting = [number for number in namesakes if self._fits(number, mention)]
+        how, namesakes = self._entities_of_name(mention)
+        fitting = [number for number in namesakes if self._has_all_details(number, mention)]
         if fitting or not namesakes:
-            return how, self._likest(fitting, mention)
+            return how, self._most_alike(fitting, mention)
         # The text has things with the name, but describes each of them in another way.
         if mention.links and lemmas(mention.head) <= PLACES:
             return SAME_NAME, self._places_of_owners(mention)
-        return SAME_NAME, self._likest(namesakes, mention)
+        return SAME_NAME, self._most_alike(namesakes, mention)
 
-    def _fits(self, number: int, mention: Mention) -> bool:
+    def _has_all_details(self, number: int, mention: Mention) -> bool:
         """Returns whether the entity has all attributes and links of the mention."""
         for words in mention.attributes:
-            if self._described(number, lemmas(words)) <= SAME_NAME:
+            if self._detail_rating(number, lemmas(words)) <= SAME_NAME:
                 return False
-        return all(self._linked(number, link) for link in mention.links)
+        return all(self._has_link(number, link) for link in mention.links)
 
     def _places_of_owners(self, mention: Mention) -> list[int]:
         """Returns the places of the things to which the mentioned place belongs: the top left
@@ -237,7 +237,7 @@ class TextIndex:
                     near |= self.linked[owner]
         return [number for number in near if self.is_place[number]]
 
-    def _likest(self, numbers: list[int], mention: Mention) -> list[int]:
+    def _most_alike(self, numbers: list[int], mention: Mention) -> list[int]:
         """Returns the entities that share most details and ties with the mention.
 
         `Mention` explains details and ties. numbers: the entities to choose from.
@@ -249,16 +249,16 @@ class TextIndex:
         for number in numbers:
             count = 0
             for words in details:
-                if self._described(number, words) > LOOSE:
+                if self._detail_rating(number, words) > LOOSE:
                     count += 1
             for link in mention.ties:
-                if self._linked(number, link):
+                if self._has_link(number, link):
                     count += 1
             shared[number] = count
         most = max(shared.values())
         return [number for number in numbers if shared[number] == most]
 
-    def _namesakes(self, mention: Mention) -> tuple[float, list[int]]:
+    def _entities_of_name(self, mention: Mention) -> tuple[float, list[int]]:
         """Returns a rating and the entities with the mention's name. If no entity has the name,
         other ways to say the name are tried, the surest first.
         """
@@ -293,7 +293,7 @@ class TextIndex:
         how = REWORDED if whole or name <= self.words else ABSENT
         return how, sorted(whole)
 
-    def _described(self, number: int, words: frozenset[str]) -> float:
+    def _detail_rating(self, number: int, words: frozenset[str]) -> float:
         """Returns a rating: whether the entity has this attribute, or is the subject of this
         relation.
         """
@@ -313,10 +313,10 @@ class TextIndex:
         context = frozenset().union(*details, *nouns)
         for word in words:
             if word not in context and context.isdisjoint(kin(word)):
-                return self._loose(words)
+                return self._rating_of_missing(words)
         return REWORDED  # "snowy" for a "snow covered" thing, "grass" for a field of grass
 
-    def _loose(self, words: frozenset[str]) -> float:
+    def _rating_of_missing(self, words: frozenset[str]) -> float:
         """Returns the rating of an attribute or relation that no entity in question has: LOOSE if
         the text has the words and the parser linked the words to no thing.
         """
@@ -326,26 +326,32 @@ class TextIndex:
             return ABSENT  # the text may have other words for the same
         return WRONG
 
-    def _linked(self, number: int, link: Link) -> bool:
-        """Returns whether the entity has a link of a mention: whether the text relates the entity
-        to `link.other` by `link.relation`.
+    def _has_link(self, number: int, link: Link) -> bool:
+        """Returns whether the text gives the entity this link: the dog of "a dog on a sofa" has
+        `Link("on", Mention("sofa"))`.
+
+        A link is a relation to another thing. By its links a mention says which of several dogs is
+        meant.
         """
-        words = lemmas(link.relation)
-        _, partners = self.resolve(link.other)
-        near = (self.linked[number] | {number}).intersection(partners)
+        relation = lemmas(link.relation)
+        _, others = self.resolve(link.other)
+        related_others = self.linked[number].intersection(others)
         # "part of" has many wordings, so any relation counts: "the man's hat", "the man wears a
         # hat", "the hat of the man".
-        if words == PART:
-            return not near.isdisjoint(self.linked[number])
-        for neighbour in near:
-            subject, object_ = number, neighbour
+        if relation == PART:
+            return bool(related_others)
+        # One entity can be both things of a link: "coffee cup" for "the cup of coffee".
+        if number in others:
+            related_others.add(number)
+        for other in related_others:
+            subject, object_ = number, other
             if link.reverse:
-                subject, object_ = neighbour, number
-            if self._pair_rating(subject, object_, words) > LOOSE:
+                subject, object_ = other, number
+            if self._pair_rating(subject, object_, relation) > LOOSE:
                 return True
         return False
 
-    def _related(
+    def _relation_rating(
         self,
         subjects: Sequence[int],
         objects: Sequence[int],
@@ -411,31 +417,35 @@ def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool
 
 @lru_cache(maxsize=8192)
 def agreement(words: frozenset[str], relation: frozenset[str]) -> float:
-    """Returns how well a relation or attribute of the text agrees with the words of a question: 5
-    if it has all words, 4 if it has other words for the same, and 1 otherwise.
+    """Returns how well a relation of the text agrees with the relation that a question asks about:
+    5 for the same words, 4 for other words with the same meaning, 1 without agreement.
 
-    For a 4, words of posture such as "sits" are ignored, and prepositions of the same place such as
-    "in" and "on" count as equal (`_core`).
+    For "sits beside", the relation "sits beside" of a text gives 5, "is next to" gives 4, and "is
+    under" gives 1. Attributes are compared in the same way.
+
+    words: the base forms of the question's words. relation: the base forms of the text's words.
     """
     if words <= relation:
         return EXACT
-    core = _core(words)
-    relation_core = _core(relation)
-    # "sits beside" for "is next to"
+    # "sits beside" for "is next to": equal without postures, and with one word for each place
+    core = _core_words(words)
+    relation_core = _core_words(relation)
     if core <= relation_core:
         return REWORDED
     # "with" for "wears"
     if core <= HAVING and relation_core & OWNING:
         return REWORDED
-    # "rides on" for "rides": the same verb, and on one side no preposition
+    # "rides on" for "rides": the same verb, and at least one side has no preposition
     verbs = core - PREPOSITIONS
-    has_same_verbs = bool(verbs) and verbs == relation_core - PREPOSITIONS
-    if has_same_verbs and verbs in (core, relation_core):
+    relation_verbs = relation_core - PREPOSITIONS
+    is_same_verb = bool(verbs) and verbs == relation_verbs
+    is_verb_alone = core == verbs or relation_core == relation_verbs
+    if is_same_verb and is_verb_alone:
         return REWORDED
     return WRONG
 
 
-def _core(words: frozenset[str]) -> frozenset[str]:
+def _core_words(words: frozenset[str]) -> frozenset[str]:
     """Returns a relation's words without postures, with one preposition for each place:
     `{"sit", "next", "to"}` gives `{"near"}`.
     """

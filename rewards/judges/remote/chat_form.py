@@ -1,7 +1,7 @@
 """Questions as chats, for /v1/chat/completions. Only in this form does a server get pictures.
 
     form = ChatForm(detail="high")
-    form.encoded(questions, UNBOUNDED).inputs[0].fields   # {"messages": [...]}
+    form.encode_batch(questions, UNBOUNDED).inputs[0].fields   # {"messages": [...]}
 
 The server turns the messages into tokens, and this package does not know which texts become control
 tokens. Therefore a space is added after every `<` and `[` of the messages, which breaks up control
@@ -17,7 +17,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spanreward.rewards.judges.encoding.chat import encodable
-from spanreward.rewards.judges.encoding.prompt import Batch, Picture, encoded, ready
+from spanreward.rewards.judges.encoding.prompt import (
+    Batch,
+    Picture,
+    encode_batch,
+    with_converted_images,
+)
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.rows.pictures import as_data_url
 
@@ -62,13 +67,13 @@ class ChatForm:
         """Drops the encoded pictures."""
         self._urls = {}
 
-    def encoded(self, questions: Sequence[Question], budget: int) -> Batch:
+    def encode_batch(self, questions: Sequence[Question], budget: int) -> Batch:
         """Returns the questions as chats. A chat is never cut, so `budget` has no effect.
 
         A question is a Failure if one of its pictures cannot be decoded, or if its pictures are too
         large for a request.
         """
-        return encoded(ready(questions), self.chat, budget)
+        return encode_batch(with_converted_images(questions), self.chat, budget)
 
     def chat(self, question: Question, budget: int) -> tuple[Chat, int]:
         """Returns the question as a chat, and 0, the number of characters that were cut. The

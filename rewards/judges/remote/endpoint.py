@@ -99,7 +99,7 @@ class Endpoint:
         concurrency: int = 32,
         read_timeout: float = 60.0,
     ) -> None:
-        server = Server.at(ENDPOINT.sub("", url), "the judge's url")
+        server = Server.checked(ENDPOINT.sub("", url), "the judge's url")
         version = VERSION_PATH.search(server.url)
         self.server = replace(server, url=server.url.removesuffix("/v1"))
         self.url = self.server.url
@@ -166,15 +166,15 @@ class Endpoint:
             call = Call(path=path, client=client, extras=extras)
             asks = []
             for place in range(len(requests)):
-                asks.append(partial(self._take, call, requests, place))
+                asks.append(partial(self._answer_at, call, requests, place))
             in_time = await all_in_time(asks, self.concurrency, seconds)
-        late = too_late(self.url, self.deadline, client)
+        late = failure_of_timeout(self.url, self.deadline, client)
         answers: list[Answer] = []
         for answer in in_time:
             answers.append(late if answer is None else answer)
         return answers, client.transport.retries
 
-    async def _take(self, call: Call, requests: StreamedRequests, place: int) -> Answer:
+    async def _answer_at(self, call: Call, requests: StreamedRequests, place: int) -> Answer:
         """Takes the request at a place, and returns its answer. To take a request may encode a part
         of all requests (StreamedRequests).
         """
@@ -191,7 +191,7 @@ class Endpoint:
         if isinstance(answer, Refused):
             return self._refusal(call, body, answer)
         if isinstance(answer, Busy):
-            return still_busy(self.url, answer)
+            return failure_of_busy(self.url, answer)
         return answer
 
     async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
@@ -210,9 +210,9 @@ class Endpoint:
                 return answer
             async with call.learning:
                 if form is self._form:  # no other question has found a form meanwhile
-                    return await self._learn(call, body, form, answer)
+                    return await self._try_other_forms(call, body, form, answer)
 
-    async def _learn(
+    async def _try_other_forms(
         self, call: Call, body: Body, form: RequestForm, refused: Refused
     ) -> ServerAnswer | Refused | Busy:
         """Sends the request in one form after another, each chosen by the last refusal. A form that
@@ -268,7 +268,7 @@ class Endpoint:
         where = f"{self.url}{self._form.base}"
         status = refused.status
         words = refused.words[:SHOWN_SERVER_CHARACTERS]
-        failure = refusal(self.url, refused)
+        failure = failure_of_refusal(self.url, refused)
         if status in (*ADVICE, 402):
             says = f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})"
             if words:
@@ -285,7 +285,7 @@ class Endpoint:
         return failure
 
 
-def refusal(url: str, refused: Refused) -> Failure:
+def failure_of_refusal(url: str, refused: Refused) -> Failure:
     """Returns the Failure (ERROR) of a refusal, with the server's words."""
     message = url
     if refused.status:
@@ -295,7 +295,7 @@ def refusal(url: str, refused: Refused) -> Failure:
     return Failure(Status.ERROR, message)
 
 
-def still_busy(url: str, busy: Busy) -> Failure:
+def failure_of_busy(url: str, busy: Busy) -> Failure:
     """Returns the Failure of a request that was Busy in all ATTEMPTS attempts, or for which the
     server asks to wait longer than the client does.
     """
@@ -304,7 +304,7 @@ def still_busy(url: str, busy: Busy) -> Failure:
     return Failure(Status.ERROR, f"{url} failed, the last of {ATTEMPTS} times: {busy.why}")
 
 
-def too_late(url: str, deadline: float, client: Client[Any]) -> Failure:
+def failure_of_timeout(url: str, deadline: float, client: Client[Any]) -> Failure:
     """Returns the Failure (TIMEOUT) of a request without an answer at the end of the call's
     `deadline` seconds.
     """

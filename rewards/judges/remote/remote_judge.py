@@ -9,12 +9,10 @@ Failures, and the run goes on. client.py decides which requests are repeated and
 """
 
 import logging
-import math
 import sys
 import time
 import uuid
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -33,6 +31,7 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, co
 from spanreward.rewards.judges.remote.answer import Served, ServerAnswer
 from spanreward.rewards.judges.remote.chat_form import DETAILS, ChatForm
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer, Body, Endpoint
+from spanreward.rewards.judges.remote.logprobs import places_by_entry, why_no_distribution
 from spanreward.rewards.judges.remote.streamed import StreamedRequests
 from spanreward.rewards.judges.written_rating import read_written_rating
 
@@ -41,8 +40,6 @@ log = logging.getLogger(__name__)
 CHAT = "chat/completions"  # below /v1/
 NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
 UNBOUNDED = sys.maxsize  # tokens
-SPOILT = -9998.0  # vLLM writes -9999 for minus infinity
-NEARLY_ALL = 0.95  # of the probability: a token with so much is the judge's clear answer
 WRITTEN_TOKENS = 64  # for a rating in words
 THINKING_TOKENS = 4096  # in addition, for a model that thinks before it answers
 SHOWN_ANSWER = 60  # characters of an answer that is no rating
@@ -109,7 +106,9 @@ class RemoteJudge(Judge):
         self.deadline = deadline
         self.samples = samples
         self.detail = detail
-        self._end = 0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
+        self._deadline_end = (
+            0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
+        )
         self._served: Served | Failure | None = None
         self._sees: bool | None = None  # None: not known yet
         self._gives_logprobs = True
@@ -182,19 +181,19 @@ class RemoteJudge(Judge):
         own reason.
         """
         if self._sees is None and isinstance(self._look_up(), Served):
-            answer = self._try(SEEING_TRIAL)
+            answer = self._ask_trial(SEEING_TRIAL)
             if isinstance(answer, ServerAnswer):
                 self._sees = True
             elif answer.status is Status.TIMEOUT:
                 return True  # not known: the server may be busy
             # The server refused the picture. If the server answers the same question without the
             # picture, the model reads text only.
-            elif isinstance(self._try(CALIBRATION), ServerAnswer):
+            elif isinstance(self._ask_trial(CALIBRATION), ServerAnswer):
                 log.warning("the model %s reads text only: %s", self.model, answer.message)
                 self._sees = False
         return self._sees is not False
 
-    def _try(self, question: Question) -> Answer:
+    def _ask_trial(self, question: Question) -> Answer:
         """Sends a trial question as a chat, which `usage` does not count. The time limit is
         TRIAL_SECONDS, or what is left of the deadline within `with judge:`.
         """
@@ -202,7 +201,7 @@ class RemoteJudge(Judge):
         if self._depth:
             seconds = min(TRIAL_SECONDS, self.left())
         fields = {"model": self.model, "max_tokens": 1}
-        encode = partial(self.chat_form.encoded, budget=UNBOUNDED)
+        encode = partial(self.chat_form.encode_batch, budget=UNBOUNDED)
         requests = StreamedRequests([question], encode, fields)
         asking = self.endpoint.ask(CHAT, requests, {}, seconds)
         answers, _ = run(asking)
@@ -223,7 +222,7 @@ class RemoteJudge(Judge):
             )
 
     def _wake(self) -> None:
-        self._end = time.monotonic() + self.endpoint.deadline
+        self._deadline_end = time.monotonic() + self.endpoint.deadline
 
     def _sleep(self) -> None:
         self.chat_form.forget()
@@ -240,9 +239,9 @@ class RemoteJudge(Judge):
         """
         return UNBOUNDED
 
-    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
+    def _encode_batch(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
         """Returns each question's part of a request. ServerJudge cuts it to `budget` tokens."""
-        return self.chat_form.encoded(questions, budget)
+        return self.chat_form.encode_batch(questions, budget)
 
     def _rating_fields(
         self, path: str, scale: Sequence[str], top: int
@@ -345,50 +344,32 @@ class RemoteJudge(Judge):
         top: int,
         cut: int,
     ) -> Rating | Failure:
-        """Reads a rating from the log-probabilities of an answer, as `Question.top` describes.
+        """Returns the rating that the log-probabilities of an answer give, read as `Question.top`
+        describes. Returns an UNPARSED Failure if no rating can be read.
 
-        A leading space of a token is ignored, however a tokenizer spells it. cut: see Rating.
+        cut: see Rating.
         """
         first = answer.first
         if not first:
             return Failure(
                 Status.UNPARSED,
-                f"the server gave no log-probabilities ({what_came(answer)}): serve the model with "
-                "them, and see that nothing filters it",
-            )
-        # In a batch with a question that asks for exact ids, vLLM may return a single real
-        # log-probability. The rest is about -9999.
-        logprobs = [value for _, value in first]
-        real = [value for value in logprobs if value > SPOILT]
-        is_one_of_several = len(first) > 1 and len(real) == 1
-        if is_one_of_several and real[0] < math.log(NEARLY_ALL):
-            return Failure(
-                Status.UNPARSED,
-                "all but one log-probability are those of no token: let nobody else ask it",
+                f"the server gave no log-probabilities ({answer_in_words(answer)}): serve the "
+                "model with them, and see that nothing filters it",
             )
         words = [self._word(token) for token, _ in first]
-        repeated = repeated_word(first, words, scale)
-        if repeated:
-            return Failure(
-                Status.UNPARSED,
-                f"the judge gave the token {repeated!r} twice, which is no distribution",
-            )
+        why = why_no_distribution(first, words, scale)
+        if why:
+            return Failure(Status.UNPARSED, why)
         # The tokens have no ids here, so the place in the list serves as the id.
-        values = dict(enumerate(logprobs))
+        logprobs = dict(enumerate(logprob for _, logprob in first))
         rating: Rating | Failure
         if top:
-            rating = rating_from_top(values, words, scale, cut)
+            rating = rating_from_top(logprobs, words, scale, cut)
         else:
-            places: dict[str, list[int]] = {}
-            for entry in scale:
-                places[entry] = []
-            for place, word in enumerate(words):
-                entry = word.lstrip(" \u0120\u2581")
-                if entry in places:
-                    places[entry].append(place)
-            rating = rating_from_logprobs(values, places, self.min_mass, cut)
+            places = places_by_entry(words, scale)
+            rating = rating_from_logprobs(logprobs, places, self.min_mass, cut)
         if isinstance(rating, Failure):
-            return Failure(rating.status, f"{rating.message} ({what_came(answer)})")
+            return Failure(rating.status, f"{rating.message} ({answer_in_words(answer)})")
         return rating
 
     def _rate_in_writing(
@@ -405,13 +386,13 @@ class RemoteJudge(Judge):
         ratings: list[Rating | Failure] = []
         for start in range(0, len(repeated), times):
             of_question = texts[start : start + times]
-            ratings.append(self._pooled(of_question, scale, cuts[start]))
+            ratings.append(self._pooled_rating(of_question, scale, cuts[start]))
         for rating in ratings:
             if isinstance(rating, Rating):
                 self.usage.written += 1
         return ratings
 
-    def _pooled(
+    def _pooled_rating(
         self,
         texts: Sequence[str | Failure],
         scale: Sequence[str],
@@ -501,7 +482,7 @@ class RemoteJudge(Judge):
             if isinstance(answer, Failure):
                 texts.append(answer)
             elif answer.text is None or ended_before_its_text(answer):
-                why = f"the server gave no text within {tried} tokens ({what_came(answer)})"
+                why = f"the server gave no text within {tried} tokens ({answer_in_words(answer)})"
                 texts.append(Failure(Status.UNPARSED, why))
             else:
                 texts.append(answer.text)
@@ -524,18 +505,18 @@ class RemoteJudge(Judge):
         fields = {"model": self.model, "temperature": 0.0, **fields}
         with self, self.usage.clock("seconds"):
             budget = self._budget(path, questions, fields["max_tokens"])
-            encode = partial(self._encoded, path, budget=budget)
+            encode = partial(self._encode_batch, path, budget=budget)
             requests = StreamedRequests(questions, encode, fields)
             asking = self.endpoint.ask(path, requests, extras, self.left())
             answers, retries = run(asking)
-        self._count(answers, retries)
+        self._count_usage(answers, retries)
         return requests.by_question(answers)
 
     def left(self) -> float:
         """Returns how many seconds of the deadline are left, within `with judge:`."""
-        return max(self._end - time.monotonic(), 0.0)
+        return max(self._deadline_end - time.monotonic(), 0.0)
 
-    def _count(self, answers: Sequence[Answer], retries: int) -> None:
+    def _count_usage(self, answers: Sequence[Answer], retries: int) -> None:
         """Adds the answers of one call to the judge's usage."""
         usage = self.usage
         usage.retries += retries
@@ -568,7 +549,7 @@ def ended_before_its_text(answer: Answer) -> bool:
     return answer.finish_reason == "length" and not (answer.text or "").strip()
 
 
-def what_came(answer: ServerAnswer) -> str:
+def answer_in_words(answer: ServerAnswer) -> str:
     """Returns a clause that describes an unusable answer, for a message: "it answered 'I think',
     finish_reason 'length'".
     """
@@ -578,23 +559,3 @@ def what_came(answer: ServerAnswer) -> str:
     if answer.reasoning:
         came += ", and it wrote reasoning"
     return came
-
-
-def repeated_word(
-    first: Sequence[tuple[str, float]],
-    words: Sequence[str],
-    scale: Sequence[str],
-) -> str:
-    """Returns a word with a scale's entry that is listed twice with equal probability, else "".
-
-    A server may list one token twice. Two different tokens with the same text would hardly have
-    exactly the same probability.
-    """
-    counts: Mapping[tuple[str, float], int] = Counter(first)
-    for word, pair in zip(words, first, strict=True):
-        _, logprob = pair
-        # Unlikely tokens are not compared: rounding may give them equal probabilities.
-        is_twice = counts[pair] > 1 and logprob >= math.log(MIN_MASS)
-        if is_twice and any(entry in word for entry in scale):
-            return word
-    return ""

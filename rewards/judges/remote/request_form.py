@@ -97,24 +97,25 @@ def better_form(
     request's fields that this server has never taken. base: another path to try, or the form's own
     path if there is no other path.
     """
-    # Log-probabilities are handled first, because a smaller number may do instead of leaving them
-    # out.
+    # Log-probabilities come first: a smaller number of log-probabilities may be enough, so the
+    # field is not left out.
     if ABOUT_LOGPROBS.search(refused.words):
         return _with_fewer_logprobs(form, request, refused)
-    # Does the refusal name a field?
+    # The field that the refusal names.
     names = {*LENGTHS, *request} - {*NEEDED}
     alternatives = "|".join(map(re.escape, names))
     match = re.search(rf"(?<!\w)(?:{alternatives})(?!\w)", refused.words)
     name = match[0] if match else ""
     if refused.status not in (400, 404, 405, 422):
         return None
+    # The refusal names a field: the length of the answer changes, and any other field is left out.
     if name in LENGTHS:
         return _with_other_length(form, request, refused)
     if name:
         if name in form.fields.values():
             return None  # the field already has its other name
         return replace(form, fields={**form.fields, name: None})
-    # The refusal names no field.
+    # The refusal names no field: all doubtful fields are left out.
     if refused.status in (400, 422) and doubtful:
         left_out = dict.fromkeys(doubtful)
         return replace(form, fields={**form.fields, **left_out})

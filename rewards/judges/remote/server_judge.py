@@ -21,7 +21,7 @@ from itertools import chain
 from typing import Any
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
-from spanreward.rewards.judges.encoding.prompt import Batch, encoded
+from spanreward.rewards.judges.encoding.prompt import Batch, encode_batch
 from spanreward.rewards.judges.encoding.tokenizer_files import FILES, TokenizerFiles
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.model_files import model_folder
@@ -96,7 +96,7 @@ class ServerJudge(RemoteJudge):
 
         Raises ValueError for an entry of several tokens.
         """
-        ids_by_entry = self.encoder.scale(scale)
+        ids_by_entry = self.encoder.token_ids_by_entry(scale)
         ids = sorted(chain.from_iterable(ids_by_entry.values()))
         # Tokens are asked for as ids and not as texts, because two tokens may have one text. vLLM
         # can return exactly the scale's tokens; other servers return the likeliest tokens.
@@ -139,11 +139,11 @@ class ServerJudge(RemoteJudge):
             return UNBOUNDED
         return served.max_model_len - reserve
 
-    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
+    def _encode_batch(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
         if path == CHAT:
-            return super()._encoded(path, questions, budget)
-        questions_ahead = self.encoder.ahead(questions, budget)
-        return encoded(questions_ahead, self._ids, budget)
+            return super()._encode_batch(path, questions, budget)
+        questions_ahead = self.encoder.encode_ahead(questions, budget)
+        return encode_batch(questions_ahead, self._ids, budget)
 
     def _ids(self, question: Question, budget: int) -> tuple[TokenIds, int]:
         """Returns the question's token ids as a part of a request, and how many characters of its

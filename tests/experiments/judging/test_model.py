@@ -85,7 +85,9 @@ def test_instructions_are_single_tokens_and_nothing_is_unknown() -> None:
         == "Straße\U0001f600"
     )
     assert all(
-        len(ids) == 1 for scale in ("12345", "ABC") for ids in encoder.scale(tuple(scale)).values()
+        len(ids) == 1
+        for scale in ("12345", "ABC")
+        for ids in encoder.token_ids_by_entry(tuple(scale)).values()
     )
 
 

@@ -25,9 +25,9 @@ def test_each_row_finds_a_scored_line_of_its_own() -> None:
 
 def test_a_scored_line_without_a_row_is_a_stranger() -> None:
     earlier = Earlier(LINES, ())
-    assert earlier.strangers(mark_numbers("a"), mark_numbers("9")) == [4]
-    assert earlier.strangers(mark_numbers("x"), mark_numbers(["3", "4"])) == [0]
-    assert earlier.strangers(mark_numbers(["a", "c"]), mark_numbers(["7", "8"])) == []
+    assert earlier.places_of_no_row(mark_numbers("a"), mark_numbers("9")) == [4]
+    assert earlier.places_of_no_row(mark_numbers("x"), mark_numbers(["3", "4"])) == [0]
+    assert earlier.places_of_no_row(mark_numbers(["a", "c"]), mark_numbers(["7", "8"])) == []
 
 
 def test_a_row_is_known_by_its_text_or_its_id() -> None:

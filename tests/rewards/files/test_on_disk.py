@@ -111,7 +111,7 @@ def test_rows_come_through_a_pipe(tmp_path: Path, ending: str) -> None:
     writer.start()
     (row,) = read_rows(pipe)
     writer.join()
-    assert dict(row.held) == {"completion": "A dog.", "reference": "A cat."}
+    assert dict(row.values) == {"completion": "A dog.", "reference": "A cat."}
 
 
 def test_what_another_program_wrote_never_runs() -> None:

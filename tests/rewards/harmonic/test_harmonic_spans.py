@@ -15,7 +15,7 @@ from spanreward.rewards.harmonic.scores import (
     unit,
 )
 from spanreward.rewards.harmonic.spans import sentence_credit, sentence_spans
-from spanreward.rewards.reward.row_reward import MOST_SENTENCES, at_most, without
+from spanreward.rewards.reward.row_reward import MOST_SENTENCES, join_sentences, without_sentence
 from tests.support.fakes import FakeJudge, certain, criterion_of
 
 PLACES = [(0, 6), (7, 12), (13, 20)]
@@ -130,7 +130,7 @@ def test_a_wrong_sentence_is_found(spans: Any) -> None:
 @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 100, 5000])
 def test_an_endless_text_has_few_pieces(count: int) -> None:
     places = [(10 * n, 10 * n + 9) for n in range(count)]
-    pieces = at_most(places)
+    pieces = join_sentences(places)
     assert len(pieces) == min(count, MOST_SENTENCES)
     if places:
         assert (pieces[0][0], pieces[-1][1]) == (places[0][0], places[-1][1])
@@ -141,7 +141,7 @@ def test_an_endless_text_has_few_pieces(count: int) -> None:
 def test_a_sentence_goes_with_the_white_space_after_it() -> None:
     text = " One.  Two.\nThree. "
     places = [(1, 5), (7, 11), (12, 18)]
-    found = [without(text, places, n) for n in range(3)]
+    found = [without_sentence(text, places, n) for n in range(3)]
     assert found == [" Two.\nThree. ", " One.  Three. ", " One.  Two."]
 
 

@@ -69,7 +69,7 @@ def test_the_official_name_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     there["en_core_web_trf"] = "999.9.9"
     loaded: list[str] = []
     monkeypatch.setattr(pipeline, "version", there.__getitem__)
-    monkeypatch.setattr(pipeline, "_loaded", loaded.append)
+    monkeypatch.setattr(pipeline, "_load_once", loaded.append)
     pipeline.load_pipeline()
     assert loaded == ["en_core_web_sm"]  # not spaCy's: the package of that name on PyPI
 

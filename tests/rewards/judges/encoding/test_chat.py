@@ -66,10 +66,10 @@ def test_roles_and_templates_that_are_refused() -> None:
 
 
 def test_scale_entries_are_whole_tokens() -> None:
-    for entry, ids in ENCODER.scale(("1", "5", "10")).items():
+    for entry, ids in ENCODER.token_ids_by_entry(("1", "5", "10")).items():
         assert set(ENCODER.tokenizer.convert_ids_to_tokens(ids)) == {entry, f"Ġ{entry}"}
     with pytest.raises(ValueError, match=r"'Answer1' is \d tokens"):
-        ENCODER.scale(("1", "Answer1"))
+        ENCODER.token_ids_by_entry(("1", "Answer1"))
 
 
 def about(description: str, asked: str = "Is it so?") -> Question:
@@ -159,7 +159,7 @@ def test_encoded_together_they_are_as_alone(texts: list[str], budget: int) -> No
         except ValueError as error:
             return str(error)
 
-    together = [fitted(question) for question in ENCODER.ahead(questions, budget)]
+    together = [fitted(question) for question in ENCODER.encode_ahead(questions, budget)]
     assert together == list(map(fitted, questions))
 
 
@@ -169,7 +169,7 @@ def test_texts_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = [encoder.encode(question.messages) for question in questions]
     assert encoder.join_place is not None  # finding it encodes texts of its own
     monkeypatch.setattr(encoder._plain, "encode", None)
-    assert [encoder.fit(question, 300)[0] for question in encoder.ahead(questions, 300)] == alone
+    assert [encoder.fit(question, 300)[0] for question in encoder.encode_ahead(questions, 300)] == alone
 
 
 def test_a_long_description_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:

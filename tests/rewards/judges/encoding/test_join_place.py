@@ -169,7 +169,7 @@ def test_twice_the_text_is_twice_the_reading(monkeypatch: pytest.MonkeyPatch, bu
         for number in range(words):
             prompt = SharedPrompt(text, f"\n\nIs number {number:06} in the TEXT?")
             questions.append(Question(prompt, description=(0, len(text))))
-        for question in encoder.ahead(questions, budget):
+        for question in encoder.encode_ahead(questions, budget):
             encoder.fit(question, budget)
         texts = [call.args[0] for call in plain.encode.call_args_list]
         for call in plain.encode_batch_fast.call_args_list:

@@ -10,7 +10,7 @@ from tokenizers.processors import TemplateProcessing
 from experiments.scenes.policy import tiny_processor
 from spanreward.rewards.judges import Rating
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
-from spanreward.rewards.judges.encoding.prompt import ready
+from spanreward.rewards.judges.encoding.prompt import with_converted_images
 from spanreward.rewards.judges.local.vllm_arguments import as_request
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.tiny_models import (
@@ -62,7 +62,7 @@ def test_a_sequence_begins_once(template: str, images: Any) -> None:
     )
     encoder: Any = PictureChatEncoder(processor)
     question = ask("Rate it.", *images)
-    prompt, _ = encoder.prompt(ready([question])[0], 100)
+    prompt, _ = encoder.prompt(with_converted_images([question])[0], 100)
     expected = usual(SimpleNamespace(encoder=encoder), question)  # type: ignore[arg-type]
     assert [list(prompt.ids)] == expected["input_ids"].tolist()
     assert prompt.ids.count(0) == 1
@@ -73,7 +73,7 @@ def test_a_template_that_shows_no_pictures() -> None:
     text = "{% for p in m.content %}{{ p.text }}{% endfor %}"
     processor.chat_template = "{% for m in messages %}" + text + "{% endfor %}"
     with pytest.raises(ValueError, match="0 pictures of 1"):
-        PictureChatEncoder(processor).prompt(ready([ask("Rate it.", FIRST)])[0], 100)
+        PictureChatEncoder(processor).prompt(with_converted_images([ask("Rate it.", FIRST)])[0], 100)
 
 
 @pytest.mark.parametrize("content", HOSTILE)

@@ -57,7 +57,7 @@ def test_a_chat_has_the_ids_that_it_has_with_transformers(style: str, tmp_path: 
         messages = [{"role": role, "content": content} for role, content in chat]
         assert ours.encode(messages) == theirs.encode(messages)
     assert ours.words == theirs.words
-    assert ours.scale(("1", "5")) == theirs.scale(("1", "5"))
+    assert ours.token_ids_by_entry(("1", "5")) == theirs.token_ids_by_entry(("1", "5"))
 
 
 def test_older_layouts(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ class LengthJudge(LocalJudge):
         self.next_is_encoded = threading.Event()
         self.parts_ahead: list[int] = []
 
-    def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
-        batch = super()._encoded(questions, reserve)
+    def _encode_batch(self, questions: Sequence[Question], reserve: int) -> Batch:
+        batch = super()._encode_batch(questions, reserve)
         self.encoded_parts += 1
         self.next_is_encoded.set()
         return batch
@@ -87,6 +87,6 @@ def test_the_next_part_is_encoded_while_one_is_answered() -> None:
 
 def test_what_encoding_raises_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = LengthJudge(10)
-    monkeypatch.setattr(judge, "_encoded", lambda questions, reserve: 1 / 0)
+    monkeypatch.setattr(judge, "_encode_batch", lambda questions, reserve: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         judge.rate(questions(37), ("1", "2"))

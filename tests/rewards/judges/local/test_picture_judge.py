@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from spanreward.rewards.judges import Failure, Question, Rating
-from spanreward.rewards.judges.encoding.prompt import ready
+from spanreward.rewards.judges.encoding.prompt import with_converted_images
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.tiny_models import (
@@ -46,7 +46,7 @@ def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_the_numbers_of_a_plain_forward_pass(judge: Any) -> None:
     asked = questions()
-    ids = list(chain(*judge.encoder.scale(("1", "2", "3", "4", "5")).values()))
+    ids = list(chain(*judge.encoder.token_ids_by_entry(("1", "2", "3", "4", "5")).values()))
     # texts alone, after pictures: Qwen's positions must not stay shifted
     for some in (asked[:18], asked[18:], asked):
         prompts = sorted(prompt_of(judge, question) for question in some)
@@ -136,7 +136,7 @@ def test_too_long_with_its_picture(judge: Any) -> None:
     question = replace(ask(text, FIRST), description=(11, len(text)))
     seen, unseen = judge.rate([question, replace(question, images=())])
     assert seen.cut > unseen.cut > 0
-    prompt, _ = judge.encoder.prompt(ready([question])[0], 100)
+    prompt, _ = judge.encoder.prompt(with_converted_images([question])[0], 100)
     assert prompt.head < len(prompt.ids) <= 100
     (failure,) = judge.rate([ask(text, FIRST)])
     assert isinstance(failure, Failure)

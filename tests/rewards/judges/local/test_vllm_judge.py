@@ -48,7 +48,7 @@ def judge() -> Iterator[VllmJudge]:
 def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]:
     """The largest difference between log-probabilities, and the ratings' rank correlation."""
     questions = posh_questions(count)
-    scale = one.encoder.scale(RATING_SCALE)
+    scale = one.encoder.token_ids_by_entry(RATING_SCALE)
     ids = list(chain(*scale.values()))
     prompts = sorted({one.encoder.prompt(question, one.context)[0] for question in questions})
     assert len(prompts) == count

@@ -73,7 +73,7 @@ def test_a_rating_is_read_from_exactly_the_scales_tokens(server: Any, judge: Any
     assert body["prompt"] == ENCODER.encode(give(4).messages)
     sent = [body[name] for name in ("model", "max_tokens", "temperature", "logprobs")]
     assert sent == ["m", 1, 0.0, 20]
-    assert set(body["logprob_token_ids"]) == set(chain(*ENCODER.scale(SCALE).values()))
+    assert set(body["logprob_token_ids"]) == set(chain(*ENCODER.token_ids_by_entry(SCALE).values()))
 
 
 @pytest.mark.parametrize("kind", ["ids", "text", "chat"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from spanreward import Failure, Question, Status
 from spanreward.rewards.judges.encoding.chat import AHEAD
-from spanreward.rewards.judges.encoding.prompt import Batch, encoded
+from spanreward.rewards.judges.encoding.prompt import Batch, encode_batch
 from spanreward.rewards.judges.remote.streamed import StreamedRequests
 from tests.support.fakes import asked
 
@@ -34,7 +34,7 @@ class Encoding:
 
     def __call__(self, questions: Sequence[Question]) -> Batch:
         self.count += len(questions)
-        return encoded(questions, as_text, 100)
+        return encode_batch(questions, as_text, 100)
 
 
 def streamed(contents: Sequence[str]) -> tuple[Encoding, StreamedRequests]:
