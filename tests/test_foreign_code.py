@@ -54,10 +54,7 @@ def foreign(tmp_path: Path) -> Path:
     save_llama(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     config["model_type"] = "stranger"
-    config["auto_map"] = {
-        "AutoConfig": "stranger.Config",
-        "AutoModelForCausalLM": "stranger.Model",
-    }
+    config["auto_map"] = {"AutoConfig": "stranger.Config", "AutoModelForCausalLM": "stranger.Model"}
     (tmp_path / "config.json").write_text(json.dumps(config))
     code = f"open({str(tmp_path / 'ran')!r}, 'w').write('x')\n"
     (tmp_path / "stranger.py").write_text(code)

@@ -25,13 +25,7 @@ from spanreward.training.evaluation.answers.sides import read_answers
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.preflight import check_rows
 from spanreward.training.policy import load_policy
-from spanreward.training.recipe import (
-    FilePart,
-    JsonlPart,
-    MixedPart,
-    RecipeError,
-    load_recipe,
-)
+from spanreward.training.recipe import FilePart, JsonlPart, MixedPart, RecipeError, load_recipe
 from tests.support.files import a_file
 from tests.support.messages import told
 from tests.support.paths import ROOT
@@ -43,8 +37,7 @@ CASCADE = "rewards.0.judge={cascade: "
 def table(rows: list[tuple[Any, ...]]) -> Any:
     """Parametrizes a test by the rows, each with its words as its id."""
     return pytest.mark.parametrize(
-        ("mistake", "words"),
-        [pytest.param(row[0], row[1:], id=" ".join(row[1:])) for row in rows],
+        ("mistake", "words"), [pytest.param(row[0], row[1:], id=" ".join(row[1:])) for row in rows]
     )
 
 

@@ -16,14 +16,7 @@ from tests.support.paths import ROOT
 
 DAPO = ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"
 # of all keys that may hold any text, those whose text is no path
-TEXTS = {
-    "columns",
-    "prompt",
-    "revision",
-    "split",
-    "subset",
-    "target_modules",
-}
+TEXTS = {"columns", "prompt", "revision", "split", "subset", "target_modules"}
 KINDS: set[type[Part]] = {Recipe, JudgeRecipe, *PARTS.values()}
 KINDS.remove(CascadePart)  # whose judges are JudgeParts
 

@@ -111,10 +111,7 @@ def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(
 ) -> None:
     engines |= {"good": Engine(), "bad": Engine(RuntimeError("no room\nfor the weights"))}
     monkeypatch.setattr(module, "load_policy", refuse)
-    with pytest.raises(
-        RecipeError,
-        match=r"judge bad of posh .*: RuntimeError: no room for the",
-    ):
+    with pytest.raises(RecipeError, match=r"judge bad of posh .*: RuntimeError: no room for the"):
         run(recipe(tmp_path / "out", "good", "bad"))
     assert engines["good"].done == engines["bad"].done == ["start", "close"]
     assert not (tmp_path / "out").exists()

@@ -162,10 +162,7 @@ def test_a_pickle_with_code_is_a_sentence_and_is_not_run(
     why = f"{name} holds builtins.print, which is no weights and may run code"
     assert f"{tmp_path}/checkpoint-4 is damaged ({why}): " in caplog.text
     torch.save(Code(), tmp_path / "checkpoint-2" / name)
-    with pytest.raises(
-        RecipeError,
-        match=rf"checkpoint-2 \({re.escape(why)}\): .* overwrite=true",
-    ):
+    with pytest.raises(RecipeError, match=rf"checkpoint-2 \({re.escape(why)}\): .* overwrite=true"):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
     assert "run" not in capfd.readouterr().out
 

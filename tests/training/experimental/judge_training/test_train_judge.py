@@ -259,26 +259,17 @@ def test_a_picture_has_one_name_in_all_sets() -> None:
         ("steps=0", "greater than 0, got 0."),
         ("held_out=1", "less than 1, got 1."),
         ("captions={none.jsonl: {}}", "no input file none.jsonl"),
-        (
-            "captions={none.jsonl: {references: captions}}",
-            "did you mean 'reference'?",
-        ),
+        ("captions={none.jsonl: {references: captions}}", "did you mean 'reference'?"),
         ("captions={{toy}/captions.jsonl: {}}", "no column 'reference', only"),
         (
             "captions={{toy}/captions.jsonl: {image: id, reference: images}}",
             "line 1 has no 'images', only",
         ),
         ("teacher=[none.jsonl]", "no input file none.jsonl"),
-        (
-            "captions={}",
-            "of 0 pictures, ",
-        ),
+        ("captions={}", "of 0 pictures, "),
         ("base=./none", "./none is no folder"),
         ("frozen_layers=3", "{toy}/base has 2 layers"),
-        (
-            "frozen_layers=-1",
-            "equal to 0, got -1.",
-        ),
+        ("frozen_layers=-1", "equal to 0, got -1."),
     ],
 )
 def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> None:
