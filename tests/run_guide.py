@@ -74,15 +74,9 @@ def environment(folder: Path) -> dict[str, str]:
     # a .pth in there, such as the editable install's, is not read
     (packages / "others.pth").write_text(f"{others}\n")
     pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        str(inside / "bin" / "python"),
-        "install",
-        "-q",
+        sys.executable, "-m", "pip", "--python", str(inside / "bin" / "python"), "install", "-q",
         "--no-deps",
-    ]
+    ]  # fmt: skip
     subprocess.run(
         [*pip, "--ignore-installed", str(build_wheel(folder))], check=True, timeout=HANGS
     )

@@ -157,11 +157,8 @@ def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
     scored = [PoshReward(MatchJudge()), LaveReward(MatchJudge(), rationale=False)]
     scored.append(HarmonicReward(WordJudge(), evidence="context"))
     settings = {
-        "span_coef": 0.5,
-        "dynamic_sampling": True,
-        "soft_overlong_cache": 8,
-        "reasoning_end": ".",
-    }
+        "span_coef": 0.5, "dynamic_sampling": True, "soft_overlong_cache": 8, "reasoning_end": ".",
+    }  # fmt: skip
     trainer = make_trainer(
         tmp_path, data, scored, max_steps=1, max_completion_length=32, **settings
     )
@@ -169,17 +166,9 @@ def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
     trainer.train()
     logged = {key for line in trainer.state.log_history for key in line}
     ours = (
-        "posh/",
-        "lave/",
-        "harmonic/",
-        "judge/",
-        "spans/",
-        "health/",
-        "sampling/",
-        "reasoning/",
-        "advantages/",
-        "rewards/soft",
-    )
+        "posh/", "lave/", "harmonic/", "judge/", "spans/", "health/", "sampling/", "reasoning/",
+        "advantages/", "rewards/soft",
+    )  # fmt: skip
     known = glossary()
     found = sorted(key for key in logged if key.startswith(ours) and not key.endswith("/std"))
     assert len(found) > 40

@@ -211,12 +211,8 @@ def test_ms_swift(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         assert found == [verdict.parts.get(part) for verdict in verdicts]
     assert module.neutral([0.5, None, 1.0, None, 0.0], ["a", "a", "a", "b", "c"]) == [
-        0.5,
-        0.75,
-        1.0,
-        0.5,
-        0.0,
-    ]
+        0.5, 0.75, 1.0, 0.5, 0.0,
+    ]  # fmt: skip
     assert module.neutral([None, None], ["a", "a"]) == [0.0, 0.0]
 
 
@@ -406,15 +402,10 @@ def rate_4(answer: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "verl_batch",
-        "verl_spans_batch",
-        "skyrl_batch",
-        "ms_swift",
-        "verifiers_rollouts",
-        "inspect_eval",
-        "lighteval_eval",
+        "verl_batch", "verl_spans_batch", "skyrl_batch", "ms_swift", "verifiers_rollouts",
+        "inspect_eval", "lighteval_eval",
     ],
-)
+)  # fmt: skip
 def test_each_command_says_what_to_install(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -549,19 +540,13 @@ def stand_in_for_nemo_gym(monkeypatch: pytest.MonkeyPatch) -> None:
 
     server = type("SimpleResourcesServer", (), {})
     modules: dict[str, dict[str, Any]] = {
-        "base_resources_server": {
-            "BaseResourcesServerConfig": BaseModel,
-            "BaseVerifyRequest": Verify,
-            "BaseVerifyResponse": Verified,
-            "SimpleResourcesServer": server,
-        },
+        "base_resources_server": {"BaseResourcesServerConfig": BaseModel,
+            "BaseVerifyRequest": Verify, "BaseVerifyResponse": Verified,
+            "SimpleResourcesServer": server},
         "judge": {"JudgeError": JudgeError, "reraise_judge_errors": reraise_judge_errors},
-        "server_utils": {
-            "request": request,
-            "raise_for_status": raise_for_status,
-            "get_response_json": get_response_json,
-        },
-    }
+        "server_utils": {"request": request, "raise_for_status": raise_for_status,
+            "get_response_json": get_response_json},
+    }  # fmt: skip
     monkeypatch.setitem(sys.modules, "nemo_gym", ModuleType("nemo_gym"))
     for name, parts in modules.items():
         module = ModuleType(f"nemo_gym.{name}")

@@ -41,13 +41,10 @@ GROWTH = 2.3  # times the steps for twice the length
 MOST = 1000  # steps a character
 # `match` is called where it is handed to, or its one match is that at the start of the text
 HANDED_TO_MATCH = {
-    "rewards.lave.answer:DEFAULT_RULES",
-    "rewards.lave.answer:PUBLISHED_RULES",
-    "rewards.lave.trimming:DEFAULT_EDGES",
-    "rewards.lave.trimming:PUBLISHED_EDGES",
-    "rewards.judges.written_rating:_UNIT",
-    "rewards.judges.written_rating:_ALONE",
-}
+    "rewards.lave.answer:DEFAULT_RULES", "rewards.lave.answer:PUBLISHED_RULES",
+    "rewards.lave.trimming:DEFAULT_EDGES", "rewards.lave.trimming:PUBLISHED_EDGES",
+    "rewards.judges.written_rating:_UNIT", "rewards.judges.written_rating:_ALONE",
+}  # fmt: skip
 
 
 def asked_again() -> None:
@@ -78,13 +75,8 @@ def called_tool() -> None:
 
 def marks_of_all_kinds() -> None:
     lines = (
-        "---",
-        "<text>",
-        "[Text ends]",
-        "[Text {number} ends]",
-        "END OF TEXT",
-        "Is it so or not?",
-    )
+        "---", "<text>", "[Text ends]", "[Text {number} ends]", "END OF TEXT", "Is it so or not?",
+    )  # fmt: skip
     quoting.marks_in.__wrapped__(*lines)
 
 
@@ -219,21 +211,11 @@ def test_linear_patterns_are_not(pattern: str, anchored: bool) -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        r"a*b",
-        r"(a|b)*c",
-        r"(?:a+)+b",
-        r"(?<!x)a{2,3}?b|(b)\1",
-        r"(?>a*)ab",
-        r"(?:ab)*+a",
-        r"^a$",
-        r"(?i)A(?=b)",
-        r"(?=(a+))\1b",
-        r"(?:a?|b){0,3}c",
-        r"(?:)*b",
-        r"(?<=a)b+",
+        r"a*b", r"(a|b)*c", r"(?:a+)+b", r"(?<!x)a{2,3}?b|(b)\1", r"(?>a*)ab", r"(?:ab)*+a", r"^a$",
+        r"(?i)A(?=b)", r"(?=(a+))\1b", r"(?:a?|b){0,3}c", r"(?:)*b", r"(?<=a)b+",
         r"a(?!b)[^c]*c",
     ],
-)
+)  # fmt: skip
 def test_the_counter_matches_what_re_matches(pattern: str) -> None:
     drawn = random.Random(0)
     compiled = re.compile(pattern, re.MULTILINE)

@@ -20,13 +20,9 @@ def found(query: str, profile: object) -> list[str]:
     """The pages of the results, in their order."""
     address = f"{(SITE / 'search.html').as_uri()}?q={query.replace(' ', '+')}"
     command = [
-        str(CHROMIUM),
-        *FLAGS,
-        "--virtual-time-budget=8000",
-        f"--user-data-dir={profile}",
-        "--dump-dom",
-        address,
-    ]
+        str(CHROMIUM), *FLAGS, "--virtual-time-budget=8000", f"--user-data-dir={profile}",
+        "--dump-dom", address,
+    ]  # fmt: skip
     dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     links = re.findall(r'<li[^>]*>\s*<a href="([\w/.]+)', dom[dom.index('id="search-results"') :])
     return list(dict.fromkeys(links))

@@ -63,16 +63,9 @@ def installed(wheel: Path) -> Path:
     """A folder that the wheel is installed in."""
     folder = wheel.parent / "installed"
     pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--no-deps",
-        "--target",
-        str(folder),
+        sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder),
         str(wheel),
-    ]
+    ]  # fmt: skip
     subprocess.run(pip, check=True, capture_output=True, timeout=HANGS)
     return folder
 
@@ -100,27 +93,13 @@ def project(tmp_path: Path) -> Path:
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     recipe = {
-        "algorithm": "grpo",
-        "output": "out",
-        "policy": {"model": "policy"},
+        "algorithm": "grpo", "output": "out", "policy": {"model": "policy"},
         "data": {"source": "jsonl", "path": "rows.jsonl"},
         "rewards": [{"metric": "posh", "judge": "match"}, {"metric": "rewards.py:brevity"}],
-        "trainer": {
-            **{
-                "max_steps": 1,
-                "per_device_train_batch_size": 4,
-                "num_generations": 4,
-                "max_completion_length": 8,
-            },
-            **{
-                "use_cpu": True,
-                "bf16": False,
-                "report_to": "none",
-                "save_strategy": "no",
-                "logging_steps": 1,
-            },
-        },
-    }
+        "trainer": {**{"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 4,
+        "max_completion_length": 8}, **{"use_cpu": True, "bf16": False, "report_to": "none",
+        "save_strategy": "no", "logging_steps": 1}},
+    }  # fmt: skip
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe))
     return tmp_path
 
@@ -166,14 +145,8 @@ def test_the_command_trains(install: Path | None, project: Path) -> None:
 
 def test_a_launched_run_trains(installed: Path, project: Path) -> None:
     launch = (
-        BIN / "accelerate",
-        "launch",
-        "--cpu",
-        "--num_processes",
-        "1",
-        "--mixed_precision",
-        "no",
-    )
+        BIN / "accelerate", "launch", "--cpu", "--num_processes", "1", "--mixed_precision", "no",
+    )  # fmt: skip
     run(installed, project, *launch, "-m", "spanreward", "train", "recipe.yaml")
     check_run(project)
 

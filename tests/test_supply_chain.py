@@ -51,16 +51,9 @@ ON_CPU = [
 ]
 # or start commands of their own
 TRAIN = {
-    "attack",
-    "credit",
-    "field",
-    "mistakes",
-    "repeat",
-    "teach",
-    "trainings",
-    "trl-tests",
+    "attack", "credit", "field", "mistakes", "repeat", "teach", "trainings", "trl-tests",
     "updates",
-}
+}  # fmt: skip
 
 
 def constraints() -> dict[str, str]:
@@ -194,35 +187,17 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
     """
     out, compared = folder / "out", folder / "compared"
     judged = [
-        "score",
-        "posh",
-        "--input",
-        folder / "rows.jsonl",
-        "--output",
-        folder / "verdicts.jsonl",
+        "score", "posh", "--input", folder / "rows.jsonl", "--output", folder / "verdicts.jsonl",
         "--judge",
-    ]
+    ]  # fmt: skip
     criteria = [
-        "criteria",
-        "write",
-        folder / "rows.jsonl",
-        "--output",
-        folder / "c.jsonl",
-        "--judge",
-    ]
+        "criteria", "write", folder / "rows.jsonl", "--output", folder / "c.jsonl", "--judge",
+    ]  # fmt: skip
     zero3 = ["--accelerate-config", ROOT / "accelerate_configs" / "zero3.yaml"]
     sides = [
-        f"a={out}",
-        f"b={out}2",
-        "--recipe",
-        QUICKSTART,
-        "--output",
-        compared,
-        "--prompts",
-        "4",
-        "--max-tokens",
-        "8",
-    ]
+        f"a={out}", f"b={out}2", "--recipe", QUICKSTART, "--output", compared, "--prompts", "4",
+        "--max-tokens", "8",
+    ]  # fmt: skip
     product: list[tuple[list[Any], str]] = [
         ([*judged, "match"], ""),
         (["recipes"], ""),
@@ -234,92 +209,35 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["train", QUICKSTART, *SMALL, f"output={out}2", "seed=1"], ""),
         (["compare", *sides], ""),
         (["labels", "spans", folder / "labels.jsonl"], ""),
-        (
-            [
-                "judge",
-                "label",
-                folder / "rows.jsonl",
-                "--judge",
-                "match",
-                "--output",
-                folder / "answers.jsonl",
-            ],
-            "",
-        ),
-        (
-            [*criteria, "transformers:nobody/judge"],
-            "the judge's model 'nobody/judge' is not on this machine",
-        ),
-        (
-            [*judged, "transformers:nobody/judge"],
-            "the judge's model 'nobody/judge' is not on this machine",
-        ),
-        (
-            [*judged, "server:http://judge.example:8000#nobody/judge"],
-            "no tokenizer is found for 'nobody/judge'",
-        ),
-        (
-            ["serve", "posh", "--port", "0", "--judge", "transformers:nobody/judge"],
-            "the judge's model 'nobody/judge'",
-        ),
+        (["judge", "label", folder / "rows.jsonl", "--judge", "match", "--output",
+            folder / "answers.jsonl"], ""),
+        ([*criteria, "transformers:nobody/judge"],
+            "the judge's model 'nobody/judge' is not on this machine"),
+        ([*judged, "transformers:nobody/judge"],
+            "the judge's model 'nobody/judge' is not on this machine"),
+        ([*judged, "server:http://judge.example:8000#nobody/judge"],
+            "no tokenizer is found for 'nobody/judge'"),
+        (["serve", "posh", "--port", "0", "--judge", "transformers:nobody/judge"],
+            "the judge's model 'nobody/judge'"),
         (["train", LARGE, *SMALL, *ON_CPU, f"output={folder / 'large'}"], "amitha/docent"),
-        (
-            [
-                "train",
-                QUICKSTART,
-                *SMALL,
-                "policy.model=nobody/policy",
-                f"output={folder / 'none'}",
-            ],
-            "nobody/policy",
-        ),
-    ]
+        (["train", QUICKSTART, *SMALL, "policy.model=nobody/policy", f"output={folder / 'none'}"],
+            "nobody/policy"),
+    ]  # fmt: skip
     evidence: list[tuple[list[Any], str]] = [
         (["agreement", "spans", compared], ""),
-        (
-            [
-                "blind",
-                "export",
-                compared,
-                "--sides",
-                "a",
-                "b",
-                "--count",
-                "2",
-                "--output",
-                folder / "blind",
-            ],
-            "",
-        ),
-        (
-            [
-                "labels",
-                "table",
-                "docent-granular",
-                folder / "labels.jsonl",
-                "--columns",
-                folder / "map.yaml",
-            ],
-            "",
-        ),
+        (["blind", "export", compared, "--sides", "a", "b", "--count", "2", "--output",
+            folder / "blind"], ""),
+        (["labels", "table", "docent-granular", folder / "labels.jsonl", "--columns",
+            folder / "map.yaml"], ""),
         (["meaning", "--count", "1"], ""),
         (["reproduce", "posh-3", "--dry-run"], ""),
         (["benchmark", "memory"], ""),
         (["captions", "--data", folder / "sets", "--output", folder / "captions"], ""),
         (["curves", f"a={out}", "--keys", "reward", "--picture", folder / "curves.svg"], ""),
         (["picture-map", "--output", folder / "no_runs", "table"], ""),
-        (
-            [
-                "sft-or-rl",
-                f"few={compared}",
-                "--picture",
-                folder / "cells.svg",
-                "--json",
-                folder / "cells.json",
-            ],
-            "",
-        ),
-    ]
+        (["sft-or-rl", f"few={compared}", "--picture", folder / "cells.svg", "--json",
+            folder / "cells.json"], ""),
+    ]  # fmt: skip
     named = {"spanreward": product, "experiments": evidence}
     return [
         ([name, *words], lacks) for name, commands in named.items() for words, lacks in commands

@@ -30,19 +30,11 @@ DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 ACCELERATE = str(Path(sys.executable).with_name("accelerate"))
 SFT_KEYS = {"step", "loss", "grad_norm", "learning_rate"}
 DAPO_KEYS = {
-    *(
-        "step",
-        "loss",
-        "grad_norm",
-        "learning_rate",
-        "reward",
-        "reward_std",
-        "completions/mean_length",
-    ),
-    *("judge/failed_fraction", "judge/questions", "judge/cached", "judge/prompt_tokens"),
-    *("judge/seconds", "judge/wake_seconds", "judge/sleep_seconds", "judge/peak_memory_gb"),
-    "completions/clipped_ratio",
-}
+    *("step", "loss", "grad_norm", "learning_rate", "reward", "reward_std",
+    "completions/mean_length"), *("judge/failed_fraction", "judge/questions", "judge/cached",
+    "judge/prompt_tokens"), *("judge/seconds", "judge/wake_seconds", "judge/sleep_seconds",
+    "judge/peak_memory_gb"), "completions/clipped_ratio",
+}  # fmt: skip
 
 
 def reward_keys(recipe: Recipe) -> set[str]:

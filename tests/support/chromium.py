@@ -13,18 +13,10 @@ import pytest
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=2000",
-    "--hide-scrollbars",
-]
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--enable-logging=stderr", "--virtual-time-budget=2000", "--hide-scrollbars",
+]  # fmt: skip
 needs_chromium = pytest.mark.skipif(
     not CHROMIUM.exists(), reason="/usr/bin/chromium is missing: apt-get install chromium"
 )

@@ -129,15 +129,10 @@ def install(monkeypatch: pytest.MonkeyPatch, colocated: bool = False) -> type[Fa
         monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
         envs.enable_envs_cache()
     modules: dict[str, dict[str, Any]] = {
-        "vllm": {
-            "LLM": FakeLLM,
-            "SamplingParams": sampling_params,
-            "envs": envs,
-            "__version__": "0.32.0",
-        },
-        "vllm.platforms": {"current_platform": platform},
+        "vllm": {"LLM": FakeLLM, "SamplingParams": sampling_params, "envs": envs,
+        "__version__": "0.32.0"}, "vllm.platforms": {"current_platform": platform},
         "vllm.lora": {},
-    }
+    }  # fmt: skip
     for name, contents in modules.items():
         module = ModuleType(name)
         module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)

@@ -37,14 +37,9 @@ def invented_scores() -> Any:
         "dapo": (0.765, 0.77, 0.76, 0.71, 0.705, 0.72, 0.61, 21),
     }
     metrics = [
-        "truth_f1",
-        "truth_precision",
-        "truth_recall",
-        "posh_f1",
-        "posh_precision",
-        "posh_recall",
+        "truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall",
         "overlap",
-    ]
+    ]  # fmt: skip
     scores = {}
     for model, means in centres.items():
         scores[model] = {
@@ -129,25 +124,12 @@ def invented_examples() -> Any:
             ),
         )
         answers = {
-            "base": JudgedAnswer(
-                base,
-                Verdict(
-                    0.2,
-                    spans=(span(base, f"{other} {left}", 0.25, "rated 2 of 5"),),
-                    missed=judged.missed,
-                ),
-                {"truth_f1": 0.25, "words": 5.0},
-            ),
+            "base": JudgedAnswer(base, Verdict(0.2, spans=(span(base, f"{other} {left}", 0.25,
+                "rated 2 of 5"),), missed=judged.missed), {"truth_f1": 0.25, "words": 5.0}),
             "sft": JudgedAnswer(sft, judged, {"truth_f1": 0.55, "words": 13.0}),
-            "dapo": JudgedAnswer(
-                dapo,
-                Verdict(
-                    0.97,
-                    spans=(span(dapo, f"{one} {left}", 1.0), span(dapo, f"a {two} {right}", 0.75)),
-                ),
-                {"truth_f1": 1.0, "words": 11.0},
-            ),
-        }
+            "dapo": JudgedAnswer(dapo, Verdict(0.97, spans=(span(dapo, f"{one} {left}", 1.0),
+                span(dapo, f"a {two} {right}", 0.75))), {"truth_f1": 1.0, "words": 11.0}),
+        }  # fmt: skip
         if number == 3:
             answers["dapo"] = JudgedAnswer(
                 dapo, Verdict(None, Status.TIMEOUT, note="no answer in 30 s"), {"truth_f1": 1.0}

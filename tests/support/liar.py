@@ -74,11 +74,7 @@ TRANSPORT: dict[str, Any] = {
 
 PATIENT = {  # asked again until the deadline, as the server's state may be the cause
     *(
-        "connection lost",
-        "body cut short",
-        "no HTTP",
-        "nothing but a head",
-        "a negative length",
+        "connection lost", "body cut short", "no HTTP", "nothing but a head", "a negative length",
         "a length in words",
     ),
     *(
@@ -91,7 +87,7 @@ PATIENT = {  # asked again until the deadline, as the server's state may be the 
     "a status of five digits",
     "wait since 1970",
     *(f"status {status}" for status in (408, 425, 429, 502, 503, 504)),
-}
+}  # fmt: skip
 
 
 def choice(**fields: Any) -> Callable[[dict], None]:

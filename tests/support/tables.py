@@ -10,18 +10,9 @@ from typing import Any
 from datasets import Dataset
 
 KINDS = (
-    "jsonl",
-    "jsonl.gz",
-    "json",
-    "pretty.json",
-    "csv",
-    "csv.gz",
-    "excel.csv",
-    "tsv",
-    "parquet",
-    "hub",
-    "saved",
-)
+    "jsonl", "jsonl.gz", "json", "pretty.json", "csv", "csv.gz", "excel.csv", "tsv", "parquet",
+    "hub", "saved",
+)  # fmt: skip
 
 
 def table(folder: Path, kind: str, rows: Sequence[Mapping[str, Any]]) -> str:

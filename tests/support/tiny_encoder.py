@@ -20,27 +20,9 @@ from transformers import (
 )
 
 WORDS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "a",
-    "red",
-    "blue",
-    "cat",
-    "dog",
-    "sits",
-    "on",
-    "the",
-    "mat",
-    "and",
-    "sleeps",
-    ".",
-    "[",
-    "]",
-    "SEP",
-]
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "red", "blue", "cat", "dog", "sits", "on",
+    "the", "mat", "and", "sleeps", ".", "[", "]", "SEP",
+]  # fmt: skip
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
 SIZES |= {"intermediate_size": 32, "pad_token_id": 0}
 
@@ -56,13 +38,9 @@ def saved(
     """changes: of the configuration."""
     torch.manual_seed(0)
     sizes = {
-        **SIZES,
-        "vocab_size": len(words),
-        "max_position_embeddings": length,
-        "num_labels": labels,
-        "initializer_range": 0.5,
-        **changes,
-    }
+        **SIZES, "vocab_size": len(words), "max_position_embeddings": length, "num_labels": labels,
+        "initializer_range": 0.5, **changes,
+    }  # fmt: skip
     ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
     if modern:
         ModernBertForTokenClassification(ModernBertConfig(**sizes, **ends)).save_pretrained(folder)

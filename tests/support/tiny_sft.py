@@ -21,16 +21,10 @@ LINES = (  # as LLaVA-1.5's on the hub, whose turn ends in a blank
 )
 BASE_TOKENS = ("<|im_start|>", "<|endoftext|>", "<|im_end|>")  # the second is the eos
 SETTINGS: dict[str, Any] = {
-    "per_device_train_batch_size": 1,
-    "max_steps": 2,
-    "logging_strategy": "no",
-    "save_strategy": "no",
-    "report_to": "none",
-    "bf16": False,
-    "gradient_checkpointing": False,
-    "use_cpu": True,
-    "disable_tqdm": True,
-}
+    "per_device_train_batch_size": 1, "max_steps": 2, "logging_strategy": "no",
+    "save_strategy": "no", "report_to": "none", "bf16": False, "gradient_checkpointing": False,
+    "use_cpu": True, "disable_tqdm": True,
+}  # fmt: skip
 
 
 def save_with(

@@ -17,20 +17,11 @@ from spanreward.training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.training.policy import load_policy
 
 COMMON: dict[str, Any] = {
-    "per_device_train_batch_size": 8,
-    "num_generations": 4,
-    "max_completion_length": 24,
-    "max_steps": 2,
-    "learning_rate": 1e-3,
-    "logging_steps": 1,
-    "save_strategy": "no",
-    "report_to": "none",
-    "bf16": False,
-    "gradient_checkpointing": False,
-    "use_cpu": True,
-    "disable_tqdm": True,
-    "seed": 3,
-}
+    "per_device_train_batch_size": 8, "num_generations": 4, "max_completion_length": 24,
+    "max_steps": 2, "learning_rate": 1e-3, "logging_steps": 1, "save_strategy": "no",
+    "report_to": "none", "bf16": False, "gradient_checkpointing": False, "use_cpu": True,
+    "disable_tqdm": True, "seed": 3,
+}  # fmt: skip
 
 
 class Scripted(Reward):

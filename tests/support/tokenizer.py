@@ -25,12 +25,9 @@ def tokenizer(
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     texts = [
-        "Rate it from 1 to 5: 1 2 3 4 5",
-        "the answer is 5",
-        "10 of 10",
-        "assistant user system",
+        "Rate it from 1 to 5: 1 2 3 4 5", "the answer is 5", "10 of 10", "assistant user system",
         "Yes No",
-    ] * 20
+    ] * 20  # fmt: skip
     trainer = trainers.BpeTrainer(
         vocab_size=400,
         special_tokens=list(special),

@@ -15,20 +15,13 @@ def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
 def wildvision(question: str, score: float, model: str = "m", **more: Any) -> dict[str, Any]:
     """A vote on the anchor "a" shown first and `model`."""
     row = {
-        "question_id": question,
-        "model": model,
-        "anchor": "a",
-        "order": "anchor first",
+        "question_id": question, "model": model, "anchor": "a", "order": "anchor first",
         "score": score,
-    }
+    }  # fmt: skip
     return {
-        **row,
-        "raw": score,
-        "judge_failed": False,
-        "length_model": 10,
-        "length_anchor": 10,
+        **row, "raw": score, "judge_failed": False, "length_model": 10, "length_anchor": 10,
         **more,
-    }
+    }  # fmt: skip
 
 
 def mllm(question: int, one: Any, two: Any, model: str = "m", **more: Any) -> dict[str, Any]:
@@ -44,11 +37,6 @@ def iiw(example: str, answer: Any, question: str = "Hallucination", **more: Any)
     sides = {"side_iiw": "IIW", "side_other": "DCI"}
     lengths = {"length_iiw": 12, "length_other": None}
     return {
-        "set": "S",
-        "example_id": example,
-        **sides,
-        "question": question,
-        "answer": answer,
-        **lengths,
-        **more,
-    }
+        "set": "S", "example_id": example, **sides, "question": question, "answer": answer,
+        **lengths, **more,
+    }  # fmt: skip

@@ -27,14 +27,11 @@ SCRIPT = SUPPORT / "sharded_on_cpu.py"
 HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
     *("data.count=16", "trainer.max_steps=2", "trainer.logging_steps=1", "trainer.warmup_steps=0"),
-    *(
-        "trainer.per_device_train_batch_size=4",
-        "trainer.gradient_accumulation_steps=2",
-        "trainer.steps_per_generation=null",
-        "trainer.num_generations=4",
-    ),
-    *("trainer.max_completion_length=12", "trainer.soft_overlong_cache=4", "trainer.use_cpu=false"),
-)
+    *("trainer.per_device_train_batch_size=4", "trainer.gradient_accumulation_steps=2",
+    "trainer.steps_per_generation=null", "trainer.num_generations=4"),
+    *("trainer.max_completion_length=12", "trainer.soft_overlong_cache=4",
+    "trainer.use_cpu=false"),
+)  # fmt: skip
 
 LAYERS = ("--fsdp_transformer_layer_cls_to_wrap", "LlamaDecoderLayer,CLIPEncoderLayer")
 
@@ -68,11 +65,8 @@ def test_one_gpus_launch_warns_of_no_default(monkeypatch: pytest.MonkeyPatch) ->
             launch_command_parser().parse_args([*config, "script.py"])
         )
         assert (len(told), args.num_processes, args.use_deepspeed, args.multi_gpu) == (
-            warnings,
-            1,
-            False,
-            False,
-        )
+            warnings, 1, False, False,
+        )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +112,9 @@ def launch(
     for machine, log in zip(machines, logs, strict=True):
         with log.open("w") as file:
             words = [
-                *command,
-                *machine,
-                str(SCRIPT),
-                str(folder),
-                "recipes/quickstart/scenes-dapo.yaml",
+                *command, *machine, str(SCRIPT), str(folder), "recipes/quickstart/scenes-dapo.yaml",
                 *overrides,
-            ]
+            ]  # fmt: skip
             surroundings = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
             started.append(
                 subprocess.Popen(

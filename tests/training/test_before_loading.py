@@ -45,62 +45,29 @@ FAULTS = [
     (["referees=[{metric: pohs}]"], "referees", "unknown metric 'pohs'"),
     (["referees=[{metric: posh, judge: mach}]"], "referees", "unknown judge 'mach'"),
     (["referees=[{metric: 'HERE/own.py:Rule'}]"], "referees", "HERE/own.py has no class Rule"),
-    (
-        [FILE, "validation=null", "referees=[{metric: lave}]"],
-        "referees",
-        "lave needs the dataset column 'question', and the held-out data has",
-    ),
-    (
-        [FILE, "validation={path: HERE/none.jsonl}"],
-        "validation",
-        "there is no data file HERE/none.jsonl",
-    ),
-    (
-        [FILE, "validation={path: HERE/bad.jsonl}"],
-        "validation",
-        "HERE/bad.jsonl line 1: the column 'reference' must hold a text",
-    ),
-    (
-        ["validation={options: {splt: test}}"],
-        "validation",
-        "experiments/scenes/rows.py:scenes cannot",
-    ),
-    (
-        ["data={source: hub, id: HERE/hub}", "validation={split: val}"],
-        "validation",
-        "the dataset 'HERE/hub' has no split 'val', only ['train']",
-    ),
-    (
-        ["policy.model=HERE/own.py:smal"],
-        "policy",
-        "policy.model HERE/own.py:smal: HERE/own.py has no function smal",
-    ),
-    (
-        ["policy.model=HERE/own.py:unseeded"],
-        "policy",
-        "policy.model HERE/own.py:unseeded: HERE/own.py:unseeded cannot be called as it is: too",
-    ),
-    (
-        ["data={source: HERE/own.py:row}", "validation=null"],
-        "data",
-        "HERE/own.py has no function row: did you mean 'rows'?",
-    ),
-    (
-        ["data={source: HERE/own.py:rows, options: {splt: b}}", "validation=null"],
-        "data",
-        "HERE/own.py:rows cannot be called as it is: got an unexpected keyword argument 'splt'",
-    ),
-    (
-        ["trainer.num_generations=3"],
-        "trainer",
-        "generation_batch_size (128) must be divisible by num_generations (3)",
-    ),
-    (
-        ["trainer.span_coef=.1", "trainer.loss_type=vespo"],
-        "trainer",
-        "loss_type='vespo' moves all tokens of a completion alike",
-    ),
-]
+    ([FILE, "validation=null", "referees=[{metric: lave}]"], "referees",
+        "lave needs the dataset column 'question', and the held-out data has"),
+    ([FILE, "validation={path: HERE/none.jsonl}"], "validation",
+        "there is no data file HERE/none.jsonl"),
+    ([FILE, "validation={path: HERE/bad.jsonl}"], "validation",
+        "HERE/bad.jsonl line 1: the column 'reference' must hold a text"),
+    (["validation={options: {splt: test}}"], "validation",
+        "experiments/scenes/rows.py:scenes cannot"),
+    (["data={source: hub, id: HERE/hub}", "validation={split: val}"], "validation",
+        "the dataset 'HERE/hub' has no split 'val', only ['train']"),
+    (["policy.model=HERE/own.py:smal"], "policy",
+        "policy.model HERE/own.py:smal: HERE/own.py has no function smal"),
+    (["policy.model=HERE/own.py:unseeded"], "policy",
+        "policy.model HERE/own.py:unseeded: HERE/own.py:unseeded cannot be called as it is: too"),
+    (["data={source: HERE/own.py:row}", "validation=null"], "data",
+        "HERE/own.py has no function row: did you mean 'rows'?"),
+    (["data={source: HERE/own.py:rows, options: {splt: b}}", "validation=null"], "data",
+        "HERE/own.py:rows cannot be called as it is: got an unexpected keyword argument 'splt'"),
+    (["trainer.num_generations=3"], "trainer",
+        "generation_batch_size (128) must be divisible by num_generations (3)"),
+    (["trainer.span_coef=.1", "trainer.loss_type=vespo"], "trainer",
+        "loss_type='vespo' moves all tokens of a completion alike"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("changes", "what", "told"), FAULTS)

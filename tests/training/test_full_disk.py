@@ -92,16 +92,11 @@ def test_a_checkpoint_that_cannot_be_written_is_one_sentence(
         policy={"model": TINY},
         data=scenes_part(count=8),
         trainer={
-            "max_steps": 3,
-            "per_device_train_batch_size": 2,
-            "save_strategy": "steps",
-            "save_steps": 1,
-            "report_to": "none",
-            "use_cpu": True,
-            "bf16": False,
+            "max_steps": 3, "per_device_train_batch_size": 2, "save_strategy": "steps",
+            "save_steps": 1, "report_to": "none", "use_cpu": True, "bf16": False,
             "max_length": None,
         },
-    )
+    )  # fmt: skip
     with pytest.raises(RecipeError, match="is full") as error:
         run(recipe)
     assert "checkpoint-1," in str(error.value)

@@ -50,15 +50,10 @@ def test_numbers_of_a_batch_by_hand() -> None:
     rows[:2] = [replace(each, reference_length=20) for each in rows[:2]]
     numbers = health(rows, group=2)
     assert numbers == {
-        "failed_fraction": 0.0,
-        "unscored_fraction": 0.0,
-        "saturated_fraction": 0.25,
-        "reward": pytest.approx((0.75 + 0.75 + 1.0 + 0.3) / 4),
-        "length": 30.0,
-        "length_ratio": 0.75,
-        "degenerate_fraction": 0.25,
-        "zero_variance_groups": 0.5,
-    }
+        "failed_fraction": 0.0, "unscored_fraction": 0.0, "saturated_fraction": 0.25,
+        "reward": pytest.approx((0.75 + 0.75 + 1.0 + 0.3) / 4), "length": 30.0,
+        "length_ratio": 0.75, "degenerate_fraction": 0.25, "zero_variance_groups": 0.5,
+    }  # fmt: skip
     assert "zero_variance_groups" not in health(rows, group=1)
 
 

@@ -19,12 +19,9 @@ from tests.support.paths import ROOT, SUPPORT
 
 HANGS = 240  # seconds: far more than it takes
 OVERRIDES = (
-    f"policy.model={TINY}",
-    "data.count=8",
-    "trainer.max_steps=1",
-    "trainer.per_device_train_batch_size=4",
-    "trainer.steps_per_generation=null",
-)
+    f"policy.model={TINY}", "data.count=8", "trainer.max_steps=1",
+    "trainer.per_device_train_batch_size=4", "trainer.steps_per_generation=null",
+)  # fmt: skip
 COMPLETIONS = (
     "trainer.num_generations=4",
     "trainer.max_completion_length=16",
@@ -36,12 +33,9 @@ COMPLETIONS = (
 def test_no_process_is_left(tmp_path: Path, sent: Any) -> None:
     script = [sys.executable, str(SUPPORT / "interrupted.py"), str(tmp_path)]
     overrides = [
-        f"output={tmp_path / 'out'}",
-        *OVERRIDES,
-        *COMPLETIONS,
-        "trainer.use_cpu=true",
+        f"output={tmp_path / 'out'}", *OVERRIDES, *COMPLETIONS, "trainer.use_cpu=true",
         "trainer.bf16=false",
-    ]
+    ]  # fmt: skip
     run = subprocess.Popen(
         [*script, "recipes/quickstart/scenes-dapo.yaml", *overrides],
         cwd=ROOT,

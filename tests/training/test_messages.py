@@ -54,19 +54,13 @@ MISSPELT = [
     ("trainer.output_dri=out", "trainer.output_dri", "output_dir"),
     ("output_dir=out", "output_dir", "output"),
     ("span_coeff=0.5", "span_coeff", "span_coef"),
-    (
-        CASCADE + "{student: match, teacher: match, aduit: 1}}",
-        "rewards.0.judge.cascade.aduit",
-        "audit",
-    ),
-    (
-        CASCADE + "{student: match, teacher: {name: match, cashe: true}}}",
-        "rewards.0.judge.cascade.teacher.cashe",
-        "cache",
-    ),
+    (CASCADE + "{student: match, teacher: match, aduit: 1}}", "rewards.0.judge.cascade.aduit",
+        "audit"),
+    (CASCADE + "{student: match, teacher: {name: match, cashe: true}}}",
+        "rewards.0.judge.cascade.teacher.cashe", "cache"),
     ("data={source: mixed, parts: [{source: hub, idd: a}]}", "data.parts.0.idd", "id"),
     ("data={source: mixed, parts: [{source: hub, id: a, splt: b}]}", "data.parts.0.splt", "split"),
-]
+]  # fmt: skip
 WRONG_VALUES = [
     ("seed=abc", "seed", "'abc'"),
     ("overwrite=perhaps", "overwrite", "'perhaps'"),
@@ -79,11 +73,8 @@ WRONG_VALUES = [
     ("data=5", "recipe key data", "5"),
     ("data=rows.jsonl", "recipe key data", "'rows.jsonl'"),
     ("data={source: hub, id: a, max_pixels: 0}", "data.max_pixels", "0"),
-    (
-        "data={source: hub, id: a, columns: {picture: image}}",
-        "data.columns.picture.[key]",
-        "'picture'",
-    ),
+    ("data={source: hub, id: a, columns: {picture: image}}", "data.columns.picture.[key]",
+        "'picture'"),
     ("validation={count: 0}", "validation.count", "0"),
     ("validation=val", "validation", "'val'"),
     ("rewards.0.weight=heavy", "rewards.0.weight", "'heavy'"),
@@ -95,7 +86,7 @@ WRONG_VALUES = [
     (CASCADE + "{student: match, teacher: match, sure: -1}}", "judge.cascade.sure", "-1"),
     (CASCADE + "{student: match, teacher: match, sure: true}}", "judge.cascade.sure", "True"),
     (CASCADE + "{student: match, teacher: match, audit: 2}}", "judge.cascade.audit", "2"),
-]
+]  # fmt: skip
 SETTINGS = [
     ("num_generations=eight", "valid integer", "'eight'"),
     ("num_generations=1", "greater than", "equal to 2", "1"),
@@ -281,12 +272,8 @@ def jsonl(*records: Any, **fields: Any) -> JsonlPart:
         ("{'image': 'a.png'}", "is not JSON"),
         ("3", "JSON object", "3"),
         ({**CAPTION, "reference": "\ud800"}, "is not JSON", "surrogates not allowed"),
-        (
-            {"picture": "a", "reference": "A."},
-            "'image'",
-            "['picture', 'reference']",
-            "set data.col",
-        ),
+        ({"picture": "a", "reference": "A."}, "'image'", "['picture', 'reference']",
+            "set data.col"),
         ({"question": "What?", "answers": "a"}, "'image'", "needs a 'prompt'"),
         ({"image": None, "reference": "A dog."}, "a picture", "NoneType"),
         ({"image": "gone.png"}, "there is no picture", "gone.png", "from the working folder"),
@@ -310,7 +297,7 @@ def jsonl(*records: Any, **fields: Any) -> JsonlPart:
         ({"images": ["red.png"] * 2, "prompt": "Which?", "reference": "A."}, "one picture", "2"),
         (TEXT_ONLY, "has no picture", "unlike the rows", "a picture"),
     ]
-)
+)  # fmt: skip
 @pytest.mark.usefixtures("here")
 def test_a_row_of_the_data(mistake: Any, words: tuple[str, ...]) -> None:
     data = jsonl(ASKED, mistake, prompt="Say: {question}")
@@ -572,31 +559,19 @@ def test_a_policy(mistake: str, words: tuple[str, ...]) -> None:
     [
         ({"loss_type": "vespo", "span_coef": 0.1}, "loss_type='vespo'", "moves all tokens"),
         ({"loss_type": "dapoo"}, "loss_type:", "'dr_grpo'", "got 'dapoo'"),
-        (
-            {"off_policy_mask_threshold": 0.5, "span_coef": 0.1},
-            "off_policy_mask_threshold",
-            "moves all tokens",
-        ),
-        (
-            {"importance_sampling_level": "sequence", "span_coef": 0.1},
-            "level='sequence'",
-            "moves all tokens",
-        ),
-        (
-            {"top_entropy_quantile": 0.5, "span_coef": 0.1},
-            "top_entropy_quantile=0.5",
-            "leaves tokens out",
-        ),
+        ({"off_policy_mask_threshold": 0.5, "span_coef": 0.1}, "off_policy_mask_threshold",
+            "moves all tokens"),
+        ({"importance_sampling_level": "sequence", "span_coef": 0.1}, "level='sequence'",
+            "moves all tokens"),
+        ({"top_entropy_quantile": 0.5, "span_coef": 0.1}, "top_entropy_quantile=0.5",
+            "leaves tokens out"),
         ({"max_resamples": 0}, "max_resamples:", "equal to 1", "got 0"),
         ({"soft_overlong_cache": 0}, "soft_overlong_cache:", "equal to 1", "got 0"),
         ({"soft_overlong_cache": 600}, "soft_overlong_cache", "600 and 512"),
-        (
-            {"num_generations": 3, "per_device_train_batch_size": 8},
-            "(8)",
-            "divisible by num_generations (3)",
-        ),
+        ({"num_generations": 3, "per_device_train_batch_size": 8}, "(8)",
+            "divisible by num_generations (3)"),
     ]
-)
+)  # fmt: skip
 def test_settings_of_grpo(tmp_path: Path, mistake: dict[str, Any], words: tuple[str, ...]) -> None:
     settings = {"output_dir": str(tmp_path), "use_cpu": True, "bf16": False, **mistake}
     told(lambda: SpanGRPOConfig(**settings), ValueError, words)
@@ -616,41 +591,22 @@ def checked(
 
 @table(
     [
-        (
-            partial(
-                checked, prompt=[USER, {"role": "assistant", "content": "It is"}], image=[None] * 2
-            ),
-            "row 2",
-            "in an assistant",
-        ),
-        (
-            partial(checked, prompt=[{**USER, "content": " "}], image=[None] * 2),
-            "row 2",
-            "is empty",
-        ),
+        (partial(checked, prompt=[USER, {"role": "assistant", "content": "It is"}],
+            image=[None] * 2), "row 2", "in an assistant"),
+        (partial(checked, prompt=[{**USER, "content": " "}], image=[None] * 2), "row 2",
+            "is empty"),
         (partial(checked, prompt=None, image=[None] * 2), "row 2", "role and content", "got None"),
-        (
-            partial(checked, prompt=[{**USER, "content": "<image>\nWhat?"}], image=[None] * 2),
-            "row 2",
-            "'<image>'",
-        ),
-        (partial(checked, LaveReward("match"), **BOXES), "row 2", "lave", "'bbox'", "four numbers"),
-        (
-            partial(checked, LaveReward("match"), name="eval_dataset", **BOXES),
-            "eval_dataset['hard'] row 2",
-            "'bbox'",
-        ),
-        (
-            partial(checked, HarmonicReward("match"), other=["x"] * 2),
-            "harmonic",
-            "'image' or 'images' or 'context'",
-        ),
-        (
-            partial(checked, PoshReward("match", evidence="picture"), reference=["A dog."] * 2),
-            "posh",
-            "'image' or 'images'",
-        ),
+        (partial(checked, prompt=[{**USER, "content": "<image>\nWhat?"}], image=[None] * 2),
+            "row 2", "'<image>'"),
+        (partial(checked, LaveReward("match"), **BOXES), "row 2", "lave", "'bbox'",
+            "four numbers"),
+        (partial(checked, LaveReward("match"), name="eval_dataset", **BOXES),
+            "eval_dataset['hard'] row 2", "'bbox'"),
+        (partial(checked, HarmonicReward("match"), other=["x"] * 2), "harmonic",
+            "'image' or 'images' or 'context'"),
+        (partial(checked, PoshReward("match", evidence="picture"), reference=["A dog."] * 2),
+            "posh", "'image' or 'images'"),
     ]
-)
+)  # fmt: skip
 def test_rows_of_a_trainer(mistake: Callable[[], Any], words: tuple[str, ...]) -> None:
     told(mistake, ValueError, words)

@@ -79,19 +79,12 @@ def test_overrides() -> None:
     recipe = load_recipe(
         DAPO,
         [
-            "seed=3",
-            "overwrite=true",
-            "output=outputs/a=b",
-            "trainer.learning_rate=1e-4",
-            "trainer.epsilon_high=0.5",
-            "trainer.report_to=[none]",
-            "trainer.vllm_mode=server",
-            "rewards.0.weight=2",
-            "rewards.0.options.mode=default",
-            "policy.lora.target_modules=[q_proj, v_proj]",
-            "policy.lora.r=4",
+            "seed=3", "overwrite=true", "output=outputs/a=b", "trainer.learning_rate=1e-4",
+            "trainer.epsilon_high=0.5", "trainer.report_to=[none]", "trainer.vllm_mode=server",
+            "rewards.0.weight=2", "rewards.0.options.mode=default",
+            "policy.lora.target_modules=[q_proj, v_proj]", "policy.lora.r=4",
         ],
-    )
+    )  # fmt: skip
     assert (recipe.seed, recipe.overwrite, recipe.output) == (3, True, "outputs/a=b")
     assert recipe.trainer["learning_rate"] == pytest.approx(0.0001)
     assert isinstance(recipe.trainer["learning_rate"], float)
@@ -289,12 +282,9 @@ def test_paper_settings_of_docent() -> None:
         passes = trainer.get("steps_per_generation", trainer["gradient_accumulation_steps"])
         assert trainer["per_device_train_batch_size"] * passes * 8 == 64
     names = (
-        "learning_rate",
-        "warmup_steps",
-        "num_train_epochs",
-        "load_best_model_at_end",
+        "learning_rate", "warmup_steps", "num_train_epochs", "load_best_model_at_end",
         "metric_for_best_model",
-    )
+    )  # fmt: skip
     assert [sft.trainer[name] for name in names] == [1e-5, 0.1, 5, True, "eval_loss"]
     assert sft.validation_data == sft.data.model_copy(update={"split": "val"})
     names = (
@@ -329,17 +319,13 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
         ("seed: &a [*a]", "a value holds itself, by an alias"),
         ("data: &a {parts: {more: *a}}", "a value holds itself, by an alias"),
         (LAUGHS, "its aliases make it more than 100,000 values"),
-        (
-            re.sub(r": (&.) \[(.*)\]", r": \1 {<<: [\2]}", LAUGHS).replace(
-                "{<<: [x, x]}", "{x: 1}"
-            ),
-            "more than 100,000",
-        ),
+        (re.sub(r": (&.) \[(.*)\]", r": \1 {<<: [\2]}", LAUGHS).replace("{<<: [x, x]}", "{x: 1}"),
+            "more than 100,000"),
         ("seed: " + "[" * 5000, "recursion"),
         ("seed: " + "[" * 5000 + "]" * 5000, "recursion"),
         ('output: "a\\0b"', "holds the character NUL"),
     ],
-)
+)  # fmt: skip
 def test_yaml_that_is_no_data_is_one_sentence(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "recipe.yaml"
     path.write_text(text)

@@ -15,14 +15,10 @@ from tests.support.paths import SUPPORT
 SCRIPT = SUPPORT / "stopped.py"
 OVERRIDES = (
     *(f"policy.model={TINY}", "data.count=16", "trainer.max_steps=4", "trainer.logging_steps=1"),
-    *(
-        "trainer.per_device_train_batch_size=4",
-        "trainer.steps_per_generation=null",
-        "trainer.num_generations=4",
-        "trainer.max_completion_length=16",
-        "trainer.soft_overlong_cache=4",
-    ),
-)
+    *("trainer.per_device_train_batch_size=4", "trainer.steps_per_generation=null",
+    "trainer.num_generations=4", "trainer.max_completion_length=16",
+    "trainer.soft_overlong_cache=4"),
+)  # fmt: skip
 
 
 def train(folder: Path, *arguments: str) -> tuple[list[object], str]:
@@ -56,12 +52,9 @@ def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped: Any) -> None:
     assert said.count("another one, 5 s later") == 1
     present = {path.name for path in (output / "checkpoint-1").iterdir()}
     assert present >= {
-        "trainer_state.json",
-        "optimizer.pt",
-        "rng_state_0.pth",
-        "rng_state_1.pth",
+        "trainer_state.json", "optimizer.pt", "rng_state_0.pth", "rng_state_1.pth",
         "model.safetensors",
-    }
+    }  # fmt: skip
     assert not (output / "model.safetensors").exists()
 
 

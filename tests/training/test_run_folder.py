@@ -110,13 +110,9 @@ def add_files(folder: Path) -> None:
 
 
 FILES = [
-    "trainer_state.json",
-    "config.json",
-    "model.safetensors",
-    "optimizer.pt",
-    "rng_state.pth",
+    "trainer_state.json", "config.json", "model.safetensors", "optimizer.pt", "rng_state.pth",
     "training_args.bin",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -22,25 +22,16 @@ from tests.support.paths import ROOT
 HANGS = 240  # seconds: far more than it takes
 RECIPE = str(ROOT / "recipes/quickstart/scenes-dapo.yaml")
 CHANGES = (
-    *SHRUNK,
-    "trainer.use_cpu=true",
-    "trainer.bf16=false",
-    "trainer.save_strategy=steps",
+    *SHRUNK, "trainer.use_cpu=true", "trainer.bf16=false", "trainer.save_strategy=steps",
     "trainer.save_steps=2",
-)
+)  # fmt: skip
 
 
 def launched(output: Path, *overrides: str, **environment: str) -> "subprocess.Popen[str]":
     command = [
-        sys.executable,
-        "-m",
-        "spanreward",
-        "train",
-        RECIPE,
-        *CHANGES,
-        f"output={output}",
+        sys.executable, "-m", "spanreward", "train", RECIPE, *CHANGES, f"output={output}",
         *overrides,
-    ]
+    ]  # fmt: skip
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
     return subprocess.Popen(
         command, env=variables, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True

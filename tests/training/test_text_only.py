@@ -30,13 +30,10 @@ from tests.support.refused_data import refused
 from tests.support.tiny_models import save_llama
 
 CAPTIONS = [
-    {
-        "prompt": "Two say: A red wall. The wall is red.",
-        "reference": ["A wall.", "A red wall."],
-        "context": "A wall.",
-    },
+    {"prompt": "Two say: A red wall. The wall is red.", "reference": ["A wall.", "A red wall."],
+        "context": "A wall."},
     {"prompt": "Two say: A blue sky. The sky.", "reference": ["A sky."], "context": "A blue sky."},
-]
+]  # fmt: skip
 PICTURED = {"image": "red.png", "reference": "A red wall."}
 
 
@@ -81,11 +78,8 @@ def test_a_question_can_be_the_prompt(tmp_path: Path) -> None:
 def test_a_mix_of_texts(tmp_path: Path) -> None:
     parts = [jsonl(tmp_path, *CAPTIONS), jsonl(tmp_path, *CAPTIONS)]
     assert load_data(MixedPart(source="mixed", parts=parts))["id"][:] == [
-        "0/1",
-        "0/2",
-        "1/1",
-        "1/2",
-    ]
+        "0/1", "0/2", "1/1", "1/2",
+    ]  # fmt: skip
 
 
 def test_a_function_of_ones_own(tmp_path: Path) -> None:
@@ -115,22 +109,16 @@ def text_model(tmp_path: Path) -> str:
 
 def recipe(folder: Path, algorithm: str, model: str, data: JsonlPart) -> Recipe:
     trainer = {
-        "use_cpu": True,
-        "bf16": False,
-        "max_steps": 2,
-        "logging_steps": 1,
+        "use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1,
         "per_device_train_batch_size": 4,
-    }
+    }  # fmt: skip
     trainer |= {"report_to": "none", "gradient_checkpointing": False}
     if algorithm == "dapo":
         trainer |= {"num_generations": 4, "max_completion_length": 8}
     output = str(folder / f"out-{algorithm}")
     fields = {
-        "algorithm": algorithm,
-        "output": output,
-        "policy": {"model": model},
-        "trainer": trainer,
-    }
+        "algorithm": algorithm, "output": output, "policy": {"model": model}, "trainer": trainer,
+    }  # fmt: skip
     return check_recipe({**fields, "data": data.model_dump(), "rewards": [{"metric": "posh"}]})
 
 

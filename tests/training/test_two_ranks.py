@@ -13,18 +13,11 @@ from tests.support.paths import SUPPORT
 SCRIPT = SUPPORT / "two_ranks_training.py"
 OVERRIDES = (
     *(f"policy.model={TINY}", "data.count=16", "trainer.max_steps=3", "trainer.logging_steps=1"),
-    *(
-        "trainer.per_device_train_batch_size=4",
-        "trainer.num_generations=4",
-        "trainer.max_completion_length=16",
-        "trainer.soft_overlong_cache=4",
-    ),
-    *(
-        "trainer.num_iterations=1",
-        "trainer.steps_per_generation=1",
-        "trainer.max_failed_fraction=0.25",
-    ),
-)
+    *("trainer.per_device_train_batch_size=4", "trainer.num_generations=4",
+    "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4"),
+    *("trainer.num_iterations=1", "trainer.steps_per_generation=1",
+    "trainer.max_failed_fraction=0.25"),
+)  # fmt: skip
 
 
 def test_a_judge_lost_on_one_rank_stops_both_with_one_sentence(tmp_path: Path) -> None:

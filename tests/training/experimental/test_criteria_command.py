@@ -90,15 +90,9 @@ def test_criteria_of_rows_and_a_page(folder: Path) -> None:
     assert settings["judge"] == "writer"
     assert "criteria" in settings["writing"]["ask"]
     scored = [
-        "score",
-        "criteria",
-        "--judge",
-        "own.py:Writer",
-        "--input",
-        "out.jsonl",
-        "--output",
+        "score", "criteria", "--judge", "own.py:Writer", "--input", "out.jsonl", "--output",
         "verdicts.jsonl",
-    ]
+    ]  # fmt: skip
     (folder / "out.jsonl").write_text(
         "".join(json.dumps(line | {"completion": "A red car."}) + "\n" for line in made)
     )

@@ -65,18 +65,12 @@ def recipe(output: Path, **changes: Any) -> Recipe:
         {"metric": "harmonic"},
     ]
     fields = {
-        "algorithm": "dapo",
-        "output": str(output),
-        "policy": {"model": TINY},
-        "data": data,
+        "algorithm": "dapo", "output": str(output), "policy": {"model": TINY}, "data": data,
         "rewards": rewards,
-    }
+    }  # fmt: skip
     trainer = {
-        "use_cpu": True,
-        "bf16": False,
-        "per_device_train_batch_size": 4,
-        "num_generations": 2,
-    }
+        "use_cpu": True, "bf16": False, "per_device_train_batch_size": 4, "num_generations": 2,
+    }  # fmt: skip
     return check_recipe({**fields, **changes, "trainer": {**trainer, **changes.get("trainer", {})}})
 
 
@@ -287,12 +281,9 @@ def test_a_value_that_cannot_be_is_refused_before_anything_starts(
     )
     path = str(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml")
     words = [
-        path,
-        *switch,
-        f"output={tmp_path / 'out'}",
-        f"policy.model={TINY}",
+        path, *switch, f"output={tmp_path / 'out'}", f"policy.model={TINY}",
         "trainer.num_generations=eight",
-    ]
+    ]  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["train.py", *words])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -24,24 +24,16 @@ JUDGE = Awake(SIZE, kv_tokens=5)
 def test_one_gpu_trains_everything() -> None:
     plan = Plan(POLICY, (JUDGE,), gpus=1, sharding="none", tokens=7)
     assert plan.training == {
-        "policy": 4000,
-        "optimizer": 8000,
-        "process": PROCESS_BYTES,
-        "judges' processes": PROCESS_BYTES,
-        "gradients": 4000,
-        "copies of weights": 2000,
+        "policy": 4000, "optimizer": 8000, "process": PROCESS_BYTES,
+        "judges' processes": PROCESS_BYTES, "gradients": 4000, "copies of weights": 2000,
         "activations": 7 * 10 * 2 * 2 + 7 * 10 * 34,
         "log-probabilities": 2 * 7 * 50 + 4 * 7 * 10 + 4 * 50 * 10,
-    }
+    }  # fmt: skip
     assert plan.judging == {
-        "policy": 4000,
-        "optimizer": 8000,
-        "process": PROCESS_BYTES,
-        "judges' processes": PROCESS_BYTES,
-        "judge": 8000,
-        "KV cache": 4 * 3 * 8 * 5,
+        "policy": 4000, "optimizer": 8000, "process": PROCESS_BYTES,
+        "judges' processes": PROCESS_BYTES, "judge": 8000, "KV cache": 4 * 3 * 8 * 5,
         "judge's batch": 28 * 8192 * 16 + 8 * 256 * 50,
-    }
+    }  # fmt: skip
     assert plan.main_memory == 8000 * PINNED_SHARE
 
 
@@ -153,20 +145,14 @@ def test_a_picture_model_is_counted_with_its_tower() -> None:
         "num_attention_heads": 2,
     }
     tower = {
-        "hidden_size": 8,
-        "intermediate_size": 8,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-    }
+        "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
+    }  # fmt: skip
     config = LlavaConfig(
         text_config={**text, "model_type": "llama", "vocab_size": 30, "num_key_value_heads": 1},
         vision_config={
-            **tower,
-            "model_type": "clip_vision_model",
-            "image_size": 8,
-            "patch_size": 4,
+            **tower, "model_type": "clip_vision_model", "image_size": 8, "patch_size": 4,
         },
-    )
+    )  # fmt: skip
     size = size_of(config)
     assert (size.layers, size.hidden, size.kv_bytes, size.vocabulary) == (1, 8, 16, 30)
     blind = size_of(Qwen2Config(**text, vocab_size=30, num_key_value_heads=1))

@@ -116,15 +116,10 @@ def test_the_verdicts_are_those_of_the_reward_here(posh: tuple[str, Any]) -> Non
 @pytest.mark.parametrize(
     "told",
     [
-        "/etc/passwd",
-        "file:///etc/passwd",
-        {"path": "/etc/passwd"},
-        3,
-        "data:image/png;base64,*",
-        "",
-        [None],
+        "/etc/passwd", "file:///etc/passwd", {"path": "/etc/passwd"}, 3, "data:image/png;base64,*",
+        "", [None],
     ],
-)
+)  # fmt: skip
 def test_nothing_else_is_a_picture_over_http(told: Any) -> None:
     body = {"rows": [{"completion": "x", "images" if isinstance(told, list) else "image": told}]}
     with pytest.raises(ValidationError):
@@ -181,26 +176,17 @@ def test_credit_of_tokens(posh: tuple[str, Any]) -> None:
         (b"[" * 100_000, 422, "the body: Invalid JSON"),
         ({}, 422, "rows: Field required"),
         ({"rows": []}, 422, "rows: List should have at least 1 item"),
-        (
-            {"rows": [{"completion": "x", "reference": "y"}] * 4097},
-            422,
-            "rows: List should have at most 4096 items",
-        ),
+        ({"rows": [{"completion": "x", "reference": "y"}] * 4097}, 422,
+            "rows: List should have at most 4096 items"),
         ({"rows": [{"completion": 3}]}, 422, "rows.0.completion"),
         ({"rows": [{"completion": "x", "completion_ids": [-1]}]}, 422, "rows.0.completion_ids.0"),
-        (
-            {"rows": [{"completion": "x", "completion_ids": [1 << 40]}]},
-            422,
-            "rows.0.completion_ids.0",
-        ),
-        (
-            {"rows": [{"completion": "x", "reference": "y"}], "judge": "match"},
-            422,
-            "judge: Extra inputs",
-        ),
+        ({"rows": [{"completion": "x", "completion_ids": [1 << 40]}]}, 422,
+            "rows.0.completion_ids.0"),
+        ({"rows": [{"completion": "x", "reference": "y"}], "judge": "match"}, 422,
+            "judge: Extra inputs"),
         ({"rows": [{"completion": "x"}]}, 422, "row 0: posh needs the key 'reference'"),
     ],
-)
+)  # fmt: skip
 def test_a_refusal_is_one_sentence(
     posh: tuple[str, Any], body: Any, status: int, told: str
 ) -> None:

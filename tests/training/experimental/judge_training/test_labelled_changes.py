@@ -15,27 +15,15 @@ from spanreward.training.experimental.judge_training.labelled_changes import (
 )
 
 CAPTIONS = {
-    "1": [
-        "A brown dog sits on the green grass.",
-        "The dog near two trees.",
-        "An old dog is sitting on a lawn.",
-    ],
-    "2": [
-        "A cat sleeps under a white table.",
-        "The cat and a chair.",
-        "An orange cat is lying below the table.",
-    ],
-    "3": [
-        "Three men ride horses on a beach.",
-        "The men are riding near the water.",
-        "A horse and a man.",
-    ],
-    "4": [
-        "A red bus next to a small blue car.",
-        "An empty bus in the street.",
-        "The car is behind a bus.",
-    ],
-}
+    "1": ["A brown dog sits on the green grass.", "The dog near two trees.",
+        "An old dog is sitting on a lawn."],
+    "2": ["A cat sleeps under a white table.", "The cat and a chair.",
+        "An orange cat is lying below the table."],
+    "3": ["Three men ride horses on a beach.", "The men are riding near the water.",
+        "A horse and a man."],
+    "4": ["A red bus next to a small blue car.", "An empty bus in the street.",
+        "The car is behind a bus."],
+}  # fmt: skip
 DENIAL = re.compile(r"\b(no|not|nobody|neither)\b(?! longer)")
 SYMBOL = re.compile("<([a-z]+)>")
 WORDS = {
@@ -122,11 +110,8 @@ def test_a_part_of_a_caption_leaves_things_unsaid(changes: Changes) -> None:
     }
     assert found["Three men ride horses on a beach.", "Three men ride horses."] == {"on", "beach"}
     assert found["Three men ride horses on a beach.", "on a beach."] == {
-        "Three",
-        "men",
-        "ride",
-        "horses",
-    }
+        "Three", "men", "ride", "horses",
+    }  # fmt: skip
     assert found["A horse and a man.", "A picture."] == {"horse", "man"}
     assert found["A horse and a man.", "A horse and a man."] == set()
     # and a caption of another picture

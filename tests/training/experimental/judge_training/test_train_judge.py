@@ -26,21 +26,9 @@ from tests.support.tiny_encoder import save_family, saved
 THINGS, COLOURS = ("cat", "dog", "horse", "bird", "sheep", "cow"), ("red", "blue", "green", "black")
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 VOCABULARY = [
-    *SPECIAL,
-    "a",
-    "an",
-    "the",
-    "in",
-    "on",
-    "grass",
-    "street",
-    "stands",
-    "is",
-    "near",
-    ".",
-    *THINGS,
+    *SPECIAL, "a", "an", "the", "in", "on", "grass", "street", "stands", "is", "near", ".", *THINGS,
     *COLOURS,
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -307,12 +295,8 @@ def test_a_teacher_is_noted_and_learnt_from(toy: Path, tmp_path: Path) -> None:
     assert all(line["text"][start:end] for line in lines for start, end in line["places"])
     assert len({line["picture"] for line in lines}) == len(rows)
     overrides = (
-        "captions={}",
-        f"teacher=[{labels}]",
-        "unseen=0",
-        f"output={tmp_path}/student",
-        "steps=20",
-    )
+        "captions={}", f"teacher=[{labels}]", "unseen=0", f"output={tmp_path}/student", "steps=20",
+    )  # fmt: skip
     done = spanreward("judge", "train", toy / "recipe.yaml", "--set", *overrides)
     assert done.code == 0, done.err
     assert (tmp_path / "student/model.safetensors").is_file()
@@ -336,12 +320,9 @@ def test_a_language_models_ratings_are_learnt_from(toy: Path, tmp_path: Path) ->
     # a distribution each, and not the words' own rule
     assert len({tuple(levels.values()) for levels in found}) > 1
     overrides = (
-        "captions={}",
-        f"teacher=[{labels}]",
-        "unseen=0",
-        "held_out=0.5",
+        "captions={}", f"teacher=[{labels}]", "unseen=0", "held_out=0.5",
         f"output={tmp_path}/student",
-    )
+    )  # fmt: skip
     done = spanreward(
         "judge", "train", toy / "recipe.yaml", "--set", *overrides, "steps=4", "check_every=2"
     )
