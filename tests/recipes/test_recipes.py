@@ -73,14 +73,9 @@ def runs(
     for number, path in enumerate(paths):
         folder = root / str(number)
         folder.mkdir()
-        arguments = shrunk(path, folder)
-        plan.append(
-            {
-                "arguments": [str(path), *arguments],
-                "result": str(folder / "result.json"),
-                "folder": str(folder),
-            }
-        )
+        arguments = [str(path), *shrunk(path, folder)]
+        result = str(folder / "result.json")
+        plan.append({"arguments": arguments, "result": result, "folder": str(folder)})
     (root / "plan.json").write_text(json.dumps(plan))
     done = launch(root / "plan.json", script="tests/support/several.py")
     assert done.returncode == 0, done.stderr
@@ -130,12 +125,10 @@ def check_run_of(path: Path, recipe: Recipe, output: Path) -> None:
         assert "rewards/soft_overlong_punishment_reward/mean" in logged
 
     read_by = json.loads((output / "versions.json").read_text())["readers"]
-    posh = {
-        reward.options.get("name", "posh") for reward in recipe.rewards if reward.metric == "posh"
-    }
-    assert {name: read_by[name] for name in posh} == dict.fromkeys(
-        posh, f"{SMALL} 3.8.0, coref rules"
-    )
+    for reward in recipe.rewards:
+        if reward.metric == "posh":
+            name = reward.options.get("name", "posh")
+            assert read_by[name] == f"{SMALL} 3.8.0, coref rules"
 
     found = run_checks(path, output)
     assert found
@@ -159,14 +152,6 @@ def check_run_of(path: Path, recipe: Recipe, output: Path) -> None:
         assert moved or recipe.algorithm == "dapo"
 
 
-def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
-    """What the script says when it stops, with no traceback anywhere."""
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("train.py: ")]
-    return sentence
-
-
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_dapo_recipe_says_why_its_span_coef_is_what_it_is(path: Path) -> None:
     text = path.read_text()
@@ -184,19 +169,12 @@ def test_a_full_output_folder_is_left_alone(tmp_path: Path) -> None:
     assert kept.read_text() == "mine"
 
 
-def test_a_policy_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
-    words = [f"output={tmp_path / 'out'}", "policy.model=outputs/none/such/base", "data.count=4"]
-    done = spanreward("train", RECIPES[0], *words)
-    assert done.code == 1
-    assert "'outputs/none/such/base'" in done.err
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_misspelt_key_is_one_sentence(tmp_path: Path) -> None:
     """Through accelerate, which without --quiet adds a traceback of its own when a script fails."""
-    done = launch(
-        *(RECIPES[0], "--set", f"output={tmp_path / 'out'}", "polcy.model=tiny"),
-        options=("--quiet",),
-    )
-    assert one_sentence(done) == "train.py: unknown recipe key 'polcy': did you mean 'policy'?"
+    words = ("--set", f"output={tmp_path / 'out'}", "polcy.model=tiny")
+    done = launch(RECIPES[0], *words, options=("--quiet",))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("train.py: ")]
+    assert "'polcy': did you mean 'policy'?" in sentence
     assert not (tmp_path / "out").exists()

@@ -6,6 +6,7 @@ import re
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -26,6 +27,7 @@ from spanreward.training.recipe import (
     check_recipe,
     load_recipe,
     read_mapping,
+    trainer_config,
 )
 from spanreward.training.recipe_rewards import build_rewards
 from tests.support.paths import ROOT
@@ -300,3 +302,20 @@ def test_equal_judges_are_one_object_unless_they_are_behind_a_server() -> None:
             [MetricPart(metric=metric, judge=JudgePart(name=name)) for metric in ("posh", "lave")]
         )
         assert (first.judges[0] is second.judges[0]) is shared
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "trainer", "loss"),
+    [("grpo", {}, "grpo"), ("dapo", {}, "dapo"), ("grpo", {"loss_type": "dr_grpo"}, "dr_grpo")],
+)
+def test_the_loss_is_the_algorithms_unless_the_recipe_names_one(
+    algorithm: str, trainer: dict[str, Any], loss: str
+) -> None:
+    written = {"policy": {"model": "tiny"}, "data": {"source": "rows.py:rows"}, "output": "out"}
+    rewards = [{"metric": "posh"}]
+    recipe = check_recipe(
+        {"algorithm": algorithm, "rewards": rewards, "trainer": trainer, **written}
+    )
+    assert check_recipe(recipe.model_dump()) == recipe
+    config = trainer_config(algorithm)
+    assert config("out", use_cpu=True, bf16=False, **recipe.trainer).loss_type == loss
