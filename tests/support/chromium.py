@@ -36,23 +36,14 @@ def opening_seconds(page: Any) -> float:
     """
     empty = page.with_name("empty.html")
     empty.write_text("<!doctype html><title>empty</title>")
-    flags = [flag for flag in FLAGS if "virtual-time" not in flag] + [
-        "--single-process",
-        "--no-zygote",
-    ]
-    flags += [
-        f"--user-data-dir={page.parent / 'profile'}",
-        f"--screenshot={page.with_suffix('.png')}",
-    ]
+    flags = [flag for flag in FLAGS if "virtual-time" not in flag]
+    flags += ["--single-process", "--no-zygote", f"--user-data-dir={page.parent / 'profile'}"]
+    flags += [f"--screenshot={page.with_suffix('.png')}"]
     seconds = []
     for one in (empty, page):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(
-            [str(CHROMIUM), *flags, one.resolve().as_uri()],
-            capture_output=True,
-            timeout=120,
-            check=True,
-        )
+        command = [str(CHROMIUM), *flags, one.resolve().as_uri()]
+        subprocess.run(command, capture_output=True, timeout=120, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return seconds[1] - seconds[0]
@@ -148,12 +139,7 @@ def axe_violations(page: Any, width: int) -> Any:
   document.body.append(pre)
 })"""
     watched = page.with_name(f"axe{width}.html")
-    watched.write_text(
-        without_policy.replace(
-            "</body>",
-            f"<script>{script}</script><script>onload = () => {{ {look} }}</script></body>",
-        ),
-        encoding="utf-8",
-    )
+    scripts = f"<script>{script}</script><script>onload = () => {{ {look} }}</script>"
+    watched.write_text(without_policy.replace("</body>", f"{scripts}</body>"), encoding="utf-8")
     dom, _ = browse(watched, "--dump-dom", f"--window-size={width},2000")
     return json.loads(html.unescape(re.findall(r"<pre>axe(.*?)end</pre>", dom, re.DOTALL)[-1]))

@@ -56,8 +56,5 @@ class GroupJudge(Judge):
     def _write(self, question: Question) -> str | Failure:
         if self.fails(question):
             return Failure(Status.TIMEOUT, "too late")
-        return (
-            self.ranks(question.probe.texts)
-            if isinstance(question.probe, RankingProbe)
-            else ANALYSIS
-        )
+        probe = question.probe
+        return self.ranks(probe.texts) if isinstance(probe, RankingProbe) else ANALYSIS

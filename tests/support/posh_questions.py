@@ -21,12 +21,8 @@ def posh_questions(count: int) -> list[Question]:
         pytest.skip(f"needs {PAIRS}")
     rows = [json.loads(line) for line in PAIRS.read_text().splitlines()[:2]]
     listener = FakeJudge(rate=lambda prompt: certain(5))
-    PoshReward(listener).assess(
-        [
-            Sample(prompt="", completion=row["completion"], references=(row["reference"],))
-            for row in rows
-        ]
-    )
+    samples = [Sample("", row["completion"], references=(row["reference"],)) for row in rows]
+    PoshReward(listener).assess(samples)
     prompts = list(dict.fromkeys(prompt for call in listener.rated for prompt in call))
     assert len(prompts) >= count
     chosen = [prompts[i * len(prompts) // count] for i in range(count)]

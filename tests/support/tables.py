@@ -22,18 +22,16 @@ def table(folder: Path, kind: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """
     path = folder / f"rows.{kind}"
     if kind.endswith(".gz"):
-        path.write_bytes(
-            gzip.compress(Path(table(folder, kind.removesuffix(".gz"), rows)).read_bytes())
-        )
+        plain = Path(table(folder, kind.removesuffix(".gz"), rows))
+        path.write_bytes(gzip.compress(plain.read_bytes()))
     elif kind == "jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     elif kind.endswith("json"):
         path.write_text(json.dumps(list(rows), indent=2 if "pretty" in kind else None))
     elif kind.endswith(("csv", "tsv")):
         separator = {"csv": ",", "excel.csv": ";", "tsv": "\t"}[kind]
-        with path.open(
-            "w", encoding="utf-8-sig" if "excel" in kind else "utf-8", newline=""
-        ) as file:
+        encoding = "utf-8-sig" if "excel" in kind else "utf-8"
+        with path.open("w", encoding=encoding, newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]), delimiter=separator)
             writer.writeheader()
             writer.writerows({key: in_text(value) for key, value in row.items()} for row in rows)

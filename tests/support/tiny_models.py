@@ -159,11 +159,7 @@ ASKED = (
 
 
 def questions() -> list[Question]:
-    prompts = [
-        f"Answer with a digit from 1 to 5. {text} {asked}"
-        for text, asked in itertools.product(TEXTS, ASKED)
-    ]
-    return [
-        Question([{"role": "user", "content": prompt}])
-        for prompt in (*prompts, "Unlike the others.", prompts[0])
-    ]
+    prompts = []
+    for text, asked in itertools.product(TEXTS, ASKED):
+        prompts.append(f"Answer with a digit from 1 to 5. {text} {asked}")
+    return [ask(prompt) for prompt in (*prompts, "Unlike the others.", prompts[0])]

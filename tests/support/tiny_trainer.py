@@ -84,9 +84,8 @@ def advantages_of(
 ) -> dict[str, Any]:
     """One scored batch for given completions: two prompts, four completions each."""
     tokenizer = trainer.processing_class.tokenizer
-    ids = [
-        tokenizer(text)["input_ids"] + ([tokenizer.eos_token_id] if end else []) for text in texts
-    ]
+    last = [tokenizer.eos_token_id] if end else []
+    ids = [tokenizer(text)["input_ids"] + last for text in texts]
     monkeypatch.setattr(trainer, "_generate_single_turn", lambda *args, **kwargs: (ids, None))
     rows = [dataset[i // 4] for i in range(8)]
     trainer.model.train()

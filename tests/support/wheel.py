@@ -16,9 +16,8 @@ def build_wheel(folder: Path) -> Path:
     """Returns the path of the wheel, built in `folder` from an sdist, as a package index has it."""
     source = unpack_archive(folder / "source", "zip")
     build = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
-    subprocess.run(
-        [sys.executable, "-c", build], cwd=source, check=True, capture_output=True, timeout=HANGS
-    )
+    command = [sys.executable, "-c", build]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=HANGS)
     (sdist,) = folder.glob("*.tar.gz")
     return wheel_of(sdist, folder)
 
@@ -28,9 +27,8 @@ def wheel_of(source: Path, folder: Path) -> Path:
     sdist.
     """
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    subprocess.run(
-        [*pip, "-w", str(folder), str(source)], check=True, capture_output=True, timeout=HANGS
-    )
+    command = [*pip, "-w", str(folder), str(source)]
+    subprocess.run(command, check=True, capture_output=True, timeout=HANGS)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -55,13 +53,10 @@ def tracked_files(*folders: str) -> list[str]:
     """Returns the paths of the files below these folders that git knows, relative to the
     repository.
     """
-    return [
-        path for path in _git("ls-files", "--", *folders).splitlines() if (ROOT / path).exists()
-    ]
+    paths = _git("ls-files", "--", *folders).splitlines()
+    return [path for path in paths if (ROOT / path).exists()]
 
 
 def _git(*words: str) -> str:
     command = ["git", "-C", str(ROOT), *words]
-    return subprocess.run(
-        command, check=True, capture_output=True, text=True, timeout=HANGS
-    ).stdout.strip()
+    return subprocess.check_output(command, text=True, timeout=HANGS).strip()
