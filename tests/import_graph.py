@@ -21,9 +21,7 @@ Graph = dict[str, set[str]]
 
 
 def files_of(tree: Path) -> dict[str, Path]:
-    """Every file of the package by its module's name, without `spanreward.`; `__init__.py` by its
-    folder's.
-    """
+    """Every file of the package by its module's name, without `spanreward.`."""
     names = {}
     for top in TOPS:
         for path in sorted((tree / top).rglob("*.py")):
@@ -33,9 +31,7 @@ def files_of(tree: Path) -> dict[str, Path]:
 
 
 def imported(path: Path) -> list[tuple[str, tuple[str, ...]]]:
-    """The modules that a file imports from, wherever the import stands, each with the names that it
-    takes.
-    """
+    """The modules that a file imports from, each with the names that it takes."""
     found: list[tuple[str, tuple[str, ...]]] = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
@@ -77,9 +73,7 @@ def room_graph(files: Mapping[str, set[str]], folder: str) -> Graph:
 
 
 def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Circles of imports, one at a time: the last arrow of each found one is taken away before the
-    next search.
-    """
+    """Circles of imports: each found one loses its last arrow before the next search."""
     left = {name: set(uses) for name, uses in graph.items()}
     found = []
     while True:
@@ -102,22 +96,15 @@ def floors(graph: Mapping[str, set[str]]) -> dict[str, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "tree", nargs="?", type=Path, default=ROOT, help="a checkout (default: this one)"
-    )
-    parser.add_argument(
-        "--rooms", nargs="+", default=["rewards", "training"], help="the folders to draw"
-    )
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("tree", nargs="?", type=Path, default=ROOT, help="a checkout")
+    parser.add_argument("--rooms", nargs="+", default=["rewards", "training"], help="folders")
     parser.add_argument("--list", action="store_true", help="also say what each room imports")
     arguments = parser.parse_args()
     files = file_graph(arguments.tree)
-    print(
-        f"{len(files)} files, {sum(map(len, files.values()))} imports, circles of files: "
-        f"{len(circles(files))}"
-    )
+    arrows = sum(map(len, files.values()))
+    print(f"{len(files)} files, {arrows} imports, circles of files: {len(circles(files))}")
     for circle in circles(files):
         print("  circle:", " -> ".join(circle))
     for folder in arguments.rooms:
@@ -125,10 +112,8 @@ def main() -> None:
         around = circles(rooms)
         arrows = sum(map(len, rooms.values()))
         height = "" if around else f", {max(floors(rooms).values())} floors"
-        print(
-            f"{folder}/: {len(rooms)} rooms, {arrows} arrows{height}, upward (circles of rooms): "
-            f"{len(around)}"
-        )
+        counts = f"{len(rooms)} rooms, {arrows} arrows{height}"
+        print(f"{folder}/: {counts}, upward (circles of rooms): {len(around)}")
         for circle in around:
             print("  circle:", " -> ".join(circle))
         if arguments.list:

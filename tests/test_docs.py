@@ -1,6 +1,4 @@
-"""The pages of docs/: what they name exists, what they promise runs, no logged key and no public
-name is left out.
-"""
+"""What the pages of docs/ name exists, what they promise runs, and nothing public is left out."""
 
 import ast
 import re

@@ -1,7 +1,4 @@
-"""docs/other_trainers: the same rewards behind verl, ms-swift and verifiers, where they are
-installed, else behind stand-ins with their documented signatures (docs/other_trainers.md says which
-ran against which).
-"""
+"""docs/other_trainers: the same rewards behind other trainers, or what stands for them."""
 
 import asyncio
 import importlib
@@ -306,9 +303,7 @@ def test_verifiers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def trace_of(text: str, tokenizer: Any) -> Any:
-    """What verifiers' Trace holds of a message: the prompt's end, which is not sampled, and the
-    tokens of the text.
-    """
+    """What verifiers' Trace holds of a message: the prompt's end, and the tokens of the text."""
     ids = ids_of(text, tokenizer)
     node = SimpleNamespace(token_ids=[7, *ids], mask=[False] + [True] * len(ids), advantages=None)
     return SimpleNamespace(last_reply=text, info={}, nodes=[node])
@@ -325,9 +320,7 @@ def test_each_is_short(path: Path) -> None:
 
 
 def test_verls_router_leads_to_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """verl's reward loop and its router, as they are with reward.reward_model.enable, before a
-    server that rates 4.
-    """
+    """verl's reward loop and its router before a server that rates 4."""
     for library in ("verl", "uvicorn", "fastapi"):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"{library} is not installed: docs/other_trainers.md says what ran by hand")
@@ -654,9 +647,7 @@ def test_the_health_of_a_reward_as_the_page_says(capsys: pytest.CaptureFixture[s
 
 
 def test_verls_estimator_gives_the_trainers_credit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By verl's own registry, GRPO and `compute_advantage` where verl is installed, else by
-    stand-ins.
-    """
+    """By verl's own registry and GRPO where verl is installed, else by stand-ins."""
     import numpy as np
     import torch
 

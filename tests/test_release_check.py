@@ -1,6 +1,4 @@
-""".ci/release_check.py: what it looks for by itself; the whole takes minutes and is `make
-release-check`.
-"""
+""".ci/release_check.py: what it looks for by itself (the whole is `make release-check`)."""
 
 import importlib.util
 import sys

@@ -1,7 +1,4 @@
-"""The runner of the guides notices what goes otherwise than a page says.
-
-`make guide` runs the guides themselves.
-"""
+"""The runner of `make guide` notices what goes otherwise than a page says."""
 
 import os
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""The site that `make docs` built: its search finds the page before the mention, and formulas are
-no Python.
-"""
+"""The site that `make docs` built: its search finds the page before the mention."""
 
 import json
 import re

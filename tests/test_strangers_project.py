@@ -78,9 +78,7 @@ def installed(wheel: Path) -> Path:
 
 @pytest.fixture(params=["wheel", "editable"])
 def install(request: pytest.FixtureRequest, installed: Path) -> Path | None:
-    """Where the package is taken from: the wheel's folder, or None for the environment's editable
-    install.
-    """
+    """Where the package is taken from: the wheel's folder, or None for the editable install."""
     return installed if request.param == "wheel" else None
 
 

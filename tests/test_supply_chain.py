@@ -1,6 +1,4 @@
-"""What is installed is pinned and hashed, no command tells anybody of itself, none downloads
-without being asked.
-"""
+"""What is installed is pinned and hashed, and no command speaks or downloads unasked."""
 
 import json
 import os
@@ -97,9 +95,7 @@ def locked(file: str) -> dict[str, str]:
 
 
 def installed_with(name: str, extras: set[str]) -> dict[str, str]:
-    """The versions of all that the package needs here, and of what that needs, as it is
-    installed.
-    """
+    """The versions of all that the package needs here, and of what that needs."""
     found: dict[str, str] = {}
     ahead: list[tuple[str, set[str]]] = [(name, extras)]
     seen: set[tuple[str, frozenset[str]]] = set()
@@ -152,9 +148,7 @@ def test_the_hashed_files_are_the_constraints() -> None:
 
 
 def test_the_versions_for_cuda_are_those_of_the_package_and_of_trl() -> None:
-    """One set with an engine that TRL supports for sampling (is_vllm_available in its
-    import_utils.py).
-    """
+    """One set with an engine that TRL supports (is_vllm_available in its import_utils.py)."""
     lines = (ROOT / "constraints-cuda.txt").read_text().splitlines()
     pairs = [line.split("==") for line in lines if "==" in line]
     cuda = {canonicalize_name(name): version for name, version in pairs}
@@ -215,9 +209,7 @@ def write_inputs(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def offline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], str]]:
-    """What became of each command, in one process without a network and without anything downloaded
-    before.
-    """
+    """What became of each command, without a network and without anything downloaded."""
     folder = tmp_path_factory.mktemp("offline")
     write_inputs(folder)
     lines = [line.partition(" | ") for line in PLAN.strip().splitlines()]

@@ -38,9 +38,7 @@ DAPO_KEYS = {
 
 
 def reward_keys(recipe: Recipe) -> set[str]:
-    """What the recipe's rewards log: their main parts, and of their spans where these reach the
-    tokens.
-    """
+    """What the recipe's rewards log: their main parts, and what their spans give the tokens."""
     rewards = build_rewards(recipe.rewards)
     keys = {f"{reward.__name__}/{part}" for reward in rewards for part in reward.main_parts}
     if recipe.trainer.get("span_coef"):
@@ -63,9 +61,7 @@ def launch(
 def runs(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[Path, dict[str, Any]]:
-    """The overrides and the outcome of every recipe that a selected test asks for, all run in one
-    launched process.
-    """
+    """What became of every recipe that a selected test asks for, in one launched process."""
     items = [item for item in request.session.items if item.originalname == "test_recipe_runs"]
     paths = [item.callspec.params["path"] for item in items]
     root = tmp_path_factory.mktemp("recipes")
@@ -103,9 +99,7 @@ def test_a_recipe_in_a_process_of_its_own(tmp_path: Path) -> None:
 
 
 def check_run_of(path: Path, recipe: Recipe, output: Path) -> None:
-    """Two batches were trained on, a line of the log each, with what the recipe's checks read, and
-    the folder holds what it should.
-    """
+    """Two batches were trained on, with all that the log and the folder should hold."""
     lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
     steps = [line for line in lines if "loss" in line]
     updates = updates_of(recipe)

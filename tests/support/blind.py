@@ -40,9 +40,7 @@ def comparison(
 def filled(
     output: Path, says: Callable[[str, str, str], int], rater: str = "ann"
 ) -> list[dict[str, Any]]:
-    """The rows of tasks.jsonl, answered: says(text1, text2, question) from -2 to 2, above 0 for the
-    first one.
-    """
+    """Answered rows of tasks.jsonl: says(text1, text2, question) is above 0 for the first one."""
     found = []
     for line in (output / "tasks.jsonl").read_text().splitlines():
         row = json.loads(line) | {"rater": rater}

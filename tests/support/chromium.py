@@ -31,9 +31,7 @@ def browse(page: Any, *flags: Any) -> Any:
 
 
 def opening_seconds(page: Any) -> float:
-    """Seconds of a core that the browser takes to open and paint `page`, less those of an empty
-    one. What else runs on the machine does not count.
-    """
+    """Seconds of a core that the browser takes to paint `page`, less those of an empty one."""
     empty = page.with_name("empty.html")
     empty.write_text("<!doctype html><title>empty</title>")
     flags = [flag for flag in FLAGS if "virtual-time" not in flag]
@@ -125,9 +123,7 @@ def filtered(page: Any) -> Any:
 
 
 def axe_violations(page: Any, width: int) -> Any:
-    """What axe-core, which axe-playwright-python brings, finds serious or critical: [(rule, the
-    elements)].
-    """
+    """What axe-core finds serious or critical: [(rule, the elements)]."""
     script = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)

@@ -51,9 +51,7 @@ def prompt_of(question: Question) -> str:
 
 
 def hashed_rating(prompt: str) -> Rating:
-    """The oracle's fake LLM, by way of log-probabilities: one of its ratings is 3 less the last bit
-    of a float.
-    """
+    """The oracle's fake LLM, by way of log-probabilities."""
     digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()
     weights = [1 + byte for byte in digest[:5]]
     logs = [math.log(weight / sum(weights)) for weight in weights]

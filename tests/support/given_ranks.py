@@ -55,9 +55,7 @@ def given(
 
 
 def steps(folder: Path) -> list[dict[str, Any]]:
-    """This rank's rows with and without dynamic sampling: token ids, advantages, and what is logged
-    of the batch.
-    """
+    """This rank's rows with and without dynamic sampling, and what is logged of the batch."""
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     found = []
     for dynamic in (False, True):

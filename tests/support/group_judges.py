@@ -1,6 +1,4 @@
-"""Stand-in judges that know what every text is worth: they rate, compare, rank and write
-analyses.
-"""
+"""Stand-in judges that know what every text is worth: they rate, rank and write analyses."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,6 +1,4 @@
-"""Forty completions that no batch of honest ones should notice
-(tests/rewards/test_one_hostile_member.py).
-"""
+"""Forty completions that no batch of honest ones should notice."""
 
 import base64
 import json

@@ -26,9 +26,7 @@ SHAPES = ["circle", "square", "triangle"]
 
 @cache
 def invented_scores() -> Any:
-    """(seeds, prompts) of each model: dapo pleases PoSh, and the truth less; two judgments of sft
-    failed.
-    """
+    """Of each model: dapo pleases PoSh, and the truth less; two judgments of sft failed."""
     rng = np.random.default_rng(0)
     hard = rng.uniform(-0.2, 0.2, size=(1, PROMPTS))
     centres = {

@@ -14,9 +14,7 @@ PAIRS = DATA / "bench_pairs.jsonl"
 
 
 def posh_questions(count: int) -> list[Question]:
-    """PoSh's questions on two published completion and reference pairs, evenly taken from all of
-    them.
-    """
+    """PoSh's questions on two published pairs, evenly taken from all of them."""
     if not PAIRS.exists():
         pytest.skip(f"needs {PAIRS}")
     rows = [json.loads(line) for line in PAIRS.read_text().splitlines()[:2]]

@@ -30,9 +30,7 @@ EXEMPT = {  # by the end of the recipe's path
 
 
 def run_checks(recipe: Path, folder: Path) -> dict[str, bool | None]:
-    """Returns whether each check of the recipe holds for the run in the folder; None where the log
-    cannot say.
-    """
+    """Returns whether each check of the recipe holds; None where the log cannot say."""
     algorithm = yaml.safe_load(recipe.read_text())["algorithm"]
     asked = CHECKS[algorithm] - EXEMPT.get("/".join(recipe.parts[-2:]), set())
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]

@@ -1,6 +1,4 @@
-"""Recipes made small: two batches of a tiny policy of the same architecture on a CPU, and data of our
-own in the recipe's own columns, with the judge that needs no model.
-"""
+"""Recipes made small: two batches of a tiny policy, our own data, a judge without a model."""
 
 import json
 from pathlib import Path
@@ -53,10 +51,7 @@ ROWS: dict[str, tuple[Any, list[Any]]] = {
 
 
 def shrunk(path: Path, folder: Path) -> list[str]:
-    """Overrides that make a recipe small: two batches, in as many updates each as it has, of a tiny
-    policy of the same architecture, and data of our own in the recipe's own columns, with the judge
-    that needs no model.
-    """
+    """Overrides that make a recipe small, with as many updates of a batch as it has."""
     recipe = load_recipe(path)
     updates = updates_of(recipe)
     changes: dict[str, Any] = {**SHRUNK["both"], **SHRUNK[recipe.algorithm]}
@@ -102,9 +97,7 @@ def updates_of(recipe: Recipe) -> int:
 
 
 def tiny_policy(recipe: Recipe, folder: Path) -> str:
-    """A tiny policy of the model's architecture: saved once, or the one that learns Scenes. What
-    another recipe writes is its policy, with an adapter where it trains one.
-    """
+    """A tiny policy of the model's architecture, with an adapter where a recipe trains one."""
     model = recipe.policy.model
     for path in RECIPES:
         earlier = load_recipe(path)
@@ -139,9 +132,7 @@ def splits(recipe: Recipe, part: DataPart) -> set[str]:
 
 
 def stored(folder: Path, part: HubPart, splits: set[str]) -> Path:
-    """A folder with the dataset's columns and splits, which `datasets` takes in place of a hub
-    id.
-    """
+    """A folder with the dataset's columns and splits, in place of a hub id."""
     (folder / "data").mkdir(parents=True)
     columns = {**part.columns, "context": "context"}  # see above
     features = Features({key: ROWS[column][0] for column, key in columns.items()})

@@ -16,10 +16,7 @@ KINDS = (
 
 
 def table(folder: Path, kind: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Writes the rows, and returns what names them on a command line.
-
-    Tables of text have lists as JSON.
-    """
+    """Writes the rows (lists as JSON), and returns what names them on a command line."""
     path = folder / f"rows.{kind}"
     if kind.endswith(".gz"):
         plain = Path(table(folder, kind.removesuffix(".gz"), rows))

@@ -1,6 +1,4 @@
-"""A token classifier of random weights, tiny by default: a BERT, or a ModernBERT in the layout of
-LettuceDetect.
-"""
+"""A tiny token classifier of random weights: a BERT, or a ModernBERT as LettuceDetect's."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -70,9 +68,7 @@ FAMILIES = {  # how many positions each has, and reads
 
 
 def save_family(folder: Path, family: str, words: Sequence[str] = WORDS) -> str:
-    """A tiny model of another family, with a tokenizer that sets no limit; a Llama's has no padding
-    token.
-    """
+    """A tiny model of another family, without a limit; a Llama's has no padding token."""
     saved(folder, modern=family != "bert", length=1000, words=words)
     torch.manual_seed(0)
     sizes = {**SIZES, "vocab_size": len(words), "num_labels": 2}

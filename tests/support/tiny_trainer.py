@@ -1,6 +1,4 @@
-"""What the tests of the trainer share: the tiny policy, few short completions, rewards whose scores
-a test decides.
-"""
+"""The tiny policy, few short completions, rewards whose scores a test decides."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

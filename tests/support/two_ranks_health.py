@@ -26,9 +26,7 @@ FOLDER = Path(sys.argv[1])
 
 
 class Failing(Reward):
-    """Half of rank 1's completions fail from the second batch on; all others get 0.25 on rank 0 and
-    0.75 on rank 1.
-    """
+    """Half of rank 1's completions fail from the second batch on; others get 0.25 or 0.75."""
 
     rank = 0
     batches = 0

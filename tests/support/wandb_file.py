@@ -36,9 +36,7 @@ def records(path: Path) -> Iterator[Any]:
 
 
 def history(folder: Path) -> list[dict[str, Any]]:
-    """The rows of the only offline run in `folder`, {key: value}, keys within values joined by
-    dots.
-    """
+    """The rows of the only offline run in `folder`, keys within values joined by dots."""
     rows = []
     for record in records(only_run(folder)):
         if record.HasField("history"):

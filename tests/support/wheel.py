@@ -1,6 +1,4 @@
-"""Wheels as other people build them: from an sdist, or from an archive of the repository as a forge
-offers it.
-"""
+"""Wheels as other people build them: from an sdist, or from a forge's archive."""
 
 import shutil
 import subprocess
@@ -23,9 +21,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def wheel_of(source: Path, folder: Path) -> Path:
-    """Returns the path of the wheel that pip builds in `folder` from a project's folder or an
-    sdist.
-    """
+    """Returns the wheel that pip builds in `folder` from a project's folder or an sdist."""
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
     command = [*pip, "-w", str(folder), str(source)]
     subprocess.run(command, check=True, capture_output=True, timeout=HANGS)
@@ -50,9 +46,7 @@ def unpack_archive(folder: Path, kind: str) -> Path:
 
 
 def tracked_files(*folders: str) -> list[str]:
-    """Returns the paths of the files below these folders that git knows, relative to the
-    repository.
-    """
+    """Returns the files below these folders that git knows, relative to the repository."""
     paths = _git("ls-files", "--", *folders).splitlines()
     return [path for path in paths if (ROOT / path).exists()]
 

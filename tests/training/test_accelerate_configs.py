@@ -1,6 +1,4 @@
-"""accelerate_configs: every key is one that accelerate knows, and two ranks train alike with each
-of them.
-"""
+"""accelerate knows every key of accelerate_configs, and two ranks train alike with each."""
 
 import json
 import os
@@ -81,10 +79,7 @@ def free_port() -> int:
 def launch(
     config: str, folder: Path, policy: Path, *options: str
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What the two ranks trained with, and the lines of metrics.jsonl.
-
-    Several machines are launched one by one.
-    """
+    """What the two ranks trained with, and the lines of metrics.jsonl."""
     accelerate = str(Path(sys.executable).with_name("accelerate"))
     path = CONFIGS / f"{config}.yaml"
     command = f"{accelerate} launch --config_file {path} --num_processes 2".split()

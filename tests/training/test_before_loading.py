@@ -1,6 +1,4 @@
-"""What a recipe names for later is looked for before a judge or a policy is loaded, by a run and by
-a dry run.
-"""
+"""What a recipe names for later is looked for before a judge or a policy is loaded."""
 
 import importlib.util
 from pathlib import Path

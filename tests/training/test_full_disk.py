@@ -1,6 +1,4 @@
-"""A full disk: what writes to /dev/full is recognised, a log line that cannot be written ends no
-training, and a checkpoint that cannot be written is one sentence.
-"""
+"""A full disk ends no training by a log line, and is one sentence at a checkpoint."""
 
 import errno
 import logging

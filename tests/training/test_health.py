@@ -1,6 +1,4 @@
-"""The health of a reward, without a trainer: every number by hand, every problem told when it is one,
-and only then.
-"""
+"""The health of a reward, without a trainer: numbers by hand, problems when they are one."""
 
 import math
 import re

@@ -1,7 +1,4 @@
-"""A run that is interrupted while the judge judges leaves no process of the judge's.
-
-The signal has to come twice.
-"""
+"""A run that is interrupted twice while the judge judges leaves no process of the judge's."""
 
 import os
 import signal

@@ -1,6 +1,4 @@
-"""`~/x` is one folder for a recipe, for transformers and for a command: each key that may hold a path
-has its home folder written out.
-"""
+"""`~/x` is one folder everywhere: each key that may hold a path has its home written out."""
 
 from pathlib import Path
 from typing import Annotated, Any

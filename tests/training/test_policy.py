@@ -1,6 +1,4 @@
-"""A policy is loaded as it was saved, a function of one's own makes one, and what is no policy is
-one sentence.
-"""
+"""A policy is loaded as it was saved, a function makes one, and the rest is one sentence."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""Recipes: what is written is what runs, and a mistake is one sentence that says where and what
-instead.
-"""
+"""Recipes: what is written is what runs, and a mistake is one sentence."""
 
 import re
 import time

@@ -1,6 +1,4 @@
-"""Two real ranks, of which one gets SIGTERM: both save the same step and leave with 143; the run
-goes on from there.
-"""
+"""Two real ranks, of which one gets SIGTERM: both save the same step, and go on from there."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""The output folder: what a run writes there, what is refused, and how lines go on after a
-checkpoint.
-"""
+"""What a run writes to its folder, what is refused there, and how lines go on."""
 
 import json
 import random

@@ -1,6 +1,4 @@
-"""Runs that are really launched, and ended by Ctrl-C, by a callback that raises, or not by W&B's
-folder.
-"""
+"""Runs that are launched, and ended by Ctrl-C or a callback, or not by W&B's folder."""
 
 import os
 import signal

@@ -1,6 +1,4 @@
-"""Rows without pictures, from the file to the comparison: a row needs a prompt of its own, and all
-rows are alike.
-"""
+"""Rows without pictures, from the file to the comparison."""
 
 import json
 import logging

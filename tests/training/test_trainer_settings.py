@@ -1,6 +1,4 @@
-"""A value under `trainer` that cannot be is told when the recipe is read, and what TRL takes is
-taken.
-"""
+"""A value under `trainer` that cannot be is told at once, and what TRL takes is taken."""
 
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
@@ -56,9 +54,7 @@ def test_what_trl_takes_is_taken(override: str, value: Any) -> None:
 
 
 def test_choices_are_those_of_trl_and_transformers() -> None:
-    """Each is named by the help of its setting, but for those that are deprecated, are written
-    otherwise there, or are another setting's.
-    """
+    """Each is named by its setting's help, but for a few."""
     assert set(REPORTERS) == set(INTEGRATION_TO_CALLBACK)
     for config in (SpanGRPOConfig, SFTConfig):
         for kind in config.__mro__:

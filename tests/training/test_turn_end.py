@@ -38,9 +38,7 @@ GEMMA_TOKENS = ("<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>")
 
 
 def endless(template: str, tokens: tuple[str, ...], *ends: str) -> Any:
-    """What is wrong with a template, with a tokenizer whose eos is the second token, and a model
-    that ends at `ends` too.
-    """
+    """What is wrong with a template whose eos is the second token, and that ends at `ends` too."""
     words = tokenizer(template, tokens)
     generation = SimpleNamespace(eos_token_id=words.convert_tokens_to_ids(list(ends)))
     return endless_turn(words, eos_ids(words, generation))

@@ -1,6 +1,4 @@
-"""Two real ranks, of which one loses its judge: both end together, none hangs, and people read one
-sentence.
-"""
+"""Two real ranks, of which one loses its judge: both end together with one sentence."""
 
 import json
 import re

@@ -1,6 +1,4 @@
-"""What comes from outside is bounded before it is decoded, and what a page in a browser may do is
-nothing.
-"""
+"""What comes from outside is bounded before it is decoded, and a page may do nothing."""
 
 import http.client
 import json

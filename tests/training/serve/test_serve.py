@@ -1,6 +1,4 @@
-"""`spanreward serve`: the same verdicts as here for many clients at once, and bounds on what a
-client may do.
-"""
+"""`spanreward serve`: the same verdicts as here for many clients, and bounds on each."""
 
 import asyncio
 import json
@@ -345,9 +343,7 @@ def start(*words: str, **environment: str) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 def test_sigterm_in_the_middle_loses_nothing() -> None:
-    """What was accepted is answered, what was not is refused, and clients whose server comes back
-    get it there.
-    """
+    """What was accepted is answered, what was not is refused."""
     with start() as server:
         url = server.stdout.readline().split()[0]
         sample = Sample("", "A blue circle above a red square.", references=(REFERENCE,))

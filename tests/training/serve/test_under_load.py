@@ -1,6 +1,4 @@
-"""`spanreward serve` under 64 clients, ended in the middle, with bodies of 100 MB and without end,
-and slow clients.
-"""
+"""`spanreward serve` under 64 clients, ended in the middle, with endless and slow bodies."""
 
 import pytest
 

@@ -1,6 +1,4 @@
-"""`spanreward judge train`: a tiny random encoder learns from changed captions, from labels and
-from a teacher.
-"""
+"""`spanreward judge train`: a tiny encoder learns from captions, labels and a teacher."""
 
 import json
 import re
@@ -165,9 +163,7 @@ def test_one_seed_gives_one_judge(trained: dict[str, Any], toy: Path) -> None:
 def test_a_resumed_training_ends_as_one_that_was_not_interrupted(
     toy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last checkpoint was cut when the process was killed, and the one before it is whole.
-    Another recipe, and other data under the same names, are refused.
-    """
+    """Also where the last checkpoint was cut; another recipe and other data are refused."""
     output = toy / "resumed"
     asked = (toy, f"output={output}", "check_every=55")  # within an epoch
     with monkeypatch.context() as interrupted:
@@ -276,9 +272,7 @@ def test_a_teacher_is_noted_and_learnt_from(toy: Path, tmp_path: Path) -> None:
 
 
 def test_a_language_models_ratings_are_learnt_from(toy: Path, tmp_path: Path) -> None:
-    """SmolLM2 stands for the large judge: it rates badly, and the way from its ratings to a judge
-    is the same.
-    """
+    """SmolLM2 stands for the large judge: the way from ratings to a judge is the same."""
     rows = [
         {"image": f"{t}.jpg", "completion": f"a {t} on grass .", "reference": f"the {t} ."}
         for t in THINGS[:4]
