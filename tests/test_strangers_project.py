@@ -103,15 +103,8 @@ def run(install: Path | None, project: Path, *command: str | Path) -> str:
     env |= {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     if install is not None:
         env |= {"PYTHONPATH": str(install), "PATH": f"{install / 'bin'}{os.pathsep}{env['PATH']}"}
-    done = subprocess.run(
-        [*map(str, command)],
-        cwd=project,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-    )
+    where = {"cwd": project, "env": env, "timeout": HANGS}
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, **where)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 

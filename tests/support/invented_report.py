@@ -144,12 +144,8 @@ def draw_shape(draw: Any, shape: Any, colour: Any, x: Any, y: Any) -> None:
         draw.polygon([(x, y + 30), (x + 15, y), (x + 30, y + 30)], fill=colour)
 
 
-FACTS = {
-    "command": "python scripts/compare.py recipes/quickstart",
-    "commit": "c808c07",
-    "seeds": "0 1 2",
-    "trl": "1.16.0",
-}
+FACTS = {"command": "python scripts/compare.py recipes/quickstart", "commit": "c808c07"}
+FACTS |= {"seeds": "0 1 2", "trl": "1.16.0"}
 
 
 def write_invented(path: Any) -> Any:

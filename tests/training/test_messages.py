@@ -181,12 +181,8 @@ def test_a_recipe_of_sft(mistake: str, words: tuple[str, ...]) -> None:
     told(lambda: load_recipe(SFT, [f"trainer.{mistake}"]), RecipeError, words)
 
 
-BASE = {
-    "algorithm": "sft",
-    "output": "o",
-    "policy": {"model": "tiny"},
-    "data": {"source": "rows.py:rows"},
-}
+BASE: dict[str, Any] = {"algorithm": "sft", "output": "o", "policy": {"model": "tiny"}}
+BASE["data"] = {"source": "rows.py:rows"}
 HUB = {"source": "hub", "id": "a/b"}
 
 
@@ -369,11 +365,8 @@ def test_a_picture_that_cannot_be_read(name: str) -> None:
         Path(f"half.{ending}").write_bytes(content[: len(content) // 2])
     assert Image.open("half.jpg").size == (256, 256)
     data = jsonl(CAPTION, {"image": name, "reference": "A dog."})
-    told(
-        lambda: load_data(data),
-        RecipeError,
-        ("line 2", name.partition("\0")[0], "cannot be read as"),
-    )
+    words = ("line 2", name.partition("\0")[0], "cannot be read as")
+    told(lambda: load_data(data), RecipeError, words)
 
 
 MARKED = {"id": 7, "completion": "A red, red cat.", "reference": "A blue cat.", "mistakes": ["cat"]}

@@ -85,14 +85,8 @@ def test_a_later_override_wins_and_the_rest_stays() -> None:
 
 
 def test_overrides_of_a_whole_part() -> None:
-    recipe = load_recipe(
-        DAPO,
-        [
-            "data={source: jsonl, path: x.jsonl}",
-            "validation=null",
-            "rewards=[{metric: posh}, {metric: posh}]",
-        ],
-    )
+    changes = ["data={source: jsonl, path: x.jsonl}", "validation=null"]
+    recipe = load_recipe(DAPO, [*changes, "rewards=[{metric: posh}, {metric: posh}]"])
     assert recipe.data == JsonlPart(source="jsonl", path="x.jsonl")
     assert [reward.judge for reward in recipe.rewards] == [JudgePart(name="match")] * 2
 

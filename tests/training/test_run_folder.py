@@ -25,12 +25,8 @@ from spanreward.training.run_folder import (
 
 
 def recipe(output: Path, **changes: Any) -> Recipe:
-    fields = {
-        "algorithm": "sft",
-        "output": str(output),
-        "policy": {"model": TINY},
-        "data": {"source": SCENES},
-    }
+    fields = {"algorithm": "sft", "output": str(output), "policy": {"model": TINY}}
+    fields["data"] = {"source": SCENES}
     return check_recipe({**fields, **changes})
 
 

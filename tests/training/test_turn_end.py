@@ -8,12 +8,9 @@ import pytest
 from experiments.scenes.policy import tiny_processor
 from spanreward.training.turn_end import endless_turn, eos_ids
 from tests.support.tiny_models import QWEN_TEMPLATE
+from tests.support.tiny_sft import BASE_TOKENS, CHATML
 from tests.support.tokenizer import TEMPLATE, tokenizer
 
-CHATML = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
 LLAMA = (
     "<|begin_of_text|>{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>\n\n"
     "{{ m.content | trim }}<|eot_id|>{% endfor %}"
@@ -32,7 +29,6 @@ LLAVA = (
     "{% if add_generation_prompt %}ASSISTANT:{% endif %}"
 )
 CHATML_TOKENS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
-BASE_TOKENS = ("<|im_start|>", "<|endoftext|>", "<|im_end|>")
 LLAMA_TOKENS = ("<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>", "<|start_header_id|>")
 GEMMA_TOKENS = ("<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>")
 

@@ -49,12 +49,8 @@ def run(*more: str) -> Any:
 
 
 RED = {"id": 1, "image": "a.png", "caption": "A red car.", "prompt": "Describe.", "mine": [1]}
-BLUE = {
-    "id": 2,
-    "context": "<script>alert(1)</script>",
-    "caption": "A blue car.",
-    "question": "Which & what?",
-}
+BLUE = {"id": 2, "context": "<script>alert(1)</script>", "caption": "A blue car."}
+BLUE["question"] = "Which & what?"
 BROKEN = {"id": 3, "context": "A broken car.", "caption": "A green car."}
 COLUMN = ("--columns", "reference=caption")
 NAMED = (*COLUMN, "--html", "page.html")

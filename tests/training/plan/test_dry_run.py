@@ -259,21 +259,6 @@ def test_a_policy_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             dry_run(asked.model_copy(update={"policy": PolicyPart(model=missing)}))
 
 
-@pytest.mark.parametrize("switch", [["--dry-run"], []])
-def test_a_value_that_cannot_be_is_refused_before_anything_starts(
-    switch: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "spanreward.training.run.start_judges", lambda *_: pytest.fail("a judge was started")
-    )
-    words = [f"output={tmp_path / 'out'}", f"policy.model={TINY}", "trainer.num_generations=eight"]
-    monkeypatch.setattr(sys, "argv", ["train.py", str(DAPO), *switch, *words])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert str(ended.value).startswith("train.py: recipe key trainer.num_generations: ")
-    assert str(ended.value).endswith("'eight'.")
-
-
 def test_rows_are_checked_where_they_are_here(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,11 +35,8 @@ def test_one_gpu_trains_everything() -> None:
     }
     batch = 28 * 8192 * 16 + 8 * 256 * 50
     assert plan.judging == {
-        **state,
-        "judge": 8000,
-        "KV cache": 4 * 3 * 8 * 5,
-        "judge's batch": batch,
-    }
+        **state, "judge": 8000, "KV cache": 4 * 3 * 8 * 5, "judge's batch": batch,
+    }  # fmt: skip
     assert plan.main_memory == 8000 * PINNED_SHARE
 
 

@@ -173,11 +173,8 @@ def test_a_resumed_training_ends_as_one_that_was_not_interrupted(
     cut = output / "checkpoint-120/optimizer.pt"
     cut.write_bytes(cut.read_bytes()[:1000])
     assert f"{output} is not empty" in train(*asked).err
-    for other, told in (
-        ("seed=1", "seed: 0"),
-        ("learning_rate=0.1", "learning_rate: 0.01"),
-        ("kinds.other=1", "kinds."),
-    ):
+    rate = ("learning_rate=0.1", "learning_rate: 0.01")
+    for other, told in (("seed=1", "seed: 0"), rate, ("kinds.other=1", "kinds.")):
         refused = train(*asked, other, "--resume")
         assert f"the run in {output} has {told}" in refused.err
         assert (refused.code, len(refused.err.splitlines())) == (1, 1)
@@ -225,30 +222,27 @@ def test_a_picture_has_one_name_in_all_sets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "told"),
+    ("override", "words"),
     [
-        ("stepz=3", "did you mean 'steps'?"),
+        ("stepz=3", "'steps'"),
         ("kinds.odd=1", "recipe key kinds"),
-        ("steps=0", "greater than 0, got 0."),
-        ("held_out=1", "less than 1, got 1."),
-        ("captions={none.jsonl: {}}", "no input file none.jsonl"),
-        ("captions={none.jsonl: {references: captions}}", "did you mean 'reference'?"),
-        ("captions={{toy}/captions.jsonl: {}}", "no column 'reference', only"),
-        (
-            "captions={{toy}/captions.jsonl: {image: id, reference: images}}",
-            "line 1 has no 'images', only",
-        ),
-        ("teacher=[none.jsonl]", "no input file none.jsonl"),
+        ("steps=0", "got 0."),
+        ("held_out=1", "got 1."),
+        ("captions={none.jsonl: {}}", "none.jsonl"),
+        ("captions={none.jsonl: {references: captions}}", "'reference'"),
+        ("captions={{toy}/captions.jsonl: {}}", "no column 'reference'"),
+        ("captions={{toy}/captions.jsonl: {image: id, reference: images}}", "no 'images'"),
+        ("teacher=[none.jsonl]", "none.jsonl"),
         ("captions={}", "of 0 pictures, "),
         ("base=./none", "./none is no folder"),
         ("frozen_layers=3", "{toy}/base has 2 layers"),
-        ("frozen_layers=-1", "equal to 0, got -1."),
+        ("frozen_layers=-1", "got -1."),
     ],
 )
-def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> None:
+def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, words: str) -> None:
     done = train(toy, "output=/nowhere", override.replace("{toy}", str(toy)))
     assert done.code == 1
-    assert told.replace("{toy}", str(toy)) in done.err
+    assert words.replace("{toy}", str(toy)) in done.err
     assert "Traceback" not in done.err
     assert len(done.err.strip().splitlines()) == 1
 
