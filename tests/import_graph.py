@@ -1,12 +1,10 @@
-"""Draws who imports whom: python -m tests.import_graph [TREE] [--rooms rewards] [--list]
+"""Who imports whom.
 
-A room is a folder, or a file that lies directly in the drawn folder. An arrow from one room to
+A room is a folder, or a file that lies directly in the one above. An arrow from one room to
 another is one import or more. Every import counts, also under `TYPE_CHECKING` and inside a
-function: a reader follows those too. A floor is one more than the highest floor that a room
-imports, so an arrow upward can only be part of a circle.
+function: a reader follows those too.
 """
 
-import argparse
 import ast
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -85,41 +83,3 @@ def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
             left[circle[0]].discard(circle[1])
         else:
             return found
-
-
-def floors(graph: Mapping[str, set[str]]) -> dict[str, int]:
-    """The floor of each room, from 1. Raises CycleError where rooms import each other."""
-    of: dict[str, int] = {}
-    for name in TopologicalSorter(graph).static_order():
-        of[name] = 1 + max((of[one] for one in graph[name]), default=0)
-    return of
-
-
-def main() -> None:
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("tree", nargs="?", type=Path, default=ROOT, help="a checkout")
-    parser.add_argument("--rooms", nargs="+", default=["rewards", "training"], help="folders")
-    parser.add_argument("--list", action="store_true", help="also say what each room imports")
-    arguments = parser.parse_args()
-    files = file_graph(arguments.tree)
-    arrows = sum(map(len, files.values()))
-    print(f"{len(files)} files, {arrows} imports, circles of files: {len(circles(files))}")
-    for circle in circles(files):
-        print("  circle:", " -> ".join(circle))
-    for folder in arguments.rooms:
-        rooms = room_graph(files, folder)
-        around = circles(rooms)
-        arrows = sum(map(len, rooms.values()))
-        height = "" if around else f", {max(floors(rooms).values())} floors"
-        counts = f"{len(rooms)} rooms, {arrows} arrows{height}"
-        print(f"{folder}/: {counts}, upward (circles of rooms): {len(around)}")
-        for circle in around:
-            print("  circle:", " -> ".join(circle))
-        if arguments.list:
-            for room in sorted(rooms):
-                print(f"  {room:16} {' '.join(sorted(rooms[room]))}")
-
-
-if __name__ == "__main__":
-    main()

@@ -126,12 +126,9 @@ def test_each_problem_is_told_past_its_limit(problem: str, changes: dict[str, li
 
 
 def test_the_sentence_on_a_yes_rate_has_both_numbers() -> None:
-    limits = Limits()
-    said = eager(0.3, 0.1, limits)
-    assert said.startswith("the judge says yes to 30%")
-    assert "start 10%, limit 15% more)" in said
-    assert "(at the start 58%, limit 50%)" in eager(0.6, 0.58, limits)
-    assert "judge that sees better" in said
+    said = eager(0.3, 0.1, Limits())
+    assert re.match("the judge says yes to 30%.* start 10%, limit 15% more", said)
+    assert "(at the start 58%, limit 50%)" in eager(0.6, 0.58, Limits())
 
 
 def test_the_yes_rate_of_a_batch_is_the_mean_of_the_verdicts_that_have_one() -> None:

@@ -120,13 +120,6 @@ def test_an_override_below_what_a_run_wrote_as_null() -> None:
     assert data == {"validation": {"path": "held_out.jsonl"}}
 
 
-def test_defaults(tmp_path: Path) -> None:
-    recipe = load_recipe(with_data(tmp_path, "{source: rows.py:rows}"))
-    assert recipe.data == FilePart(source="rows.py:rows", options={})
-    assert recipe.validation_data is None
-    assert (recipe.seed, recipe.overwrite, recipe.rewards, recipe.trainer) == (0, False, [], {})
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(-(2**40), 2**40))
 def test_any_seed(seed: int) -> None:
