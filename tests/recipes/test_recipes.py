@@ -30,11 +30,10 @@ DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 ACCELERATE = str(Path(sys.executable).with_name("accelerate"))
 SFT_KEYS = {"step", "loss", "grad_norm", "learning_rate"}
 DAPO_KEYS = {
-    *("step", "loss", "grad_norm", "learning_rate", "reward", "reward_std",
-    "completions/mean_length"), *("judge/failed_fraction", "judge/questions", "judge/cached",
-    "judge/prompt_tokens"), *("judge/seconds", "judge/wake_seconds", "judge/sleep_seconds",
-    "judge/peak_memory_gb"), "completions/clipped_ratio",
-}  # fmt: skip
+    *(*SFT_KEYS, "reward", "reward_std", "completions/mean_length", "completions/clipped_ratio"),
+    *("judge/failed_fraction", "judge/questions", "judge/cached", "judge/prompt_tokens"),
+    *("judge/seconds", "judge/wake_seconds", "judge/sleep_seconds", "judge/peak_memory_gb"),
+}
 
 
 def reward_keys(recipe: Recipe) -> set[str]:
@@ -52,9 +51,7 @@ def launch(
 ) -> subprocess.CompletedProcess[str]:
     start = [ACCELERATE, "launch", *options, "--config_file", "accelerate_configs/cpu.yaml"]
     command = [*start, script, *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
-    )
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +70,11 @@ def runs(
         result = str(folder / "result.json")
         plan.append({"arguments": arguments, "result": result, "folder": str(folder)})
     (root / "plan.json").write_text(json.dumps(plan))
-    done = launch(root / "plan.json", script="tests/support/several.py")
-    assert done.returncode == 0, done.stderr
+    launched = launch(root / "plan.json", script="tests/support/several.py")
+    assert launched.returncode == 0, launched.stderr
     outcomes = [json.loads(Path(entry["result"]).read_text()) for entry in plan]
-    return {
-        path: entry | outcome for path, entry, outcome in zip(paths, plan, outcomes, strict=True)
-    }
+    done = [entry | outcome for entry, outcome in zip(plan, outcomes, strict=True)]
+    return dict(zip(paths, done, strict=True))
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")

@@ -52,8 +52,7 @@ def test_a_recipe_and_its_judges_are_at_home(home: Path) -> None:
     (home / "recipe.yaml").write_text(yaml.safe_dump(written))
     (home / "data.yaml").write_text("{source: jsonl, path: ~/rows.jsonl}")
     recipe = load_recipe("~/recipe.yaml", changes)
-    told = recipe.model_dump_json()
-    assert "~" not in told
+    assert "~" not in recipe.model_dump_json()
     assert recipe.validation_data is not None
     assert recipe.validation_data.parts[0].path == f"{home}/held.jsonl"
     assert recipe.output == f"{home}/run"

@@ -101,23 +101,35 @@ FILES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
-def test_a_checkpoint_that_was_cut_is_passed_over(
-    tmp_path: Path, name: str, kept: float, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """The folder of a run with two checkpoints."""
     begin(recipe(tmp_path), processes=1)
     for step in (2, 4):
         add_files(add_checkpoint(tmp_path, step))
-    (tmp_path / "checkpoint-4" / "trainer_state.json").write_text('{"global_step": 4}')
-    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-4"
-    content = (tmp_path / "checkpoint-4" / name).read_bytes()
-    (tmp_path / "checkpoint-4" / name).write_bytes(content[: int(kept * len(content))])
-    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-2"
-    assert f"{tmp_path}/checkpoint-4 is damaged ({name}: " in caplog.text
-    (tmp_path / "checkpoint-2" / name).write_bytes(b"")
+    return tmp_path
+
+
+def resumed(output: Path) -> str:
+    """The name of the checkpoint that is resumed."""
+    return checkpoint_to_resume(recipe(output), processes=1).name
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
+def test_a_checkpoint_that_was_cut_is_passed_over(
+    begun: Path, name: str, kept: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, last = begun / "checkpoint-2", begun / "checkpoint-4"
+    (last / "trainer_state.json").write_text('{"global_step": 4}')
+    assert resumed(begun) == last.name
+    content = (last / name).read_bytes()
+    (last / name).write_bytes(content[: int(kept * len(content))])
+    assert resumed(begun) == first.name
+    assert f"{last} is damaged ({name}: " in caplog.text
+    (first / name).write_bytes(b"")
     with pytest.raises(RecipeError, match=rf"every checkpoint in .* checkpoint-2 \({name}: "):
-        checkpoint_to_resume(recipe(tmp_path), processes=1)
+        resumed(begun)
 
 
 class Code:
@@ -127,32 +139,28 @@ class Code:
 
 @pytest.mark.parametrize("name", ["optimizer.pt", "scheduler.pt", "rng_state.pth"])
 def test_a_pickle_with_code_is_a_sentence_and_is_not_run(
-    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    begun: Path, name: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    begin(recipe(tmp_path), processes=1)
-    for step in (2, 4):
-        add_files(add_checkpoint(tmp_path, step))
+    first, last = begun / "checkpoint-2", begun / "checkpoint-4"
     random_states = {"python": random.getstate(), "cpu": torch.get_rng_state()}
     random_states["numpy"] = np.random.get_state()  # noqa: NPY002
-    torch.save(random_states, tmp_path / "checkpoint-4" / "rng_state.pth")  # as Trainer does
-    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-4"
-    torch.save({"a": Code()}, tmp_path / "checkpoint-4" / name)
-    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-2"
-    why = f"{name} holds builtins.print, which is no weights and may run code"
-    assert f"{tmp_path}/checkpoint-4 is damaged ({why}): " in caplog.text
-    torch.save(Code(), tmp_path / "checkpoint-2" / name)
-    with pytest.raises(RecipeError, match=rf"checkpoint-2 \({re.escape(why)}\): .* overwrite=true"):
-        checkpoint_to_resume(recipe(tmp_path), processes=1)
+    torch.save(random_states, last / "rng_state.pth")  # as Trainer does
+    assert resumed(begun) == last.name
+    torch.save({"a": Code()}, last / name)
+    assert resumed(begun) == first.name
+    why = f"{name} holds builtins.print, "
+    assert f"{last} is damaged ({why}" in caplog.text
+    torch.save(Code(), first / name)
+    with pytest.raises(RecipeError, match=rf"checkpoint-2 \({re.escape(why)}.* overwrite=true"):
+        resumed(begun)
     assert "run" not in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("content", ["", '{"processes": 1', "[]", '{"resumed": []}'])
-def test_a_run_whose_beginning_is_not_known(tmp_path: Path, content: str) -> None:
-    begin(recipe(tmp_path), processes=1)
-    add_checkpoint(tmp_path, 2)
-    (tmp_path / "versions.json").write_text(content)
+def test_a_run_whose_beginning_is_not_known(begun: Path, content: str) -> None:
+    (begun / "versions.json").write_text(content)
     with pytest.raises(RecipeError, match=r"versions.json, .* cannot be read \("):
-        checkpoint_to_resume(recipe(tmp_path), processes=1)
+        resumed(begun)
 
 
 def test_what_reads_the_texts_is_kept_and_another_is_warned_of(
