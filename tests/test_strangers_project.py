@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -103,7 +104,7 @@ def run(install: Path | None, project: Path, *command: str | Path) -> str:
     env |= {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     if install is not None:
         env |= {"PYTHONPATH": str(install), "PATH": f"{install / 'bin'}{os.pathsep}{env['PATH']}"}
-    where = {"cwd": project, "env": env, "timeout": HANGS}
+    where: dict[str, Any] = {"cwd": project, "env": env, "timeout": HANGS}
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, **where)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout

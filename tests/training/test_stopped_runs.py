@@ -28,7 +28,7 @@ CHANGES = (
 def launched(output: Path, *overrides: str, **environment: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "spanreward", "train", RECIPE, *CHANGES, f"output={output}"]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
-    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
     return subprocess.Popen([*command, *overrides], env=variables, text=True, **pipes)
 
 

@@ -337,7 +337,7 @@ def start(*words: str, **environment: str) -> subprocess.Popen[str]:
     words = words if "--port" in words else (*words, "--port", "0")
     command = [sys.executable, "-m", "spanreward", "serve", "posh", "--judge", "match", *words]
     held = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, text=True, env=held, **pipes)
 
 
