@@ -105,9 +105,9 @@ def recipe(folder: Path, algorithm: str, model: str, data: JsonlPart) -> Recipe:
     trainer |= {"per_device_train_batch_size": 4}
     if algorithm == "dapo":
         trainer |= {"num_generations": 4, "max_completion_length": 8}
-    fields = {"algorithm": algorithm, "policy": {"model": model}, "trainer": trainer}
-    fields |= {"output": str(folder / f"out-{algorithm}"), "rewards": [{"metric": "posh"}]}
-    return check_recipe({**fields, "data": data.model_dump()})
+    fields: dict[str, Any] = {"algorithm": algorithm, "policy": {"model": model}}
+    fields |= {"output": str(folder / f"out-{algorithm}"), "trainer": trainer}
+    return check_recipe({**fields, "data": data.model_dump(), "rewards": [{"metric": "posh"}]})
 
 
 def check_two_steps(output: Path) -> None:
