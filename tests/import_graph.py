@@ -1,12 +1,10 @@
-"""Draws who imports whom: python -m tests.import_graph [TREE] [--rooms rewards] [--list]
+"""Who imports whom.
 
-A room is a folder, or a file that lies directly in the drawn folder. An arrow from one room to
+A room is a folder, or a file that lies directly in the one above. An arrow from one room to
 another is one import or more. Every import counts, also under `TYPE_CHECKING` and inside a
-function: a reader follows those too. A floor is one more than the highest floor that a room
-imports, so an arrow upward can only be part of a circle.
+function: a reader follows those too.
 """
 
-import argparse
 import ast
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -21,9 +19,7 @@ Graph = dict[str, set[str]]
 
 
 def files_of(tree: Path) -> dict[str, Path]:
-    """Every file of the package by its module's name, without `spanreward.`; `__init__.py` by its
-    folder's.
-    """
+    """Every file of the package by its module's name, without `spanreward.`."""
     names = {}
     for top in TOPS:
         for path in sorted((tree / top).rglob("*.py")):
@@ -33,9 +29,7 @@ def files_of(tree: Path) -> dict[str, Path]:
 
 
 def imported(path: Path) -> list[tuple[str, tuple[str, ...]]]:
-    """The modules that a file imports from, wherever the import stands, each with the names that it
-    takes.
-    """
+    """The modules that a file imports from, each with the names that it takes."""
     found: list[tuple[str, tuple[str, ...]]] = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
@@ -77,9 +71,7 @@ def room_graph(files: Mapping[str, set[str]], folder: str) -> Graph:
 
 
 def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Circles of imports, one at a time: the last arrow of each found one is taken away before the
-    next search.
-    """
+    """Circles of imports: each found one loses its last arrow before the next search."""
     left = {name: set(uses) for name, uses in graph.items()}
     found = []
     while True:
@@ -91,50 +83,3 @@ def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
             left[circle[0]].discard(circle[1])
         else:
             return found
-
-
-def floors(graph: Mapping[str, set[str]]) -> dict[str, int]:
-    """The floor of each room, from 1. Raises CycleError where rooms import each other."""
-    of: dict[str, int] = {}
-    for name in TopologicalSorter(graph).static_order():
-        of[name] = 1 + max((of[one] for one in graph[name]), default=0)
-    return of
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "tree", nargs="?", type=Path, default=ROOT, help="a checkout (default: this one)"
-    )
-    parser.add_argument(
-        "--rooms", nargs="+", default=["rewards", "training"], help="the folders to draw"
-    )
-    parser.add_argument("--list", action="store_true", help="also say what each room imports")
-    arguments = parser.parse_args()
-    files = file_graph(arguments.tree)
-    print(
-        f"{len(files)} files, {sum(map(len, files.values()))} imports, circles of files: "
-        f"{len(circles(files))}"
-    )
-    for circle in circles(files):
-        print("  circle:", " -> ".join(circle))
-    for folder in arguments.rooms:
-        rooms = room_graph(files, folder)
-        around = circles(rooms)
-        arrows = sum(map(len, rooms.values()))
-        height = "" if around else f", {max(floors(rooms).values())} floors"
-        print(
-            f"{folder}/: {len(rooms)} rooms, {arrows} arrows{height}, upward (circles of rooms): "
-            f"{len(around)}"
-        )
-        for circle in around:
-            print("  circle:", " -> ".join(circle))
-        if arguments.list:
-            for room in sorted(rooms):
-                print(f"  {room:16} {' '.join(sorted(rooms[room]))}")
-
-
-if __name__ == "__main__":
-    main()

@@ -39,11 +39,8 @@ class Block:
 def blocks(page: str) -> list[Block]:
     """The page's blocks that are files, commands or what those print."""
     found = [Block(language, text, note) for note, language, text in BLOCK.findall(page)]
-    return [
-        one
-        for one in found
-        if one.note != "not run" and (one.file or one.language in ("bash", "text"))
-    ]
+    told = [one for one in found if one.note != "not run"]
+    return [one for one in told if one.file or one.language in ("bash", "text")]
 
 
 def missing_line(expected: str, printed: str) -> str | None:
@@ -61,31 +58,18 @@ def missing_line(expected: str, printed: str) -> str | None:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """A virtual environment of the wheel, over the packages of this one but its editable
-    install.
-    """
+    """A virtual environment of the wheel, over the packages of this one."""
     here = Path(sys.executable).parent.parent
     inside = folder / "venv"
-    subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(inside)], check=True, timeout=HANGS
-    )
+    venv = [sys.executable, "-m", "venv", "--without-pip", str(inside)]
+    subprocess.run(venv, check=True, timeout=HANGS)
     (packages,) = inside.glob("lib/python*/site-packages")
     (others,) = here.glob("lib/python*/site-packages")
     # a .pth in there, such as the editable install's, is not read
     (packages / "others.pth").write_text(f"{others}\n")
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        str(inside / "bin" / "python"),
-        "install",
-        "-q",
-        "--no-deps",
-    ]
-    subprocess.run(
-        [*pip, "--ignore-installed", str(build_wheel(folder))], check=True, timeout=HANGS
-    )
+    python = inside / "bin" / "python"
+    pip = f"{sys.executable} -m pip --python {python} install -q --no-deps --ignore-installed"
+    subprocess.run([*pip.split(), str(build_wheel(folder))], check=True, timeout=HANGS)
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     # as in CI
     kept |= {"PATH": f"{inside / 'bin'}{os.pathsep}{kept['PATH']}", "CUDA_VISIBLE_DEVICES": ""}
@@ -93,10 +77,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def follow(page: Path, folder: Path, env: dict[str, str]) -> None:
-    """Do what the page says in `folder`.
-
-    Raises SystemExit where it goes otherwise than the page says.
-    """
+    """Do what the page says in `folder`; SystemExit where it goes otherwise."""
     printed = ""
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.file:
@@ -105,10 +86,7 @@ def follow(page: Path, folder: Path, env: dict[str, str]) -> None:
             path.write_text(block.text)
         elif block.language == "text":
             if (line := missing_line(block.text, printed)) is not None:
-                sys.exit(
-                    f"{page}: this line was not printed: {line!r}. What was "
-                    f"printed:\n{printed[-5000:]}"
-                )
+                sys.exit(f"{page}: {line!r} was not printed, but:\n{printed[-5000:]}")
         else:
             began = time.monotonic()
             command = ["bash", "-euo", "pipefail", "-c", block.text]
@@ -116,10 +94,8 @@ def follow(page: Path, folder: Path, env: dict[str, str]) -> None:
                 command, cwd=folder, env=env, capture_output=True, text=True, timeout=HANGS
             )
             printed = done.stdout + done.stderr
-            print(
-                f"{time.monotonic() - began:6.1f} s  {block.text.splitlines()[-1].strip()}",
-                flush=True,
-            )
+            last = block.text.splitlines()[-1].strip()
+            print(f"{time.monotonic() - began:6.1f} s  {last}", flush=True)
             if done.returncode != (block.note == "exit 1"):
                 sys.exit(f"{page}: exit code {done.returncode} of\n{block.text}{printed[-5000:]}")
 

@@ -82,26 +82,20 @@ def test_a_planted_circle_is_found(planted: str, tmp_path: Path) -> None:
     assert first == third
 
 
-def test_few_metrics_use_another() -> None:
+def test_judges_know_no_metric_language_no_judge_and_few_metrics_another() -> None:
     rooms = room_graph(FILES, "rewards")
     used = {room: rooms[room] & set(METRICS) for room in METRICS if rooms[room] & set(METRICS)}
     assert used == {"criteria": {"pairwise"}}
-
-
-def test_judges_know_no_metric_and_language_no_judge() -> None:
-    rooms = room_graph(FILES, "rewards")
     assert not rooms["judges"] & {*METRICS, "reward"}
     assert not rooms["language"] & {"judges", "reward"}
     assert not rooms["base"]
 
 
 def test_what_a_completion_is_worth_knows_no_trainer() -> None:
+    above = ("spanreward.training", "trl", "scripts")
     for name, path in files_of(ROOT).items():
         if name.startswith("rewards"):
-            modules = [module for module, _ in imported(path)]
-            assert not [
-                one for one in modules if one.startswith(("spanreward.training", "trl", "scripts"))
-            ], path
+            assert [module for module, _ in imported(path) if module.startswith(above)] == [], path
 
 
 def test_the_product_knows_no_experiment() -> None:

@@ -1,6 +1,4 @@
-"""The pages of docs/: what they name exists, what they promise runs, no logged key and no public
-name is left out.
-"""
+"""What the pages of docs/ name exists, what they promise runs, and nothing public is left out."""
 
 import ast
 import re
@@ -101,9 +99,8 @@ def test_metrics_and_judges_as_the_page_writes_them(number: int) -> None:
     prompts = [[{"role": "user", "content": "Describe."}]] * 2
     reference = ["A red circle above a blue star."] * 2
     *_, made = [value for value in names.values() if isinstance(value, Reward)]
-    good, bad = made(
-        prompts, ["A red circle and a blue star.", "A green dog."], reference=reference
-    )
+    texts = ["A red circle and a blue star.", "A green dog."]
+    good, bad = made(prompts, texts, reference=reference)
     assert 0 <= bad < good <= 1
 
 
@@ -117,9 +114,8 @@ def test_what_a_page_prints(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_page_is_in_the_site() -> None:
-    toctrees = "\n".join(
-        re.findall(r"```{toctree}(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL)
-    )
+    index = (DOCS / "index.md").read_text()
+    toctrees = "\n".join(re.findall(r"```{toctree}(.*?)```", index, re.DOTALL))
     listed = re.findall(r"^[a-z0-9_/]+$", toctrees, re.MULTILINE)
     pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if DOCS in page.parents}
     notebooks = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.ipynb")}
@@ -134,21 +130,17 @@ def test_every_public_name_is_in_the_reference_and_has_its_word() -> None:
         module_name, _, name = where.rpartition(".")
         assert hasattr(import_module(module_name), name), where
     rows = re.findall(r"^\| (?:stable|may change|experimental) \| (.*) \|$", page, re.MULTILINE)
-    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(named) == sorted(
-        {*spanreward.__all__, *(where.rpartition(".")[2] for where in documented)}
-    )
+    named = re.findall(r"`(\w+)`", " ".join(rows))
+    names = {where.rpartition(".")[2] for where in documented}
+    assert sorted(named) == sorted({*spanreward.__all__, *names})
 
 
 def glossary() -> list[re.Pattern[str]]:
     """The keys of docs/logged_keys.md, NAME, CRITERION and CAUSE standing for any name."""
     rows = re.findall(r"^\| (`[^|]*) \|", (ROOT / "docs/logged_keys.md").read_text(), re.MULTILINE)
-    keys = [key for row in rows for key in re.findall(r"`([^`]+)`", row)]
-    keys += [
-        f"posh/{side}_{kind}"
-        for side in ("precision", "recall")
-        for kind in ("entity", "attribute", "relation")
-    ]
+    keys = re.findall(r"`([^`]+)`", " ".join(rows))
+    for kind in ("entity", "attribute", "relation"):
+        keys += [f"posh/precision_{kind}", f"posh/recall_{kind}"]
     return [re.compile(re.sub("NAME|CRITERION|CAUSE", "[a-z_]+", re.escape(key))) for key in keys]
 
 
@@ -156,30 +148,14 @@ def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
     data = load_data(scenes_part(count=16, ask="both"))
     scored = [PoshReward(MatchJudge()), LaveReward(MatchJudge(), rationale=False)]
     scored.append(HarmonicReward(WordJudge(), evidence="context"))
-    settings = {
-        "span_coef": 0.5,
-        "dynamic_sampling": True,
-        "soft_overlong_cache": 8,
-        "reasoning_end": ".",
-    }
-    trainer = make_trainer(
-        tmp_path, data, scored, max_steps=1, max_completion_length=32, **settings
-    )
+    spans = {"span_coef": 0.5, "dynamic_sampling": True, "reasoning_end": "."}
+    lengths = {"soft_overlong_cache": 8, "max_steps": 1, "max_completion_length": 32}
+    trainer = make_trainer(tmp_path, data, scored, **spans, **lengths)
     trainer.add_callback(RewardHealthCallback(trainer.recorders))
     trainer.train()
     logged = {key for line in trainer.state.log_history for key in line}
-    ours = (
-        "posh/",
-        "lave/",
-        "harmonic/",
-        "judge/",
-        "spans/",
-        "health/",
-        "sampling/",
-        "reasoning/",
-        "advantages/",
-        "rewards/soft",
-    )
+    folders = "posh lave harmonic judge spans health sampling reasoning advantages"
+    ours = (*(f"{folder}/" for folder in folders.split()), "rewards/soft")
     known = glossary()
     found = sorted(key for key in logged if key.startswith(ours) and not key.endswith("/std"))
     assert len(found) > 40
@@ -188,13 +164,11 @@ def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
 
 def test_every_message_that_troubleshooting_explains_is_one_of_ours() -> None:
     """Its longest piece between two `...` stands in the code, however that is broken into lines."""
-    code = " ".join(
-        path.read_text() for top in ("rewards", "training") for path in (ROOT / top).rglob("*.py")
-    )
+    paths = [*(ROOT / "rewards").rglob("*.py"), *(ROOT / "training").rglob("*.py")]
+    code = " ".join(path.read_text() for path in paths)
     code = re.sub(r'"\s*\n\s*f?"', "", re.sub(r"\{[^{}]*\}", "...", code))
-    messages = re.findall(
-        r'^- \*\*"(.*?)"\*\*', (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE
-    )
+    page = (DOCS / "troubleshooting.md").read_text()
+    messages = re.findall(r'^- \*\*"(.*?)"\*\*', page, re.MULTILINE)
     assert len(messages) > 20
     for message in messages:
         piece = max(re.split(r"\.\.\.", message), key=len).strip(" ,")
@@ -212,14 +186,12 @@ def test_every_python_block_is_python_whose_imports_are_there(page: Path) -> Non
 
 def test_the_callbacks_as_the_trainers_page_writes_them(tmp_path: Path) -> None:
     page = (ROOT / "docs/trainer.md").read_text()
-    (block,) = [
-        code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "callbacks=" in code
-    ]
-    model, _ = load_policy(TINY)
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (block,) = [code for code in blocks if "callbacks=" in code]
+    model, processor = load_policy(TINY)
     names: dict[str, Any] = {"model": model, "judge": MatchJudge(), "PoshReward": PoshReward}
     names["dataset"] = load_data(scenes_part(count=16))
     names["args"] = GRPOConfig(str(tmp_path), **{**COMMON, "max_steps": 1})
-    _, processor = load_policy(TINY)
     names["GRPOTrainer"] = partial(GRPOTrainer, processing_class=processor)
     exec(block, names)  # the page's own text
     names["trainer"].train()

@@ -22,11 +22,7 @@ from tests.support.tiny_models import save_llama
 READERS = ("from_pretrained", "from_config")
 # The tokenizers library reads one JSON file, peft the weights of an adapter
 # over a loaded model, and a GenerationConfig is numbers.
-WITHOUT_CODE = (
-    "Tokenizer.from_pretrained",
-    "PeftModel.from_pretrained",
-    "GenerationConfig.from_pretrained",
-)
+WITHOUT_CODE = ("Tokenizer", "PeftModel", "GenerationConfig")
 
 
 def loads() -> list[tuple[str, ast.Call]]:
@@ -35,7 +31,7 @@ def loads() -> list[tuple[str, ast.Call]]:
         for node in ast.walk(ast.parse(path.read_text())):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue
-            if node.func.attr in READERS and ast.unparse(node.func) not in WITHOUT_CODE:
+            if node.func.attr in READERS and ast.unparse(node.func.value) not in WITHOUT_CODE:
                 calls.append((f"{path}:{node.lineno}", node))
     return calls
 
@@ -54,10 +50,7 @@ def foreign(tmp_path: Path) -> Path:
     save_llama(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     config["model_type"] = "stranger"
-    config["auto_map"] = {
-        "AutoConfig": "stranger.Config",
-        "AutoModelForCausalLM": "stranger.Model",
-    }
+    config["auto_map"] = {"AutoConfig": "stranger.Config", "AutoModelForCausalLM": "stranger.Model"}
     (tmp_path / "config.json").write_text(json.dumps(config))
     code = f"open({str(tmp_path / 'ran')!r}, 'w').write('x')\n"
     (tmp_path / "stranger.py").write_text(code)
@@ -80,24 +73,22 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-DAMAGES: dict[str, Any] = {
-    "cut weights": lambda folder: cut(folder / "model.safetensors"),
-    "no weights": lambda folder: (folder / "model.safetensors").unlink(),
-    "noise for weights": lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 99),
-    "pickled noise": lambda folder: (folder / "model.safetensors").rename(
-        folder / "pytorch_model.bin"
-    ),
-    "cut tokenizer": lambda folder: cut(folder / "tokenizer.json"),
-    "tokenizer of another kind": lambda folder: (folder / "tokenizer.json").write_text("[]"),
-    "cut configuration": lambda folder: cut(folder / "config.json"),
-    "configuration of another kind": lambda folder: (folder / "config.json").write_text("[1]"),
-}
+DAMAGES: list[Any] = [
+    lambda folder: cut(folder / "model.safetensors"),
+    lambda folder: (folder / "model.safetensors").unlink(),
+    lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 99),
+    lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
+    lambda folder: cut(folder / "tokenizer.json"),
+    lambda folder: (folder / "tokenizer.json").write_text("[]"),
+    lambda folder: cut(folder / "config.json"),
+    lambda folder: (folder / "config.json").write_text("[1]"),
+]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_folder_is_one_sentence(damage: str, tmp_path: Path) -> None:
+def test_a_damaged_folder_is_one_sentence(damage: Any, tmp_path: Path) -> None:
     save_llama(tmp_path)
-    DAMAGES[damage](tmp_path)
+    damage(tmp_path)
     with pytest.raises(RecipeError) as error:
         load_policy(str(tmp_path))
     assert str(tmp_path) in str(error.value)

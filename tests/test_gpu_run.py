@@ -42,9 +42,8 @@ def test_parts_are_joined_and_unpacked_once(
         archive.writestr("package/__init__.py", "there = True" * 100)
     whole = (tmp_path / "whole.zip").read_bytes()
     for number, start in enumerate(range(0, len(whole), 500)):
-        (tmp_path / f"gpu_packages-{unpack.PYTHON}.zip.{number:02}").write_bytes(
-            whole[start : start + 500]
-        )
+        part = tmp_path / f"gpu_packages-{unpack.PYTHON}.zip.{number:02}"
+        part.write_bytes(whole[start : start + 500])
     assert [unpack.unpack("gpu_packages"), unpack.unpack("gpu_packages")] == [True, False]
     assert (unpack.folder("gpu_packages") / "package" / "__init__.py").is_file()
 
@@ -64,19 +63,13 @@ def test_a_phase_says_its_seconds_and_keeps_what_others_found(
     assert Engine().ask() == 4
     assert "ask: 0.00 s" in capsys.readouterr().out
     assert timeline.take_sums()["asked"][1] == 1
-    assert json.loads(path.read_text()) == {
-        "models": {"seconds": {}},
-        "step": {"seconds": {"ask": [0.0]}},
-    }
+    found = {"models": {"seconds": {}}, "step": {"seconds": {"ask": [0.0]}}}
+    assert json.loads(path.read_text()) == found
 
 
 def test_a_phase_that_hangs_is_ended() -> None:
-    assert (
-        streamed(
-            [sys.executable, "-c", "import time; time.sleep(60)"], 1.0, environment("toy", "eager")
-        )
-        == -9
-    )
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    assert streamed(command, 1.0, environment("toy", "eager")) == -9
 
 
 def test_every_phase_can_be_started() -> None:

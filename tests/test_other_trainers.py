@@ -1,7 +1,4 @@
-"""docs/other_trainers: the same rewards behind verl, ms-swift and verifiers, where they are
-installed, else behind stand-ins with their documented signatures (docs/other_trainers.md says which
-ran against which).
-"""
+"""docs/other_trainers: the same rewards behind other trainers, or what stands for them."""
 
 import asyncio
 import importlib
@@ -16,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -24,6 +21,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 from PIL import Image
+from pydantic import BaseModel
 
 from experiments.elsewhere.verl_batch import FILE, TEXTS as RESPONSES, responses
 from experiments.scenes.policy import tiny_tokenizer
@@ -40,6 +38,8 @@ from tests.support.tokenizer import tokenizer
 
 TEXTS = ("A red circle.", "A blue circle.", "")
 REFERENCE = "A red circle above a square."
+FAILED = Verdict(None, Status.TIMEOUT, note="no answer")
+DOCS = ROOT / "docs" / "other_trainers"
 
 
 def expected() -> list[float | None]:
@@ -47,23 +47,34 @@ def expected() -> list[float | None]:
 
 
 def load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(
-        name, ROOT / "docs" / "other_trainers" / f"{name}.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    path = DOCS / f"{name}.py"
+    module: Any = ModuleType(name)
+    exec(compile(path.read_text(), path, "exec"), vars(module))
     return module
 
 
-def installed_or(name: str, stand_in: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The library, or what stands for it."""
+def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, **parts: Any) -> Any:
+    """Puts a module with these parts where the library's would be."""
+    names = name.split(".")
+    for length in range(1, len(names) + 1):
+        inside = ".".join(names[:length])
+        if inside not in sys.modules or inside == name:
+            monkeypatch.setitem(sys.modules, inside, ModuleType(inside))
+    vars(sys.modules[name]).update(parts)
+    return sys.modules[name]
+
+
+def installed_or(monkeypatch: pytest.MonkeyPatch, name: str, **parts: Any) -> Any:
+    """The library's module, or what stands for it."""
     if importlib.util.find_spec(name.partition(".")[0]) is not None:
         return importlib.import_module(name)
-    monkeypatch.setitem(sys.modules, name.partition(".")[0], ModuleType(name.partition(".")[0]))
-    monkeypatch.setitem(sys.modules, name, stand_in)
-    return stand_in
+    return stand_in(monkeypatch, name, **parts)
+
+
+def judged(texts: Sequence[str] = TEXTS) -> list[Verdict]:
+    """PoSh's verdicts on the texts, without a trainer."""
+    samples = [Sample("", text, references=(REFERENCE,)) for text in texts]
+    return PoshReward(MatchJudge()).assess(samples)
 
 
 class Counting(Reward):
@@ -77,11 +88,21 @@ class Counting(Reward):
     def assess(self, samples: Any) -> list[Verdict]:
         self.batches.append(len(samples))
         self.samples += samples
-        failed = Verdict(None, Status.TIMEOUT, note="no answer")
+        scores = [Verdict(len(one.completion) / 100) for one in samples]
         return [
-            failed if one.completion == "failed" else Verdict(len(one.completion) / 100)
-            for one in samples
+            FAILED if one.completion == "failed" else score
+            for one, score in zip(samples, scores, strict=True)
         ]
+
+
+class Silent(Reward):
+    """Has a score for nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("silent")
+
+    def assess(self, samples: Any) -> list[Verdict]:
+        return [FAILED] * len(samples)
 
 
 def test_what_comes_together_is_judged_together() -> None:
@@ -89,10 +110,8 @@ def test_what_comes_together_is_judged_together() -> None:
 
     async def ask() -> list[float]:
         together = BatchingReward(reward)
-        first = await asyncio.gather(
-            *(together.score(Sample("", "x" * size)) for size in range(64))
-        )
-        return [*first, await together.score(Sample("", "later"))]
+        asked = [together.score(Sample("", "x" * size)) for size in range(64)]
+        return [*await asyncio.gather(*asked), await together.score(Sample("", "later"))]
 
     assert asyncio.run(ask()) == [size / 100 for size in (*range(64), 5)]
     assert reward.batches == [64, 1]
@@ -122,14 +141,10 @@ def test_verl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     module = load("verl_reward")
 
     async def ask() -> list[Any]:
-        rows = zip(TEXTS, (REFERENCE, [REFERENCE], REFERENCE), strict=True)
-        extra = {"num_turns": 1}
-        asked = [
-            module.compute_score(
-                data_source="d", solution_str=text, ground_truth=truth, extra_info=extra
-            )
-            for text, truth in rows
-        ]
+        asked = []
+        for text, truth in zip(TEXTS, (REFERENCE, [REFERENCE], REFERENCE), strict=True):
+            row = {"solution_str": text, "ground_truth": truth, "extra_info": {"num_turns": 1}}
+            asked.append(module.compute_score(data_source="d", **row))
         return await asyncio.gather(*asked)
 
     found = asyncio.run(ask())
@@ -150,10 +165,10 @@ def test_verl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "build_reward", build)
     Image.new("RGB", (8, 8)).save(tmp_path / "red.png")
     extra = {"images": [str(tmp_path / "red.png")]}
-    options = {"metric": "harmonic", "model": "m", "reward_router_address": "10.0.0.1:80"}
-    asyncio.run(
-        module.compute_score("d", "four", None, extra, reward_model_tokenizer=None, **options)
-    )
+    options: dict[str, Any] = {"metric": "harmonic", "model": "m"}
+    options["reward_router_address"] = "10.0.0.1:80"
+    options["reward_model_tokenizer"] = None
+    asyncio.run(module.compute_score("d", "four", None, extra, **options))
     assert made == [("harmonic", "server:http://10.0.0.1:80#m", {})]
     assert [image.size for image in seen.samples[0].images] == [(8, 8)]
 
@@ -168,9 +183,7 @@ def test_verl_goes_on_while_few_judgments_fail(monkeypatch: pytest.MonkeyPatch) 
     good, failed = ["x" * 20, "x" * 40], ["failed"] * module.FIRST
     scores = [one["score"] for one in asyncio.run(ask([*good, *failed]))]
     assert scores == [0.2, 0.4, *[pytest.approx(0.3)] * module.FIRST]
-    with pytest.raises(
-        JudgeFailed, match=f"{module.FIRST + 1} of {module.FIRST + 3}: timeout: no answer"
-    ):
+    with pytest.raises(JudgeFailed, match=f"{module.FIRST + 1} of {module.FIRST + 3}: timeout"):
         asyncio.run(ask(["failed"]))
     module.scorer.cache_clear()
     with pytest.raises(JudgeFailed, match="1 of 1: timeout"):  # no score is known yet
@@ -178,45 +191,31 @@ def test_verl_goes_on_while_few_judgments_fail(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_verl_itself_calls_it() -> None:
-    if importlib.util.find_spec("verl") is None:
-        pytest.skip("verl is not installed: its documented signature is tested above")
+    pytest.importorskip("verl", reason="its documented signature is tested above")
     from omegaconf import OmegaConf
     from verl.trainer.ppo.reward import get_custom_reward_fn
 
-    path = str(ROOT / "docs" / "other_trainers" / "verl_reward.py")
+    path = str(DOCS / "verl_reward.py")
     chosen = {"path": path, "name": "compute_score", "reward_kwargs": {"judge": "match"}}
     score = get_custom_reward_fn(OmegaConf.create({"reward": {"custom_reward_function": chosen}}))
-    found = asyncio.run(
-        score(data_source="d", solution_str=TEXTS[1], ground_truth=REFERENCE, extra_info={})
-    )
+    row = {"solution_str": TEXTS[1], "ground_truth": REFERENCE, "extra_info": {}}
+    found = asyncio.run(score(data_source="d", **row))
     assert found["score"] == expected()[1]
 
 
 def test_ms_swift(monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in = ModuleType("swift.rewards")
-    stand_in.__dict__.update(
-        ORM=type("ORM", (), {"__init__": lambda self, args=None, **_: None}), orms={}
-    )
-    swift = installed_or("swift.rewards", stand_in, monkeypatch)
+    orm = type("ORM", (), {"__init__": lambda self, args=None, **_: None})
+    swift = installed_or(monkeypatch, "swift.rewards", ORM=orm, orms={})
     module = load("ms_swift_reward")
     posh = swift.orms["posh"](args=None)
     columns = {"prompt_id": ["a"] * 3, "messages": [[]] * 3, "trainer_state": None}
     assert posh(list(TEXTS), reference=[REFERENCE] * 3, **columns) == expected()
-    verdicts = PoshReward(MatchJudge()).assess(
-        [Sample("", text, references=(REFERENCE,)) for text in TEXTS]
-    )
     for part in ("precision", "recall"):  # each a reward function, which ms-swift logs and weighs 0
-        found = swift.orms[f"posh_{part}"](args=None)(
-            list(TEXTS), reference=[REFERENCE] * 3, **columns
-        )
-        assert found == [verdict.parts.get(part) for verdict in verdicts]
-    assert module.neutral([0.5, None, 1.0, None, 0.0], ["a", "a", "a", "b", "c"]) == [
-        0.5,
-        0.75,
-        1.0,
-        0.5,
-        0.0,
-    ]
+        function = swift.orms[f"posh_{part}"](args=None)
+        found = function(list(TEXTS), reference=[REFERENCE] * 3, **columns)
+        assert found == [verdict.parts.get(part) for verdict in judged()]
+    neutral = module.neutral([0.5, None, 1.0, None, 0.0], ["a", "a", "a", "b", "c"])
+    assert neutral == [0.5, 0.75, 1.0, 0.5, 0.0]
     assert module.neutral([None, None], ["a", "a"]) == [0.0, 0.0]
 
 
@@ -229,19 +228,10 @@ class InspectScore(SimpleNamespace):
 
 
 def test_inspect(monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in = ModuleType("inspect_ai.scorer")
-    stand_in.__dict__.update(
-        Score=InspectScore,
-        Scorer=Any,
-        Target=list,
-        mean=lambda: "mean",
-        stderr=lambda: "stderr",
-        scorer=lambda metrics: lambda function: function,
-    )
-    solver = ModuleType("inspect_ai.solver")
-    solver.__dict__["TaskState"] = SimpleNamespace
-    if installed_or("inspect_ai.scorer", stand_in, monkeypatch) is stand_in:
-        monkeypatch.setitem(sys.modules, "inspect_ai.solver", solver)
+    parts = {"Score": InspectScore, "Scorer": Any, "Target": list, "mean": str, "stderr": str}
+    scorer = lambda metrics: lambda function: function  # noqa: E731
+    if installed_or(monkeypatch, "inspect_ai.scorer", scorer=scorer, **parts).__spec__ is None:
+        stand_in(monkeypatch, "inspect_ai.solver", TaskState=SimpleNamespace)
     module = load("inspect_scorer")
 
     async def scores(scorer: Any) -> list[Any]:
@@ -260,61 +250,35 @@ def test_inspect(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (score.reason, score.explanation) == ("grader_failed", "timeout: no answer")
 
 
-class Silent(Reward):
-    """Has a score for nothing."""
+class TaskData(BaseModel):
+    prompt: str
 
-    def __init__(self) -> None:
-        super().__init__("silent")
+    @property
+    def prompt_text(self) -> str:
+        return self.prompt
 
-    def assess(self, samples: Any) -> list[Verdict]:
-        return [Verdict(None, Status.TIMEOUT, note="no answer") for _ in samples]
+
+class Config(BaseModel):
+    task: None = None
+
+
+class Task:
+    """Both verifiers' Task and its Taskset."""
+
+    def __init__(self, data: Any, config: Any = None) -> None:
+        self.data = self.config = data
+
+    def __class_getitem__(cls, kinds: Any) -> Any:
+        return cls
 
 
 def test_verifiers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from pydantic import BaseModel
-
-    class TaskData(BaseModel):
-        prompt: str
-
-        @property
-        def prompt_text(self) -> str:
-            return self.prompt
-
-    class Task:
-        def __init__(self, data: Any, config: Any) -> None:
-            self.data = data
-
-        def __class_getitem__(cls, kinds: Any) -> Any:
-            return cls
-
-    class Config(BaseModel):
-        task: None = None
-
-    class Taskset:
-        def __init__(self, config: Any) -> None:
-            self.config = config
-
-        def __class_getitem__(cls, kinds: Any) -> Any:
-            return cls
-
-    stand_in = ModuleType("verifiers.v1")
-    stand_in.__dict__.update(
-        TaskData=TaskData,
-        Task=Task,
-        TasksetConfig=Config,
-        Taskset=Taskset,
-        Trace=object,
-        reward=lambda found: found,
-    )
-    installed_or("verifiers.v1", stand_in, monkeypatch)
+    parts = {"TaskData": TaskData, "TasksetConfig": Config, "Task": Task, "Taskset": Task}
+    installed_or(monkeypatch, "verifiers.v1", **parts, Trace=object, reward=lambda found: found)
     module = load("verifiers_task")
-    (tmp_path / "rows.jsonl").write_text(
-        json.dumps({"prompt": "Describe it.", "reference": [REFERENCE]}) + "\n"
-    )
-    (task,) = module.DescriptionTaskset(
-        module.DescriptionConfig(rows=tmp_path / "rows.jsonl")
-    ).load()
-
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"prompt": "Describe it.", "reference": [REFERENCE]}) + "\n")
+    (task,) = module.DescriptionTaskset(module.DescriptionConfig(rows=rows)).load()
     tokenizer = tiny_tokenizer()
     traces = [trace_of(text, tokenizer) for text in TEXTS]
 
@@ -339,25 +303,24 @@ def test_verifiers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def trace_of(text: str, tokenizer: Any) -> Any:
-    """What verifiers' Trace holds of a message: the prompt's end, which is not sampled, and the
-    tokens of the text.
-    """
-    ids = [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
+    """What verifiers' Trace holds of a message: the prompt's end, and the tokens of the text."""
+    ids = ids_of(text, tokenizer)
     node = SimpleNamespace(token_ids=[7, *ids], mask=[False] + [True] * len(ids), advantages=None)
     return SimpleNamespace(last_reply=text, info={}, nodes=[node])
 
 
-@pytest.mark.parametrize(
-    "name", sorted(path.stem for path in (ROOT / "docs" / "other_trainers").glob("*.py"))
-)
-def test_each_is_short(name: str) -> None:
-    assert len((ROOT / "docs" / "other_trainers" / f"{name}.py").read_text().splitlines()) <= 110
+def ids_of(text: str, tokenizer: Any) -> list[int]:
+    """The tokens of a completion that ended."""
+    return [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("*.py")), ids=lambda path: path.stem)
+def test_each_is_short(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 110
 
 
 def test_verls_router_leads_to_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """verl's reward loop and its router, as they are with reward.reward_model.enable, before a
-    server that rates 4.
-    """
+    """verl's reward loop and its router before a server that rates 4."""
     for library in ("verl", "uvicorn", "fastapi"):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"{library} is not installed: docs/other_trainers.md says what ran by hand")
@@ -377,16 +340,12 @@ def test_verls_router_leads_to_the_judge(tmp_path: Path, monkeypatch: pytest.Mon
         port = probe.getsockname()[1]
     threading.Thread(target=run_router, args=("127.0.0.1", port, [server.url]), daemon=True).start()
     time.sleep(3)
-    overrides = [
-        f"reward.custom_reward_function.path={FILE.resolve()}",
-        f"actor_rollout_ref.model.path={policy}",
-    ]
-    overrides += [f"+reward.custom_reward_function.reward_kwargs.model={judge}"]
+    function = "reward.custom_reward_function"
+    overrides = [f"{function}.path={FILE.resolve()}", f"{function}.name=compute_score"]
+    overrides += [f"actor_rollout_ref.model.path={policy}"]
+    overrides += [f"+{function}.reward_kwargs.model={judge}"]
     with initialize_config_module("verl.trainer.config", version_base=None):
-        config = compose(
-            "ppo_trainer",
-            overrides=[*overrides, "reward.custom_reward_function.name=compute_score"],
-        )
+        config = compose("ppo_trainer", overrides=overrides)
     worker = RewardLoopWorker(config, reward_router_address=f"127.0.0.1:{port}")
     found = worker.loop.run_until_complete(worker.compute_score_batch(responses(tiny_tokenizer())))
     server.stop()
@@ -406,15 +365,10 @@ def rate_4(answer: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "verl_batch",
-        "verl_spans_batch",
-        "skyrl_batch",
-        "ms_swift",
-        "verifiers_rollouts",
-        "inspect_eval",
-        "lighteval_eval",
+        "verl_batch", "verl_spans_batch", "skyrl_batch", "ms_swift", "verifiers_rollouts",
+        "inspect_eval", "lighteval_eval",
     ],
-)
+)  # fmt: skip
 def test_each_command_says_what_to_install(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -424,15 +378,13 @@ def test_each_command_says_what_to_install(
     with pytest.raises(SystemExit) as ended:
         module.main()
     assert ended.value.code == 0
-    assert f"ENVIRONMENT/bin/python -m experiments.elsewhere.{name}" in capsys.readouterr().out
-    assert (
-        f"python -m experiments.elsewhere.{name}"
-        in (ROOT / "docs" / "other_trainers.md").read_text()
-    )
+    command = f"python -m experiments.elsewhere.{name}"
+    assert f"ENVIRONMENT/bin/{command}" in capsys.readouterr().out
+    assert command in DOCS.with_suffix(".md").read_text()
 
 
 def test_the_command_of_verifiers_has_the_options_that_ran() -> None:
-    told = (ROOT / "docs" / "other_trainers" / "verifiers_task.py").read_text().split('"""')[1]
+    told = (DOCS / "verifiers_task.py").read_text().split('"""')[1]
     ran = (ROOT / "experiments" / "elsewhere" / "verifiers_rollouts.py").read_text()
     options = re.findall(r"--([a-z.-]+)", told)
     assert len(options) == 6
@@ -451,15 +403,11 @@ def failing(monkeypatch: pytest.MonkeyPatch, *texts: str) -> None:
     """These texts get no verdict."""
     judge = RemoteReward.judge_samples
 
-    def judged(self: RemoteReward, samples: Any) -> list[Verdict]:
-        failed = Verdict(None, Status.TIMEOUT, note="no answer")
-        verdicts = judge(self, samples)
-        return [
-            failed if one.completion in texts else its
-            for one, its in zip(samples, verdicts, strict=True)
-        ]
+    def some(self: RemoteReward, samples: Any) -> list[Verdict]:
+        pairs = zip(samples, judge(self, samples), strict=True)
+        return [FAILED if one.completion in texts else its for one, its in pairs]
 
-    monkeypatch.setattr(RemoteReward, "judge_samples", judged)
+    monkeypatch.setattr(RemoteReward, "judge_samples", some)
 
 
 def test_slime_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -488,14 +436,11 @@ def test_openrlhf_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("REWARD_URL", url)
     module = load("openrlhf_reward")
     prompt = "<|im_start|>user\nDescribe it.<|im_end|>\n<|im_start|>assistant\n"
-    queries = [
-        prompt + text + end
-        for text, end in zip(TEXTS, ("<|im_end|>", "<|im_end|>\n<eos>", "</s>"), strict=True)
-    ]
+    ends = ("<|im_end|>", "<|im_end|>\n<eos>", "</s>")
+    queries = [prompt + text + end for text, end in zip(TEXTS, ends, strict=True)]
     found = [module.reward_func([query], [prompt], [REFERENCE]) for query in queries]
-    assert [one["rewards"].tolist() for one in found] == [
-        [pytest.approx(score)] for score in expected()
-    ]
+    rewards = [one["rewards"].tolist() for one in found]
+    assert rewards == [[pytest.approx(score)] for score in expected()]
     assert {"precision", "recall", "f1"} <= found[0]["extra_logs"].keys()
     with pytest.raises(ValueError, match="a query does not hold its prompt"):
         module.reward_func(["other"], [prompt], [REFERENCE])
@@ -521,7 +466,6 @@ class JudgeError(Exception):
 
 def stand_in_for_nemo_gym(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gym 0.7.0's names that the file uses, with their signatures."""
-    from pydantic import BaseModel
 
     class Verify(BaseModel):
         responses_create_params: dict
@@ -547,26 +491,13 @@ def stand_in_for_nemo_gym(monkeypatch: pytest.MonkeyPatch) -> None:
         except Exception as error:
             raise JudgeError(f"{type(error).__name__}: {error}") from error
 
-    server = type("SimpleResourcesServer", (), {})
-    modules: dict[str, dict[str, Any]] = {
-        "base_resources_server": {
-            "BaseResourcesServerConfig": BaseModel,
-            "BaseVerifyRequest": Verify,
-            "BaseVerifyResponse": Verified,
-            "SimpleResourcesServer": server,
-        },
-        "judge": {"JudgeError": JudgeError, "reraise_judge_errors": reraise_judge_errors},
-        "server_utils": {
-            "request": request,
-            "raise_for_status": raise_for_status,
-            "get_response_json": get_response_json,
-        },
-    }
-    monkeypatch.setitem(sys.modules, "nemo_gym", ModuleType("nemo_gym"))
-    for name, parts in modules.items():
-        module = ModuleType(f"nemo_gym.{name}")
-        vars(module).update(parts)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
+    base = stand_in(monkeypatch, "nemo_gym.base_resources_server", BaseVerifyRequest=Verify)
+    base.BaseVerifyResponse, base.BaseResourcesServerConfig = Verified, BaseModel
+    base.SimpleResourcesServer = type("SimpleResourcesServer", (), {})
+    judge = stand_in(monkeypatch, "nemo_gym.judge", JudgeError=JudgeError)
+    judge.reraise_judge_errors = reraise_judge_errors
+    utils = stand_in(monkeypatch, "nemo_gym.server_utils", request=request)
+    utils.raise_for_status, utils.get_response_json = raise_for_status, get_response_json
 
 
 def test_nemo_gym_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -579,13 +510,8 @@ def test_nemo_gym_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> N
         content = [{"type": "output_text", "text": text} for text in blocks]
         message = {"type": "message", "role": "assistant", "content": content}
         output = [{"type": "reasoning", "summary": []}, message]
-        request = {
-            "responses_create_params": {},
-            "response": {"output": output},
-            "reference": REFERENCE,
-            "id": 7,
-        }
-        return asyncio.run(gym.verify(module.VerifyRequest(**request)))
+        request = {"responses_create_params": {}, "response": {"output": output}, "id": 7}
+        return asyncio.run(gym.verify(module.VerifyRequest(**request, reference=REFERENCE)))
 
     found = [ask(text) for text in TEXTS]
     assert [one.reward for one in found] == expected()
@@ -603,15 +529,11 @@ def test_nemo_gym_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_lighteval(monkeypatch: pytest.MonkeyPatch) -> None:
-    computation = ModuleType("lighteval.metrics.metrics_sample")
-    computation.__dict__["SampleLevelComputation"] = object
-    metric = ModuleType("lighteval.metrics.utils.metric_utils")
-    metric.__dict__["SampleLevelMetric"] = SimpleNamespace
-    requests = ModuleType("lighteval.tasks.requests")
-    requests.__dict__["SamplingMethod"] = SimpleNamespace(GENERATIVE="GENERATIVE")
-    names = ("lighteval", "lighteval.metrics", "lighteval.metrics.utils", "lighteval.tasks")
-    for stand_in in (*map(ModuleType, names), computation, metric, requests):
-        monkeypatch.setitem(sys.modules, stand_in.__name__, stand_in)
+    metrics = "lighteval.metrics"
+    stand_in(monkeypatch, f"{metrics}.metrics_sample", SampleLevelComputation=object)
+    stand_in(monkeypatch, f"{metrics}.utils.metric_utils", SampleLevelMetric=SimpleNamespace)
+    methods = SimpleNamespace(GENERATIVE="GENERATIVE")
+    stand_in(monkeypatch, "lighteval.tasks.requests", SamplingMethod=methods)
     posh = load("lighteval_metric").posh
     document = SimpleNamespace(query="Describe it.", get_golds=lambda: [REFERENCE])
     responses = [SimpleNamespace(final_text=[text, "another sample"]) for text in TEXTS]
@@ -661,43 +583,29 @@ def test_verifiers_file_and_its_credit_need_no_torch(tmp_path: Path) -> None:
     tokenizer = tiny_tokenizer().backend_tokenizer
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     command = [sys.executable, "-c", WITHOUT_TORCH, str(tmp_path / "tokenizer.json")]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "docs" / "other_trainers")}
+    environment = {**os.environ, "PYTHONPATH": str(DOCS)}
     ran = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    texts = ["A red circle.", "A blue circle."]
-    samples = [Sample("", text, references=(REFERENCE,)) for text in texts]
+    texts, scores = ["A red circle.", "A blue circle."], [0.5, -0.5]
     ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
-    verdicts = PoshReward(MatchJudge()).assess(samples)
-    advantages = group_advantages(
-        verdicts, texts, ids, [True] * 2, tokenizer, [0.5, -0.5], span_coef=0.5
-    )
+    advantages = group_advantages(judged(texts), texts, ids, [True] * 2, tokenizer, scores, 0.5)
     assert json.loads(ran.stdout) == advantages
     assert len(set(advantages[1])) > 1
 
 
 def test_skyrl_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REWARD_URL", url)
-    stand_in = ModuleType("skyrl.train.generators.skyrl_gym_generator")
     tokenizer = tiny_tokenizer()
-    ids = [
-        [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
-        for text in TEXTS
-    ]
-    output = {
-        "response_ids": [*ids, []],
-        "loss_masks": [*([1] * len(row) for row in ids), []],
-        "rewards": [0.0] * 4,
-    }
+    ids = [ids_of(text, tokenizer) for text in TEXTS]
+    masks = [[1] * len(row) for row in ids]
+    output = {"response_ids": [*ids, []], "loss_masks": [*masks, []], "rewards": [0.0] * 4}
 
     class Generator:
         async def generate(self, input_batch: Any, disable_tqdm: bool = False) -> Any:
             return dict(output)
 
-    stand_in.__dict__["SkyRLGymGenerator"] = Generator
-    for name in ("skyrl", "skyrl.train", "skyrl.train.generators"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setitem(sys.modules, "skyrl.train.generators.skyrl_gym_generator", stand_in)
-    module = load("skyrl_generator")
-    generator = module.SpanGenerator()
+    name = "skyrl.train.generators.skyrl_gym_generator"
+    stand_in(monkeypatch, name, SkyRLGymGenerator=Generator)
+    generator = load("skyrl_generator").SpanGenerator()
     generator.tokenizer = tokenizer
     asked = {"prompts": [[]] * 4, "env_extras": [{"reference": REFERENCE}] * 4}
     found = asyncio.run(generator.generate(asked, disable_tqdm=True))
@@ -724,7 +632,7 @@ def grpo(
 
 
 def test_the_health_of_a_reward_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "docs" / "other_trainers.md").read_text()
+    page = DOCS.with_suffix(".md").read_text()
     (block,) = re.findall(r"```python\n(from spanreward.training.health.*?)```", page, re.DOTALL)
     names: dict[str, Any] = {}
     exec(block, names)
@@ -739,40 +647,26 @@ def test_the_health_of_a_reward_as_the_page_says(capsys: pytest.CaptureFixture[s
 
 
 def test_verls_estimator_gives_the_trainers_credit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By verl's own registry, GRPO and `compute_advantage` where verl is installed, else by
-    stand-ins.
-    """
+    """By verl's own registry and GRPO where verl is installed, else by stand-ins."""
     import numpy as np
     import torch
 
-    algos, trainer = (
-        ModuleType("verl.trainer.ppo.core_algos"),
-        ModuleType("verl.trainer.ppo.ray_trainer"),
-    )
     registered: dict[str, Any] = {}
     register = lambda name: lambda function: registered.setdefault(name, function)  # noqa: E731
-    algos.__dict__.update(register_adv_est=register, compute_grpo_outcome_advantage=grpo)
-    trainer.__dict__["compute_advantage"] = lambda data, adv_estimator, **_: adv_estimator
-    ppo = ModuleType("verl.trainer.ppo")
-    ppo.__dict__.update(core_algos=algos, ray_trainer=trainer)
+    algos = SimpleNamespace(register_adv_est=register, compute_grpo_outcome_advantage=grpo)
+    trainer = SimpleNamespace(compute_advantage=lambda data, adv_estimator, **_: adv_estimator)
     if stand_ins := importlib.util.find_spec("verl") is None:
-        for name in ("verl", "verl.trainer"):
-            monkeypatch.setitem(sys.modules, name, ModuleType(name))
-        monkeypatch.setitem(sys.modules, "verl.trainer.ppo", ppo)
+        stand_in(monkeypatch, "verl.trainer.ppo", core_algos=algos, ray_trainer=trainer)
     module, reward, tokenizer = load("verl_spans"), load("verl_reward"), tiny_tokenizer()
     monkeypatch.setattr(module, "tokenizer_of", lambda name: tokenizer)
     texts = (*TEXTS, "A red circle above a green square.")
 
     async def ask() -> list[Any]:
-        return await asyncio.gather(
-            *(reward.compute_score("d", text, REFERENCE, spans=True) for text in texts)
-        )
+        scores = [reward.compute_score("d", text, REFERENCE, spans=True) for text in texts]
+        return await asyncio.gather(*scores)
 
     found = asyncio.run(ask())
-    ids = [
-        [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
-        for text in texts
-    ]
+    ids = [ids_of(text, tokenizer) for text in texts]
     ids[3] = ids[3][:-1]  # cut: it has its scalar alone
     width = max(map(len, ids)) + 2
     mask = torch.tensor([[float(t < len(row)) for t in range(width)] for row in ids])
@@ -790,21 +684,16 @@ def test_verls_estimator_gives_the_trainers_credit(monkeypatch: pytest.MonkeyPat
     compute = module.ray_trainer.compute_advantage
     advantages = compute(data, adv_estimator="spans", gamma=1.0, config=config).batch["advantages"]
     scalars = [float(row[0]) for row in grpo(rewards, mask, ["a"] * 4)[0]]
-    verdicts = PoshReward(MatchJudge()).assess(
-        [Sample("", text, references=(REFERENCE,)) for text in texts]
-    )
     finished = [True, True, True, False]
-    wanted = group_advantages(
-        verdicts, texts, ids, finished, tokenizer.backend_tokenizer, scalars, 0.5
-    )
+    backend = tokenizer.backend_tokenizer
+    wanted = group_advantages(judged(texts), texts, ids, finished, backend, scalars, 0.5)
     for row, own in enumerate(wanted):
         assert advantages[row, : len(own)].tolist() == pytest.approx(own, abs=1e-6)
         assert not advantages[row, len(own) :].any()
     assert len(set(wanted[1])) > 1
     assert len(set(wanted[3])) == 1
-    assert not stand_ins or (
-        compute(data, adv_estimator="grpo") == "grpo" and set(registered) == {"spans"}
-    )
+    if stand_ins:
+        assert (compute(data, adv_estimator="grpo"), set(registered)) == ("grpo", {"spans"})
     del others["verdict"]
     with pytest.raises(ValueError, match=r"adv_estimator=spans needs trainer\.use_v1=False"):
         compute(data, adv_estimator="spans", config=config)
@@ -819,27 +708,12 @@ def test_sdpo_learns_from_a_verdicts_words(tmp_path: Path) -> None:
     module = load("trl_sdpo")
     save_llama(tmp_path / "policy")
     rows = [{"prompt": f"Describe picture {n}.", "reference": REFERENCE} for n in range(4)]
-    sizes = {
-        "per_device_train_batch_size": 4,
-        "num_generations": 2,
-        "max_completion_length": 6,
-        "max_steps": 1,
-    }
-    config = SDPOConfig(
-        str(tmp_path),
-        report_to="none",
-        use_cpu=True,
-        bf16=False,
-        include_environment_feedback=True,
-        **sizes,
-    )
+    sizes = {"per_device_train_batch_size": 4, "num_generations": 2, "max_completion_length": 6}
+    here = {"report_to": "none", "use_cpu": True, "bf16": False, "max_steps": 1}
+    config = SDPOConfig(str(tmp_path), include_environment_feedback=True, **sizes, **here)
     recorder = Recorder(PoshReward(MatchJudge()))
-    trainer = module.FeedbackTrainer(
-        str(tmp_path / "policy"),
-        recorder=recorder,
-        args=config,
-        train_dataset=Dataset.from_list(rows),
-    )
+    data, policy = Dataset.from_list(rows), str(tmp_path / "policy")
+    trainer = module.FeedbackTrainer(policy, recorder=recorder, args=config, train_dataset=data)
     told: list[str] = []
     text = trainer.teacher_context_builder._build_reprompt_text
 

@@ -41,13 +41,10 @@ GROWTH = 2.3  # times the steps for twice the length
 MOST = 1000  # steps a character
 # `match` is called where it is handed to, or its one match is that at the start of the text
 HANDED_TO_MATCH = {
-    "rewards.lave.answer:DEFAULT_RULES",
-    "rewards.lave.answer:PUBLISHED_RULES",
-    "rewards.lave.trimming:DEFAULT_EDGES",
-    "rewards.lave.trimming:PUBLISHED_EDGES",
-    "rewards.judges.written_rating:_UNIT",
-    "rewards.judges.written_rating:_ALONE",
-}
+    "rewards.lave.answer:DEFAULT_RULES", "rewards.lave.answer:PUBLISHED_RULES",
+    "rewards.lave.trimming:DEFAULT_EDGES", "rewards.lave.trimming:PUBLISHED_EDGES",
+    "rewards.judges.written_rating:_UNIT", "rewards.judges.written_rating:_ALONE",
+}  # fmt: skip
 
 
 def asked_again() -> None:
@@ -77,15 +74,8 @@ def called_tool() -> None:
 
 
 def marks_of_all_kinds() -> None:
-    lines = (
-        "---",
-        "<text>",
-        "[Text ends]",
-        "[Text {number} ends]",
-        "END OF TEXT",
-        "Is it so or not?",
-    )
-    quoting.marks_in.__wrapped__(*lines)
+    lines = ("<text>", "[Text ends]", "[Text {number} ends]", "END OF TEXT", "Is it so or not?")
+    quoting.marks_in.__wrapped__("---", *lines)
 
 
 # Calls that reach what a function builds.
@@ -188,56 +178,38 @@ def test_the_patterns_of_a_scale_take_linear_time(scale: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("pattern", "anchored"),
+    ("pattern", "anchored", "slow"),
     [
-        (r"\[\s*\[?\s*\{?\s*['\"]", True),  # the one of the 4,045 bytes
-        (r"(?:a+)+b", True),
-        (r"\s*\n\s*x", True),
-        (r"\s+$", False),
-        (r"<!--.*?-->", False),
-        (r"(?:_|\w|\w\w)*!", True),
-        (r"^\W*Traceback", False),
-        (r"\([^)]*\)", False),
+        (r"\[\s*\[?\s*\{?\s*['\"]", True, True),  # the one of the 4,045 bytes
+        (r"(?:a+)+b", True, True),
+        (r"\s*\n\s*x", True, True),
+        (r"\s+$", False, True),
+        (r"<!--.*?-->", False, True),
+        (r"(?:_|\w|\w\w)*!", True, True),
+        (r"^\W*Traceback", False, True),
+        (r"\([^)]*\)", False, True),
+        (r"\[\s*+\[?+\s*+\{?+\s*+['\"]", True, False),
+        (r"(?>a+)+b", True, False),
+        (r"[^\S\n]*+\n\s*+x", True, False),
+        (r"(?<!\s)\s++$", False, False),
+        (r"<!--.*?(?:-->|\Z)", False, False),
+        (r"\w{1,60}!", False, False),
+        (r"(\w)\1x", False, False),
     ],
 )
-def test_slow_patterns_are_found(pattern: str, anchored: bool) -> None:
-    assert slowest(re.compile(pattern, re.MULTILINE | re.DOTALL), anchored) is not None
-
-
-@pytest.mark.parametrize(
-    ("pattern", "anchored"),
-    [
-        (r"\[\s*+\[?+\s*+\{?+\s*+['\"]", True),
-        (r"(?>a+)+b", True),
-        (r"[^\S\n]*+\n\s*+x", True),
-        (r"(?<!\s)\s++$", False),
-        (r"<!--.*?(?:-->|\Z)", False),
-        (r"\w{1,60}!", False),
-        (r"(\w)\1x", False),
-    ],
-)
-def test_linear_patterns_are_not(pattern: str, anchored: bool) -> None:
-    assert slowest(re.compile(pattern, re.MULTILINE | re.DOTALL), anchored) is None
+def test_slow_patterns_are_told_from_linear_ones(pattern: str, anchored: bool, slow: bool) -> None:
+    compiled = re.compile(pattern, re.MULTILINE | re.DOTALL)
+    assert (slowest(compiled, anchored) is not None) is slow
 
 
 @pytest.mark.parametrize(
     "pattern",
     [
-        r"a*b",
-        r"(a|b)*c",
-        r"(?:a+)+b",
-        r"(?<!x)a{2,3}?b|(b)\1",
-        r"(?>a*)ab",
-        r"(?:ab)*+a",
-        r"^a$",
-        r"(?i)A(?=b)",
-        r"(?=(a+))\1b",
-        r"(?:a?|b){0,3}c",
-        r"(?:)*b",
-        r"(?<=a)b+",
+        r"a*b", r"(a|b)*c", r"(?:a+)+b", r"(?<!x)a{2,3}?b|(b)\1", r"(?>a*)ab", r"(?:ab)*+a", r"^a$",
+        r"(?i)A(?=b)", r"(?=(a+))\1b", r"(?:a?|b){0,3}c", r"(?:)*b", r"(?<=a)b+",
         r"a(?!b)[^c]*c",
     ],
-)
+)  # fmt: skip
 def test_the_counter_matches_what_re_matches(pattern: str) -> None:
     drawn = random.Random(0)
     compiled = re.compile(pattern, re.MULTILINE)

@@ -1,6 +1,4 @@
-"""Code is statements and no puzzles. What must not come back is at zero; what is on its way out may
-only fall.
-"""
+"""Code is statements and no puzzles: what is on its way out may only fall."""
 
 import ast
 from collections.abc import Callable, Iterator

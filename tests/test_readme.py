@@ -24,21 +24,17 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_the_first_result_is_what_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    block = re.search(r"first result -->\n```python\n(.*?)```", README, re.DOTALL)
-    assert block is not None
-    exec(block.group(1), {})
-    assert f"# {capsys.readouterr().out.strip()}\n" in block.group(1)
+    (code,) = re.findall(r"first result -->\n```python\n(.*?)```", README, re.DOTALL)
+    exec(code, {})
+    assert f"# {capsys.readouterr().out.strip()}\n" in code
 
 
 def test_the_script_teaches_in_a_stock_trainer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its own text, with a small random policy and its rate, one picture, and the judge `match`."""
-    block = re.search(
-        r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", README, re.DOTALL
-    )
-    assert block is not None
-    code = block.group(1)
+    script = r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```"
+    (code,) = re.findall(script, README, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     save_llava(Path("policy"))
     rows = load_data(scenes_part(count=1)).select_columns(["image", "reference"])
@@ -65,14 +61,8 @@ def test_the_script_teaches_in_a_stock_trainer(
 
 def test_the_script_has_the_recipes_settings() -> None:
     recipe = load_recipe(ROOT / "recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml")
-    for name in (
-        "learning_rate",
-        "per_device_train_batch_size",
-        "gradient_accumulation_steps",
-        "steps_per_generation",
-        "num_generations",
-        "num_train_epochs",
-    ):
+    batch = ("per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation")
+    for name in ("learning_rate", "num_generations", "num_train_epochs", *batch):
         (written,) = re.findall(rf"\b{name}=([\d.e-]+)", README)
         assert float(written) == recipe.trainer[name], name
     assert recipe.policy.lora is not None
@@ -83,12 +73,9 @@ def test_the_script_has_the_recipes_settings() -> None:
 def test_the_result_is_what_was_measured() -> None:
     """Means over six runs; docs/evidence/smollm2.md has the commands."""
     measured = json.loads((ROOT / "docs/evidence/smollm2.json").read_text())
-    for row, model in {
-        "base": "base",
-        "SFT on people's captions": "SFT",
-        "DAPO with PoSh": "DAPO",
-        "SFT, then DAPO with PoSh": "SFT-DAPO",
-    }.items():
+    rows = {"base": "base", "SFT on people's captions": "SFT", "DAPO with PoSh": "DAPO"}
+    rows["SFT, then DAPO with PoSh"] = "SFT-DAPO"
+    for row, model in rows.items():
         found = measured["models"][model]
         f1, made_up = found["posh_embed_f1"]["mean"], 1 - found["said_all"]["mean"]
         line = next(line for line in README.splitlines() if line.startswith(f"| {row} |"))

@@ -1,7 +1,4 @@
-"""The runner of the guides notices what goes otherwise than a page says.
-
-`make guide` runs the guides themselves.
-"""
+"""The runner of `make guide` notices what goes otherwise than a page says."""
 
 import os
 from pathlib import Path
@@ -66,9 +63,8 @@ def test_a_page_that_is_not(tmp_path: Path, said: str, instead: str) -> None:
 
 
 def test_a_command_that_fails_as_the_page_says(tmp_path: Path) -> None:
-    follow_text(
-        tmp_path, "<!-- exit 1: no GPU -->\n```bash\necho so; exit 1\n```\n```text\nso\n```\n"
-    )
+    said = "```bash\necho so; exit 1\n```\n```text\nso\n```\n"
+    follow_text(tmp_path, f"<!-- exit 1: no GPU -->\n{said}")
 
 
 def test_spaces_and_lines_between_do_not_count() -> None:
@@ -82,12 +78,7 @@ def test_the_first_guide_has_all_its_steps() -> None:
     files = {one.file for one in found if one.file}
     assert files >= {"rewards.py", "training/tiny.py", "train.py", "sft.yaml", "dapo.yaml"}
     commands = "".join(one.text for one in found if one.language == "bash")
-    for step in (
-        "score posh",
-        "python train.py",
-        "python train_spans.py",
-        "train dapo.yaml",
-        "ls outputs/dapo/spans",
-    ):
+    steps = ("score posh", "python train.py", "python train_spans.py", "train dapo.yaml")
+    for step in (*steps, "ls outputs/dapo/spans"):
         assert step in commands
     assert "spanreward compare" in commands

@@ -7,15 +7,15 @@ launched, and with a judge in a process that it starts.
 
 import importlib.util
 import json
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
-import torch
-import yaml
 from PIL import Image
 
 from tests.support.paths import ROOT
@@ -31,6 +31,16 @@ from spanreward import Sample, reward
 @reward()
 def brevity(sample: Sample) -> float:
     return 1 / (1 + len(sample.completion))
+"""
+RECIPE = """
+algorithm: grpo
+output: out
+policy: {model: policy}
+data: {source: jsonl, path: rows.jsonl}
+rewards: [{metric: posh, judge: match}, {metric: "rewards.py:brevity"}]
+trainer:
+  {max_steps: 1, per_device_train_batch_size: 4, num_generations: 4, max_completion_length: 8,
+   use_cpu: true, bf16: false, report_to: none, save_strategy: "no", logging_steps: 1}
 """
 IMPORTS = """
 import sys
@@ -62,26 +72,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path) -> Path:
     """A folder that the wheel is installed in."""
     folder = wheel.parent / "installed"
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--no-deps",
-        "--target",
-        str(folder),
-        str(wheel),
-    ]
+    pip = f"{sys.executable} -m pip install -q --no-deps --target {folder} {wheel}".split()
     subprocess.run(pip, check=True, capture_output=True, timeout=HANGS)
     return folder
 
 
 @pytest.fixture(params=["wheel", "editable"])
 def install(request: pytest.FixtureRequest, installed: Path) -> Path | None:
-    """Where the package is taken from: the wheel's folder, or None for the environment's editable
-    install.
-    """
+    """Where the package is taken from: the wheel's folder, or None for the editable install."""
     return installed if request.param == "wheel" else None
 
 
@@ -94,34 +92,9 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "rewards.py").write_text(REWARDS)
     save_llava(tmp_path / "policy")
     Image.new("RGB", (48, 48), "red").save(tmp_path / "red.png")
-    rows = [
-        {"image": "red.png", "reference": f"A red circle and {number} stars."}
-        for number in range(8)
-    ]
+    rows = [{"image": "red.png", "reference": f"A red circle and {n} stars."} for n in range(8)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    recipe = {
-        "algorithm": "grpo",
-        "output": "out",
-        "policy": {"model": "policy"},
-        "data": {"source": "jsonl", "path": "rows.jsonl"},
-        "rewards": [{"metric": "posh", "judge": "match"}, {"metric": "rewards.py:brevity"}],
-        "trainer": {
-            **{
-                "max_steps": 1,
-                "per_device_train_batch_size": 4,
-                "num_generations": 4,
-                "max_completion_length": 8,
-            },
-            **{
-                "use_cpu": True,
-                "bf16": False,
-                "report_to": "none",
-                "save_strategy": "no",
-                "logging_steps": 1,
-            },
-        },
-    }
-    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
     return tmp_path
 
 
@@ -131,15 +104,8 @@ def run(install: Path | None, project: Path, *command: str | Path) -> str:
     env |= {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     if install is not None:
         env |= {"PYTHONPATH": str(install), "PATH": f"{install / 'bin'}{os.pathsep}{env['PATH']}"}
-    done = subprocess.run(
-        [*map(str, command)],
-        cwd=project,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-    )
+    where: dict[str, Any] = {"cwd": project, "env": env, "timeout": HANGS}
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, **where)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
@@ -165,25 +131,15 @@ def test_the_command_trains(install: Path | None, project: Path) -> None:
 
 
 def test_a_launched_run_trains(installed: Path, project: Path) -> None:
-    launch = (
-        BIN / "accelerate",
-        "launch",
-        "--cpu",
-        "--num_processes",
-        "1",
-        "--mixed_precision",
-        "no",
-    )
+    launch = f"{BIN}/accelerate launch --cpu --num_processes 1 --mixed_precision no".split()
     run(installed, project, *launch, "-m", "spanreward", "train", "recipe.yaml")
     check_run(project)
 
 
 def check_run(project: Path) -> None:
-    logged = [
-        json.loads(line) for line in (project / "out" / "metrics.jsonl").read_text().splitlines()
-    ]
-    assert {"rewards/posh/mean", "rewards/brevity/mean"} <= set(logged[0])
-    assert torch.isfinite(torch.tensor(logged[0]["loss"]))
+    first = json.loads((project / "out" / "metrics.jsonl").read_text().splitlines()[0])
+    assert {"rewards/posh/mean", "rewards/brevity/mean"} <= set(first)
+    assert math.isfinite(first["loss"])
 
 
 @pytest.mark.vllm

@@ -4,7 +4,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from email import message_from_string
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
@@ -17,7 +17,7 @@ from tests.training.commands.test_recipes import OF_A_CHECKOUT
 pytestmark = pytest.mark.skipif(
     not (ROOT / ".git").exists(), reason="no git repository to make archives of"
 )
-PACKAGED = {".py", ".pyi", ".yaml", ".jinja", ".typed"}
+PACKAGED = (".py", ".pyi", ".yaml", ".jinja", "py.typed")
 
 
 def names_in(wheel: Path) -> set[str]:
@@ -29,26 +29,19 @@ def names_in(wheel: Path) -> set[str]:
 def expected_names() -> Iterator[str]:
     """Yields the name in the wheel of each file of the package in this repository."""
     for path in tracked_files("spanreward", "rewards", "training"):
-        is_typed_marker = path.endswith("py.typed")
-        if PurePosixPath(path).suffix not in PACKAGED and not is_typed_marker:
-            continue
-        if path.startswith("spanreward/"):
-            yield path
-        else:
-            yield f"spanreward/{path}"
+        if path.endswith(PACKAGED):
+            yield f"spanreward/{path.removeprefix('spanreward/')}"
     for path in recipes.packaged_files():
         if not path.startswith(OF_A_CHECKOUT):
             yield f"spanreward/{path}"
 
 
-@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+@pytest.mark.parametrize("kind", ["zip", "tar.gz", "sdist"])
 def test_an_archive_of_the_repository_makes_the_whole_wheel(kind: str, tmp_path: Path) -> None:
-    wheel = wheel_of(unpack_archive(tmp_path / "source", kind), tmp_path)
-    assert sorted(names_in(wheel)) == sorted(expected_names())
-
-
-def test_an_sdist_makes_the_whole_wheel(tmp_path: Path) -> None:
-    wheel = build_wheel(tmp_path)
+    if kind == "sdist":
+        wheel = build_wheel(tmp_path)
+    else:
+        wheel = wheel_of(unpack_archive(tmp_path / "source", kind), tmp_path)
     assert sorted(names_in(wheel)) == sorted(expected_names())
 
 
@@ -72,8 +65,5 @@ def test_a_wheel_of_githubs_runner_has_links_that_lead_somewhere_on_pypi(
 
 
 def test_the_repository_has_no_links() -> None:
-    listed = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "-s"], check=True, capture_output=True, text=True
-    )
-    links = [line for line in listed.stdout.splitlines() if line.startswith("120000")]
-    assert links == []
+    listed = subprocess.check_output(["git", "-C", str(ROOT), "ls-files", "-s"], text=True)
+    assert [line for line in listed.splitlines() if line.startswith("120000")] == []

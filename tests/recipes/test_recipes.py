@@ -30,25 +30,14 @@ DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 ACCELERATE = str(Path(sys.executable).with_name("accelerate"))
 SFT_KEYS = {"step", "loss", "grad_norm", "learning_rate"}
 DAPO_KEYS = {
-    *(
-        "step",
-        "loss",
-        "grad_norm",
-        "learning_rate",
-        "reward",
-        "reward_std",
-        "completions/mean_length",
-    ),
+    *(*SFT_KEYS, "reward", "reward_std", "completions/mean_length", "completions/clipped_ratio"),
     *("judge/failed_fraction", "judge/questions", "judge/cached", "judge/prompt_tokens"),
     *("judge/seconds", "judge/wake_seconds", "judge/sleep_seconds", "judge/peak_memory_gb"),
-    "completions/clipped_ratio",
 }
 
 
 def reward_keys(recipe: Recipe) -> set[str]:
-    """What the recipe's rewards log: their main parts, and of their spans where these reach the
-    tokens.
-    """
+    """What the recipe's rewards log: their main parts, and what their spans give the tokens."""
     rewards = build_rewards(recipe.rewards)
     keys = {f"{reward.__name__}/{part}" for reward in rewards for part in reward.main_parts}
     if recipe.trainer.get("span_coef"):
@@ -62,18 +51,14 @@ def launch(
 ) -> subprocess.CompletedProcess[str]:
     start = [ACCELERATE, "launch", *options, "--config_file", "accelerate_configs/cpu.yaml"]
     command = [*start, script, *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
-    )
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
 
 
 @pytest.fixture(scope="module")
 def runs(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[Path, dict[str, Any]]:
-    """The overrides and the outcome of every recipe that a selected test asks for, all run in one
-    launched process.
-    """
+    """What became of every recipe that a selected test asks for, in one launched process."""
     items = [item for item in request.session.items if item.originalname == "test_recipe_runs"]
     paths = [item.callspec.params["path"] for item in items]
     root = tmp_path_factory.mktemp("recipes")
@@ -81,21 +66,15 @@ def runs(
     for number, path in enumerate(paths):
         folder = root / str(number)
         folder.mkdir()
-        arguments = shrunk(path, folder)
-        plan.append(
-            {
-                "arguments": [str(path), *arguments],
-                "result": str(folder / "result.json"),
-                "folder": str(folder),
-            }
-        )
+        arguments = [str(path), *shrunk(path, folder)]
+        result = str(folder / "result.json")
+        plan.append({"arguments": arguments, "result": result, "folder": str(folder)})
     (root / "plan.json").write_text(json.dumps(plan))
-    done = launch(root / "plan.json", script="tests/support/several.py")
-    assert done.returncode == 0, done.stderr
+    launched = launch(root / "plan.json", script="tests/support/several.py")
+    assert launched.returncode == 0, launched.stderr
     outcomes = [json.loads(Path(entry["result"]).read_text()) for entry in plan]
-    return {
-        path: entry | outcome for path, entry, outcome in zip(paths, plan, outcomes, strict=True)
-    }
+    done = [entry | outcome for entry, outcome in zip(plan, outcomes, strict=True)]
+    return dict(zip(paths, done, strict=True))
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -116,9 +95,7 @@ def test_a_recipe_in_a_process_of_its_own(tmp_path: Path) -> None:
 
 
 def check_run_of(path: Path, recipe: Recipe, output: Path) -> None:
-    """Two batches were trained on, a line of the log each, with what the recipe's checks read, and
-    the folder holds what it should.
-    """
+    """Two batches were trained on, with all that the log and the folder should hold."""
     lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
     steps = [line for line in lines if "loss" in line]
     updates = updates_of(recipe)
@@ -138,12 +115,10 @@ def check_run_of(path: Path, recipe: Recipe, output: Path) -> None:
         assert "rewards/soft_overlong_punishment_reward/mean" in logged
 
     read_by = json.loads((output / "versions.json").read_text())["readers"]
-    posh = {
-        reward.options.get("name", "posh") for reward in recipe.rewards if reward.metric == "posh"
-    }
-    assert {name: read_by[name] for name in posh} == dict.fromkeys(
-        posh, f"{SMALL} 3.8.0, coref rules"
-    )
+    for reward in recipe.rewards:
+        if reward.metric == "posh":
+            name = reward.options.get("name", "posh")
+            assert read_by[name] == f"{SMALL} 3.8.0, coref rules"
 
     found = run_checks(path, output)
     assert found
@@ -167,14 +142,6 @@ def check_run_of(path: Path, recipe: Recipe, output: Path) -> None:
         assert moved or recipe.algorithm == "dapo"
 
 
-def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
-    """What the script says when it stops, with no traceback anywhere."""
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("train.py: ")]
-    return sentence
-
-
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_dapo_recipe_says_why_its_span_coef_is_what_it_is(path: Path) -> None:
     text = path.read_text()
@@ -192,19 +159,12 @@ def test_a_full_output_folder_is_left_alone(tmp_path: Path) -> None:
     assert kept.read_text() == "mine"
 
 
-def test_a_policy_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
-    words = [f"output={tmp_path / 'out'}", "policy.model=outputs/none/such/base", "data.count=4"]
-    done = spanreward("train", RECIPES[0], *words)
-    assert done.code == 1
-    assert "'outputs/none/such/base'" in done.err
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_misspelt_key_is_one_sentence(tmp_path: Path) -> None:
     """Through accelerate, which without --quiet adds a traceback of its own when a script fails."""
-    done = launch(
-        *(RECIPES[0], "--set", f"output={tmp_path / 'out'}", "polcy.model=tiny"),
-        options=("--quiet",),
-    )
-    assert one_sentence(done) == "train.py: unknown recipe key 'polcy': did you mean 'policy'?"
+    words = ("--set", f"output={tmp_path / 'out'}", "polcy.model=tiny")
+    done = launch(RECIPES[0], *words, options=("--quiet",))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("train.py: ")]
+    assert "'polcy': did you mean 'policy'?" in sentence
     assert not (tmp_path / "out").exists()

@@ -70,11 +70,6 @@ def test_a_recipe_asks_by_its_algorithm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("loss", "code"), [([2.0, 1.0], 0), ([1.0, 2.0], 1), ([1.0], 1)])
 def test_the_command_of_the_quickstart(loss: list[float], code: int, tmp_path: Path) -> None:
     """`make quickstart STRICT=--strict` ends with it."""
-    command = [
-        sys.executable,
-        "-m",
-        "tests.support.run_checks",
-        str(SFT),
-        str(run_of(tmp_path, loss=loss)),
-    ]
+    run = str(run_of(tmp_path, loss=loss))
+    command = [sys.executable, "-m", "tests.support.run_checks", str(SFT), run]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == code

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,64 +25,45 @@ def comparison(
 ) -> Path:
     """Sides `dapo` and `sft`; texts and scores of a row and a seed, dapo's first."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_text(
-        json.dumps({"schema": SCHEMA, "columns": [], "data": DATA})
-    )
-    with (folder / "completions.jsonl").open("w") as file:
-        for place, model in enumerate(("dapo", "sft")):
-            for seed in seeds:
-                for name in ids:
-                    line: dict[str, Any] = {"model": model, "seed": seed, "id": name}
-                    line |= {
-                        "completion": texts(name, seed)[place],
-                        "scores": scores(name, seed)[place],
-                    }
-                    file.write(json.dumps(line) + "\n")
+    results = {"schema": SCHEMA, "columns": [], "data": DATA}
+    (folder / "results.json").write_text(json.dumps(results))
+    rows = []
+    for place, model in enumerate(("dapo", "sft")):
+        for seed, name in product(seeds, ids):
+            line: dict[str, Any] = {"model": model, "seed": seed, "id": name}
+            line["completion"] = texts(name, seed)[place]
+            rows.append({**line, "scores": scores(name, seed)[place]})
+    lines(folder / "completions.jsonl", rows)
     return folder
 
 
 def filled(
     output: Path, says: Callable[[str, str, str], int], rater: str = "ann"
 ) -> list[dict[str, Any]]:
-    """The rows of tasks.jsonl, answered: says(text1, text2, question) from -2 to 2, above 0 for the
-    first one.
-    """
-    rows = [json.loads(line) for line in (output / "tasks.jsonl").read_text().splitlines()]
-    return [
-        {
-            **row,
-            "rater": rater,
-            **{name: LABELS[says(row["text1"], row["text2"], name)] for name in QUESTIONS},
-        }
-        for row in rows
-    ]
+    """Answered rows of tasks.jsonl: says(text1, text2, question) is above 0 for the first one."""
+    found = []
+    for line in (output / "tasks.jsonl").read_text().splitlines():
+        row = json.loads(line) | {"rater": rater}
+        for name in QUESTIONS:
+            row[name] = LABELS[says(row["text1"], row["text2"], name)]
+        found.append(row)
+    return found
 
 
 def label_studio(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same as Label Studio exports it: a task each, with an annotation."""
-    return [
-        {
-            "id": number,
-            "data": {key: row[key] for key in ("pair", "text1", "text2")},
-            "annotations": [
-                {
-                    "completed_by": row["rater"],
-                    "was_cancelled": False,
-                    "result": [
-                        {
-                            "from_name": name,
-                            "to_name": "text1",
-                            "type": "choices",
-                            "value": {"choices": [row[name]]},
-                        }
-                        for name in QUESTIONS
-                        if row[name]
-                    ],
-                }
-            ],
-        }
-        for number, row in enumerate(rows, start=1)
-    ]
+    return [exported(number, row) for number, row in enumerate(rows, start=1)]
+
+
+def exported(number: int, row: dict[str, Any]) -> dict[str, Any]:
+    result = []
+    for name in QUESTIONS:
+        if row[name]:
+            choice = {"from_name": name, "to_name": "text1", "type": "choices"}
+            result.append({**choice, "value": {"choices": [row[name]]}})
+    annotation = {"completed_by": row["rater"], "was_cancelled": False, "result": result}
+    data = {key: row[key] for key in ("pair", "text1", "text2")}
+    return {"id": number, "data": data, "annotations": [annotation]}
 
 
 def lines(path: Path, rows: Sequence[dict[str, Any]]) -> Path:

@@ -13,18 +13,10 @@ import pytest
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=2000",
-    "--hide-scrollbars",
-]
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--enable-logging=stderr", "--virtual-time-budget=2000", "--hide-scrollbars",
+]  # fmt: skip
 needs_chromium = pytest.mark.skipif(
     not CHROMIUM.exists(), reason="/usr/bin/chromium is missing: apt-get install chromium"
 )
@@ -39,28 +31,17 @@ def browse(page: Any, *flags: Any) -> Any:
 
 
 def opening_seconds(page: Any) -> float:
-    """Seconds of a core that the browser takes to open and paint `page`, less those of an empty
-    one. What else runs on the machine does not count.
-    """
+    """Seconds of a core that the browser takes to paint `page`, less those of an empty one."""
     empty = page.with_name("empty.html")
     empty.write_text("<!doctype html><title>empty</title>")
-    flags = [flag for flag in FLAGS if "virtual-time" not in flag] + [
-        "--single-process",
-        "--no-zygote",
-    ]
-    flags += [
-        f"--user-data-dir={page.parent / 'profile'}",
-        f"--screenshot={page.with_suffix('.png')}",
-    ]
+    flags = [flag for flag in FLAGS if "virtual-time" not in flag]
+    flags += ["--single-process", "--no-zygote", f"--user-data-dir={page.parent / 'profile'}"]
+    flags += [f"--screenshot={page.with_suffix('.png')}"]
     seconds = []
     for one in (empty, page):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(
-            [str(CHROMIUM), *flags, one.resolve().as_uri()],
-            capture_output=True,
-            timeout=120,
-            check=True,
-        )
+        command = [str(CHROMIUM), *flags, one.resolve().as_uri()]
+        subprocess.run(command, capture_output=True, timeout=120, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return seconds[1] - seconds[0]
@@ -142,9 +123,7 @@ def filtered(page: Any) -> Any:
 
 
 def axe_violations(page: Any, width: int) -> Any:
-    """What axe-core, which axe-playwright-python brings, finds serious or critical: [(rule, the
-    elements)].
-    """
+    """What axe-core finds serious or critical: [(rule, the elements)]."""
     script = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
@@ -156,12 +135,7 @@ def axe_violations(page: Any, width: int) -> Any:
   document.body.append(pre)
 })"""
     watched = page.with_name(f"axe{width}.html")
-    watched.write_text(
-        without_policy.replace(
-            "</body>",
-            f"<script>{script}</script><script>onload = () => {{ {look} }}</script></body>",
-        ),
-        encoding="utf-8",
-    )
+    scripts = f"<script>{script}</script><script>onload = () => {{ {look} }}</script>"
+    watched.write_text(without_policy.replace("</body>", f"{scripts}</body>"), encoding="utf-8")
     dom, _ = browse(watched, "--dump-dom", f"--window-size={width},2000")
     return json.loads(html.unescape(re.findall(r"<pre>axe(.*?)end</pre>", dom, re.DOTALL)[-1]))

@@ -1,6 +1,4 @@
-"""`spanreward` and `python -m experiments` in the tests' own process: imports take longer than most
-commands.
-"""
+"""`spanreward` and `python -m experiments` in the tests' own process, which saves imports."""
 
 import io
 import sys

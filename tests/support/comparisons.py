@@ -16,9 +16,7 @@ BEFORE = {"before": {"truth_f1": [[0.1, 0.2]]}}  # beside a model that a test is
 
 
 def comparison_of(scores: Any, title: str = "T", facts: Any = None, **changes: Any) -> Comparison:
-    """scores: {model: {metric: (seeds, prompts)}}, of two models or more. changes: fields of the
-    comparison.
-    """
+    """scores: {model: {metric: (seeds, prompts)}}. changes: fields of the comparison."""
     summary = summarise_models(scores, resamples=50)
     names = list(next(iter(scores.values())))
     seeds, prompts = as_scores(next(iter(scores.values()))[names[0]]).shape

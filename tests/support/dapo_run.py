@@ -12,15 +12,10 @@ from tests.support.paths import ROOT
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 HARD_TIMEOUT = 1200  # seconds: far more than it takes, and a hang is an error
 SHRUNK = (
-    f"policy.model={TINY}",
-    "data.count=8",
-    "trainer.per_device_train_batch_size=4",
-    "trainer.steps_per_generation=null",
-    "trainer.logging_steps=1",
-    "trainer.num_generations=4",
-    "trainer.max_completion_length=16",
-    "trainer.soft_overlong_cache=4",
-)
+    f"policy.model={TINY}", "data.count=8", "trainer.per_device_train_batch_size=4",
+    "trainer.steps_per_generation=null", "trainer.logging_steps=1", "trainer.num_generations=4",
+    "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4",
+)  # fmt: skip
 
 
 def logged_steps(

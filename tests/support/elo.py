@@ -1,15 +1,11 @@
-"""Elo ratings as PoSh's published evaluation of CapArena computes them, written from its
-protocol.
-"""
+"""Elo ratings of CapArena, written from the protocol of PoSh's evaluation."""
 
 import numpy as np
 import pandas
 
 
 def elo_by_the_formula(pairs: list[tuple[str, str, int]]) -> dict[str, float]:
-    """Pair by pair: K 4, scale 400, base 10, start 1000, and the median over 1,000 pandas samples
-    from seed 42.
-    """
+    """Pair by pair: K 4, scale 400, base 10, start 1000, the median over 1,000 samples."""
     frame = pandas.DataFrame(pairs, columns=["one", "other", "outcome"])
     generator = np.random.RandomState(42)
     runs = []

@@ -32,9 +32,7 @@ class Device:
 
 
 class FakeLLM:
-    """Keeps what was called. `raises` maps a method's name to what its next calls raise, one each;
-    `logprob` is the answer to every check.
-    """
+    """Keeps what was called. raises: what a method's next calls raise, one each."""
 
     built: list["FakeLLM"]
     raises: dict[str, list[BaseException]]
@@ -119,9 +117,7 @@ def sampling_params(**given: Any) -> SimpleNamespace:
 
 
 def install(monkeypatch: pytest.MonkeyPatch, colocated: bool = False) -> type[FakeLLM]:
-    """Make `import vllm` give the stand-in. colocated: TRL's policy engine runs within this
-    process, and sleeps.
-    """
+    """Make `import vllm` give the stand-in. colocated: TRL's engine runs in this process."""
     FakeLLM.built, FakeLLM.raises, FakeLLM.device, FakeLLM.logprob = [], {}, Device(), -1.0
     platform = SimpleNamespace(is_cpu=lambda: False, is_sleep_mode_available=lambda: True)
     envs = Environment()
@@ -129,15 +125,10 @@ def install(monkeypatch: pytest.MonkeyPatch, colocated: bool = False) -> type[Fa
         monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
         envs.enable_envs_cache()
     modules: dict[str, dict[str, Any]] = {
-        "vllm": {
-            "LLM": FakeLLM,
-            "SamplingParams": sampling_params,
-            "envs": envs,
-            "__version__": "0.32.0",
-        },
-        "vllm.platforms": {"current_platform": platform},
+        "vllm": {"LLM": FakeLLM, "SamplingParams": sampling_params, "envs": envs,
+        "__version__": "0.32.0"}, "vllm.platforms": {"current_platform": platform},
         "vllm.lora": {},
-    }
+    }  # fmt: skip
     for name, contents in modules.items():
         module = ModuleType(name)
         module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)

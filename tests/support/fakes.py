@@ -32,10 +32,8 @@ class FakeJudge(Judge):
     ) -> list[Rating | Failure]:
         prompts = [prompt_of(question) for question in questions]
         self.rated.append(prompts)
-        return [
-            Failure(Status.TIMEOUT, "too late") if self.fails(p) else self.answer(p)
-            for p in prompts
-        ]
+        late = Failure(Status.TIMEOUT, "too late")
+        return [late if self.fails(prompt) else self.answer(prompt) for prompt in prompts]
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         prompts = [prompt_of(question) for question in questions]
@@ -53,12 +51,9 @@ def prompt_of(question: Question) -> str:
 
 
 def hashed_rating(prompt: str) -> Rating:
-    """The oracle's fake LLM, by way of log-probabilities: one of its ratings is 3 less the last bit
-    of a float.
-    """
-    weights = [
-        1 + byte for byte in hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()[:5]
-    ]
+    """The oracle's fake LLM, by way of log-probabilities."""
+    digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()
+    weights = [1 + byte for byte in digest[:5]]
     logs = [math.log(weight / sum(weights)) for weight in weights]
     scaled = [math.exp(log - max(logs)) for log in logs]
     return Rating({str(i): value / sum(scaled) for i, value in enumerate(scaled, start=1)})

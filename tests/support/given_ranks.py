@@ -24,12 +24,8 @@ WORDS = ("red", "small", "star", "circle", "blue", "left", "center", "large")
 
 def text(row: int, place: int) -> str:
     """The completion that a place in the group of a row of the dataset gets."""
-    return (
-        " ".join(
-            ["A", *(WORDS[(row + place * step) % len(WORDS)] for step in range(1, 2 + place % 3))]
-        )
-        + "."
-    )
+    steps = range(1, 2 + place % 3)
+    return f"A {' '.join(WORDS[(row + place * step) % len(WORDS)] for step in steps)}."
 
 
 def judge(sample: Sample) -> Verdict:
@@ -38,10 +34,9 @@ def judge(sample: Sample) -> Verdict:
     spans, start = [], 1
     for number, word in enumerate(words):
         start = sample.completion.index(word, start)
-        spans.append(
-            Span(start, start + len(word), 1.0, len(word) / 10 - 0.45, "entity", "", number)
-        )
-        start += len(word)
+        end = start + len(word)
+        spans.append(Span(start, end, 1.0, len(word) / 10 - 0.45, "entity", "", number))
+        start = end
     solved = number_of(sample) % 2 == 0
     return Verdict(0.5 if solved else len(sample.completion) / 40, spans=tuple(spans))
 
@@ -52,29 +47,22 @@ def given(
     tokenizer = trainer.processing_class.tokenizer
     rows = [int(tokenizer.decode(ids, skip_special_tokens=True).split()[-1]) for ids in prompt_ids]
     first = trainer.accelerator.process_index * len(rows)
-    texts = [
-        text(row, (first + number) % trainer.num_generations) for number, row in enumerate(rows)
-    ]
-    return [tokenizer(written)["input_ids"] + [tokenizer.eos_token_id] for written in texts], None
+    ids = []
+    for number, row in enumerate(rows):
+        written = text(row, (first + number) % trainer.num_generations)
+        ids.append(tokenizer(written)["input_ids"] + [tokenizer.eos_token_id])
+    return ids, None
 
 
 def steps(folder: Path) -> list[dict[str, Any]]:
-    """This rank's rows with and without dynamic sampling: token ids, advantages, and what is logged
-    of the batch.
-    """
+    """This rank's rows with and without dynamic sampling, and what is logged of the batch."""
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     found = []
     for dynamic in (False, True):
-        trainer = make_trainer(
-            folder / f"{rank}-{dynamic}",
-            scenes(16),
-            [Scored(judge)],
-            per_device_train_batch_size=ROWS // ranks,
-            num_generations=GROUP,
-            span_coef=0.5,
-            dynamic_sampling=dynamic,
-            max_resamples=8,
-        )
+        sizes = {"per_device_train_batch_size": ROWS // ranks, "num_generations": GROUP}
+        options = {"span_coef": 0.5, "dynamic_sampling": dynamic, "max_resamples": 8}
+        output_folder, rewards = folder / f"{rank}-{dynamic}", [Scored(judge)]
+        trainer = make_trainer(output_folder, scenes(16), rewards, **sizes, **options)
         trainer.model.train()
         prompts = [2, 4, 6] if dynamic else [1, 2, 3]
         own = range(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
@@ -82,25 +70,17 @@ def steps(folder: Path) -> list[dict[str, Any]]:
             [trainer.train_dataset[prompts[row // GROUP]] for row in own]
         )
         mask = output["completion_mask"].bool()
-        metrics = {
-            name: values[0]
-            for name, values in trainer._metrics["train"].items()
-            if "seconds" not in name
+        metrics = trainer._metrics["train"].items()
+        logged = {name: values[0] for name, values in metrics if "seconds" not in name}
+        rows: dict[str, Any] = {}
+        for name in ("completion_ids", "advantages"):
+            rows[name] = [row[kept].tolist() for row, kept in zip(output[name], mask, strict=True)]
+        counts = {
+            "items": output["num_items_in_batch"].item(),
+            "drawn": trainer.sampling.drawn if dynamic else 0,
         }
-        found.append(
-            {
-                "ids": [
-                    ids[kept].tolist()
-                    for ids, kept in zip(output["completion_ids"], mask, strict=True)
-                ],
-                "advantages": [
-                    a[kept].tolist() for a, kept in zip(output["advantages"], mask, strict=True)
-                ],
-                "items": output["num_items_in_batch"].item(),
-                "drawn": trainer.sampling.drawn if dynamic else 0,
-                "metrics": metrics,
-            }
-        )
+        both = {"ids": rows["completion_ids"], "advantages": rows["advantages"]}
+        found.append({**both, **counts, "metrics": logged})
     return found
 
 

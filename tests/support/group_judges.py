@@ -1,6 +1,4 @@
-"""Stand-in judges that know what every text is worth: they rate, compare, rank and write
-analyses.
-"""
+"""Stand-in judges that know what every text is worth: they rate, rank and write analyses."""
 
 from collections.abc import Callable, Sequence
 
@@ -56,8 +54,5 @@ class GroupJudge(Judge):
     def _write(self, question: Question) -> str | Failure:
         if self.fails(question):
             return Failure(Status.TIMEOUT, "too late")
-        return (
-            self.ranks(question.probe.texts)
-            if isinstance(question.probe, RankingProbe)
-            else ANALYSIS
-        )
+        probe = question.probe
+        return self.ranks(probe.texts) if isinstance(probe, RankingProbe) else ANALYSIS

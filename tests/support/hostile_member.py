@@ -1,4 +1,4 @@
-"""Forty completions that no batch of honest ones should notice (test_isolation.py)."""
+"""Forty completions that no batch of honest ones should notice."""
 
 import base64
 import json

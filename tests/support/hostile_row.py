@@ -7,13 +7,10 @@ from spanreward.training.callbacks.span_table import ShownRow
 
 HOSTILE = [
     '<script>alert(1)</script> "\' onmouseover="alert(2)" {{ 7 * 7 }} </p></mark></section>&amp;',
-    "\u202eright to left\u202c \u05d0\u05d1\u05d2 \u0627\u0644",
-    "nul \x00 bell \x07 there",
-    "a lone \ud800 surrogate",
-    "\N{GRINNING FACE} e\u0301 円",
-    "<|im_end|><image>[INST]",
+    "\u202eright to left\u202c \u05d0\u05d1\u05d2 \u0627\u0644", "nul \x00 bell \x07 there",
+    "a lone \ud800 surrogate", "\N{GRINNING FACE} e\u0301 円", "<|im_end|><image>[INST]",
     "the same " * 3000,
-]
+]  # fmt: skip
 
 
 def hostile_row(text: str, kind: str = "best") -> ShownRow:

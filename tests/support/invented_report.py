@@ -26,9 +26,7 @@ SHAPES = ["circle", "square", "triangle"]
 
 @cache
 def invented_scores() -> Any:
-    """(seeds, prompts) of each model: dapo pleases PoSh, and the truth less; two judgments of sft
-    failed.
-    """
+    """Of each model: dapo pleases PoSh, and the truth less; two judgments of sft failed."""
     rng = np.random.default_rng(0)
     hard = rng.uniform(-0.2, 0.2, size=(1, PROMPTS))
     centres = {
@@ -37,24 +35,16 @@ def invented_scores() -> Any:
         "dapo": (0.765, 0.77, 0.76, 0.71, 0.705, 0.72, 0.61, 21),
     }
     metrics = [
-        "truth_f1",
-        "truth_precision",
-        "truth_recall",
-        "posh_f1",
-        "posh_precision",
-        "posh_recall",
+        "truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall",
         "overlap",
-    ]
-    scores = {}
+    ]  # fmt: skip
+    scores: Any = {}
     for model, means in centres.items():
-        scores[model] = {
-            metric: np.clip(
-                mean + hard + rng.normal(0, 0.1, (3, PROMPTS)) + rng.normal(0, 0.01, (3, 1)), 0, 1
-            )
-            if metric != "words"
-            else np.round(mean + rng.normal(0, 4, (3, PROMPTS)))
-            for metric, mean in zip([*metrics, "words"], means, strict=True)
-        }
+        scores[model] = {}
+        for metric, mean in zip(metrics, means[:-1], strict=True):
+            noise = rng.normal(0, 0.1, (3, PROMPTS)) + rng.normal(0, 0.01, (3, 1))
+            scores[model][metric] = np.clip(mean + hard + noise, 0, 1)
+        scores[model]["words"] = np.round(means[-1] + rng.normal(0, 4, (3, PROMPTS)))
     for metric in metrics[3:6]:
         scores["sft"][metric][1, :2] = np.nan
     return scores
@@ -78,10 +68,9 @@ def invented_comparison() -> Any:
         title="Scenes: what DAPO with span credit changed",
         facts=FACTS,
     )
-    failed = {
-        model: {metric: np.isnan(array) for metric, array in of.items()}
-        for model, of in scores.items()
-    }
+    failed = {}
+    for model, of in scores.items():
+        failed[model] = {metric: np.isnan(array) for metric, array in of.items()}
     nothing: dict[str, Any] = {model: [] for model in scores}
     return summarise(setup, Evaluation(scores, failed, nothing))
 
@@ -95,20 +84,13 @@ def invented_examples() -> Any:
     rng = np.random.default_rng(2)
     examples = []
     for number in range(6):
-        (one, two), (left, right) = (
-            rng.choice(list(COLOURS), 2, replace=False),
-            rng.choice(SHAPES, 2),
-        )
+        one, two = rng.choice(list(COLOURS), 2, replace=False)
+        left, right = rng.choice(SHAPES, 2)
         other = next(colour for colour in COLOURS if colour not in (one, two))
         image = Image.new("RGB", (96, 96), "#f4f4f0")
-        for i, (colour, shape) in enumerate([(one, left), (two, right)]):
-            draw_shape(
-                ImageDraw.Draw(image),
-                shape,
-                COLOURS[colour],
-                12 + 42 * i,
-                34 - 22 * (number % 2) * i,
-            )
+        draw = ImageDraw.Draw(image)
+        draw_shape(draw, left, COLOURS[one], 12, 34)
+        draw_shape(draw, right, COLOURS[two], 54, 34 - 22 * (number % 2))
         reference = f"A {one} {left} stands to the left of a {two} {right}."
         base = f"There is a {other} {left}."
         sft = f"A {one} {left} and a {other} {right} 👩‍🎨, both on a wooden table."
@@ -128,48 +110,28 @@ def invented_examples() -> Any:
                 span(reference, two, 0.25, "not said"),
             ),
         )
+        of_base = (span(base, f"{other} {left}", 0.25, "rated 2 of 5"),)
+        of_dapo = (span(dapo, f"{one} {left}", 1.0), span(dapo, f"a {two} {right}", 0.75))
+        poor = Verdict(0.2, spans=of_base, missed=judged.missed)
         answers = {
-            "base": JudgedAnswer(
-                base,
-                Verdict(
-                    0.2,
-                    spans=(span(base, f"{other} {left}", 0.25, "rated 2 of 5"),),
-                    missed=judged.missed,
-                ),
-                {"truth_f1": 0.25, "words": 5.0},
-            ),
+            "base": JudgedAnswer(base, poor, {"truth_f1": 0.25, "words": 5.0}),
             "sft": JudgedAnswer(sft, judged, {"truth_f1": 0.55, "words": 13.0}),
             "dapo": JudgedAnswer(
-                dapo,
-                Verdict(
-                    0.97,
-                    spans=(span(dapo, f"{one} {left}", 1.0), span(dapo, f"a {two} {right}", 0.75)),
-                ),
-                {"truth_f1": 1.0, "words": 11.0},
+                dapo, Verdict(0.97, spans=of_dapo), {"truth_f1": 1.0, "words": 11.0}
             ),
         }
         if number == 3:
-            answers["dapo"] = JudgedAnswer(
-                dapo, Verdict(None, Status.TIMEOUT, note="no answer in 30 s"), {"truth_f1": 1.0}
-            )
+            late = Verdict(None, Status.TIMEOUT, note="no answer in 30 s")
+            answers["dapo"] = JudgedAnswer(dapo, late, {"truth_f1": 1.0})
         if number == 4:
             answers["base"] = JudgedAnswer(" ", Verdict(0.0, Status.EMPTY), {"truth_f1": 0.0})
-        outcome = ("lost", -0.6, "longer") if number < 3 else ("won", 0.2, "shorter")
-        examples.append(
-            ShownPrompt(
-                image,
-                "Describe the picture.",
-                (reference,),
-                answers,
-                str(number),
-                outcome=outcome[0],
-                margin=outcome[1],
-                by="truth_f1",
-                length=outcome[2],
-                disagree=number % 2 == 0,
-                slices={"objects": (str(1 + number % 3),)},
-            )
+        outcome, margin, length = (
+            ("lost", -0.6, "longer") if number < 3 else ("won", 0.2, "shorter")
         )
+        kept = {"by": "truth_f1", "slices": {"objects": (str(1 + number % 3),)}}
+        kept |= {"outcome": outcome, "margin": margin, "length": length}
+        shown = (image, "Describe the picture.", (reference,), answers, str(number))
+        examples.append(ShownPrompt(*shown, **kept, disagree=number % 2 == 0))
     return examples
 
 
@@ -182,12 +144,8 @@ def draw_shape(draw: Any, shape: Any, colour: Any, x: Any, y: Any) -> None:
         draw.polygon([(x, y + 30), (x + 15, y), (x + 30, y + 30)], fill=colour)
 
 
-FACTS = {
-    "command": "python scripts/compare.py recipes/quickstart",
-    "commit": "c808c07",
-    "seeds": "0 1 2",
-    "trl": "1.16.0",
-}
+FACTS = {"command": "python scripts/compare.py recipes/quickstart", "commit": "c808c07"}
+FACTS |= {"seeds": "0 1 2", "trl": "1.16.0"}
 
 
 def write_invented(path: Any) -> Any:

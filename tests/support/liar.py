@@ -21,17 +21,12 @@ ECHO = (
     f'{{"error": "wrong key Bearer {SECRET} at https://me:{SECRET}@h/v1?api_key={SECRET} {ANSI}"}}'
 ).encode()
 
+STATUSES = [204, 304, *(400, 401, 403, 404, 405, 408, 409, 413, 415, 418, 422, 425, 429, 451)]
+STATUSES += [500, 501, 502, 503, 504, 507, 511, 599]
 TRANSPORT: dict[str, Any] = {
     "connection lost": LOST,
     "body cut short": CUT,
-    **{
-        f"status {status}": status
-        for status in (204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 415, 418)
-    },
-    **{
-        f"status {status}": status
-        for status in (422, 425, 429, 451, 500, 501, 502, 503, 504, 507, 511, 599)
-    },
+    **{f"status {status}": status for status in STATUSES},
     "redirect to itself": (302, {"Location": "/v1/completions"}),
     "redirect elsewhere": (307, {"Location": f"http://127.0.0.1:9/?api_key={SECRET}"}),
     "redirect to a file": (301, {"Location": "file:///etc/passwd"}),
@@ -72,26 +67,12 @@ TRANSPORT: dict[str, Any] = {
 }
 
 
-PATIENT = {  # asked again until the deadline, as the server's state may be the cause
-    *(
-        "connection lost",
-        "body cut short",
-        "no HTTP",
-        "nothing but a head",
-        "a negative length",
-        "a length in words",
-    ),
-    *(
-        "two lengths",
-        "chunks of nonsense",
-        "chunks without end",
-        "a head of a megabyte",
-        "ANSI in a head",
-    ),
-    "a status of five digits",
-    "wait since 1970",
-    *(f"status {status}" for status in (408, 425, 429, 502, 503, 504)),
-}
+# asked again until the deadline, as the server's state may be the cause
+PATIENT = {f"status {status}" for status in (408, 425, 429, 502, 503, 504)}
+PATIENT |= {"connection lost", "body cut short", "no HTTP", "nothing but a head"}
+PATIENT |= {"a negative length", "a length in words", "two lengths", "chunks of nonsense"}
+PATIENT |= {"chunks without end", "a head of a megabyte", "ANSI in a head"}
+PATIENT |= {"a status of five digits", "wait since 1970"}
 
 
 def choice(**fields: Any) -> Callable[[dict], None]:
@@ -106,15 +87,13 @@ def choices(value: Any) -> Callable[[dict], None]:
 def tops(*pairs: tuple[Any, Any]) -> Callable[[dict], None]:
     """A lie: these tokens with these log-probabilities, in the form of completions and of chats."""
     listed = [{"token": token, "logprob": value} for token, value in pairs]
-    return choice(
-        logprobs={
-            "top_logprobs": [dict(pairs)],
-            "content": [{"token": "x", "top_logprobs": listed}],
-        }
-    )
+    content = [{"token": "x", "top_logprobs": listed}]
+    return choice(logprobs={"top_logprobs": [dict(pairs)], "content": content})
 
 
 CHOICES: list[Any] = [None, [], {}, "a", [None], [1], [[]], [{}], 3]
+NUMBERS = ["abc", "", "-1", "-7", "+20", " 20", "1e3", "0x10", "\uff11\uff16", "016"]
+NUMBERS += ["9" * 5000, "512345"]
 RATINGS: dict[str, Callable[[dict], None]] = {
     **{f"choices {value!r}": choices(value) for value in CHOICES},
     "no logprobs": choice(logprobs=None),
@@ -137,23 +116,7 @@ RATINGS: dict[str, Callable[[dict], None]] = {
     "an empty token": tops(("", -0.01)),
     "a token of control characters": tops(("\x1b[31m4", -0.01)),
     "a thousand tokens": tops(*((f"w{n}", -8.0) for n in range(1000))),
-    **{
-        f"the token {name}": tops((f"token_id:{name}", -0.01))
-        for name in (
-            "abc",
-            "",
-            "-1",
-            "-7",
-            "+20",
-            " 20",
-            "1e3",
-            "0x10",
-            "\uff11\uff16",
-            "016",
-            "9" * 5000,
-            "512345",
-        )
-    },
+    **{f"the token {name}": tops((f"token_id:{name}", -0.01)) for name in NUMBERS},
 }
 TWICE = choice(
     logprobs={"content": [{"top_logprobs": [{"token": "4", "logprob": math.log(0.45)}] * 2}]}
@@ -168,6 +131,5 @@ BARE: dict[str, bytes] = {  # JSON that Python's own writer cannot make
 
 def legible(note: str) -> bool:
     """Whether a note is one short line without control characters, and without the key."""
-    return (
-        note.isprintable() and 0 < len(note) < 700 and SECRET not in note and "secret" not in note
-    )
+    hidden = SECRET not in note and "secret" not in note
+    return hidden and note.isprintable() and 0 < len(note) < 700

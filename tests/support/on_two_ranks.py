@@ -12,9 +12,7 @@ HANGS = 400  # seconds: far more than the ranks take
 
 
 def on_two_ranks(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Returns how both ended. words: a script, or -m and a module, and its arguments. variables: of
-    their environment, too.
-    """
+    """Returns how both ended. words: a script, or -m and a module. variables: of environment."""
     cpu = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [TORCHRUN, "--standalone", "--nproc_per_node", "2", *words],

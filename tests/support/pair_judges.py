@@ -1,6 +1,4 @@
-"""Stand-in judges of pairs, which answer from the probe: a slot, a length, or a planted truth with
-mistakes.
-"""
+"""Stand-in judges of pairs: by a slot, a length, or a planted truth with mistakes."""
 
 import hashlib
 from collections.abc import Callable, Sequence

@@ -1,6 +1,4 @@
-"""Parsed texts for tests, written by hand or read from stored parses, and graphs as one line of
-text.
-"""
+"""Parsed texts, written by hand or read from stored parses, and graphs as a line of text."""
 
 import json
 from typing import Any
@@ -23,9 +21,7 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 
 def spelled(sentences: str) -> Doc:
-    """A Doc from text/POS/dep/head[/lemma[/tag]] tokens, sentences apart by " | ", heads counted
-    over all of them.
-    """
+    """A Doc from text/POS/dep/head[/lemma[/tag]] tokens, sentences apart by " | "."""
     tokens, starts = [], []
     for sentence in sentences.split(" | "):
         own = [token.split("/") for token in sentence.split()]

@@ -1,6 +1,4 @@
-"""Where tests find things: the repository, and the data that lies beside it (tests that need it
-skip without it).
-"""
+"""Where tests find things: the repository, and the data beside it."""
 
 from pathlib import Path
 

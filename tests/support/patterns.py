@@ -1,6 +1,4 @@
-"""Finds the regular expressions of the package: those that a module keeps, those that a function
-writes out, and those that a function builds.
-"""
+"""Finds the regular expressions that a module keeps, writes out or builds."""
 
 import ast
 import importlib
@@ -48,9 +46,7 @@ def module_of(name: str) -> Any:
 
 
 def kept_patterns(name: str) -> Iterator[Use]:
-    """Yields the patterns that a module keeps under a name, also within tuples, dicts and
-    objects.
-    """
+    """Yields the patterns that a module keeps under a name, also within other objects."""
     module = module_of(name)
     for key in _assigned(TREES[name]):
         methods = _methods()[name, key]
@@ -79,9 +75,7 @@ def builders(name: str) -> set[str]:
 
 
 class Recorder:
-    """Takes the place of `re` in a module and keeps the patterns that are used, for functions that
-    build them.
-    """
+    """Takes the place of `re` in a module and keeps the patterns that are used."""
 
     def __init__(self) -> None:
         self.uses: list[tuple[re.Pattern[Any], bool]] = []
@@ -150,9 +144,7 @@ def _within(thing: Any, depth: int = 4) -> Iterator[re.Pattern[Any]]:
 
 @cache
 def _methods() -> dict[tuple[str, str], set[str]]:
-    """Returns the methods that the package calls on each module's names, by module and name;
-    "other" for any other use.
-    """
+    """Returns the methods called on each module's names; "other" for any other use."""
     methods: dict[tuple[str, str], set[str]] = defaultdict(set)
     for user, tree in TREES.items():
         nodes = list(ast.walk(tree))

@@ -14,19 +14,13 @@ PAIRS = DATA / "bench_pairs.jsonl"
 
 
 def posh_questions(count: int) -> list[Question]:
-    """PoSh's questions on two published completion and reference pairs, evenly taken from all of
-    them.
-    """
+    """PoSh's questions on two published pairs, evenly taken from all of them."""
     if not PAIRS.exists():
         pytest.skip(f"needs {PAIRS}")
     rows = [json.loads(line) for line in PAIRS.read_text().splitlines()[:2]]
     listener = FakeJudge(rate=lambda prompt: certain(5))
-    PoshReward(listener).assess(
-        [
-            Sample(prompt="", completion=row["completion"], references=(row["reference"],))
-            for row in rows
-        ]
-    )
+    samples = [Sample("", row["completion"], references=(row["reference"],)) for row in rows]
+    PoshReward(listener).assess(samples)
     prompts = list(dict.fromkeys(prompt for call in listener.rated for prompt in call))
     assert len(prompts) >= count
     chosen = [prompts[i * len(prompts) // count] for i in range(count)]

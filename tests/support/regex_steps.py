@@ -28,10 +28,7 @@ def single(name: str, value: Any, flags: int) -> re.Pattern[Any]:
 
 
 class Machine:
-    """A pattern as a list of instructions (name and up to three
-    arguments), run with a stack of places
-    to go back to.
-    """
+    """A pattern as a list of instructions, run with a stack of places to go back to."""
 
     def __init__(self, pattern: re.Pattern[Any]) -> None:
         tree = tree_of(pattern)
@@ -44,10 +41,7 @@ class Machine:
         self._emit("done")
 
     def steps(self, text: Any, anchored: bool, most: int) -> int:
-        """Returns how many steps a match at the start takes, or a search for all matches.
-
-        most: count no further.
-        """
+        """Returns how many steps a match at the start, or a search, takes, at most `most`."""
         self.count = 0
         place = 0
         while place <= len(text) and self.count <= most:
@@ -61,9 +55,7 @@ class Machine:
         return self.count
 
     def run(self, text: Any, start: int, most: int) -> int | None:
-        """Returns the end of the match that starts here; None where there is none, or `most` steps
-        are taken.
-        """
+        """Returns the end of the match that starts here, None without one or after `most` steps."""
         stack: list[tuple[int, int, tuple[int, ...], int]] = []
         program = self.program
         at, place, registers = 0, start, (-1,) * self.registers

@@ -16,11 +16,8 @@ from statistics import fmean
 
 import yaml
 
-FAILED, CUT, PADDED = (
-    "judge/failed_fraction",
-    "completions/clipped_ratio",
-    "health/degenerate_fraction",
-)
+FAILED, CUT = "judge/failed_fraction", "completions/clipped_ratio"
+PADDED = "health/degenerate_fraction"
 LIMITS = {FAILED: 0.01, CUT: 0.05, PADDED: 0.05}  # FAILED over the whole run, the others at last
 # by algorithm: the loss falls, the reward rises
 CHECKS = {"sft": {"loss"}, "dapo": {"reward", *LIMITS}}
@@ -33,12 +30,9 @@ EXEMPT = {  # by the end of the recipe's path
 
 
 def run_checks(recipe: Path, folder: Path) -> dict[str, bool | None]:
-    """Returns whether each check of the recipe holds for the run in the folder; None where the log
-    cannot say.
-    """
-    asked = CHECKS[yaml.safe_load(recipe.read_text())["algorithm"]] - EXEMPT.get(
-        "/".join(recipe.parts[-2:]), set()
-    )
+    """Returns whether each check of the recipe holds; None where the log cannot say."""
+    algorithm = yaml.safe_load(recipe.read_text())["algorithm"]
+    asked = CHECKS[algorithm] - EXEMPT.get("/".join(recipe.parts[-2:]), set())
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return {key: holds(key, [line[key] for line in lines if key in line]) for key in sorted(asked)}
 

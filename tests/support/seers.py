@@ -10,9 +10,7 @@ IN_EVERY_PICTURE = ("kite", "dog")
 
 
 class Seer(Judge):
-    """Reads texts as `match` does, and sees a kite and a dog in every picture, as they are said to
-    be.
-    """
+    """Reads texts as `match` does, and sees a kite and a dog in every picture."""
 
     name = "seer"
     sees_pictures = True

@@ -72,9 +72,7 @@ class Server:
                 self.act(LOST if outer.stopping.is_set() else outer.behave(body, number), body)
 
             def act(self, how: Any, body: dict) -> None:
-                if outer.strict and (
-                    "repetition_penalty" in body or "chat_template_kwargs" in body
-                ):
+                if outer.strict and body.keys() & {"repetition_penalty", "chat_template_kwargs"}:
                     self.reply(400, b'{"error": "Unrecognized request argument supplied"}')
                 elif how == LOST:
                     self.close_connection = True
@@ -104,9 +102,8 @@ class Server:
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(content[: len(content) - missing])
-                self.close_connection = (
-                    self.close_connection or missing > 0 or outer.stopping.is_set()
-                )
+                if missing or outer.stopping.is_set():
+                    self.close_connection = True
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -121,41 +118,30 @@ class Server:
         self.http = Quiet(("127.0.0.1", port), Handler)
         self.port = self.http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        threading.Thread(
-            target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        ).start()
+        serve = self.http.serve_forever
+        threading.Thread(target=serve, args=(0.01,), daemon=True).start()
 
     def answer(self, body: dict) -> dict:
         text = text_of(body)
         wanted = re.findall("give (.)", text)[-1:]
-        usage = {
-            "prompt_tokens": 10,
-            "completion_tokens": 1,
-            "prompt_tokens_details": {"cached_tokens": 7},
-        }
+        usage: dict[str, Any] = {"prompt_tokens": 10, "completion_tokens": 1}
+        usage["prompt_tokens_details"] = {"cached_tokens": 7}
         if body.get("max_tokens", body.get("max_completion_tokens")) > 1:
             said = f"text of {wanted}"
-            choice: dict[str, Any] = (
-                {"message": {"content": said}} if "messages" in body else {"text": said}
-            )
+            choice: dict[str, Any] = {"text": said}
+            if "messages" in body:
+                choice = {"message": {"content": said}}
             return {"choices": [choice], "usage": usage}
-        top = {
-            "2": math.log(0.1),
-            **{entry: math.log(0.8) for entry in wanted},
-            "50": math.log(0.05),
-            "4.": -5.0,
-        }
+        top = {"2": math.log(0.1), **{entry: math.log(0.8) for entry in wanted}}
+        top |= {"50": math.log(0.05), "4.": -5.0}
         if "messages" in body:
             content = [{"token": token, "logprob": value} for token, value in top.items()]
-            choice = {
-                "message": {"content": "x"},
-                "logprobs": {"content": [{"top_logprobs": content}]},
-            }
+            logprobs = {"content": [{"top_logprobs": content}]}
+            choice = {"message": {"content": "x"}, "logprobs": logprobs}
         else:
             if self.extended and body.get("return_tokens_as_token_ids"):
-                top = {
-                    f"token_id:{IDS[token]}": value for token, value in top.items() if token in IDS
-                }
+                known = [(IDS[token], value) for token, value in top.items() if token in IDS]
+                top = {f"token_id:{number}": value for number, value in known}
             choice = {"text": "x", "logprobs": {"top_logprobs": [top]}}
         return {"choices": [choice], "usage": usage}
 

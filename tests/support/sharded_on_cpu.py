@@ -40,11 +40,8 @@ def let_through() -> None:
 def train(trainer: Any, *rest: Any) -> Any:
     result = run_train(trainer, *rest)
     wrapped = trainer.model_wrapped
-    found = {
-        "type": str(trainer.accelerator.distributed_type),
-        "model": type(wrapped).__name__,
-        "stage": None,
-    }
+    kind = str(trainer.accelerator.distributed_type)
+    found: dict[str, Any] = {"type": kind, "model": type(wrapped).__name__, "stage": None}
     if asked_for("DEEPSPEED"):
         found["stage"] = wrapped.zero_optimization_stage()
     sizes = [size_here(parameter) for parameter in wrapped.parameters()]

@@ -1,6 +1,4 @@
-"""Recipes made small: two batches of a tiny policy of the same architecture on a CPU, and data of our
-own in the recipe's own columns, with the judge that needs no model.
-"""
+"""Recipes made small: two batches of a tiny policy, our own data, a judge without a model."""
 
 import json
 from pathlib import Path
@@ -53,19 +51,13 @@ ROWS: dict[str, tuple[Any, list[Any]]] = {
 
 
 def shrunk(path: Path, folder: Path) -> list[str]:
-    """Overrides that make a recipe small: two batches, in as many updates each as it has, of a tiny
-    policy of the same architecture, and data of our own in the recipe's own columns, with the judge
-    that needs no model.
-    """
+    """Overrides that make a recipe small, with as many updates of a batch as it has."""
     recipe = load_recipe(path)
     updates = updates_of(recipe)
-    changes: dict[str, Any] = {
-        **SHRUNK["both"],
-        **SHRUNK[recipe.algorithm],
-        "output": folder / "out",
-        "trainer.per_device_train_batch_size": COMPLETIONS // updates,
-        "trainer.max_steps": 2 * updates,
-    }
+    changes: dict[str, Any] = {**SHRUNK["both"], **SHRUNK[recipe.algorithm]}
+    changes["output"] = folder / "out"
+    changes["trainer.per_device_train_batch_size"] = COMPLETIONS // updates
+    changes["trainer.max_steps"] = 2 * updates
     if recipe.algorithm == "sft":
         changes["trainer.logging_steps"] = 1
     else:
@@ -89,9 +81,8 @@ def shrunk(path: Path, folder: Path) -> list[str]:
         block = f"data.parts.{number}" if isinstance(recipe.data, MixedPart) else "data"
         changes[f"{block}.count"] = 16
         if isinstance(part, JsonlPart):
-            changes[f"{block}.path"] = (
-                photos(folder, part) if "image" in part.columns else texts(folder)
-            )
+            pictured = "image" in part.columns
+            changes[f"{block}.path"] = photos(folder, part) if pictured else texts(folder)
         if isinstance(part, HubPart):
             changes[f"{block}.id"] = stored(folder / f"dataset{number}", part, splits(recipe, part))
     if "path" in (recipe.validation or {}):
@@ -106,9 +97,7 @@ def updates_of(recipe: Recipe) -> int:
 
 
 def tiny_policy(recipe: Recipe, folder: Path) -> str:
-    """A tiny policy of the model's architecture: saved once, or the one that learns Scenes. What
-    another recipe writes is its policy, with an adapter where it trains one.
-    """
+    """A tiny policy of the model's architecture, with an adapter where a recipe trains one."""
     model = recipe.policy.model
     for path in RECIPES:
         earlier = load_recipe(path)
@@ -143,9 +132,7 @@ def splits(recipe: Recipe, part: DataPart) -> set[str]:
 
 
 def stored(folder: Path, part: HubPart, splits: set[str]) -> Path:
-    """A folder with the dataset's columns and splits, which `datasets` takes in place of a hub
-    id.
-    """
+    """A folder with the dataset's columns and splits, in place of a hub id."""
     (folder / "data").mkdir(parents=True)
     columns = {**part.columns, "context": "context"}  # see above
     features = Features({key: ROWS[column][0] for column, key in columns.items()})
@@ -158,30 +145,24 @@ def stored(folder: Path, part: HubPart, splits: set[str]) -> Path:
 
 def photos(folder: Path, part: JsonlPart) -> Path:
     """Two pictures with two captions each, under the recipe's own keys."""
-    captions = {
-        "red.png": ["A red wall.", "A wall is red."],
-        "blue.png": ["The blue sky.", "A sky of blue."],
-    }
-    for name in captions:
-        Pictures.new("RGB", (40, 30), name.removesuffix(".png")).save(folder / name)
-    records = [
-        {part.columns["image"]: name, part.columns["reference"]: texts}
-        for name, texts in captions.items()
-    ]
-    path = folder / "photos.jsonl"
+    captions = {"red": ["A red wall.", "A wall is red."], "blue": ["The blue sky.", "A blue sky."]}
+    records = []
+    for colour, said in captions.items():
+        Pictures.new("RGB", (40, 30), colour).save(folder / f"{colour}.png")
+        image, reference = part.columns["image"], part.columns["reference"]
+        records.append({image: f"{colour}.png", reference: said})
+    return rows_file(folder / "photos.jsonl", records)
+
+
+def rows_file(path: Path, records: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
 
 
 def texts(folder: Path) -> Path:
     """Two rows without pictures, as experiments/captions.py writes them."""
-    references = {
-        "A red wall.": ["A wall is red.", "The wall."],
-        "The blue sky.": ["A sky of blue.", "Blue."],
-    }
-    path = folder / "texts.jsonl"
-    rows = [
-        {"prompt": shown, "reference": held, "context": shown} for shown, held in references.items()
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    sky, wall = ["A sky of blue.", "Blue."], ["A wall is red.", "The wall."]
+    rows: list[dict[str, Any]] = []
+    for text, references in (("A red wall.", wall), ("The blue sky.", sky)):
+        rows.append({"prompt": text, "reference": references, "context": text})
+    return rows_file(folder / "texts.jsonl", rows)

@@ -10,39 +10,25 @@ from typing import Any
 from datasets import Dataset
 
 KINDS = (
-    "jsonl",
-    "jsonl.gz",
-    "json",
-    "pretty.json",
-    "csv",
-    "csv.gz",
-    "excel.csv",
-    "tsv",
-    "parquet",
-    "hub",
-    "saved",
-)
+    "jsonl", "jsonl.gz", "json", "pretty.json", "csv", "csv.gz", "excel.csv", "tsv", "parquet",
+    "hub", "saved",
+)  # fmt: skip
 
 
 def table(folder: Path, kind: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Writes the rows, and returns what names them on a command line.
-
-    Tables of text have lists as JSON.
-    """
+    """Writes the rows (lists as JSON), and returns what names them on a command line."""
     path = folder / f"rows.{kind}"
     if kind.endswith(".gz"):
-        path.write_bytes(
-            gzip.compress(Path(table(folder, kind.removesuffix(".gz"), rows)).read_bytes())
-        )
+        plain = Path(table(folder, kind.removesuffix(".gz"), rows))
+        path.write_bytes(gzip.compress(plain.read_bytes()))
     elif kind == "jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     elif kind.endswith("json"):
         path.write_text(json.dumps(list(rows), indent=2 if "pretty" in kind else None))
     elif kind.endswith(("csv", "tsv")):
         separator = {"csv": ",", "excel.csv": ";", "tsv": "\t"}[kind]
-        with path.open(
-            "w", encoding="utf-8-sig" if "excel" in kind else "utf-8", newline=""
-        ) as file:
+        encoding = "utf-8-sig" if "excel" in kind else "utf-8"
+        with path.open("w", encoding=encoding, newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]), delimiter=separator)
             writer.writeheader()
             writer.writerows({key: in_text(value) for key, value in row.items()} for row in rows)

@@ -40,9 +40,7 @@ PATCH = 14
 
 
 def save_llava(folder: Path, seed: int = 0) -> None:
-    """The policy that learns Scenes, untrained and with larger weights, so that its answers
-    differ.
-    """
+    """The policy that learns Scenes, untrained, with larger weights: its answers differ."""
     model = tiny_policy(seed)
     with torch.no_grad():
         for weights in model.parameters():
@@ -52,9 +50,7 @@ def save_llava(folder: Path, seed: int = 0) -> None:
 
 
 def save_qwen(folder: Path, seed: int = 0, context: int = 2048) -> None:
-    """Two layers of Qwen2.5-VL: rotary positions in three dimensions, windows, two by two patches
-    to a token.
-    """
+    """Two layers of Qwen2.5-VL: rotary positions in three dimensions, windows."""
     words = tokenizer(QWEN_TEMPLATE)
     words.add_tokens(list(QWEN_TOKENS), special_tokens=True)
     start, end, image, video = words.convert_tokens_to_ids(list(QWEN_TOKENS))
@@ -159,11 +155,7 @@ ASKED = (
 
 
 def questions() -> list[Question]:
-    prompts = [
-        f"Answer with a digit from 1 to 5. {text} {asked}"
-        for text, asked in itertools.product(TEXTS, ASKED)
-    ]
-    return [
-        Question([{"role": "user", "content": prompt}])
-        for prompt in (*prompts, "Unlike the others.", prompts[0])
-    ]
+    prompts = []
+    for text, asked in itertools.product(TEXTS, ASKED):
+        prompts.append(f"Answer with a digit from 1 to 5. {text} {asked}")
+    return [ask(prompt) for prompt in (*prompts, "Unlike the others.", prompts[0])]

@@ -1,6 +1,4 @@
-"""Policies of the recipes' architectures with some 200,000 random parameters, saved as any other
-model.
-"""
+"""Policies of the recipes' architectures with some 200,000 random parameters."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +14,7 @@ PATCH = 16
 
 
 def save_qwen3(folder: Path) -> None:
-    """Two layers of Qwen3-VL: learned positions, patches of 16, the vision tower's first layer
-    added in the text's.
-    """
+    """Two layers of Qwen3-VL: learned positions, patches of 16."""
     words = tokenizer(QWEN_TEMPLATE)
     words.add_tokens(list(QWEN_TOKENS), special_tokens=True)
     start, end, image, video = words.convert_tokens_to_ids(list(QWEN_TOKENS))

@@ -21,16 +21,10 @@ LINES = (  # as LLaVA-1.5's on the hub, whose turn ends in a blank
 )
 BASE_TOKENS = ("<|im_start|>", "<|endoftext|>", "<|im_end|>")  # the second is the eos
 SETTINGS: dict[str, Any] = {
-    "per_device_train_batch_size": 1,
-    "max_steps": 2,
-    "logging_strategy": "no",
-    "save_strategy": "no",
-    "report_to": "none",
-    "bf16": False,
-    "gradient_checkpointing": False,
-    "use_cpu": True,
-    "disable_tqdm": True,
-}
+    "per_device_train_batch_size": 1, "max_steps": 2, "logging_strategy": "no",
+    "save_strategy": "no", "report_to": "none", "bf16": False, "gradient_checkpointing": False,
+    "use_cpu": True, "disable_tqdm": True,
+}  # fmt: skip
 
 
 def save_with(
@@ -39,16 +33,10 @@ def save_with(
     """Saves two random layers whose tokenizer has the template, and as its eos the second token."""
     torch.manual_seed(0)
     words = tokenizer(template, special)
-    config = LlamaConfig(
-        vocab_size=len(words),
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        max_position_embeddings=context,
-        eos_token_id=words.eos_token_id,
-        bos_token_id=None,
-    )
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
+    sizes |= {"num_attention_heads": 4, "max_position_embeddings": context}
+    ends = {"eos_token_id": words.eos_token_id, "bos_token_id": None}
+    config = LlamaConfig(vocab_size=len(words), **sizes, **ends)
     LlamaForCausalLM(config).save_pretrained(folder)
     words.save_pretrained(folder)
 

@@ -1,6 +1,4 @@
-"""What the tests of the trainer share: the tiny policy, few short completions, rewards whose scores
-a test decides.
-"""
+"""The tiny policy, few short completions, rewards whose scores a test decides."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,20 +15,11 @@ from spanreward.training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.training.policy import load_policy
 
 COMMON: dict[str, Any] = {
-    "per_device_train_batch_size": 8,
-    "num_generations": 4,
-    "max_completion_length": 24,
-    "max_steps": 2,
-    "learning_rate": 1e-3,
-    "logging_steps": 1,
-    "save_strategy": "no",
-    "report_to": "none",
-    "bf16": False,
-    "gradient_checkpointing": False,
-    "use_cpu": True,
-    "disable_tqdm": True,
-    "seed": 3,
-}
+    "per_device_train_batch_size": 8, "num_generations": 4, "max_completion_length": 24,
+    "max_steps": 2, "learning_rate": 1e-3, "logging_steps": 1, "save_strategy": "no",
+    "report_to": "none", "bf16": False, "gradient_checkpointing": False, "use_cpu": True,
+    "disable_tqdm": True, "seed": 3,
+}  # fmt: skip
 
 
 class Scripted(Reward):
@@ -93,9 +82,8 @@ def advantages_of(
 ) -> dict[str, Any]:
     """One scored batch for given completions: two prompts, four completions each."""
     tokenizer = trainer.processing_class.tokenizer
-    ids = [
-        tokenizer(text)["input_ids"] + ([tokenizer.eos_token_id] if end else []) for text in texts
-    ]
+    last = [tokenizer.eos_token_id] if end else []
+    ids = [tokenizer(text)["input_ids"] + last for text in texts]
     monkeypatch.setattr(trainer, "_generate_single_turn", lambda *args, **kwargs: (ids, None))
     rows = [dataset[i // 4] for i in range(8)]
     trainer.model.train()

@@ -1,6 +1,4 @@
-"""A small tokenizer with everything that makes real ones dangerous: control tokens, and added ones
-that are none.
-"""
+"""A small tokenizer with control tokens, and added ones that are none."""
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
@@ -18,19 +16,14 @@ SPECIAL = ("<|im_start|>", "<|im_end|>", "<|image|>")
 def tokenizer(
     template: str | None = TEMPLATE, special: tuple[str, ...] = SPECIAL
 ) -> PreTrainedTokenizerFast:
-    """A byte-level BPE with digits apart, special tokens (the second ends a turn), and a thinking
-    token that is added but not special.
-    """
+    """A byte-level BPE; the second special token ends a turn, a thinking token is not special."""
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     texts = [
-        "Rate it from 1 to 5: 1 2 3 4 5",
-        "the answer is 5",
-        "10 of 10",
-        "assistant user system",
+        "Rate it from 1 to 5: 1 2 3 4 5", "the answer is 5", "10 of 10", "assistant user system",
         "Yes No",
-    ] * 20
+    ] * 20  # fmt: skip
     trainer = trainers.BpeTrainer(
         vocab_size=400,
         special_tokens=list(special),

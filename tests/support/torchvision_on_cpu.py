@@ -34,10 +34,7 @@ def declare(folder: Path) -> None:
 
 
 def with_torchvision() -> dict[str, str]:
-    """The environment in which processes find it.
-
-    It has no torchvision where `make test-vllm` has not put it.
-    """
+    """The environment in which processes find it, if `make test-vllm` has put it there."""
     paths = [str(FOLDER), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 

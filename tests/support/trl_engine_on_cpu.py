@@ -29,9 +29,8 @@ def on_cpu() -> None:
         layer.cpu_linear = torch.nn.functional.linear
 
     def start(**options: Any) -> Any:
-        engine = started(
-            **{**options, "enable_sleep_mode": False, "enforce_eager": True, "dtype": "float32"}
-        )
+        changes = {"enable_sleep_mode": False, "enforce_eager": True, "dtype": "float32"}
+        engine = started(**options | changes)
         model = engine.llm_engine.model_executor.driver_worker.model_runner.model
 
         @torch.no_grad()

@@ -26,9 +26,7 @@ FOLDER = Path(sys.argv[1])
 
 
 class Failing(Reward):
-    """Half of rank 1's completions fail from the second batch on; all others get 0.25 on rank 0 and
-    0.75 on rank 1.
-    """
+    """Half of rank 1's completions fail from the second batch on; others get 0.25 or 0.75."""
 
     rank = 0
     batches = 0
@@ -46,24 +44,15 @@ if __name__ == "__main__":
     metric = Failing("failing")
     reward = Recorder(metric)
     health = RewardHealthCallback([reward], limits=Limits(failed_fraction=0.2))
-    args = GRPOConfig(
-        **{**COMMON, "output_dir": str(FOLDER), "per_device_train_batch_size": 2, "max_steps": 4}
-    )
-    trainer = GRPOTrainer(
-        model=model,
-        processing_class=processor,
-        reward_funcs=[reward],
-        args=args,
-        train_dataset=scenes(),
-        callbacks=[SpanTableCallback([reward], every=1), health],
-    )
+    sizes = {"per_device_train_batch_size": 2, "max_steps": 4}
+    args = GRPOConfig(**{**COMMON, "output_dir": str(FOLDER), **sizes})
+    parts = {"processing_class": processor, "args": args, "train_dataset": scenes()}
+    callbacks = [SpanTableCallback([reward], every=1), health]
+    trainer = GRPOTrainer(model, [reward], callbacks=callbacks, **parts)
     metric.rank = trainer.accelerator.process_index
     trainer.train()
-    ended = {
-        "step": trainer.state.global_step,
-        "stopped": health.stopped,
-        "log": trainer.state.log_history,
-    }
+    ended = {"step": trainer.state.global_step, "stopped": health.stopped}
+    ended["log"] = trainer.state.log_history  # type: ignore[assignment]
     (FOLDER / f"{metric.rank}.json").write_text(json.dumps(ended))
     trainer.accelerator.wait_for_everyone()
     trainer.accelerator.end_training()

@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import spanreward.training.recipe_rewards
@@ -47,12 +46,7 @@ class Judge(MatchJudge):
         self.depth += 1
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self.depth -= 1
 
 
@@ -64,9 +58,8 @@ def train(trainer: Any, *rest: Any) -> None:
         ended = {"error": str(error), "kind": type(error).__name__}
         raise
     finally:
-        (FOLDER / f"{RANK}.json").write_text(
-            json.dumps({**ended, "log": trainer.state.log_history})
-        )
+        found = {**ended, "log": trainer.state.log_history}
+        (FOLDER / f"{RANK}.json").write_text(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -28,21 +28,10 @@ def vllm_server(
 ) -> Iterator[str]:
     """Serves the model under its name while the `with` lasts. Yields the server's url."""
     port = free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "vllm.entrypoints.openai.api_server",
-        "--model",
-        str(model_folder(model)),
-    ]
-    command += ["--served-model-name", model, "--host", "127.0.0.1", "--port", str(port)]
-    command += [
-        "--generation-config",
-        "vllm",
-        "--enforce-eager",
-        "--enable-prompt-tokens-details",
-        *options,
-    ]
+    command = f"{sys.executable} -m vllm.entrypoints.openai.api_server --model".split()
+    command += [str(model_folder(model)), "--served-model-name", model]
+    command += f"--host 127.0.0.1 --port {port} --generation-config vllm --enforce-eager".split()
+    command += ["--enable-prompt-tokens-details", *options]
     settings = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
     process = subprocess.Popen(command, env={**settings, **environment}, start_new_session=True)
     url = f"http://127.0.0.1:{port}"

@@ -14,41 +14,19 @@ def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
 
 def wildvision(question: str, score: float, model: str = "m", **more: Any) -> dict[str, Any]:
     """A vote on the anchor "a" shown first and `model`."""
-    row = {
-        "question_id": question,
-        "model": model,
-        "anchor": "a",
-        "order": "anchor first",
-        "score": score,
-    }
-    return {
-        **row,
-        "raw": score,
-        "judge_failed": False,
-        "length_model": 10,
-        "length_anchor": 10,
-        **more,
-    }
+    row = {"question_id": question, "model": model, "anchor": "a", "order": "anchor first"}
+    row |= {"score": score, "raw": score, "judge_failed": False}  # type: ignore[dict-item]
+    return {**row, "length_model": 10, "length_anchor": 10, **more}
 
 
 def mllm(question: int, one: Any, two: Any, model: str = "m", **more: Any) -> dict[str, Any]:
     """Votes on the anchor "a" shown first (one) and `model` shown first (two)."""
-    orders = {
-        "vote_order1": {"answer1_is": "a", "vote": one},
-        "vote_order2": {"answer1_is": model, "vote": two},
-    }
+    first, second = {"answer1_is": "a", "vote": one}, {"answer1_is": model, "vote": two}
+    orders = {"vote_order1": first, "vote_order2": second}
     return {"id": question, "model": model, "answer": "two words", **orders, **more}
 
 
 def iiw(example: str, answer: Any, question: str = "Hallucination", **more: Any) -> dict[str, Any]:
-    sides = {"side_iiw": "IIW", "side_other": "DCI"}
+    row = {"set": "S", "example_id": example, "side_iiw": "IIW", "side_other": "DCI"}
     lengths = {"length_iiw": 12, "length_other": None}
-    return {
-        "set": "S",
-        "example_id": example,
-        **sides,
-        "question": question,
-        "answer": answer,
-        **lengths,
-        **more,
-    }
+    return {**row, "question": question, "answer": answer, **lengths, **more}

@@ -36,17 +36,13 @@ def records(path: Path) -> Iterator[Any]:
 
 
 def history(folder: Path) -> list[dict[str, Any]]:
-    """The rows of the only offline run in `folder`, {key: value}, keys within values joined by
-    dots.
-    """
-    return [
-        {
-            ".".join(item.nested_key) or item.key: json.loads(item.value_json)
-            for item in record.history.item
-        }
-        for record in records(only_run(folder))
-        if record.HasField("history")
-    ]
+    """The rows of the only offline run in `folder`, keys within values joined by dots."""
+    rows = []
+    for record in records(only_run(folder)):
+        if record.HasField("history"):
+            items = record.history.item
+            rows.append({".".join(i.nested_key) or i.key: json.loads(i.value_json) for i in items})
+    return rows
 
 
 def only_run(folder: Path) -> Path:

@@ -1,6 +1,4 @@
-"""Wheels as other people build them: from an sdist, or from an archive of the repository as a forge
-offers it.
-"""
+"""Wheels as other people build them: from an sdist, or from a forge's archive."""
 
 import shutil
 import subprocess
@@ -16,21 +14,17 @@ def build_wheel(folder: Path) -> Path:
     """Returns the path of the wheel, built in `folder` from an sdist, as a package index has it."""
     source = unpack_archive(folder / "source", "zip")
     build = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
-    subprocess.run(
-        [sys.executable, "-c", build], cwd=source, check=True, capture_output=True, timeout=HANGS
-    )
+    command = [sys.executable, "-c", build]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=HANGS)
     (sdist,) = folder.glob("*.tar.gz")
     return wheel_of(sdist, folder)
 
 
 def wheel_of(source: Path, folder: Path) -> Path:
-    """Returns the path of the wheel that pip builds in `folder` from a project's folder or an
-    sdist.
-    """
+    """Returns the wheel that pip builds in `folder` from a project's folder or an sdist."""
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    subprocess.run(
-        [*pip, "-w", str(folder), str(source)], check=True, capture_output=True, timeout=HANGS
-    )
+    command = [*pip, "-w", str(folder), str(source)]
+    subprocess.run(command, check=True, capture_output=True, timeout=HANGS)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -52,16 +46,11 @@ def unpack_archive(folder: Path, kind: str) -> Path:
 
 
 def tracked_files(*folders: str) -> list[str]:
-    """Returns the paths of the files below these folders that git knows, relative to the
-    repository.
-    """
-    return [
-        path for path in _git("ls-files", "--", *folders).splitlines() if (ROOT / path).exists()
-    ]
+    """Returns the files below these folders that git knows, relative to the repository."""
+    paths = _git("ls-files", "--", *folders).splitlines()
+    return [path for path in paths if (ROOT / path).exists()]
 
 
 def _git(*words: str) -> str:
     command = ["git", "-C", str(ROOT), *words]
-    return subprocess.run(
-        command, check=True, capture_output=True, text=True, timeout=HANGS
-    ).stdout.strip()
+    return subprocess.check_output(command, text=True, timeout=HANGS).strip()

@@ -31,7 +31,6 @@ class WritingJudge(Judge):
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         self.asked += questions
-        return [
-            self.writes(prompt_of(one)) if callable(self.writes) else self.writes
-            for one in questions
-        ]
+        if not callable(self.writes):
+            return [self.writes] * len(questions)
+        return [self.writes(prompt_of(question)) for question in questions]

@@ -1,6 +1,4 @@
-"""accelerate_configs: every key is one that accelerate knows, and two ranks train alike with each
-of them.
-"""
+"""accelerate knows every key of accelerate_configs, and two ranks train alike with each."""
 
 import json
 import os
@@ -18,6 +16,7 @@ from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import launch_command_parser
 
 from experiments.scenes.policy import tiny_policy, tiny_processor
+from tests.support.dapo_run import RECIPE, SHRUNK
 from tests.support.paths import ROOT, SUPPORT
 
 ONE = ("--num_processes", "1", "--num_machines", "1")
@@ -26,24 +25,15 @@ CONFIGS = ROOT / "accelerate_configs"
 SCRIPT = SUPPORT / "sharded_on_cpu.py"
 HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
-    *("data.count=16", "trainer.max_steps=2", "trainer.logging_steps=1", "trainer.warmup_steps=0"),
-    *(
-        "trainer.per_device_train_batch_size=4",
-        "trainer.gradient_accumulation_steps=2",
-        "trainer.steps_per_generation=null",
-        "trainer.num_generations=4",
-    ),
-    *("trainer.max_completion_length=12", "trainer.soft_overlong_cache=4", "trainer.use_cpu=false"),
+    *(*SHRUNK, "data.count=16", "trainer.max_steps=2", "trainer.warmup_steps=0"),
+    *("trainer.gradient_accumulation_steps=2", "trainer.max_completion_length=12"),
+    "trainer.use_cpu=false",
 )
-
 LAYERS = ("--fsdp_transformer_layer_cls_to_wrap", "LlamaDecoderLayer,CLIPEncoderLayer")
 
 
-@pytest.mark.parametrize(
-    "name", ["cpu", "one_gpu", "ddp", "fsdp2", "zero2", "zero3", "zero3_nodes"]
-)
-def test_accelerate_knows_every_key(name: str) -> None:
-    path = CONFIGS / f"{name}.yaml"
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_accelerate_knows_every_key(path: Path) -> None:
     config = load_config_from_file(str(path))  # refuses unknown keys, but looks into no block
     options = vars(launch_command_parser().parse_args(["script.py"]))
     for block in ("deepspeed_config", "fsdp_config"):
@@ -54,25 +44,21 @@ def test_accelerate_knows_every_key(name: str) -> None:
     assert set(yaml.safe_load(text)) >= {"distributed_type", "mixed_precision", "num_processes"}
 
 
-def test_one_gpus_launch_warns_of_no_default(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("config", "warnings"),
+    [(["--config_file", str(CONFIGS / "one_gpu.yaml")], 0), (FLAGS, 0), (FLAGS[:2], 1)],
+)
+def test_one_gpus_launch_warns_of_no_default(
+    config: list[str], warnings: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without the file accelerate tells what it filled in, at each start."""
     told: list[str] = []
-    monkeypatch.setattr(launch_module.logger, "warning", lambda text: told.append(text))
-    for config, warnings in (
-        (["--config_file", str(CONFIGS / "one_gpu.yaml")], 0),
-        (FLAGS, 0),
-        (FLAGS[:2], 1),
-    ):
-        told.clear()
-        args, _, _ = launch_module._validate_launch_command(
-            launch_command_parser().parse_args([*config, "script.py"])
-        )
-        assert (len(told), args.num_processes, args.use_deepspeed, args.multi_gpu) == (
-            warnings,
-            1,
-            False,
-            False,
-        )
+    monkeypatch.setattr(launch_module.logger, "warning", told.append)
+    words = [*config, "script.py"]
+    parsed = launch_command_parser().parse_args(words)
+    args, _, _ = launch_module._validate_launch_command(parsed)
+    assert len(told) == warnings
+    assert (args.num_processes, args.use_deepspeed, args.multi_gpu) == (1, False, False)
 
 
 @pytest.fixture(scope="module")
@@ -93,22 +79,14 @@ def free_port() -> int:
 def launch(
     config: str, folder: Path, policy: Path, *options: str
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What the two ranks trained with, and the lines of metrics.jsonl.
-
-    Several machines are launched one by one.
-    """
+    """What the two ranks trained with, and the lines of metrics.jsonl."""
     accelerate = str(Path(sys.executable).with_name("accelerate"))
     path = CONFIGS / f"{config}.yaml"
-    command = (
-        f"{accelerate} launch --config_file {path} --num_processes 2 --mixed_precision no".split()
-    )
-    command += LAYERS if config == "fsdp2" else ()
-    overrides = [f"output={folder / 'out'}", f"policy.model={policy}", *OVERRIDES, *options]
-    environment = {
-        "ACCELERATE_TORCH_DEVICE": "cpu",
-        "DS_ACCELERATOR": "cpu",
-        "OMP_NUM_THREADS": "1",
-    }
+    command = f"{accelerate} launch --config_file {path} --num_processes 2".split()
+    command += ["--mixed_precision", "no", *(LAYERS if config == "fsdp2" else ())]
+    overrides = [f"output={folder / 'out'}", *OVERRIDES, f"policy.model={policy}", *options]
+    environment = {"ACCELERATE_TORCH_DEVICE": "cpu", "DS_ACCELERATOR": "cpu"}
+    environment |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     machines: list[list[str]] = [["--main_process_port", "0"]]
     if (count := yaml.safe_load(path.read_text())["num_machines"]) > 1:
         first = ["--main_process_ip", "127.0.0.1", "--main_process_port", str(free_port())]
@@ -116,21 +94,12 @@ def launch(
     logs = [folder / f"machine{number}.log" for number in range(len(machines))]
     started = []
     for machine, log in zip(machines, logs, strict=True):
+        words = [*command, *machine, str(SCRIPT), str(folder), RECIPE, *overrides]
         with log.open("w") as file:
-            words = [
-                *command,
-                *machine,
-                str(SCRIPT),
-                str(folder),
-                "recipes/quickstart/scenes-dapo.yaml",
-                *overrides,
-            ]
-            surroundings = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
-            started.append(
-                subprocess.Popen(
-                    words, cwd=ROOT, env=surroundings, stdout=subprocess.DEVNULL, stderr=file
-                )
+            process = subprocess.Popen(
+                words, cwd=ROOT, env=os.environ | environment, stdout=file, stderr=file
             )
+        started.append(process)
     try:
         codes = [process.wait(timeout=HANGS) for process in started]
     finally:
@@ -138,17 +107,15 @@ def launch(
             process.kill()
     assert codes == [0] * len(started), [log.read_text() for log in logs]
     ranks = [json.loads((folder / f"{rank}.json").read_text()) for rank in (0, 1)]
-    return ranks, [
-        json.loads(line) for line in (folder / "out" / "metrics.jsonl").read_text().splitlines()
-    ]
+    lines = (folder / "out" / "metrics.jsonl").read_text().splitlines()
+    return ranks, [json.loads(line) for line in lines]
 
 
 @pytest.fixture(scope="module")
 def undivided(policy: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     ranks, lines = launch("ddp", tmp_path_factory.mktemp("ddp"), policy, "trainer.use_cpu=true")
-    assert {(rank["type"], rank["model"]) for rank in ranks} == {
-        ("DistributedType.MULTI_CPU", "DistributedDataParallel")
-    }
+    kinds = {(rank["type"], rank["model"]) for rank in ranks}
+    assert kinds == {("DistributedType.MULTI_CPU", "DistributedDataParallel")}
     return lines
 
 
@@ -170,22 +137,16 @@ def test_two_ranks_train_as_undivided_ones(
         pytest.skip("needs pip install 'spanreward[deepspeed]'")
     ranks, lines = launch(config, tmp_path, policy, "trainer.ddp_backend=gloo")
     sizes = [(rank["here"], rank["whole"]) for rank in ranks]
+    kinds = {(rank["type"], rank["model"], rank["stage"]) for rank in ranks}
     if config == "fsdp2":
-        assert {rank["type"] for rank in ranks} == {"DistributedType.FSDP"}
+        assert {kind for kind, _, _ in kinds} == {"DistributedType.FSDP"}
     else:
-        assert {(rank["type"], rank["model"], rank["stage"]) for rank in ranks} == {
-            ("DistributedType.DEEPSPEED", "DeepSpeedEngine", int(config[4]))
-        }
+        assert kinds == {("DistributedType.DEEPSPEED", "DeepSpeedEngine", int(config[4]))}
     assert all((here < 0.6 * whole) == (config != "zero2") for here, whole in sizes)
     # gathered, in float32
     assert (tmp_path / "out" / "model.safetensors").stat().st_size > 4 * sizes[0][1] * 0.9
     for found, wanted in zip(lines[:2], undivided[:2], strict=True):
         assert found["step"] == wanted["step"]
-        for name in (
-            "reward",
-            "loss",
-            "grad_norm",
-            "completions/mean_length",
-            "spans/posh/credit_std",
-        ):
+        names = ("reward", "loss", "grad_norm", "completions/mean_length")
+        for name in (*names, "spans/posh/credit_std"):
             assert found[name] == pytest.approx(wanted[name], rel=1e-3, abs=1e-5), name

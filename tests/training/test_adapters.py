@@ -21,11 +21,6 @@ from spanreward.training.run import build_trainer, run
 from tests.support.tiny_models import save_llama, save_llava, save_qwen
 from tests.support.tiny_policies import save_qwen3
 
-PICTURED: dict[str, Callable[[Path], None]] = {
-    "llava": save_llava,
-    "qwen2.5-vl": save_qwen,
-    "qwen3-vl": save_qwen3,
-}
 CAPTIONS = [{"prompt": "Say what is there.", "reference": "A red wall."}] * 8
 
 
@@ -39,28 +34,22 @@ def adapted_layers(model: Any, part: LoraPart) -> set[str]:
 def linear_layers(model: Any) -> set[str]:
     """All but the output layer."""
     head = model.get_output_embeddings()
-    names = set()
-    for name, module in model.named_modules():
-        if isinstance(module, torch.nn.Linear) and module is not head:
-            names.add(name)
-    return names
+    modules = [(name, part) for name, part in model.named_modules() if part is not head]
+    return {name for name, part in modules if isinstance(part, torch.nn.Linear)}
 
 
-@pytest.mark.parametrize("family", PICTURED)
-def test_the_vision_tower_is_left_out_unless_asked_for(family: str, tmp_path: Path) -> None:
-    PICTURED[family](tmp_path)
+@pytest.mark.parametrize("save", [save_llama, save_llava, save_qwen, save_qwen3])
+def test_the_vision_tower_is_left_out_unless_asked_for(
+    save: Callable[[Path], None], tmp_path: Path
+) -> None:
+    save(tmp_path)
     layers = linear_layers(load_policy(str(tmp_path))[0])
     language = {name for name in layers if name.startswith("model.language_model.")}
     assert language < layers
-    assert adapted_layers(load_policy(str(tmp_path))[0], LoraPart(r=2)) == language
+    adapted = adapted_layers(load_policy(str(tmp_path))[0], LoraPart(r=2))
+    assert adapted == (layers if save is save_llama else language)
     every = LoraPart(r=2, target_modules="all-linear")
     assert adapted_layers(load_policy(str(tmp_path))[0], every) == layers
-
-
-def test_a_text_model_has_adapters_everywhere(tmp_path: Path) -> None:
-    save_llama(tmp_path)
-    layers = linear_layers(load_policy(str(tmp_path))[0])
-    assert adapted_layers(load_policy(str(tmp_path))[0], LoraPart(r=2)) == layers
 
 
 def recipe(folder: Path, model: str, **changes: Any) -> Recipe:
@@ -89,15 +78,11 @@ def adapter(tmp_path: Path) -> Path:
 
 def dapo(folder: Path, adapter: Path, lora: dict[str, Any] | None, **trainer: Any) -> Recipe:
     first = recipe(folder, str(adapter))
-    return recipe(
-        folder,
-        str(adapter),
-        algorithm="dapo",
-        output=str(folder / "dapo"),
-        policy={"model": str(adapter), "lora": lora},
-        rewards=[{"metric": "posh"}],
-        trainer=first.trainer | {"num_generations": 2, "max_completion_length": 8} | trainer,
-    )
+    settings = first.trainer | {"num_generations": 2, "max_completion_length": 8} | trainer
+    parts = {"policy": {"model": str(adapter), "lora": lora}, "rewards": [{"metric": "posh"}]}
+    output = str(folder / "dapo")
+    more = {"algorithm": "dapo", "output": output, "trainer": settings}
+    return recipe(folder, str(adapter), **parts, **more)
 
 
 class InTurns(Reward):
@@ -131,12 +116,9 @@ def test_dapo_goes_on_from_the_adapter_of_sft(tmp_path: Path, adapter: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("lora", "said"),
+    ("lora", "words"),
     [
-        (
-            None,
-            r"is an adapter over .*base: to train on from it set policy.lora to {r: 2, alpha: 8}",
-        ),
+        (None, r"adapter over .*base: .* policy.lora to {r: 2, alpha: 8}"),
         ({"r": 4, "alpha": 8}, r"policy.lora has r 4, and the adapter .*sft, .* has 2: set"),
         ({"r": 2, "alpha": 4}, "policy.lora has alpha 4, .* has 8: set policy.lora to {r: 2"),
         ({"r": 2, "alpha": 8, "dropout": 0.5}, "policy.lora has dropout 0.5, .* has 0.0: set"),
@@ -144,12 +126,12 @@ def test_dapo_goes_on_from_the_adapter_of_sft(tmp_path: Path, adapter: Path) -> 
     ],
 )
 def test_another_adapter_than_the_recipe_describes(
-    lora: dict[str, Any] | None, said: str, tmp_path: Path, adapter: Path
+    lora: dict[str, Any] | None, words: str, tmp_path: Path, adapter: Path
 ) -> None:
     recipe = dapo(tmp_path, adapter, lora)
-    with pytest.raises(RecipeError, match=said):
+    with pytest.raises(RecipeError, match=words):
         run(recipe)
     assert not (tmp_path / "dapo").exists()
     (fault,) = faults_of(recipe, 1)  # which the dry run prints
     assert fault[0] == "policy"
-    assert re.search(said, fault[1])
+    assert re.search(words, fault[1])

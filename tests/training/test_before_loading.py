@@ -1,9 +1,6 @@
-"""What a recipe names for later is looked for before a judge or a policy is loaded, by a run and by
-a dry run.
-"""
+"""What a recipe names for later is looked for before a judge or a policy is loaded."""
 
 import importlib.util
-import re
 from pathlib import Path
 from typing import Any
 
@@ -41,89 +38,46 @@ def nothing_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 FILE = "data={source: jsonl, path: HERE/rows.jsonl}"
-FAULTS = [
-    (["referees=[{metric: pohs}]"], "referees", "unknown metric 'pohs'"),
-    (["referees=[{metric: posh, judge: mach}]"], "referees", "unknown judge 'mach'"),
-    (["referees=[{metric: 'HERE/own.py:Rule'}]"], "referees", "HERE/own.py has no class Rule"),
-    (
-        [FILE, "validation=null", "referees=[{metric: lave}]"],
-        "referees",
-        "lave needs the dataset column 'question', and the held-out data has",
-    ),
-    (
-        [FILE, "validation={path: HERE/none.jsonl}"],
-        "validation",
-        "there is no data file HERE/none.jsonl",
-    ),
-    (
-        [FILE, "validation={path: HERE/bad.jsonl}"],
-        "validation",
-        "HERE/bad.jsonl line 1: the column 'reference' must hold a text",
-    ),
-    (
-        ["validation={options: {splt: test}}"],
-        "validation",
-        "experiments/scenes/rows.py:scenes cannot",
-    ),
-    (
-        ["data={source: hub, id: HERE/hub}", "validation={split: val}"],
-        "validation",
-        "the dataset 'HERE/hub' has no split 'val', only ['train']",
-    ),
-    (
-        ["policy.model=HERE/own.py:smal"],
-        "policy",
-        "policy.model HERE/own.py:smal: HERE/own.py has no function smal",
-    ),
-    (
-        ["policy.model=HERE/own.py:unseeded"],
-        "policy",
-        "policy.model HERE/own.py:unseeded: HERE/own.py:unseeded cannot be called as it is: too",
-    ),
-    (
-        ["data={source: HERE/own.py:row}", "validation=null"],
-        "data",
-        "HERE/own.py has no function row: did you mean 'rows'?",
-    ),
-    (
-        ["data={source: HERE/own.py:rows, options: {splt: b}}", "validation=null"],
-        "data",
-        "HERE/own.py:rows cannot be called as it is: got an unexpected keyword argument 'splt'",
-    ),
-    (
-        ["trainer.num_generations=3"],
-        "trainer",
-        "generation_batch_size (128) must be divisible by num_generations (3)",
-    ),
-    (
-        ["trainer.span_coef=.1", "trainer.loss_type=vespo"],
-        "trainer",
-        "loss_type='vespo' moves all tokens of a completion alike",
-    ),
+FUNCTION = "data={source: HERE/own.py:rows, options: {splt: b}}"
+FAULTS = [  # changes, what is at fault, and words of what is said
+    (["referees=[{metric: pohs}]"], "referees", "'pohs'"),
+    (["referees=[{metric: posh, judge: mach}]"], "referees", "'mach'"),
+    (["referees=[{metric: 'HERE/own.py:Rule'}]"], "referees", "HERE/own.py", "class Rule"),
+    ([FILE, "validation=null", "referees=[{metric: lave}]"], "referees", "lave", "'question'"),
+    ([FILE, "validation={path: HERE/none.jsonl}"], "validation", "HERE/none.jsonl"),
+    ([FILE, "validation={path: HERE/bad.jsonl}"], "validation", "bad.jsonl line 1", "'reference'"),
+    (["validation={options: {splt: test}}"], "validation", "experiments/scenes/rows.py:scenes"),
+    (["data={source: hub, id: HERE/hub}", "validation={split: val}"], "validation", "'val'"),
+    (["policy.model=HERE/own.py:smal"], "policy", "policy.model HERE/own.py:smal", "function"),
+    (["policy.model=HERE/own.py:unseeded"], "policy", "HERE/own.py:unseeded", "too many"),
+    (["data={source: HERE/own.py:row}", "validation=null"], "data", "did you mean 'rows'?"),
+    ([FUNCTION, "validation=null"], "data", "HERE/own.py:rows", "'splt'"),
+    (["trainer.num_generations=3"], "trainer", "(128)", "num_generations (3)"),
+    (["trainer.span_coef=.1", "trainer.loss_type=vespo"], "trainer", "loss_type='vespo'"),
 ]
 
 
-@pytest.mark.parametrize(("changes", "what", "told"), FAULTS)
-def test_a_run_and_a_dry_run_say_it_first(
-    changes: list[str], what: str, told: str, tmp_path: Path
-) -> None:
-    told = told.replace("HERE", str(tmp_path))
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_run_and_a_dry_run_say_it_first(fault: tuple[Any, ...], tmp_path: Path) -> None:
+    changes, what, *words = fault
     placed = [change.replace("HERE", str(tmp_path)) for change in changes]
     recipe = load_recipe(DAPO, [f"output={tmp_path}/out", *placed])
-    with pytest.raises(RecipeError, match=re.escape(told)) as error:
-        run(recipe)
-    assert "\n" not in str(error.value)
-    assert str(error.value).startswith((told, f"recipe key {what}: {told}"))
     (found, *_) = named_here(recipe, 1, [])
     assert (found.what, found.ok) == (what, False)
-    assert found.found.startswith(told)
+    here = [word.replace("HERE", str(tmp_path)) for word in words]
+    assert [word for word in here if word not in found.found] == []
+    with pytest.raises(RecipeError) as error:
+        run(recipe)
+    message = str(error.value)
+    assert "\n" not in message
+    assert message.removeprefix(f"recipe key {what}: ").startswith(found.found.removesuffix("."))
 
 
 def test_a_dry_run_ends_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = load_recipe(DAPO, [f"output={tmp_path}/out", "referees=[{metric: pohs}]"])
-    with pytest.raises(RecipeError, match=r"cannot run it .*referees: unknown metric 'pohs'"):
+    with pytest.raises(RecipeError, match=r"cannot run it .*referees: .*'pohs'"):
         dry_run(recipe)
-    assert "referees: unknown metric 'pohs'" in capsys.readouterr().out
+    assert "'pohs'" in capsys.readouterr().out
 
 
 def test_a_part_of_a_split_is_left_to_datasets(tmp_path: Path) -> None:
@@ -133,50 +87,42 @@ def test_a_part_of_a_split_is_left_to_datasets(tmp_path: Path) -> None:
 
 def test_an_sft_recipe_has_rewards_for_its_comparison(tmp_path: Path) -> None:
     changes = [f"output={tmp_path}/out", "rewards=[{metric: pohs}]"]
-    with pytest.raises(RecipeError, match="referees: unknown metric 'pohs'"):
+    with pytest.raises(RecipeError, match=r"referees: .*'pohs'"):
         run(load_recipe(SFT, changes))
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("setting", "package"),
     [
-        ("report_to=wandb", "report_to 'wandb' needs wandb, which is not installed: pip install"),
-        ("report_to=[none, mlflow]", "report_to 'mlflow' needs mlflow, which is not installed"),
-        ("optim=adamw_8bit", "optim 'adamw_8bit' needs bitsandbytes, which is not installed"),
-        ("use_liger_kernel=true", "use_liger_kernel True needs liger_kernel, which is not"),
-        ("use_vllm=true", "use_vllm True needs vllm, which is not installed"),
-        ("deepspeed=zero.json", "deepspeed 'zero.json' needs deepspeed, which is not installed"),
-        (
-            "model_init_kwargs={attn_implementation: flash_attention_2}",
-            "model_init_kwargs {'attn_implementation': 'flash_attention_2'} needs flash_attn, which",
-        ),
+        ("report_to=wandb", "wandb"),
+        ("report_to=[none, mlflow]", "mlflow"),
+        ("optim=adamw_8bit", "bitsandbytes"),
+        ("use_liger_kernel=true", "liger_kernel"),
+        ("use_vllm=true", "vllm"),
+        ("deepspeed=zero.json", "deepspeed"),
+        ("model_init_kwargs={attn_implementation: flash_attention_2}", "flash_attn"),
     ],
 )
 def test_a_package_that_a_setting_needs(
-    change: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    setting: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find_spec = importlib.util.find_spec
-    absent = {"wandb", "mlflow", "bitsandbytes", "liger_kernel", "vllm", "deepspeed", "flash_attn"}
 
-    def found(name: str, package: str | None = None) -> Any:
-        return None if name in absent else find_spec(name, package)
+    def found(name: str, inside: str | None = None) -> Any:
+        return None if name == package else find_spec(name, inside)
 
     monkeypatch.setattr("spanreward.training.trainer_settings.find_spec", found)
-    recipe = load_recipe(DAPO, [f"output={tmp_path}/out", f"trainer.{change}"])
-    key = change.partition("=")[0]
-    with pytest.raises(RecipeError, match=rf"recipe key trainer\.{key}: {re.escape(told)}"):
+    recipe = load_recipe(DAPO, [f"output={tmp_path}/out", f"trainer.{setting}"])
+    key = setting.partition("=")[0]
+    with pytest.raises(RecipeError, match=rf"key trainer\.{key}: {key} .* needs {package}, "):
         run(recipe)
     findings = {finding.what: finding for finding in named_here(recipe, 1, [])}
-    assert findings[f"trainer.{key}"].found.startswith(told.partition(" needs ")[0])
+    assert findings[f"trainer.{key}"].found.startswith(f"{key} ")
 
 
 def test_settings_are_checked_for_as_many_processes_as_train() -> None:
-    settings = {
-        "output_dir": "out",
-        "per_device_train_batch_size": 1,
-        "gradient_accumulation_steps": 1,
-        "num_generations": 8,
-    }
+    sizes = {"per_device_train_batch_size": 1, "gradient_accumulation_steps": 1}
+    settings = {"output_dir": "out", "num_generations": 8, **sizes}
     check_together(SpanGRPOConfig, settings, processes=8)
     with pytest.raises(ValueError, match=r"generation_batch_size \(1\) must be divisible"):
         check_together(SpanGRPOConfig, settings, processes=1)

@@ -1,6 +1,4 @@
-"""A full disk: what writes to /dev/full is recognised, a log line that cannot be written ends no
-training, and a checkpoint that cannot be written is one sentence.
-"""
+"""A full disk ends no training by a log line, and is one sentence at a checkpoint."""
 
 import errno
 import logging
@@ -86,22 +84,10 @@ def test_a_checkpoint_that_cannot_be_written_is_one_sentence(
         whole(trainer, *arguments)
 
     monkeypatch.setattr(Trainer, "_save_checkpoint", save)
-    recipe = Recipe(
-        algorithm="sft",
-        output=str(tmp_path / "out"),
-        policy={"model": TINY},
-        data=scenes_part(count=8),
-        trainer={
-            "max_steps": 3,
-            "per_device_train_batch_size": 2,
-            "save_strategy": "steps",
-            "save_steps": 1,
-            "report_to": "none",
-            "use_cpu": True,
-            "bf16": False,
-            "max_length": None,
-        },
-    )
+    saving = {"save_strategy": "steps", "save_steps": 1, "max_steps": 3, "max_length": None}
+    here = {"report_to": "none", "use_cpu": True, "bf16": False, "per_device_train_batch_size": 2}
+    parts = {"policy": {"model": TINY}, "data": scenes_part(count=8), "trainer": {**saving, **here}}
+    recipe = Recipe(algorithm="sft", output=str(tmp_path / "out"), **parts)
     with pytest.raises(RecipeError, match="is full") as error:
         run(recipe)
     assert "checkpoint-1," in str(error.value)

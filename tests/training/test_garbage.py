@@ -55,22 +55,18 @@ def test_it_ends_with_the_block_also_by_an_exception() -> None:
     assert gc.get_freeze_count() == 0
 
 
-def test_score(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, metric: str, rows: Path) -> None:
-    output = tmp_path / "verdicts.jsonl"
-    called(monkeypatch, score, metric, "--input", rows, "--output", output)
-    verdicts = [json.loads(line) for line in output.read_text().splitlines()]
-    assert [verdict["score"] for verdict in verdicts] == [1.0, 1.0]
+def test_score_and_compare(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, metric: str, rows: Path
+) -> None:
+    scored, compared = tmp_path / "verdicts.jsonl", tmp_path / "out"
+    called(monkeypatch, score, metric, "--input", rows, "--output", scored)
     assert gc.get_freeze_count() == 0
-
-
-def test_compare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, metric: str, rows: Path) -> None:
-    output = tmp_path / "out"
-    sides = (f"one={rows}", f"same={rows}")
-    called(monkeypatch, compare, *sides, "--data", rows, "--metric", metric, "--output", output)
-    lines = (output / "completions.jsonl").read_text().splitlines()
-    assert lines
-    assert all('"score": 1.0' in line for line in lines)
+    sides = (f"one={rows}", f"same={rows}", "--data", rows)
+    called(monkeypatch, compare, *sides, "--metric", metric, "--output", compared)
     assert gc.get_freeze_count() == 0
+    for file, count in ((scored, 2), (compared / "completions.jsonl", 4)):
+        lines = file.read_text().splitlines()
+        assert ['"score": 1.0' in line for line in lines] == [True] * count
 
 
 def test_serve(monkeypatch: pytest.MonkeyPatch, metric: str) -> None:

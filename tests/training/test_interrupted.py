@@ -1,7 +1,4 @@
-"""A run that is interrupted while the judge judges leaves no process of the judge's.
-
-The signal has to come twice.
-"""
+"""A run that is interrupted twice while the judge judges leaves no process of the judge's."""
 
 import os
 import signal
@@ -13,37 +10,20 @@ from typing import Any
 
 import pytest
 
-from experiments.scenes.parts import TINY
 from spanreward.training.callbacks.stop_on_signal import SAME_SIGNAL_SECONDS
+from tests.support.dapo_run import RECIPE, SHRUNK
 from tests.support.paths import ROOT, SUPPORT
 
 HANGS = 240  # seconds: far more than it takes
-OVERRIDES = (
-    f"policy.model={TINY}",
-    "data.count=8",
-    "trainer.max_steps=1",
-    "trainer.per_device_train_batch_size=4",
-    "trainer.steps_per_generation=null",
-)
-COMPLETIONS = (
-    "trainer.num_generations=4",
-    "trainer.max_completion_length=16",
-    "trainer.soft_overlong_cache=4",
-)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_no_process_is_left(tmp_path: Path, sent: Any) -> None:
     script = [sys.executable, str(SUPPORT / "interrupted.py"), str(tmp_path)]
-    overrides = [
-        f"output={tmp_path / 'out'}",
-        *OVERRIDES,
-        *COMPLETIONS,
-        "trainer.use_cpu=true",
-        "trainer.bf16=false",
-    ]
+    overrides = [f"output={tmp_path / 'out'}", *SHRUNK, "trainer.max_steps=1"]
+    overrides += ["trainer.use_cpu=true", "trainer.bf16=false"]
     run = subprocess.Popen(
-        [*script, "recipes/quickstart/scenes-dapo.yaml", *overrides],
+        [*script, RECIPE, *overrides],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,

@@ -25,13 +25,7 @@ from spanreward.training.evaluation.answers.sides import read_answers
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.preflight import check_rows
 from spanreward.training.policy import load_policy
-from spanreward.training.recipe import (
-    FilePart,
-    JsonlPart,
-    MixedPart,
-    RecipeError,
-    load_recipe,
-)
+from spanreward.training.recipe import FilePart, JsonlPart, MixedPart, RecipeError, load_recipe
 from tests.support.files import a_file
 from tests.support.messages import told
 from tests.support.paths import ROOT
@@ -40,11 +34,10 @@ DAPO, SFT = (ROOT / f"recipes/quickstart/scenes-{name}.yaml" for name in ("dapo"
 CASCADE = "rewards.0.judge={cascade: "
 
 
-def table(rows: list[tuple[Any, ...]]) -> Any:
+def table(*rows: tuple[Any, ...]) -> Any:
     """Parametrizes a test by the rows, each with its words as its id."""
     return pytest.mark.parametrize(
-        ("mistake", "words"),
-        [pytest.param(row[0], row[1:], id=" ".join(row[1:])) for row in rows],
+        ("mistake", "words"), [pytest.param(row[0], row[1:], id=" ".join(row[1:])) for row in rows]
     )
 
 
@@ -61,19 +54,13 @@ MISSPELT = [
     ("trainer.output_dri=out", "trainer.output_dri", "output_dir"),
     ("output_dir=out", "output_dir", "output"),
     ("span_coeff=0.5", "span_coeff", "span_coef"),
-    (
-        CASCADE + "{student: match, teacher: match, aduit: 1}}",
-        "rewards.0.judge.cascade.aduit",
-        "audit",
-    ),
-    (
-        CASCADE + "{student: match, teacher: {name: match, cashe: true}}}",
-        "rewards.0.judge.cascade.teacher.cashe",
-        "cache",
-    ),
+    (CASCADE + "{student: match, teacher: match, aduit: 1}}", "rewards.0.judge.cascade.aduit",
+        "audit"),
+    (CASCADE + "{student: match, teacher: {name: match, cashe: true}}}",
+        "rewards.0.judge.cascade.teacher.cashe", "cache"),
     ("data={source: mixed, parts: [{source: hub, idd: a}]}", "data.parts.0.idd", "id"),
     ("data={source: mixed, parts: [{source: hub, id: a, splt: b}]}", "data.parts.0.splt", "split"),
-]
+]  # fmt: skip
 WRONG_VALUES = [
     ("seed=abc", "seed", "'abc'"),
     ("overwrite=perhaps", "overwrite", "'perhaps'"),
@@ -86,11 +73,8 @@ WRONG_VALUES = [
     ("data=5", "recipe key data", "5"),
     ("data=rows.jsonl", "recipe key data", "'rows.jsonl'"),
     ("data={source: hub, id: a, max_pixels: 0}", "data.max_pixels", "0"),
-    (
-        "data={source: hub, id: a, columns: {picture: image}}",
-        "data.columns.picture.[key]",
-        "'picture'",
-    ),
+    ("data={source: hub, id: a, columns: {picture: image}}", "data.columns.picture.[key]",
+        "'picture'"),
     ("validation={count: 0}", "validation.count", "0"),
     ("validation=val", "validation", "'val'"),
     ("rewards.0.weight=heavy", "rewards.0.weight", "'heavy'"),
@@ -102,7 +86,7 @@ WRONG_VALUES = [
     (CASCADE + "{student: match, teacher: match, sure: -1}}", "judge.cascade.sure", "-1"),
     (CASCADE + "{student: match, teacher: match, sure: true}}", "judge.cascade.sure", "True"),
     (CASCADE + "{student: match, teacher: match, audit: 2}}", "judge.cascade.audit", "2"),
-]
+]  # fmt: skip
 SETTINGS = [
     ("num_generations=eight", "valid integer", "'eight'"),
     ("num_generations=1", "greater than", "equal to 2", "1"),
@@ -135,15 +119,8 @@ SETTINGS = [
 OVERRIDES = [
     *((change, f"'{key}'", f"did you mean '{nearest}'") for change, key, nearest in MISSPELT),
     *((change, f"{key}:", f"got {value}.") for change, key, value in WRONG_VALUES),
-    *(
-        (
-            f"trainer.{change}",
-            f"recipe key trainer.{change.partition('=')[0]}:",
-            *words[:-1],
-            f", got {words[-1]}",
-        )
-        for change, *words in SETTINGS
-    ),
+    *((f"trainer.{change}", f"key trainer.{change.partition('=')[0]}:", *words, f", got {value}")
+      for change, *words, value in SETTINGS),
     ("span_coef=0.5", "'span_coef'", "belongs under trainer", "grpo or dapo"),
     ("span_coeff=0.5", "'span_coeff'", "'span_coef', under trainer", "grpo or dapo"),
     ("learning_rate=1e-5", "'learning_rate'", "belongs under trainer."),
@@ -179,47 +156,33 @@ OVERRIDES = [
     ("rewards.5.judge=match", "rewards.5.judge", "'5'", "0 .. 0"),
     ("rewards.x.judge=match", "rewards.x.judge", "'x'", "0 .. 0"),
     ("rewards=[]", "dapo recipe", "under rewards", "{metric: posh}"),
-    *(
-        (f"trainer.{key}=1", f"trainer.{key}", "by the recipe itself", "use output,")
-        for key in ("output_dir", "seed", "reward_weights")
-    ),
+    *((f"trainer.{key}=1", f"trainer.{key}", "by the recipe itself", "use output,")
+      for key in ("output_dir", "seed", "reward_weights")),
     (CASCADE + "{student: match}}", "rewards.0.judge.cascade.teacher:", "required"),
     (CASCADE + "{student: match, teacher: {nam: x}}}", "'rewards.0.judge.cascade.teacher.nam'"),
-    *(
-        (f"rewards.0.judge={judge}", "rewards.0.judge:", "has a name", "{cascade: {student:")
-        for judge in (
-            "cascade",
-            "{}",
-            "{name: match, cascade: {student: match, teacher: match}}",
-            "{cascade: {student: match, teacher: match}, options: {sure: 1}}",
-        )
-    ),
-]
+    *((f"rewards.0.judge={judge}", "rewards.0.judge:", "has a name", "{cascade: {student:")
+      for judge in ("cascade", "{}", "{name: match, cascade: {student: match, teacher: match}}",
+                    "{cascade: {student: match, teacher: match}, options: {sure: 1}}")),
+]  # fmt: skip
 
 
-@table(OVERRIDES)
+@table(*OVERRIDES)
 def test_a_recipe_and_its_overrides(mistake: str, words: tuple[str, ...]) -> None:
     told(lambda: load_recipe(DAPO, [mistake]), RecipeError, words)
 
 
 @table(
-    [
-        ("span_coef=4", "'trainer.span_coef'", "under trainer", "grpo or dapo"),
-        ("num_generations=4", "'trainer.num_generations'", "under trainer", "grpo or dapo"),
-        ("packing=dense", "trainer.packing:", "valid boolean", "got 'dense'"),
-        ("loss_type=dapo", "trainer.loss_type:", "'nll', 'dft' or 'chunked_nll'", "got 'dapo'"),
-    ]
+    ("span_coef=4", "'trainer.span_coef'", "under trainer", "grpo or dapo"),
+    ("num_generations=4", "'trainer.num_generations'", "under trainer", "grpo or dapo"),
+    ("packing=dense", "trainer.packing:", "valid boolean", "got 'dense'"),
+    ("loss_type=dapo", "trainer.loss_type:", "'nll', 'dft' or 'chunked_nll'", "got 'dapo'"),
 )
 def test_a_recipe_of_sft(mistake: str, words: tuple[str, ...]) -> None:
     told(lambda: load_recipe(SFT, [f"trainer.{mistake}"]), RecipeError, words)
 
 
-BASE = {
-    "algorithm": "sft",
-    "output": "o",
-    "policy": {"model": "tiny"},
-    "data": {"source": "rows.py:rows"},
-}
+BASE: dict[str, Any] = {"algorithm": "sft", "output": "o", "policy": {"model": "tiny"}}
+BASE["data"] = {"source": "rows.py:rows"}
 HUB = {"source": "hub", "id": "a/b"}
 
 
@@ -230,28 +193,21 @@ def changed(**changes: Any) -> str:
 
 
 @table(
-    [
-        ("- seed\n", "recipe.yaml", "keys and values", "holds list"),
-        ("seed\n", "recipe.yaml", "keys and values", "holds str"),
-        ("", "recipe.yaml", "keys and values", "holds NoneType"),
-        ("a: [1", "recipe.yaml", "is not YAML"),
-        (b"output: \xff\n", "recipe.yaml", "cannot be read", "utf-8"),
-        (None, "recipe.yaml", "there is no recipe"),
-        (changed(output=None), "recipe key output:", "required"),
-        (changed(policy=None, polcy={"model": "tiny"}), "'polcy'", "did you mean 'policy'"),
-        (changed(data="none.yaml"), "key data:", "none.yaml", "from the recipe's folder"),
-        (changed(data="listed.yaml"), "listed.yaml", "keys and values", "holds list"),
-        *(
-            (changed(algorithm=name), f"a {name} recipe", "under rewards", "{metric: posh}")
-            for name in ("grpo", "dapo")
-        ),
-        (
-            changed(data=HUB, validation={"splitt": "val"}),
-            "'validation.splitt'",
-            "did you mean 'split'",
-        ),
-    ]
-)
+    ("- seed\n", "recipe.yaml", "keys and values", "holds list"),
+    ("seed\n", "recipe.yaml", "keys and values", "holds str"),
+    ("", "recipe.yaml", "keys and values", "holds NoneType"),
+    ("a: [1", "recipe.yaml", "is not YAML"),
+    (b"output: \xff\n", "recipe.yaml", "cannot be read", "utf-8"),
+    (None, "recipe.yaml", "there is no recipe"),
+    (changed(output=None), "recipe key output:", "required"),
+    (changed(policy=None, polcy={"model": "tiny"}), "'polcy'", "did you mean 'policy'"),
+    (changed(data="none.yaml"), "key data:", "none.yaml", "from the recipe's folder"),
+    (changed(data="listed.yaml"), "listed.yaml", "keys and values", "holds list"),
+    *((changed(algorithm=name), f"a {name} recipe", "under rewards", "{metric: posh}")
+      for name in ("grpo", "dapo")),
+    (changed(data=HUB, validation={"splitt": "val"}), "'validation.splitt'",
+        "did you mean 'split'"),
+)  # fmt: skip
 def test_a_recipe_s_file(tmp_path: Path, mistake: Any, words: tuple[str, ...]) -> None:
     path = tmp_path / "recipe.yaml"
     (tmp_path / "listed.yaml").write_text("- scenes\n")
@@ -282,42 +238,36 @@ def jsonl(*records: Any, **fields: Any) -> JsonlPart:
 
 
 @table(
-    [
-        ("{", "is not JSON"),
-        ("image: a.png", "is not JSON"),
-        ("{'image': 'a.png'}", "is not JSON"),
-        ("3", "JSON object", "3"),
-        ({**CAPTION, "reference": "\ud800"}, "is not JSON", "surrogates not allowed"),
-        (
-            {"picture": "a", "reference": "A."},
-            "'image'",
-            "['picture', 'reference']",
-            "set data.col",
-        ),
-        ({"question": "What?", "answers": "a"}, "'image'", "needs a 'prompt'"),
-        ({"image": None, "reference": "A dog."}, "a picture", "NoneType"),
-        ({"image": "gone.png"}, "there is no picture", "gone.png", "from the working folder"),
-        ({"image": "https://a.org/a.png"}, "'https://a.org/a.png'", "nothing is downloaded"),
-        ({"prompt": ["Say it."]}, "'prompt'", "hold a text", "['Say it.']"),
-        (seen(question=3), "'question'", "hold a text", "got 3"),
-        (seen(question=["a", "b"]), "'question'", "hold a text", "got ['a', 'b']"),
-        (seen(answers=2), "'answers'", "a list of texts", '{"answer": text}', "got 2"),
-        (seen(answers=["2", 2]), "'answers'", "got ['2', 2]"),
-        (seen(answers=[{"text": "no"}]), "'answers'", "got [{'text': 'no'}]"),
-        (seen(reference=3), "'reference'", "hold a text", "got 3"),
-        (seen(context=["A wall."]), "'context'", "hold a text", "got ['A wall.']"),
-        (seen(task=1), "'task'", "hold a text", "got 1"),
-        (seen(bbox=[1, 2, 3]), "'bbox'", "hold four numbers", "got [1, 2, 3]"),
-        (seen(bbox=[30, 2, 20, 4]), "'bbox'", "x0 < x1, y0", "[30, 2, 20, 4]"),
-        (seen(bbox=[0, 0, True, 4]), "'bbox'", "got [0, 0, True, 4]"),
-        (seen(bbox=[0, 0, float("nan"), 4]), "'bbox'", "got [0, 0, nan, 4]"),
-        (seen(bbox=[0, 0, 4, 10**400]), "'bbox'", "got [0, 0, 4, 1000"),
-        (seen(bbox="0 0 4 4"), "'bbox'", "got '0 0 4 4'"),
-        (seen(question="Is <image 1> like <image 2>?"), "'<image 2>'", "2 pictures", "1 picture:"),
-        ({"images": ["red.png"] * 2, "prompt": "Which?", "reference": "A."}, "one picture", "2"),
-        (TEXT_ONLY, "has no picture", "unlike the rows", "a picture"),
-    ]
-)
+    ("{", "is not JSON"),
+    ("image: a.png", "is not JSON"),
+    ("{'image': 'a.png'}", "is not JSON"),
+    ("3", "JSON object", "3"),
+    ({**CAPTION, "reference": "\ud800"}, "is not JSON", "surrogates not allowed"),
+    ({"picture": "a", "reference": "A."}, "'image'", "['picture', 'reference']",
+        "set data.col"),
+    ({"question": "What?", "answers": "a"}, "'image'", "needs a 'prompt'"),
+    ({"image": None, "reference": "A dog."}, "a picture", "NoneType"),
+    ({"image": "gone.png"}, "there is no picture", "gone.png", "from the working folder"),
+    ({"image": "https://a.org/a.png"}, "'https://a.org/a.png'", "nothing is downloaded"),
+    ({"prompt": ["Say it."]}, "'prompt'", "hold a text", "['Say it.']"),
+    (seen(question=3), "'question'", "hold a text", "got 3"),
+    (seen(question=["a", "b"]), "'question'", "hold a text", "got ['a', 'b']"),
+    (seen(answers=2), "'answers'", "a list of texts", '{"answer": text}', "got 2"),
+    (seen(answers=["2", 2]), "'answers'", "got ['2', 2]"),
+    (seen(answers=[{"text": "no"}]), "'answers'", "got [{'text': 'no'}]"),
+    (seen(reference=3), "'reference'", "hold a text", "got 3"),
+    (seen(context=["A wall."]), "'context'", "hold a text", "got ['A wall.']"),
+    (seen(task=1), "'task'", "hold a text", "got 1"),
+    (seen(bbox=[1, 2, 3]), "'bbox'", "hold four numbers", "got [1, 2, 3]"),
+    (seen(bbox=[30, 2, 20, 4]), "'bbox'", "x0 < x1, y0", "[30, 2, 20, 4]"),
+    (seen(bbox=[0, 0, True, 4]), "'bbox'", "got [0, 0, True, 4]"),
+    (seen(bbox=[0, 0, float("nan"), 4]), "'bbox'", "got [0, 0, nan, 4]"),
+    (seen(bbox=[0, 0, 4, 10**400]), "'bbox'", "got [0, 0, 4, 1000"),
+    (seen(bbox="0 0 4 4"), "'bbox'", "got '0 0 4 4'"),
+    (seen(question="Is <image 1> like <image 2>?"), "'<image 2>'", "2 pictures", "1 picture:"),
+    ({"images": ["red.png"] * 2, "prompt": "Which?", "reference": "A."}, "one picture", "2"),
+    (TEXT_ONLY, "has no picture", "unlike the rows", "a picture"),
+)  # fmt: skip
 @pytest.mark.usefixtures("here")
 def test_a_row_of_the_data(mistake: Any, words: tuple[str, ...]) -> None:
     data = jsonl(ASKED, mistake, prompt="Say: {question}")
@@ -339,45 +289,24 @@ def mixed(first: Any, second: Any) -> None:
 
 
 @table(
-    [
-        (
-            lambda: load_data(JsonlPart(source="jsonl", path="none.jsonl")),
-            "none.jsonl",
-            "data.path=PATH",
-        ),
-        (not_utf8, "line 2", "byte 18", "as UTF-8"),
-        (lambda: load_data(jsonl()), "data of jsonl", "something to judge by"),
-        (lambda: load_data(jsonl({**CAPTION, "reference": None})), "data of jsonl", "no row"),
-        (
-            lambda: load_data(jsonl({"image": "red.png"}), completions=True),
-            "data of jsonl",
-            "a reference or answers",
-        ),
-        (several_targets, "row 2", "'dog'", "'A red dog.'", "set data.target"),
-        (
-            lambda: load_data(jsonl(CAPTION, columns={"reference": "said", "answers": "b"})),
-            "line 1",
-            "'said' or 'b'",
-            "['image', 'reference']",
-            "set data.columns",
-        ),
-        (
-            lambda: load_data(jsonl(TEXT_ONLY, columns={"image": "file"})),
-            "line 1",
-            "'file'",
-            "set data.columns",
-        ),
-        (
-            lambda: load_data(jsonl({**TEXT_ONLY, "prompt": "<image>\nWhat?"})),
-            "line 1",
-            "'<image>",
-            "no picture",
-        ),
-        (lambda: load_data(jsonl(TEXT_ONLY, CAPTION)), "line 2", "has a picture", "all rows"),
-        (lambda: mixed(TEXT_ONLY, CAPTION), "parts of the data", "all rows"),
-        (lambda: mixed(CAPTION, TEXT_ONLY), "parts of the data", "all rows"),
-    ]
-)
+    (lambda: load_data(JsonlPart(source="jsonl", path="none.jsonl")), "none.jsonl",
+        "data.path=PATH"),
+    (not_utf8, "line 2", "byte 18", "as UTF-8"),
+    (lambda: load_data(jsonl()), "data of jsonl", "something to judge by"),
+    (lambda: load_data(jsonl({**CAPTION, "reference": None})), "data of jsonl", "no row"),
+    (lambda: load_data(jsonl({"image": "red.png"}), completions=True), "data of jsonl",
+        "a reference or answers"),
+    (several_targets, "row 2", "'dog'", "'A red dog.'", "set data.target"),
+    (lambda: load_data(jsonl(CAPTION, columns={"reference": "said", "answers": "b"})), "line 1",
+        "'said' or 'b'", "['image', 'reference']", "set data.columns"),
+    (lambda: load_data(jsonl(TEXT_ONLY, columns={"image": "file"})), "line 1", "'file'",
+        "set data.columns"),
+    (lambda: load_data(jsonl({**TEXT_ONLY, "prompt": "<image>\nWhat?"})), "line 1", "'<image>",
+        "no picture"),
+    (lambda: load_data(jsonl(TEXT_ONLY, CAPTION)), "line 2", "has a picture", "all rows"),
+    (lambda: mixed(TEXT_ONLY, CAPTION), "parts of the data", "all rows"),
+    (lambda: mixed(CAPTION, TEXT_ONLY), "parts of the data", "all rows"),
+)  # fmt: skip
 @pytest.mark.usefixtures("here")
 def test_the_data(mistake: Callable[[], Any], words: tuple[str, ...]) -> None:
     told(mistake, RecipeError, words)
@@ -396,35 +325,24 @@ names = "no function"
 """
 
 
+def own_row(row: Any) -> FilePart:
+    return FilePart(source="own.py:rows", options={"more": [row]})
+
+
 @table(
-    [
-        (FilePart(source="none.py:rows"), "none.py", "there is no file"),
-        (FilePart(source="own.py:row"), "own.py", "function row", "did you mean 'rows'?"),
-        (FilePart(source="own.py:names"), "own.py", "function names", "write it there"),
-        (
-            FilePart(source="own.py:rows", options={"sise": 5}),
-            "own.py:rows",
-            "{'sise': 5}",
-            "unexpected keyword argument 'sise'",
-        ),
-        (
-            FilePart(source="own.py:picky", options={"split": "dev"}),
-            "own.py:picky",
-            "{'split': 'dev'}",
-            "no split dev",
-        ),
-        *(
-            (FilePart(source="own.py:rows", options={"more": [row]}), "own.py:rows row 2", *words)
-            for row, *words in (
-                (3, "a mapping", "got 3"),
-                ({"reference": "A."}, "'image'", "['reference']"),
-                ({"image": 3}, "a PIL image", "got int"),
-                ({"image": "none.png"}, "there is no picture", "none.png"),
-                ({"image": "red.png", "reference": 3}, "'reference'", "hold a text"),
-            )
-        ),
-    ]
-)
+    (FilePart(source="none.py:rows"), "none.py", "there is no file"),
+    (FilePart(source="own.py:row"), "own.py", "function row", "did you mean 'rows'?"),
+    (FilePart(source="own.py:names"), "own.py", "function names", "write it there"),
+    (FilePart(source="own.py:rows", options={"sise": 5}), "own.py:rows", "{'sise': 5}",
+        "unexpected keyword argument 'sise'"),
+    (FilePart(source="own.py:picky", options={"split": "dev"}), "own.py:picky",
+        "{'split': 'dev'}", "no split dev"),
+    (own_row(3), "own.py:rows row 2", "a mapping", "got 3"),
+    (own_row({"reference": "A."}), "own.py:rows row 2", "'image'", "['reference']"),
+    (own_row({"image": 3}), "own.py:rows row 2", "a PIL image", "got int"),
+    (own_row({"image": "none.png"}), "own.py:rows row 2", "there is no picture", "none.png"),
+    (own_row({"image": "red.png", "reference": 3}), "row 2", "'reference'", "hold a text"),
+)  # fmt: skip
 @pytest.mark.usefixtures("here")
 def test_data_of_a_function_of_one_s_own(mistake: FilePart, words: tuple[str, ...]) -> None:
     Path("own.py").write_text(OWN)
@@ -447,33 +365,28 @@ def test_a_picture_that_cannot_be_read(name: str) -> None:
         Path(f"half.{ending}").write_bytes(content[: len(content) // 2])
     assert Image.open("half.jpg").size == (256, 256)
     data = jsonl(CAPTION, {"image": name, "reference": "A dog."})
-    told(
-        lambda: load_data(data),
-        RecipeError,
-        ("line 2", name.partition("\0")[0], "cannot be read as"),
-    )
+    words = ("line 2", name.partition("\0")[0], "cannot be read as")
+    told(lambda: load_data(data), RecipeError, words)
 
 
 MARKED = {"id": 7, "completion": "A red, red cat.", "reference": "A blue cat.", "mistakes": ["cat"]}
 
 
 @table(
-    [
-        ({"completion": "A dog."}, "'mistakes'", "only completion", "--columns mistakes=NAME"),
-        ({"mistakes": []}, "'completion'", "only mistakes"),
-        ({**MARKED, "completion": 3}, "a completion", "a text or messages"),
-        ({**MARKED, "reference": 3}, "'reference'", "a list of texts"),
-        ({**MARKED, "mistakes": [[0, 20]]}, "'mistakes'", "15 characters", "[0, 20]"),
-        ({**MARKED, "mistakes": "red"}, "'mistakes'", "[start, end]", "got 'red'"),
-        ({**MARKED, "mistakes": None}, "'mistakes'", "[start, end]", "got None"),
-        ({**MARKED, "mistakes": ["red"]}, "'mistakes'", "['red', 1]", "2 times", "got 'red'"),
-        ({**MARKED, "mistakes": [["red", 3]]}, "'mistakes'", "whole words", "got ['red', 3]"),
-        ({**MARKED, "mistakes": [["red", 0]]}, "'mistakes'", "whole words", "got ['red', 0]"),
-        ({**MARKED, "mistakes": ["re"]}, "'mistakes'", "whole words", "got 're'"),
-        ({**MARKED, "mistakes": [""]}, "'mistakes'", "whole words", "got ''"),
-        ({**MARKED, "completion": "\ud800"}, "is not JSON"),
-        ([1], "JSON object", "[1]"),
-    ]
+    ({"completion": "A dog."}, "'mistakes'", "only completion", "--columns mistakes=NAME"),
+    ({"mistakes": []}, "'completion'", "only mistakes"),
+    ({**MARKED, "completion": 3}, "a completion", "a text or messages"),
+    ({**MARKED, "reference": 3}, "'reference'", "a list of texts"),
+    ({**MARKED, "mistakes": [[0, 20]]}, "'mistakes'", "15 characters", "[0, 20]"),
+    ({**MARKED, "mistakes": "red"}, "'mistakes'", "[start, end]", "got 'red'"),
+    ({**MARKED, "mistakes": None}, "'mistakes'", "[start, end]", "got None"),
+    ({**MARKED, "mistakes": ["red"]}, "'mistakes'", "['red', 1]", "2 times", "got 'red'"),
+    ({**MARKED, "mistakes": [["red", 3]]}, "'mistakes'", "whole words", "got ['red', 3]"),
+    ({**MARKED, "mistakes": [["red", 0]]}, "'mistakes'", "whole words", "got ['red', 0]"),
+    ({**MARKED, "mistakes": ["re"]}, "'mistakes'", "whole words", "got 're'"),
+    ({**MARKED, "mistakes": [""]}, "'mistakes'", "whole words", "got ''"),
+    ({**MARKED, "completion": "\ud800"}, "is not JSON"),
+    ([1], "JSON object", "[1]"),
 )
 def test_a_marked_row(tmp_path: Path, mistake: Any, words: tuple[str, ...]) -> None:
     path = a_file(tmp_path, mistake)
@@ -502,58 +415,35 @@ ONE = {"id": "1", "completion": "A."}
     [
         pytest.param(call, error, words, id=" ".join(words))
         for call, error, *words in [
-            (
-                lambda: read_marked(Path("none.jsonl")),
-                FileNotFoundError,
-                "none.jsonl",
-                "no input file",
-            ),
-            (lambda: load_recipe(jsonl(CAPTION).path), RecipeError, "rows0.jsonl", "table of rows"),
+            (lambda: read_marked(Path("none.jsonl")), FileNotFoundError, "none.jsonl",
+                "no input file"),
+            (lambda: load_recipe(jsonl(CAPTION).path), RecipeError, "rows0.jsonl",
+                "table of rows"),
             (empty_marks, ValueError, "labels.jsonl", "holds no rows"),
-            (
-                lambda: read_marked(a_file(Path(), MARKED), {"refrence": "text"}),
-                ValueError,
-                "column 'refrence'",
-                "did you mean 'reference'",
-            ),
+            (lambda: read_marked(a_file(Path(), MARKED), {"refrence": "text"}), ValueError,
+                "column 'refrence'", "did you mean 'reference'"),
             (partial(answers, ONE), RecipeError, "2 of the 3", "'2'"),
             (partial(answers, {**ONE, "id": 9}), RecipeError, "3 of the 3", "'1'", "'9'"),
             (partial(answers, ONE, ONE), ValueError, "line 2", "'1'", "keep one answer"),
-            (
-                partial(answers, {"id": "1", "text": "A."}),
-                ValueError,
-                "line 1",
-                "a completion",
-                "{'id': '1', 'text'",
-            ),
+            (partial(answers, {"id": "1", "text": "A."}), ValueError, "line 1", "a completion",
+                "{'id': '1', 'text'"),
             (partial(answers, {"completion": "A."}), ValueError, "line 1", "needs an id"),
             (partial(answers, ["1", "A."]), ValueError, "line 1", "JSON object"),
-            (
-                partial(asked, {"id": "a"}, {"id": "a"}),
-                RecipeError,
-                "line 2",
-                "'a'",
-                "an earlier line",
-            ),
+            (partial(asked, {"id": "a"}, {"id": "a"}), RecipeError, "line 2", "'a'",
+                "an earlier line"),
             (partial(asked, {"reference": 3}), RecipeError, "'reference'", "a list of texts"),
-            (partial(asked, {"image": "none.png"}), RecipeError, "none.png", "there is no picture"),
+            (partial(asked, {"image": "none.png"}), RecipeError, "none.png",
+                "there is no picture"),
             (asked, RecipeError, "holds no row"),
-            (
-                lambda: prompts_of_file("none.jsonl", 10),
-                FileNotFoundError,
-                "none.jsonl",
-                "no input file",
-            ),
-            (
-                partial(asked, CAPTION, slices=("era",)),
-                RecipeError,
-                "--slice era",
-                "has this column",
-            ),
-            (lambda: prompts_of(scenes_part(count=2), ["era"]), RecipeError, "--slice era", SCENES),
+            (lambda: prompts_of_file("none.jsonl", 10), FileNotFoundError, "none.jsonl",
+                "no input file"),
+            (partial(asked, CAPTION, slices=("era",)), RecipeError, "--slice era",
+                "has this column"),
+            (lambda: prompts_of(scenes_part(count=2), ["era"]), RecipeError, "--slice era",
+                SCENES),
         ]
     ],
-)
+)  # fmt: skip
 @pytest.mark.usefixtures("here")
 def test_files_of_a_comparison_and_of_labels(
     mistake: Callable[[], Any], error: type[Exception], words: list[str]
@@ -562,12 +452,10 @@ def test_files_of_a_comparison_and_of_labels(
 
 
 @table(
-    [
-        ("none.py:small", "none.py", "there is no file"),
-        ("own.py:row", "function row", "did you mean 'rows'"),
-        ("own.py:names", "function names", "write it there"),
-        ("outputs/none/seed0/base", "'outputs/none/seed0/base'", "run its recipe first"),
-    ]
+    ("none.py:small", "none.py", "there is no file"),
+    ("own.py:row", "function row", "did you mean 'rows'"),
+    ("own.py:names", "function names", "write it there"),
+    ("outputs/none/seed0/base", "'outputs/none/seed0/base'", "run its recipe first"),
 )
 @pytest.mark.usefixtures("here")
 def test_a_policy(mistake: str, words: tuple[str, ...]) -> None:
@@ -576,34 +464,20 @@ def test_a_policy(mistake: str, words: tuple[str, ...]) -> None:
 
 
 @table(
-    [
-        ({"loss_type": "vespo", "span_coef": 0.1}, "loss_type='vespo'", "moves all tokens"),
-        ({"loss_type": "dapoo"}, "loss_type:", "'dr_grpo'", "got 'dapoo'"),
-        (
-            {"off_policy_mask_threshold": 0.5, "span_coef": 0.1},
-            "off_policy_mask_threshold",
-            "moves all tokens",
-        ),
-        (
-            {"importance_sampling_level": "sequence", "span_coef": 0.1},
-            "level='sequence'",
-            "moves all tokens",
-        ),
-        (
-            {"top_entropy_quantile": 0.5, "span_coef": 0.1},
-            "top_entropy_quantile=0.5",
-            "leaves tokens out",
-        ),
-        ({"max_resamples": 0}, "max_resamples:", "equal to 1", "got 0"),
-        ({"soft_overlong_cache": 0}, "soft_overlong_cache:", "equal to 1", "got 0"),
-        ({"soft_overlong_cache": 600}, "soft_overlong_cache", "600 and 512"),
-        (
-            {"num_generations": 3, "per_device_train_batch_size": 8},
-            "(8)",
-            "divisible by num_generations (3)",
-        ),
-    ]
-)
+    ({"loss_type": "vespo", "span_coef": 0.1}, "loss_type='vespo'", "moves all tokens"),
+    ({"loss_type": "dapoo"}, "loss_type:", "'dr_grpo'", "got 'dapoo'"),
+    ({"off_policy_mask_threshold": 0.5, "span_coef": 0.1}, "off_policy_mask_threshold",
+        "moves all tokens"),
+    ({"importance_sampling_level": "sequence", "span_coef": 0.1}, "level='sequence'",
+        "moves all tokens"),
+    ({"top_entropy_quantile": 0.5, "span_coef": 0.1}, "top_entropy_quantile=0.5",
+        "leaves tokens out"),
+    ({"max_resamples": 0}, "max_resamples:", "equal to 1", "got 0"),
+    ({"soft_overlong_cache": 0}, "soft_overlong_cache:", "equal to 1", "got 0"),
+    ({"soft_overlong_cache": 600}, "soft_overlong_cache", "600 and 512"),
+    ({"num_generations": 3, "per_device_train_batch_size": 8}, "(8)",
+        "divisible by num_generations (3)"),
+)  # fmt: skip
 def test_settings_of_grpo(tmp_path: Path, mistake: dict[str, Any], words: tuple[str, ...]) -> None:
     settings = {"output_dir": str(tmp_path), "use_cpu": True, "bf16": False, **mistake}
     told(lambda: SpanGRPOConfig(**settings), ValueError, words)
@@ -622,42 +496,21 @@ def checked(
 
 
 @table(
-    [
-        (
-            partial(
-                checked, prompt=[USER, {"role": "assistant", "content": "It is"}], image=[None] * 2
-            ),
-            "row 2",
-            "in an assistant",
-        ),
-        (
-            partial(checked, prompt=[{**USER, "content": " "}], image=[None] * 2),
-            "row 2",
-            "is empty",
-        ),
-        (partial(checked, prompt=None, image=[None] * 2), "row 2", "role and content", "got None"),
-        (
-            partial(checked, prompt=[{**USER, "content": "<image>\nWhat?"}], image=[None] * 2),
-            "row 2",
-            "'<image>'",
-        ),
-        (partial(checked, LaveReward("match"), **BOXES), "row 2", "lave", "'bbox'", "four numbers"),
-        (
-            partial(checked, LaveReward("match"), name="eval_dataset", **BOXES),
-            "eval_dataset['hard'] row 2",
-            "'bbox'",
-        ),
-        (
-            partial(checked, HarmonicReward("match"), other=["x"] * 2),
-            "harmonic",
-            "'image' or 'images' or 'context'",
-        ),
-        (
-            partial(checked, PoshReward("match", evidence="picture"), reference=["A dog."] * 2),
-            "posh",
-            "'image' or 'images'",
-        ),
-    ]
-)
+    (partial(checked, prompt=[USER, {"role": "assistant", "content": "It is"}],
+        image=[None] * 2), "row 2", "in an assistant"),
+    (partial(checked, prompt=[{**USER, "content": " "}], image=[None] * 2), "row 2",
+        "is empty"),
+    (partial(checked, prompt=None, image=[None] * 2), "row 2", "role and content", "got None"),
+    (partial(checked, prompt=[{**USER, "content": "<image>\nWhat?"}], image=[None] * 2),
+        "row 2", "'<image>'"),
+    (partial(checked, LaveReward("match"), **BOXES), "row 2", "lave", "'bbox'",
+        "four numbers"),
+    (partial(checked, LaveReward("match"), name="eval_dataset", **BOXES),
+        "eval_dataset['hard'] row 2", "'bbox'"),
+    (partial(checked, HarmonicReward("match"), other=["x"] * 2), "harmonic",
+        "'image' or 'images' or 'context'"),
+    (partial(checked, PoshReward("match", evidence="picture"), reference=["A dog."] * 2),
+        "posh", "'image' or 'images'"),
+)  # fmt: skip
 def test_rows_of_a_trainer(mistake: Callable[[], Any], words: tuple[str, ...]) -> None:
     told(mistake, ValueError, words)

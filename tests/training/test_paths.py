@@ -1,6 +1,4 @@
-"""`~/x` is one folder for a recipe, for transformers and for a command: each key that may hold a path
-has its home folder written out.
-"""
+"""`~/x` is one folder everywhere: each key that may hold a path has its home written out."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +14,7 @@ from tests.support.paths import ROOT
 
 DAPO = ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"
 # of all keys that may hold any text, those whose text is no path
-TEXTS = {
-    "columns",
-    "prompt",
-    "revision",
-    "split",
-    "subset",
-    "target_modules",
-}
+TEXTS = {"columns", "prompt", "revision", "split", "subset", "target_modules"}
 KINDS: set[type[Part]] = {Recipe, JudgeRecipe, *PARTS.values()}
 KINDS.remove(CascadePart)  # whose judges are JudgeParts
 
@@ -61,8 +52,7 @@ def test_a_recipe_and_its_judges_are_at_home(home: Path) -> None:
     (home / "recipe.yaml").write_text(yaml.safe_dump(written))
     (home / "data.yaml").write_text("{source: jsonl, path: ~/rows.jsonl}")
     recipe = load_recipe("~/recipe.yaml", changes)
-    told = recipe.model_dump_json()
-    assert "~" not in told
+    assert "~" not in recipe.model_dump_json()
     assert recipe.validation_data is not None
     assert recipe.validation_data.parts[0].path == f"{home}/held.jsonl"
     assert recipe.output == f"{home}/run"

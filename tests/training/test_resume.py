@@ -1,6 +1,4 @@
-"""Two real ranks, of which one gets SIGTERM: both save the same step and leave with 143; the run
-goes on from there.
-"""
+"""Two real ranks, of which one gets SIGTERM: both save the same step, and go on from there."""
 
 import json
 from pathlib import Path
@@ -8,21 +6,12 @@ from typing import Any
 
 import pytest
 
-from experiments.scenes.parts import TINY
+from tests.support.dapo_run import RECIPE, SHRUNK
 from tests.support.on_two_ranks import on_two_ranks
 from tests.support.paths import SUPPORT
 
 SCRIPT = SUPPORT / "stopped.py"
-OVERRIDES = (
-    *(f"policy.model={TINY}", "data.count=16", "trainer.max_steps=4", "trainer.logging_steps=1"),
-    *(
-        "trainer.per_device_train_batch_size=4",
-        "trainer.steps_per_generation=null",
-        "trainer.num_generations=4",
-        "trainer.max_completion_length=16",
-        "trainer.soft_overlong_cache=4",
-    ),
-)
+OVERRIDES = (*SHRUNK, "data.count=16", "trainer.max_steps=4")
 
 
 def train(folder: Path, *arguments: str) -> tuple[list[object], str]:
@@ -42,10 +31,8 @@ def steps(path: Path) -> list[int]:
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("stopped")
-    overrides = (f"output={folder / 'out'}", *OVERRIDES)
-    return folder / "out", *train(
-        folder / "first", "recipes/quickstart/scenes-dapo.yaml", *overrides
-    )
+    ended = train(folder / "first", RECIPE, f"output={folder / 'out'}", *OVERRIDES)
+    return folder / "out", *ended
 
 
 def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped: Any) -> None:
@@ -55,13 +42,8 @@ def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped: Any) -> None:
     assert f"train.py: ended by SIGTERM: {output}/checkpoint-1 is written." in said
     assert said.count("another one, 5 s later") == 1
     present = {path.name for path in (output / "checkpoint-1").iterdir()}
-    assert present >= {
-        "trainer_state.json",
-        "optimizer.pt",
-        "rng_state_0.pth",
-        "rng_state_1.pth",
-        "model.safetensors",
-    }
+    assert present >= {"trainer_state.json", "optimizer.pt", "model.safetensors"}
+    assert present >= {"rng_state_0.pth", "rng_state_1.pth"}
     assert not (output / "model.safetensors").exists()
 
 
@@ -77,8 +59,6 @@ def test_it_goes_on_from_there(stopped: Any, tmp_path: Path) -> None:
     assert ["train_runtime" in line for line in lines] == [False] * 4 + [True]
     for name in ("verdicts.jsonl", "verdicts.rank1.jsonl"):
         assert steps(output / name) == [step for step in (1, 2, 3, 4) for _ in range(4)]
-    assert (
-        json.loads((output / "versions.json").read_text())["resumed"][0]["checkpoint"]
-        == "checkpoint-1"
-    )
+    versions = json.loads((output / "versions.json").read_text())
+    assert versions["resumed"][0]["checkpoint"] == "checkpoint-1"
     assert (output / "model.safetensors").exists()

@@ -1,8 +1,10 @@
 """run: judges come before the policy and end with the run; what cannot be run is one sentence."""
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from accelerate import Accelerator
@@ -36,15 +38,13 @@ class Engine(FakeJudge):
 
 
 def recipe(output: Path, *judges: Any, **trainer: Any) -> Recipe:
-    rewards = [
-        {"metric": "posh", "judge": judge, "options": {"name": f"posh{i}"}}
-        for i, judge in enumerate(judges)
-    ]
+    rewards = []
+    for number, judge in enumerate(judges):
+        rewards.append({"metric": "posh", "judge": judge, "options": {"name": f"posh{number}"}})
     data = {"source": SCENES, "options": {"count": 4}}
     fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": TINY}, "data": data}
-    return check_recipe(
-        {**fields, "rewards": rewards, "trainer": {"use_cpu": True, "bf16": False, **trainer}}
-    )
+    settings = {"use_cpu": True, "bf16": False, **trainer}
+    return check_recipe({**fields, "rewards": rewards, "trainer": settings})
 
 
 def test_equal_judges_are_one(tmp_path: Path) -> None:
@@ -60,17 +60,16 @@ def test_equal_judges_are_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("judge", "message"),
+    ("judge", "named"),
     [
-        ("mach", "unknown judge 'mach'"),
-        ({"name": "match", "options": {"coreff": "none"}}, "did you mean 'coref'?"),
-        ({"name": "vllm:smollm2", "options": {"memroy": 1}}, "did you mean 'memory'?"),
+        ("mach", "'mach'"),
+        ({"name": "match", "options": {"coreff": "none"}}, "'coref'"),
+        ({"name": "vllm:smollm2", "options": {"memroy": 1}}, "'memory'"),
     ],
 )
-def test_judges_that_are_not(tmp_path: Path, judge: Any, message: str) -> None:
-    with pytest.raises(RecipeError) as error:
+def test_judges_that_are_not(tmp_path: Path, judge: Any, named: str) -> None:
+    with pytest.raises(RecipeError, match=named) as error:
         build_rewards(recipe(tmp_path, judge).rewards)
-    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -78,28 +77,9 @@ def test_judges_that_are_not(tmp_path: Path, judge: Any, message: str) -> None:
 def engines(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The judges that a recipe's names give."""
     engines: dict[str, Engine] = {}
-    monkeypatch.setattr(
-        "spanreward.training.recipe_rewards.load_judge",
-        lambda name, *settings, **options: engines[name],
-    )
+    load = "spanreward.training.recipe_rewards.load_judge"
+    monkeypatch.setattr(load, lambda name, *settings, **options: engines[name])
     return engines
-
-
-class Idle:
-    """A trainer as far as the end of a run asks for one: it is its own accelerator."""
-
-    @property
-    def accelerator(self) -> "Idle":
-        return self
-
-    def save_model(self, folder: str) -> None:
-        pass
-
-    def wait_for_everyone(self) -> None:
-        pass
-
-    def end_training(self) -> None:
-        pass
 
 
 def refuse(*_: Any) -> None:
@@ -111,10 +91,7 @@ def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(
 ) -> None:
     engines |= {"good": Engine(), "bad": Engine(RuntimeError("no room\nfor the weights"))}
     monkeypatch.setattr(module, "load_policy", refuse)
-    with pytest.raises(
-        RecipeError,
-        match=r"judge bad of posh .*: RuntimeError: no room for the",
-    ):
+    with pytest.raises(RecipeError, match=r"judge bad of posh .*: RuntimeError: no room for the"):
         run(recipe(tmp_path / "out", "good", "bad"))
     assert engines["good"].done == engines["bad"].done == ["start", "close"]
     assert not (tmp_path / "out").exists()
@@ -124,12 +101,9 @@ def test_sft_starts_no_judge(tmp_path: Path, engines: Any, monkeypatch: pytest.M
     """A recipe's rewards are for its comparison then."""
     engines |= {"good": Engine(RuntimeError("no room"))}
     monkeypatch.setattr(module, "load_policy", refuse)
+    sft = {"algorithm": "sft", "trainer": {"use_cpu": True}}
     with pytest.raises(AssertionError, match="must not be loaded"):  # so far it gets
-        run(
-            recipe(tmp_path / "out", "good").model_copy(
-                update={"algorithm": "sft", "trainer": {"use_cpu": True}}
-            )
-        )
+        run(recipe(tmp_path / "out", "good").model_copy(update=sft))
     assert engines["good"].done == []
 
 
@@ -143,9 +117,8 @@ def test_no_rank_loads_its_policy_before_all_judges_have_started(
         engines["good"].done.append("load the policy")
         raise InterruptedError
 
-    monkeypatch.setattr(
-        module.PartialState, "wait_for_everyone", lambda _: engines["good"].done.append("wait")
-    )
+    done = engines["good"].done
+    monkeypatch.setattr(module.PartialState, "wait_for_everyone", lambda _: done.append("wait"))
     monkeypatch.setattr(module, "load_policy", load_policy)
     with pytest.raises(InterruptedError):
         run(recipe(tmp_path / "out", "good"))
@@ -153,10 +126,7 @@ def test_no_rank_loads_its_policy_before_all_judges_have_started(
 
 
 def test_every_rank_says_when_a_model_starts_and_is_ready(
-    tmp_path: Path,
-    engines: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, engines: Any, monkeypatch: Any, capsys: Any
 ) -> None:
     engines |= {"match": Engine(), "vllm:good": Engine()}
     monkeypatch.setenv("RANK", "3")
@@ -178,13 +148,10 @@ def test_the_judges_end_with_the_run(
         if problem is not None:
             raise problem
 
-    monkeypatch.setattr(module, "build_trainer", lambda recipe, rewards: Idle())
+    monkeypatch.setattr(module, "build_trainer", Mock())
     monkeypatch.setattr(module, "train", train)
-    if problem is None:
+    with pytest.raises(problem) if problem else nullcontext():
         assert run(recipe(tmp_path / "out", "good", "good")) == tmp_path / "out"
-    else:
-        with pytest.raises(problem):
-            run(recipe(tmp_path / "out", "good", "good"))
     assert engines["good"].done == ["start", "close"]
 
 
@@ -196,7 +163,7 @@ def test_one_judge_that_does_not_end_does_not_keep_the_others(
             raise OSError("it does not end")
 
     engines |= {"stuck": Stuck(), "good": Engine()}
-    monkeypatch.setattr(module, "build_trainer", lambda recipe, rewards: Idle())
+    monkeypatch.setattr(module, "build_trainer", Mock())
     monkeypatch.setattr(module, "train", lambda *_: None)
     for order in (("stuck", "good"), ("good", "stuck")):
         with pytest.raises(OSError, match="does not end"):
@@ -242,23 +209,18 @@ def test_what_reads_the_texts_by_reward(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("installed", "trainer", "said"),
     [
-        (("wandb", "trackio"), {}, "trainer.report_to=wandb sends it there too"),
-        (("trackio",), {}, "trainer.report_to=trackio sends it there too"),
+        (("wandb", "trackio"), {}, "trainer.report_to=wandb"),
+        (("trackio",), {}, "trainer.report_to=trackio"),
         ((), {}, ""),
         (("wandb",), {"report_to": "none"}, ""),
         (("wandb",), {"report_to": "trackio"}, ""),
     ],
 )
 def test_a_run_says_that_no_tracker_gets_its_log(
-    installed: tuple[str, ...],
-    trainer: dict[str, Any],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    installed: Any, trainer: Any, said: str, tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: name if name in installed else None)
     tell_where_numbers_go(recipe(tmp_path, "match", **trainer))
     err = capsys.readouterr().err
-    assert (said in err) if said else not err
-    assert err.count("\n") == int(bool(said))
+    assert said in err
+    assert err.count("\n") == int(bool(said)) == int(bool(err))

@@ -1,6 +1,4 @@
-"""The output folder: what a run writes there, what is refused, and how lines go on after a
-checkpoint.
-"""
+"""What a run writes to its folder, what is refused there, and how lines go on."""
 
 import json
 import random
@@ -27,12 +25,8 @@ from spanreward.training.run_folder import (
 
 
 def recipe(output: Path, **changes: Any) -> Recipe:
-    fields = {
-        "algorithm": "sft",
-        "output": str(output),
-        "policy": {"model": TINY},
-        "data": {"source": SCENES},
-    }
+    fields = {"algorithm": "sft", "output": str(output), "policy": {"model": TINY}}
+    fields["data"] = {"source": SCENES}
     return check_recipe({**fields, **changes})
 
 
@@ -45,18 +39,14 @@ def add_checkpoint(output: Path, step: int, whole: bool = True) -> Path:
 
 
 def test_a_new_run_says_what_made_it(tmp_path: Path) -> None:
-    begin(
-        recipe(tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}}),
-        processes=2,
-    )
+    asked = recipe(tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}})
+    begin(asked, processes=2)
     made = json.loads((tmp_path / "out" / "versions.json").read_text())
     assert made["torch"] == torch.__version__.split("+")[0] or made["torch"] == torch.__version__
     assert made["python"].startswith("3.")
     assert (made["processes"], made["resumed"]) == (2, [])
     written = check_recipe(yaml.safe_load((tmp_path / "out" / "recipe.yaml").read_text()))
-    assert written == recipe(
-        tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}}
-    )
+    assert written == asked
 
 
 def test_a_folder_with_something_in_it(tmp_path: Path) -> None:
@@ -76,11 +66,8 @@ def test_a_run_that_overwrites_leaves_no_checkpoint_of_another(tmp_path: Path) -
     add_checkpoint(tmp_path, 90)
     (tmp_path / "notes.txt").write_text("mine")
     begin(recipe(tmp_path, overwrite=True), processes=1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "notes.txt",
-        "recipe.yaml",
-        "versions.json",
-    ]
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["notes.txt", "recipe.yaml", "versions.json"]
 
 
 def test_the_last_whole_checkpoint_is_resumed(tmp_path: Path) -> None:
@@ -89,9 +76,8 @@ def test_the_last_whole_checkpoint_is_resumed(tmp_path: Path) -> None:
         add_checkpoint(tmp_path, step)
     add_checkpoint(tmp_path, 200, whole=False)
     (tmp_path / "checkpoint-old").mkdir()
-    assert [path.name for path in checkpoints(tmp_path)] == [
-        f"checkpoint-{n}" for n in (9, 20, 100, 200)
-    ]
+    names = [path.name for path in checkpoints(tmp_path)]
+    assert names == [f"checkpoint-{step}" for step in (9, 20, 100, 200)]
     found = checkpoint_to_resume(recipe(tmp_path, overwrite=True), processes=1)
     assert found == tmp_path / "checkpoint-100"
     begin(recipe(tmp_path), processes=1, checkpoint=found)
@@ -110,32 +96,40 @@ def add_files(folder: Path) -> None:
 
 
 FILES = [
-    "trainer_state.json",
-    "config.json",
-    "model.safetensors",
-    "optimizer.pt",
-    "rng_state.pth",
+    "trainer_state.json", "config.json", "model.safetensors", "optimizer.pt", "rng_state.pth",
     "training_args.bin",
-]
+]  # fmt: skip
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """The folder of a run with two checkpoints."""
+    begin(recipe(tmp_path), processes=1)
+    for step in (2, 4):
+        add_files(add_checkpoint(tmp_path, step))
+    return tmp_path
+
+
+def resumed(output: Path) -> str:
+    """The name of the checkpoint that is resumed."""
+    return checkpoint_to_resume(recipe(output), processes=1).name
 
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
 def test_a_checkpoint_that_was_cut_is_passed_over(
-    tmp_path: Path, name: str, kept: float, caplog: pytest.LogCaptureFixture
+    begun: Path, name: str, kept: float, caplog: pytest.LogCaptureFixture
 ) -> None:
-    begin(recipe(tmp_path), processes=1)
-    for step in (2, 4):
-        add_files(add_checkpoint(tmp_path, step))
-    (tmp_path / "checkpoint-4" / "trainer_state.json").write_text('{"global_step": 4}')
-    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-4"
-    content = (tmp_path / "checkpoint-4" / name).read_bytes()
-    (tmp_path / "checkpoint-4" / name).write_bytes(content[: int(kept * len(content))])
-    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-2"
-    assert f"{tmp_path}/checkpoint-4 is damaged ({name}: " in caplog.text
-    (tmp_path / "checkpoint-2" / name).write_bytes(b"")
+    first, last = begun / "checkpoint-2", begun / "checkpoint-4"
+    (last / "trainer_state.json").write_text('{"global_step": 4}')
+    assert resumed(begun) == last.name
+    content = (last / name).read_bytes()
+    (last / name).write_bytes(content[: int(kept * len(content))])
+    assert resumed(begun) == first.name
+    assert f"{last} is damaged ({name}: " in caplog.text
+    (first / name).write_bytes(b"")
     with pytest.raises(RecipeError, match=rf"every checkpoint in .* checkpoint-2 \({name}: "):
-        checkpoint_to_resume(recipe(tmp_path), processes=1)
+        resumed(begun)
 
 
 class Code:
@@ -145,47 +139,35 @@ class Code:
 
 @pytest.mark.parametrize("name", ["optimizer.pt", "scheduler.pt", "rng_state.pth"])
 def test_a_pickle_with_code_is_a_sentence_and_is_not_run(
-    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    begun: Path, name: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    begin(recipe(tmp_path), processes=1)
-    for step in (2, 4):
-        add_files(add_checkpoint(tmp_path, step))
-    random_states = {
-        "python": random.getstate(),
-        "numpy": np.random.get_state(),  # noqa: NPY002
-        "cpu": torch.get_rng_state(),
-    }
-    torch.save(random_states, tmp_path / "checkpoint-4" / "rng_state.pth")  # as Trainer does
-    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-4"
-    torch.save({"a": Code()}, tmp_path / "checkpoint-4" / name)
-    assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-2"
-    why = f"{name} holds builtins.print, which is no weights and may run code"
-    assert f"{tmp_path}/checkpoint-4 is damaged ({why}): " in caplog.text
-    torch.save(Code(), tmp_path / "checkpoint-2" / name)
-    with pytest.raises(
-        RecipeError,
-        match=rf"checkpoint-2 \({re.escape(why)}\): .* overwrite=true",
-    ):
-        checkpoint_to_resume(recipe(tmp_path), processes=1)
+    first, last = begun / "checkpoint-2", begun / "checkpoint-4"
+    random_states = {"python": random.getstate(), "cpu": torch.get_rng_state()}
+    random_states["numpy"] = np.random.get_state()  # noqa: NPY002
+    torch.save(random_states, last / "rng_state.pth")  # as Trainer does
+    assert resumed(begun) == last.name
+    torch.save({"a": Code()}, last / name)
+    assert resumed(begun) == first.name
+    why = f"{name} holds builtins.print, "
+    assert f"{last} is damaged ({why}" in caplog.text
+    torch.save(Code(), first / name)
+    with pytest.raises(RecipeError, match=rf"checkpoint-2 \({re.escape(why)}.* overwrite=true"):
+        resumed(begun)
     assert "run" not in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("content", ["", '{"processes": 1', "[]", '{"resumed": []}'])
-def test_a_run_whose_beginning_is_not_known(tmp_path: Path, content: str) -> None:
-    begin(recipe(tmp_path), processes=1)
-    add_checkpoint(tmp_path, 2)
-    (tmp_path / "versions.json").write_text(content)
+def test_a_run_whose_beginning_is_not_known(begun: Path, content: str) -> None:
+    (begun / "versions.json").write_text(content)
     with pytest.raises(RecipeError, match=r"versions.json, .* cannot be read \("):
-        checkpoint_to_resume(recipe(tmp_path), processes=1)
+        resumed(begun)
 
 
 def test_what_reads_the_texts_is_kept_and_another_is_warned_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    small, large = (
-        {"posh": "en_core_web_sm 3.8.0, coref rules"},
-        {"posh": "en_core_web_trf 3.8.0, coref maverick"},
-    )
+    small = {"posh": "en_core_web_sm 3.8.0, coref rules"}
+    large = {"posh": "en_core_web_trf 3.8.0, coref maverick"}
     begin(recipe(tmp_path), 1, read_by=small)
     begin(recipe(tmp_path), 1, add_checkpoint(tmp_path, 2), small)
     assert not caplog.messages
@@ -198,28 +180,23 @@ def test_what_reads_the_texts_is_kept_and_another_is_warned_of(
 
 
 def test_what_cannot_be_resumed(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=r"no run to resume in .*no recipe.yaml"):
-        checkpoint_to_resume(recipe(tmp_path), processes=1)
-    begin(recipe(tmp_path, trainer={"max_steps": 5}), processes=1)
+    def refused(words: str, processes: int = 1, **changes: Any) -> None:
+        asked = recipe(tmp_path, **{"trainer": {"max_steps": 5}, **changes})
+        with pytest.raises(RecipeError, match=words):
+            checkpoint_to_resume(asked, processes)
+
+    refused("no run to resume in .*no recipe.yaml")
     same = recipe(tmp_path, trainer={"max_steps": 5})
-    with pytest.raises(RecipeError, match=r"no checkpoint .*SIGTERM"):
-        checkpoint_to_resume(same, processes=1)
+    begin(same, processes=1)
+    refused("no checkpoint .*SIGTERM")
     add_checkpoint(tmp_path, 4, whole=False)
-    with pytest.raises(RecipeError, match="no checkpoint to resume"):
-        checkpoint_to_resume(same, processes=1)
+    refused("no checkpoint to resume")
     add_checkpoint(tmp_path, 2)
     assert checkpoint_to_resume(same, processes=1).name == "checkpoint-2"
-    with pytest.raises(RecipeError, match=r"trainer.max_steps: 5, and this recipe 4"):
-        checkpoint_to_resume(recipe(tmp_path, trainer={"max_steps": 4}), processes=1)
-    with pytest.raises(RecipeError, match=r"data.options.count: None, and this recipe 7"):
-        checkpoint_to_resume(
-            recipe(
-                tmp_path, trainer={"max_steps": 5}, data={"source": SCENES, "options": {"count": 7}}
-            ),
-            processes=1,
-        )
-    with pytest.raises(RecipeError, match="1 processes and this is 4"):
-        checkpoint_to_resume(same, processes=4)
+    refused("trainer.max_steps: 5, and this recipe 4", trainer={"max_steps": 4})
+    more = {"source": SCENES, "options": {"count": 7}}
+    refused("data.options.count: None, and this recipe 7", data=more)
+    refused("1 processes and this is 4", processes=4)
 
 
 @pytest.mark.parametrize(
@@ -264,20 +241,13 @@ def test_a_run_without_its_optimizer_cannot_be_resumed(tmp_path: Path) -> None:
 
 def test_lines_go_on_after_the_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    lines = [
-        {"step": 1},
-        {"step": 2},
-        {"step": 2, "train_runtime": 1.0},
-        {"step": 3, "text": "\ud800\u2028 \x85"},
-    ]
+    lines = [{"step": 1}, {"step": 2}, {"step": 2, "train_runtime": 1.0}]
+    lines.append({"step": 3, "text": "\ud800\u2028 \x85"})
     text = "".join(json.dumps(line) + "\n" for line in lines)
     path.write_text(text + '{"step": 4, "los')
     continue_lines(path, 3)
-    assert [json.loads(line) for line in path.read_text().splitlines()] == [
-        lines[0],
-        lines[1],
-        lines[3],
-    ]
+    kept = [json.loads(line) for line in path.read_text().splitlines()]
+    assert kept == [*lines[:2], lines[3]]
     continue_lines(path, 1)
     assert path.read_text() == '{"step": 1}\n'
     continue_lines(path, 0)

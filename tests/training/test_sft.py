@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from PIL import Image
 
 from spanreward.training.recipe import RecipeError
@@ -18,21 +17,14 @@ SHORT = {"prompt": "Why?", "reference": "A red star."}
 LONG = {"prompt": "5" * 1200, "reference": "A red star."}
 
 
-def labels_of(trainer: Any) -> list[torch.Tensor]:
-    return [row for batch in trainer.get_train_dataloader() for row in batch["labels"]]
-
-
 def test_rows_longer_than_trls_default_are_trained_on_whole(tmp_path: Path) -> None:
     save_with(tmp_path / "policy")
     trainer: Any = build_trainer(sft_recipe(tmp_path, [SHORT, LONG]), [])
     assert trainer.args.max_length is None
-    assert sorted(int((labels != -100).sum()) for labels in labels_of(trainer)) == [13, 13]
-
-
-def test_packing_keeps_its_length(tmp_path: Path) -> None:
-    save_with(tmp_path / "policy")
-    trainer: Any = build_trainer(sft_recipe(tmp_path, [SHORT] * 4, packing=True), [])
-    assert trainer.args.max_length == 1024
+    batches = list(trainer.get_train_dataloader())
+    assert [int((batch["labels"] != -100).sum()) for batch in batches] == [13, 13]
+    packing: Any = build_trainer(sft_recipe(tmp_path, [SHORT] * 4, packing=True), [])
+    assert packing.args.max_length == 1024
 
 
 def test_rows_that_max_length_cuts_are_counted(
@@ -53,25 +45,21 @@ def test_a_max_length_that_leaves_nothing_is_one_sentence(tmp_path: Path) -> Non
         build_trainer(sft_recipe(tmp_path, [SHORT, LONG], max_length=4), [])
 
 
-def test_rows_of_the_validation_are_counted_too(
+def pictured(folder: Path) -> list[dict[str, Any]]:
+    Image.new("RGB", (56, 56), "red").save(folder / "star.png")
+    return [{"image": "star.png", **SHORT}, {"image": "star.png", **LONG}]
+
+
+def test_rows_of_the_validation_and_with_pictures_are_counted_too(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     save_with(tmp_path / "policy")
     recipe = sft_recipe(tmp_path, [SHORT, LONG], max_length=100, eval_strategy="epoch")
     build_trainer(recipe.model_copy(update={"validation": {"count": 2}}), [])
     assert re.search("cuts 1 of 2 rows .* validation data", caplog.text)
-
-
-def pictured(folder: Path) -> list[dict[str, Any]]:
-    Image.new("RGB", (56, 56), "red").save(folder / "star.png")
-    return [{"image": "star.png", **SHORT}, {"image": "star.png", **LONG}]
-
-
-def test_rows_with_pictures_are_counted_too(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    save_llava(tmp_path / "policy")
-    build_trainer(sft_recipe(tmp_path, pictured(tmp_path), max_length=1000), [])
+    folder = tmp_path / "pictured"
+    save_llava(folder / "policy")
+    build_trainer(sft_recipe(folder, pictured(folder), max_length=1000), [])
     assert re.search("max_length 1000 cuts 1 of 2 rows .* no token .* in 1", caplog.text)
 
 
@@ -93,10 +81,8 @@ def test_the_tokens_are_those_that_trl_trains(tmp_path: Path, save: Any) -> None
 def test_the_shown_example(tmp_path: Path) -> None:
     save_with(tmp_path / "policy")
     trainer: Any = build_trainer(sft_recipe(tmp_path, [SHORT]), [])
-    row = {
-        "prompt": [{"role": "user", "content": "Why?"}],
-        "completion": [{"role": "assistant", "content": "A star."}],
-    }
+    answer = [{"role": "assistant", "content": "A star."}]
+    row = {"prompt": [{"role": "user", "content": "Why?"}], "completion": answer}
     text = shown_example(trainer.processing_class, row)
     first, second = text.split("\ntrained (")
     assert first.startswith("read, not trained (")

@@ -1,6 +1,4 @@
-"""Runs that are really launched, and ended by Ctrl-C, by a callback that raises, or not by W&B's
-folder.
-"""
+"""Runs that are launched, and ended by Ctrl-C or a callback, or not by W&B's folder."""
 
 import os
 import signal
@@ -22,29 +20,16 @@ from tests.support.paths import ROOT
 HANGS = 240  # seconds: far more than it takes
 RECIPE = str(ROOT / "recipes/quickstart/scenes-dapo.yaml")
 CHANGES = (
-    *SHRUNK,
-    "trainer.use_cpu=true",
-    "trainer.bf16=false",
-    "trainer.save_strategy=steps",
+    *SHRUNK, "trainer.use_cpu=true", "trainer.bf16=false", "trainer.save_strategy=steps",
     "trainer.save_steps=2",
-)
+)  # fmt: skip
 
 
 def launched(output: Path, *overrides: str, **environment: str) -> "subprocess.Popen[str]":
-    command = [
-        sys.executable,
-        "-m",
-        "spanreward",
-        "train",
-        RECIPE,
-        *CHANGES,
-        f"output={output}",
-        *overrides,
-    ]
+    command = [sys.executable, "-m", "spanreward", "train", RECIPE, *CHANGES, f"output={output}"]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
-    return subprocess.Popen(
-        command, env=variables, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
+    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    return subprocess.Popen([*command, *overrides], env=variables, text=True, **pipes)
 
 
 def test_ctrl_c_leaves_the_checkpoint_of_its_step(tmp_path: Path) -> None:
@@ -52,11 +37,8 @@ def test_ctrl_c_leaves_the_checkpoint_of_its_step(tmp_path: Path) -> None:
     process = launched(output, "trainer.max_steps=100000", "trainer.save_steps=50000")
     try:
         until = time.monotonic() + HANGS
-        while (
-            not (output / "verdicts.jsonl").exists()
-            and process.poll() is None
-            and time.monotonic() < until
-        ):
+        while not (output / "verdicts.jsonl").exists() and process.poll() is None:
+            assert time.monotonic() < until
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=HANGS)
@@ -94,9 +76,8 @@ def test_a_folder_where_wandb_cannot_write_stops_no_run(tmp_path: Path) -> None:
     """wandb says so and takes another one."""
     pytest.importorskip("wandb")
     elsewhere = {"WANDB_MODE": "offline", "WANDB_DIR": __file__, "TMPDIR": str(tmp_path)}
-    process = launched(
-        tmp_path / "out", "trainer.max_steps=2", "trainer.report_to=wandb", **elsewhere
-    )
+    changes = ("trainer.max_steps=2", "trainer.report_to=wandb")
+    process = launched(tmp_path / "out", *changes, **elsewhere)
     _, said = process.communicate(timeout=HANGS)
     assert process.returncode == 0, said
     assert f" root directory {__file__}" in said

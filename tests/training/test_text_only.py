@@ -1,6 +1,4 @@
-"""Rows without pictures, from the file to the comparison: a row needs a prompt of its own, and all
-rows are alike.
-"""
+"""Rows without pictures, from the file to the comparison."""
 
 import json
 import logging
@@ -29,13 +27,10 @@ from tests.support.command import spanreward
 from tests.support.refused_data import refused
 from tests.support.tiny_models import save_llama
 
+RED, BLUE = "Two say: A red wall. The wall is red.", "Two say: A blue sky. The sky."
 CAPTIONS = [
-    {
-        "prompt": "Two say: A red wall. The wall is red.",
-        "reference": ["A wall.", "A red wall."],
-        "context": "A wall.",
-    },
-    {"prompt": "Two say: A blue sky. The sky.", "reference": ["A sky."], "context": "A blue sky."},
+    {"prompt": RED, "reference": ["A wall.", "A red wall."], "context": "A wall."},
+    {"prompt": BLUE, "reference": ["A sky."], "context": "A blue sky."},
 ]
 PICTURED = {"image": "red.png", "reference": "A red wall."}
 
@@ -47,29 +42,26 @@ def jsonl(folder: Path, *records: Any, **fields: Any) -> JsonlPart:
     return JsonlPart(source="jsonl", path=str(path), **fields)
 
 
+def contents(column: Any) -> list[str]:
+    return [turn["content"] for (turn,) in column]
+
+
 def test_the_prompt_is_asked_as_it_is(tmp_path: Path) -> None:
     records = [{**CAPTIONS[0], "question": "Is it red?"}, {**CAPTIONS[1], "question": None}]
     dataset = load_data(jsonl(tmp_path, *records, prompt="In a word: {question}"))
     assert sorted(dataset.column_names) == ["context", "id", "prompt", "question", "reference"]
-    assert [turn["content"] for (turn,) in dataset["prompt"]] == [row["prompt"] for row in CAPTIONS]
+    assert contents(dataset["prompt"]) == [RED, BLUE]
 
 
 def test_sft_learns_each_reference(tmp_path: Path) -> None:
     dataset = load_data(jsonl(tmp_path, *CAPTIONS), completions=True)
-    assert [turn["content"] for (turn,) in dataset["completion"]] == [
-        "A wall.",
-        "A red wall.",
-        "A sky.",
-    ]
+    assert contents(dataset["completion"]) == ["A wall.", "A red wall.", "A sky."]
     assert "image" not in dataset.column_names
 
 
 def test_a_row_with_a_picture_may_have_a_prompt_of_its_own(tmp_path: Path) -> None:
     dataset = load_data(jsonl(tmp_path, {**PICTURED, "prompt": "Say it."}, PICTURED))
-    assert [turn["content"] for (turn,) in dataset["prompt"]] == [
-        "Say it.",
-        "Describe the picture.",
-    ]
+    assert contents(dataset["prompt"]) == ["Say it.", "Describe the picture."]
 
 
 def test_a_question_can_be_the_prompt(tmp_path: Path) -> None:
@@ -80,12 +72,8 @@ def test_a_question_can_be_the_prompt(tmp_path: Path) -> None:
 
 def test_a_mix_of_texts(tmp_path: Path) -> None:
     parts = [jsonl(tmp_path, *CAPTIONS), jsonl(tmp_path, *CAPTIONS)]
-    assert load_data(MixedPart(source="mixed", parts=parts))["id"][:] == [
-        "0/1",
-        "0/2",
-        "1/1",
-        "1/2",
-    ]
+    dataset = load_data(MixedPart(source="mixed", parts=parts))
+    assert dataset["id"][:] == ["0/1", "0/2", "1/1", "1/2"]
 
 
 def test_a_function_of_ones_own(tmp_path: Path) -> None:
@@ -99,12 +87,10 @@ def test_a_hub_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streamed
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     (tmp_path / "stored").mkdir()
     Dataset.from_list(CAPTIONS).to_parquet(str(tmp_path / "stored" / "train.parquet"))
-    dataset = load_data(HubPart(source="hub", id=str(tmp_path / "stored"), **streamed))
+    stored = {"source": "hub", "id": str(tmp_path / "stored"), **streamed}
+    dataset = load_data(HubPart(**stored))
     assert dataset["reference"][:] == [row["reference"] for row in CAPTIONS]
-    pictured = HubPart(
-        source="hub", id=str(tmp_path / "stored"), columns={"image": "photo"}, **streamed
-    )
-    assert "has no column 'photo'" in refused(pictured)
+    assert "has no column 'photo'" in refused(HubPart(**stored, columns={"image": "photo"}))
 
 
 @pytest.fixture
@@ -114,24 +100,19 @@ def text_model(tmp_path: Path) -> str:
 
 
 def recipe(folder: Path, algorithm: str, model: str, data: JsonlPart) -> Recipe:
-    trainer = {
-        "use_cpu": True,
-        "bf16": False,
-        "max_steps": 2,
-        "logging_steps": 1,
-        "per_device_train_batch_size": 4,
-    }
+    trainer: dict[str, Any] = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1}
     trainer |= {"report_to": "none", "gradient_checkpointing": False}
+    trainer |= {"per_device_train_batch_size": 4}
     if algorithm == "dapo":
         trainer |= {"num_generations": 4, "max_completion_length": 8}
-    output = str(folder / f"out-{algorithm}")
-    fields = {
-        "algorithm": algorithm,
-        "output": output,
-        "policy": {"model": model},
-        "trainer": trainer,
-    }
+    fields: dict[str, Any] = {"algorithm": algorithm, "policy": {"model": model}}
+    fields |= {"output": str(folder / f"out-{algorithm}"), "trainer": trainer}
     return check_recipe({**fields, "data": data.model_dump(), "rewards": [{"metric": "posh"}]})
+
+
+def check_two_steps(output: Path) -> None:
+    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "loss" in line] == [1, 2]
 
 
 @pytest.mark.parametrize("algorithm", ["sft", "dapo"])
@@ -140,19 +121,10 @@ def test_two_steps_of_a_text_model_and_a_comparison(
 ) -> None:
     data = jsonl(tmp_path, *CAPTIONS * 4)
     output = run(recipe(tmp_path, algorithm, text_model, data))
-    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-    assert [line["step"] for line in lines if "loss" in line] == [1, 2]
-    chosen = (
-        f"--recipe {output}/recipe.yaml --set validation.path={data.path} --max-tokens 8".split()
-    )
-    done = spanreward(
-        "compare",
-        f"base={text_model}",
-        f"after={output}",
-        *chosen,
-        "--output",
-        tmp_path / "compared",
-    )
+    check_two_steps(output)
+    chosen = f"--recipe {output}/recipe.yaml --set validation.path={data.path} --max-tokens 8"
+    sides = (f"base={text_model}", f"after={output}", "--output", tmp_path / "compared")
+    done = spanreward("compare", *sides, *chosen.split())
     assert done.code == 0, done.err
     results = json.loads((tmp_path / "compared" / "results.json").read_text())
     assert set(results["models"]) == {"base", "after"}
@@ -165,8 +137,7 @@ def test_a_vision_language_model_learns_from_text_alone(
     with caplog.at_level(logging.WARNING):
         output = run(recipe(tmp_path, algorithm, TINY, jsonl(tmp_path, *CAPTIONS * 4)))
     assert f"{TINY} learns from text" in caplog.text
-    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-    assert [line["step"] for line in lines if "loss" in line] == [1, 2]
+    check_two_steps(output)
 
 
 @pytest.mark.parametrize("algorithm", ["sft", "dapo"])

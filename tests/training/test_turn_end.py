@@ -1,5 +1,6 @@
 """A turn must end in a token that ends generation: templates in the shapes of well-known ones."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -7,12 +8,9 @@ import pytest
 from experiments.scenes.policy import tiny_processor
 from spanreward.training.turn_end import endless_turn, eos_ids
 from tests.support.tiny_models import QWEN_TEMPLATE
+from tests.support.tiny_sft import BASE_TOKENS, CHATML
 from tests.support.tokenizer import TEMPLATE, tokenizer
 
-CHATML = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
 LLAMA = (
     "<|begin_of_text|>{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>\n\n"
     "{{ m.content | trim }}<|eot_id|>{% endfor %}"
@@ -31,24 +29,14 @@ LLAVA = (
     "{% if add_generation_prompt %}ASSISTANT:{% endif %}"
 )
 CHATML_TOKENS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
-BASE_TOKENS = ("<|im_start|>", "<|endoftext|>", "<|im_end|>")
 LLAMA_TOKENS = ("<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>", "<|start_header_id|>")
 GEMMA_TOKENS = ("<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>")
 
 
-class Generation:
-    """A model's generation_config."""
-
-    def __init__(self, eos_token_id: int | list[int] | None) -> None:
-        self.eos_token_id = eos_token_id
-
-
 def endless(template: str, tokens: tuple[str, ...], *ends: str) -> Any:
-    """What is wrong with a template, with a tokenizer whose eos is the second token, and a model
-    that ends at `ends` too.
-    """
+    """What is wrong with a template whose eos is the second token, and that ends at `ends` too."""
     words = tokenizer(template, tokens)
-    generation = Generation([words.convert_tokens_to_ids(end) for end in ends])
+    generation = SimpleNamespace(eos_token_id=words.convert_tokens_to_ids(list(ends)))
     return endless_turn(words, eos_ids(words, generation))
 
 
@@ -70,37 +58,39 @@ def test_a_turn_that_ends(template: str, tokens: tuple[str, ...], ends: tuple[st
 
 def test_the_policy_of_scenes() -> None:
     processor = tiny_processor()
-    assert endless_turn(processor, eos_ids(processor, Generation(None))) is None
+    assert endless_turn(processor, eos_ids(processor, SimpleNamespace(eos_token_id=None))) is None
 
 
-def test_a_turn_that_ends_in_another_token_than_the_eos() -> None:
-    for template, tokens, end in (
+@pytest.mark.parametrize(
+    ("template", "tokens", "end"),
+    [
         (CHATML, BASE_TOKENS, "<|im_end|>"),
         (LLAMA, LLAMA_TOKENS, "<|eot_id|>"),
         (GEMMA, GEMMA_TOKENS, "<end_of_turn>"),
-    ):
-        found = endless(template, tokens)
-        for words in (
-            f"turn with {end!r}, ",
-            f"generation ends at {tokens[1]!r}",
-            f"set trainer.eos_token to {end!r}.",
-        ):
-            assert words in found.refusal
-        assert f"add {found.token} to eos_token_id" in found.cure
+    ],
+)
+def test_a_turn_that_ends_in_another_token(template: str, tokens: Any, end: str) -> None:
+    found = endless(template, tokens)
+    assert f"turn with {end!r}, " in found.refusal
+    assert f"generation ends at {tokens[1]!r}" in found.refusal
+    assert f"set trainer.eos_token to {end!r}." in found.refusal
+    assert f"add {found.token} to eos_token_id" in found.cure
 
 
-def test_a_turn_that_ends_in_no_token() -> None:
-    for template, tokens, end in (
-        (LLAVA, ("<s>", "</s>"), " "),
-        (LLAVA.replace("m.content + ' '", "m.content"), ("<s>", "</s>"), ""),
-        (CHATML, ("<s>", "</s>"), "<|im_end|>\n"),  # in pieces
-    ):
-        found = endless(template, tokens)
-        assert (found.end, found.token) == (end, None)
-        shown = repr(end) if end else "nothing"
-        assert f"turn with {shown}, " in found.refusal
-        assert "generation ends at '</s>'" in found.refusal
-        assert "write the eos token" in found.refusal
+@pytest.mark.parametrize(
+    ("template", "end", "shown"),
+    [
+        (LLAVA, " ", "' '"),
+        (LLAVA.replace("m.content + ' '", "m.content"), "", "nothing"),
+        (CHATML, "<|im_end|>\n", repr("<|im_end|>\n")),  # in pieces
+    ],
+)
+def test_a_turn_that_ends_in_no_token(template: str, end: str, shown: str) -> None:
+    found = endless(template, ("<s>", "</s>"))
+    assert (found.end, found.token) == (end, None)
+    assert f"turn with {shown}, " in found.refusal
+    assert "generation ends at '</s>'" in found.refusal
+    assert "write the eos token" in found.refusal
 
 
 def test_a_processors_template_gets_blocks() -> None:
@@ -109,16 +99,13 @@ def test_a_processors_template_gets_blocks() -> None:
         "{% for m in messages %}{{ m.role.upper() }}: {% for block in m.content "
         "if block.type == 'text' %}{{ block.text + ' ' }}{% endfor %}{% endfor %}"
     )
-    found = endless_turn(processor, eos_ids(processor, Generation(None)))
+    found = endless_turn(processor, eos_ids(processor, SimpleNamespace(eos_token_id=None)))
     assert found is not None
     assert (found.end, found.token, found.eos) == (" ", None, ("<eos>",))
 
 
 def test_a_model_that_never_ends() -> None:
-    words = tokenizer(CHATML, CHATML_TOKENS)
-    found = endless_turn(words, set())
-    assert found is not None
-    assert "ends at no token" in str(found)
+    assert "ends at no token" in str(endless_turn(tokenizer(CHATML, CHATML_TOKENS), set()))
 
 
 def test_without_a_template_nothing_is_said() -> None:

@@ -1,37 +1,23 @@
-"""Two real ranks, of which one loses its judge: both end together, none hangs, and people read one
-sentence.
-"""
+"""Two real ranks, of which one loses its judge: both end together with one sentence."""
 
 import json
 import re
 from pathlib import Path
 
-from experiments.scenes.parts import TINY
+from tests.support.dapo_run import RECIPE, SHRUNK
 from tests.support.on_two_ranks import on_two_ranks
 from tests.support.paths import SUPPORT
 
 SCRIPT = SUPPORT / "two_ranks_training.py"
 OVERRIDES = (
-    *(f"policy.model={TINY}", "data.count=16", "trainer.max_steps=3", "trainer.logging_steps=1"),
-    *(
-        "trainer.per_device_train_batch_size=4",
-        "trainer.num_generations=4",
-        "trainer.max_completion_length=16",
-        "trainer.soft_overlong_cache=4",
-    ),
-    *(
-        "trainer.num_iterations=1",
-        "trainer.steps_per_generation=1",
-        "trainer.max_failed_fraction=0.25",
-    ),
+    *(*SHRUNK, "data.count=16", "trainer.max_steps=3", "trainer.num_iterations=1"),
+    *("trainer.steps_per_generation=1", "trainer.max_failed_fraction=0.25"),
 )
 
 
 def test_a_judge_lost_on_one_rank_stops_both_with_one_sentence(tmp_path: Path) -> None:
-    overrides = [f"output={tmp_path / 'out'}", *OVERRIDES]
-    done = on_two_ranks(
-        str(SCRIPT), str(tmp_path), "recipes/quickstart/scenes-dapo.yaml", *overrides
-    )
+    output = f"output={tmp_path / 'out'}"
+    done = on_two_ranks(str(SCRIPT), str(tmp_path), RECIPE, output, *OVERRIDES)
     assert done.returncode != 0
     first, second = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1))
     assert (first["kind"], second["kind"]) == ("JudgeFailure", "JudgeFailure"), done.stderr

@@ -1,6 +1,4 @@
-"""DAPO on Scenes with PoSh that looks at the pictures: four steps with a judge that sees, in vLLM's
-real engine and behind its server.
-"""
+"""DAPO on Scenes with a judge that sees, in vLLM's real engine and behind its server."""
 
 import math
 import sys

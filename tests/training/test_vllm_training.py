@@ -1,6 +1,4 @@
-"""DAPO on Scenes with vLLM's real engine as the judge, through the command a user types: where the
-judge may stand.
-"""
+"""DAPO on Scenes with vLLM's real engine as the judge: where the judge may stand."""
 
 import importlib.util
 import math
@@ -56,9 +54,7 @@ def check_judged(steps: list[dict[str, Any]]) -> None:
 
 
 def left_of(mark: str) -> list[str]:
-    """The processes of a run that are still there some seconds after its end, this one aside:
-    Python's own trackers of shared memory end a moment after the processes that they serve.
-    """
+    """What is left of a run some seconds after its end (Python's trackers end late)."""
     end = time.monotonic() + 10
     while (left := still_there(mark)) and time.monotonic() < end:
         time.sleep(0.5)

@@ -2,7 +2,7 @@
 
 import json
 import pickle
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -176,9 +176,9 @@ def test_a_prompt_of_plain_text_is_the_evidence() -> None:
 def test_a_prompt_is_no_evidence_where_there_is_none_or_a_picture() -> None:
     reward = PairwiseReward(PairJudge(), evidence="prompt")
     pictured = Sample("Describe.", GOOD, images=(Image.new("RGB", (8, 8)),))
-    empty, pictured = reward.assess([Sample("", GOOD), pictured])
-    assert "no prompt" in empty.note
-    assert "take evidence='picture'" in pictured.note
+    without_prompt, with_picture = reward.assess([Sample("", GOOD), pictured])
+    assert "no prompt" in without_prompt.note
+    assert "take evidence='picture'" in with_picture.note
 
 
 def test_orders_that_disagree_are_a_tie_whatever_the_probabilities() -> None:
@@ -281,8 +281,8 @@ def test_slots_and_lengths_as_judges_of_vl_rewardbench() -> None:
     first = PairwiseReward(PairJudge(lambda probe: "A"), **as_written).assess(samples)
     assert sum(verdict.parts["won"] for verdict in first) == 0  # in one order it scores 99.68 %
     longer = PairwiseReward(PairJudge(better(words)), **as_written).assess(samples)
-    won: Counter[str] = Counter()
-    decided: Counter[str] = Counter()
+    won: dict[str, float] = defaultdict(float)
+    decided: dict[str, float] = defaultdict(float)
     for verdict, row in zip(longer, rows, strict=True):
         won[row["group"]] += verdict.parts["won"]
         decided[row["group"]] += verdict.parts["won"] + verdict.parts["lost"]

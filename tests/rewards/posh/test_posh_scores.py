@@ -49,7 +49,9 @@ def test_credit_by_hand() -> None:
         *((5, "f1", gains[0]), (1, "f1", gains[1])),
         *((1, "precision", -0.2), (1, "recall", 0.0)),
     ):
-        found = credit(rating, 0.6, 11 / 15, completion_components=2, reference_components=3, score=score)
+        found = credit(
+            rating, 0.6, 11 / 15, completion_components=2, reference_components=3, score=score
+        )
         assert found == pytest.approx(expected)
 
 

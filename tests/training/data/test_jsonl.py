@@ -302,7 +302,7 @@ def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe
     return check_recipe({**fields, "data": data.model_dump(), "trainer": trainer})
 
 
-CONTEXT = {"image": "red.png", "context": "A red wall."}
+CONTEXT: dict[str, Any] = {"image": "red.png", "context": "A red wall."}
 
 
 @pytest.mark.parametrize(
@@ -329,9 +329,9 @@ def test_the_policy_sees_the_question(folder: Path) -> None:
     rows = [ASKED, {**ASKED, "question": "Is it red?"}]
     run_with = recipe(folder, "lave", jsonl(folder, *rows))
     trainer = build_trainer(run_with, build_rewards(run_with.rewards))
-    processor, rows = trainer.processing_class, trainer.train_dataset
-    texts = [processor.apply_chat_template(row["prompt"], tokenize=False) for row in rows]
-    assert all(row["question"] in text for row, text in zip(rows, texts, strict=True))
+    processor, dataset = trainer.processing_class, trainer.train_dataset
+    texts = [processor.apply_chat_template(row["prompt"], tokenize=False) for row in dataset]
+    assert all(row["question"] in text for row, text in zip(dataset, texts, strict=True))
     first, second = (processor.tokenizer(text).input_ids for text in texts)
     assert first != second
 

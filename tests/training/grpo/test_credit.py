@@ -449,7 +449,7 @@ def test_rows_are_independent_and_finite(batch: Drawn) -> None:
     assert found.shape == credit.shape
     assert torch.isfinite(found).all()
     back = [part.flip(0) for part in (advantages, credit, mask)]
-    assert torch.equal(add_centred(*back, coefficient), found.flip(0))
+    assert torch.equal(add_centred(back[0], back[1], back[2], coefficient), found.flip(0))
 
 
 @given(batch=batches())

@@ -42,6 +42,7 @@ from spanreward.training.run import build_trainer
 from tests.support.paths import ROOT
 from tests.support.tiny_models import save_llava
 
+DAPO = ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"
 CONFIG = ROOT / "accelerate_configs"
 LARGE = ROOT / "recipes" / "qwen2.5-vl-7b"
 BILLIONS = {  # as published
@@ -57,27 +58,22 @@ BILLIONS = {  # as published
 }
 
 
-def recipe(output: Path, **changes: Any) -> Recipe:
-    data = {"source": SCENES, "count": 30, "options": {"references": 2}}
-    rewards = [
-        {"metric": "posh"},
-        {"metric": "lave", "options": {"rationale": False}},
-        {"metric": "harmonic"},
-    ]
-    fields = {
-        "algorithm": "dapo",
-        "output": str(output),
-        "policy": {"model": TINY},
-        "data": data,
-        "rewards": rewards,
-    }
-    trainer = {
-        "use_cpu": True,
-        "bf16": False,
-        "per_device_train_batch_size": 4,
-        "num_generations": 2,
-    }
-    return check_recipe({**fields, **changes, "trainer": {**trainer, **changes.get("trainer", {})}})
+WRITTEN = yaml.safe_load(f"""
+algorithm: dapo
+policy: {{model: {TINY}}}
+data: {{source: {SCENES}, count: 30, options: {{references: 2}}}}
+rewards: [{{metric: posh}}, {{metric: lave, options: {{rationale: false}}}}, {{metric: harmonic}}]
+""")
+TRAINER = {"use_cpu": True, "bf16": False, "per_device_train_batch_size": 4, "num_generations": 2}
+
+
+def recipe(output: Path, trainer: Any = (), **changes: Any) -> Recipe:
+    settings = {**TRAINER, **dict(trainer)}
+    return check_recipe({**WRITTEN, "output": str(output), "trainer": settings, **changes})
+
+
+def words_of(shown: str) -> str:
+    return " ".join(shown.replace("│", " ").split())
 
 
 def test_what_a_win_rate_costs() -> None:
@@ -119,10 +115,9 @@ def test_steps_are_those_of_the_trainer(tmp_path: Path, settings: Any) -> None:
 def test_steps_without_a_number_of_rows_and_with_half_a_group(tmp_path: Path) -> None:
     settings = settings_of(recipe(tmp_path))
     assert generating_steps(settings, 1, None).total is None
-    with pytest.raises(
-        RecipeError, match=r"12 completions \(4 x 3 .*\) .* trainer.num_generations 8"
-    ):
-        generating_steps({**settings, "steps_per_generation": 3, "num_generations": 8}, 1, None)
+    half = {**settings, "steps_per_generation": 3, "num_generations": 8}
+    with pytest.raises(RecipeError, match=r"12 completions \(4 x 3 .* trainer.num_generations 8"):
+        generating_steps(half, 1, None)
 
 
 def test_rows(tmp_path: Path) -> None:
@@ -203,10 +198,7 @@ def test_memory_of_recipes() -> None:
     both = plan_of(load_recipe(LARGE / "mixed-dapo.yaml"), launch)
     assert both is not None
     assert len(both.judges) == 2
-    # on the CPU
-    assert (
-        plan_of(load_recipe(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"), launch) is None
-    )
+    assert plan_of(load_recipe(DAPO), launch) is None  # on the CPU
 
 
 def test_a_second_judge_for_texts_and_the_parts_of_a_cascade_are_judges_too(tmp_path: Path) -> None:
@@ -230,35 +222,24 @@ def test_a_large_recipe_is_shown_without_loading_anything_and_says_what_is_missi
         monkeypatch.setattr(f"spanreward.training.run.{name}", refuse)
     monkeypatch.setattr("socket.socket.connect", refuse)
     monkeypatch.setattr("torch.accelerator.device_count", lambda: 2)
-    written = load_recipe(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml").model_dump()
-    written["policy"] = {"model": "Qwen/Qwen2.5-VL-7B-Instruct"}
-    written["rewards"][0]["judge"] = {
-        "name": "vllm:Qwen/Qwen3-14B",
-        "options": {"memory": 8_000_000_000},
-    }
-    written["data"] = {"source": "hub", "id": "somebody/pictures"}
-    written["validation"] = None
-    written["trainer"] |= {"use_cpu": False, "per_device_train_batch_size": 2}
-    written["output"] = str(tmp_path / "out")
+    changes = [
+        "policy={model: Qwen/Qwen2.5-VL-7B-Instruct}",
+        "rewards.0.judge={name: vllm:Qwen/Qwen3-14B, options: {memory: 8000000000}}",
+        *("data={source: hub, id: somebody/pictures}", "validation=null"),
+        *("trainer.use_cpu=false", "trainer.per_device_train_batch_size=2"),
+        f"output={tmp_path}/out",
+    ]
     path = tmp_path / "large.yaml"
-    path.write_text(yaml.safe_dump(written))
-    options = (
-        f"--dry-run --accelerate-config {CONFIG}/zero3.yaml --json {tmp_path}/plan/it.json".split()
-    )
-    monkeypatch.setattr(sys, "argv", ["train.py", str(path), *options])
+    path.write_text(yaml.safe_dump(load_recipe(DAPO, changes).model_dump()))
+    options = f"--accelerate-config {CONFIG}/zero3.yaml --json {tmp_path}/plan/it.json".split()
+    monkeypatch.setattr(sys, "argv", ["train.py", str(path), "--dry-run", *options])
     with pytest.raises(SystemExit) as ended:
         main()
     told = str(ended.value)
     assert told.startswith("train.py: this machine cannot")
     assert re.search("GPUs: 2, .* takes 8 .*: trainer.use_cpu=true", told)
-    shown = " ".join(capsys.readouterr().out.split())
-    for text in (
-        "Qwen/Qwen3-14B",
-        "while training",
-        "computed for",
-        "200 optimizer steps",
-        "per completion",
-    ):
+    shown = words_of(capsys.readouterr().out)
+    for text in ("Qwen/Qwen3-14B", "computed for", "200 optimizer steps", "per completion"):
         assert text in shown
     assert not (tmp_path / "out").exists()
     plan = json.loads((tmp_path / "plan" / "it.json").read_text())
@@ -278,36 +259,13 @@ def test_a_policy_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             dry_run(asked.model_copy(update={"policy": PolicyPart(model=missing)}))
 
 
-@pytest.mark.parametrize("switch", [["--dry-run"], []])
-def test_a_value_that_cannot_be_is_refused_before_anything_starts(
-    switch: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "spanreward.training.run.start_judges", lambda *_: pytest.fail("a judge was started")
-    )
-    path = str(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml")
-    words = [
-        path,
-        *switch,
-        f"output={tmp_path / 'out'}",
-        f"policy.model={TINY}",
-        "trainer.num_generations=eight",
-    ]
-    monkeypatch.setattr(sys, "argv", ["train.py", *words])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert str(ended.value).startswith("train.py: recipe key trainer.num_generations: ")
-    assert str(ended.value).endswith("'eight'.")
-
-
 def test_rows_are_checked_where_they_are_here(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As the trainer does, and no picture is opened."""
     save_llava(tmp_path / "policy")
-    rows: list[dict[str, Any]] = [
-        {"image": "none.png", "reference": "A star.", "prompt": "What is it?"}
-    ] * 3
+    row: dict[str, Any] = {"image": "none.png", "reference": "A star.", "prompt": "What is it?"}
+    rows = [row] * 3
     file = tmp_path / "rows.jsonl"
 
     def shown(*lines: dict[str, Any], **trainer: Any) -> str:
@@ -319,18 +277,18 @@ def test_rows_are_checked_where_they_are_here(
             dry_run(asked)
         except RecipeError as error:
             return str(error)
-        return " ".join(capsys.readouterr().out.replace("│", " ").split())
+        return words_of(capsys.readouterr().out)
 
     known = "rows: 3 fit the rewards"
     assert known in shown(*rows, max_steps=2)
-    lacking = [{key: value for key, value in row.items() if key != "reference"} for row in rows]
-    assert "the dataset column 'reference'" in shown(*lacking, max_steps=2)
-    assert "line 4" in shown(*rows, {**rows[0], "reference": 5}, max_steps=2)
-    assert "3 fit" not in shown(*rows, {**rows[0], "task": "ic", "bbox": [1, 2]}, max_steps=2)
+    lacking = {key: value for key, value in row.items() if key != "reference"}
+    assert "the dataset column 'reference'" in shown(*[lacking] * 3, max_steps=2)
+    assert "line 4" in shown(*rows, {**row, "reference": 5}, max_steps=2)
+    assert "3 fit" not in shown(*rows, {**row, "task": "ic", "bbox": [1, 2]}, max_steps=2)
 
 
 def test_rows_that_only_loading_tells_are_said_to_be_unchecked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dry_run(recipe(tmp_path / "out", rewards=[{"metric": "posh"}]))
-    assert "rows: not checked" in " ".join(capsys.readouterr().out.split())
+    assert "rows: not checked" in words_of(capsys.readouterr().out)

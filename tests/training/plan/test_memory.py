@@ -19,29 +19,24 @@ from spanreward.training.plan.memory import (
 POLICY = Size(parameters=1000, layers=2, hidden=10, kv_bytes=32, vocabulary=50, linear=30)
 SIZE = Size(parameters=4000, layers=3, hidden=16, kv_bytes=96, vocabulary=50, linear=40)
 JUDGE = Awake(SIZE, kv_tokens=5)
+PARTS = ("policy", "gradients", "optimizer", "copies of weights")
 
 
 def test_one_gpu_trains_everything() -> None:
     plan = Plan(POLICY, (JUDGE,), gpus=1, sharding="none", tokens=7)
+    state = {"policy": 4000, "optimizer": 8000, "process": PROCESS_BYTES}
+    state["judges' processes"] = PROCESS_BYTES
     assert plan.training == {
-        "policy": 4000,
-        "optimizer": 8000,
-        "process": PROCESS_BYTES,
-        "judges' processes": PROCESS_BYTES,
+        **state,
         "gradients": 4000,
         "copies of weights": 2000,
         "activations": 7 * 10 * 2 * 2 + 7 * 10 * 34,
         "log-probabilities": 2 * 7 * 50 + 4 * 7 * 10 + 4 * 50 * 10,
     }
+    batch = 28 * 8192 * 16 + 8 * 256 * 50
     assert plan.judging == {
-        "policy": 4000,
-        "optimizer": 8000,
-        "process": PROCESS_BYTES,
-        "judges' processes": PROCESS_BYTES,
-        "judge": 8000,
-        "KV cache": 4 * 3 * 8 * 5,
-        "judge's batch": 28 * 8192 * 16 + 8 * 256 * 50,
-    }
+        **state, "judge": 8000, "KV cache": 4 * 3 * 8 * 5, "judge's batch": batch,
+    }  # fmt: skip
     assert plan.main_memory == 8000 * PINNED_SHARE
 
 
@@ -77,17 +72,14 @@ def test_what_each_way_of_sharding_divides_by_four(
     sharding: str, weights: int, gradients: int, optimizer: int, copies: int
 ) -> None:
     training = Plan(POLICY, (JUDGE,), gpus=4, sharding=sharding).training
-    found = [training[part] for part in ("policy", "gradients", "optimizer", "copies of weights")]
-    assert found == [weights, gradients, optimizer, copies]
+    assert [training[part] for part in PARTS] == [weights, gradients, optimizer, copies]
 
 
 def test_zero3_gathers_only_so_much() -> None:
     large = replace(POLICY, parameters=7 * LIVE_PARAMETERS, layers=70)
-    assert Plan(large, (JUDGE,), gpus=4).training["copies of weights"] == 2 * LIVE_PARAMETERS
-    assert (
-        Plan(large, (JUDGE,), gpus=4, sharding="fsdp").training["copies of weights"]
-        == 2 * LIVE_PARAMETERS // 5
-    )
+    for sharding, share in (("zero3", 1), ("fsdp", 5)):
+        plan = Plan(large, (JUDGE,), gpus=4, sharding=sharding)
+        assert plan.training["copies of weights"] == 2 * LIVE_PARAMETERS // share
 
 
 @pytest.mark.parametrize(("dtype", "weights"), [("float32", 4 * 1000), ("bfloat16", 2 * 1000)])
@@ -101,10 +93,7 @@ def test_adapters_are_all_that_is_trained(dtype: str, weights: int) -> None:
 
 def test_plain_adamw_keeps_bfloat16_moments_of_bfloat16_weights() -> None:
     plan = Plan(POLICY, (JUDGE,), gpus=4, sharding="none", dtype="bfloat16")
-    found = [
-        plan.training[part] for part in ("policy", "gradients", "optimizer", "copies of weights")
-    ]
-    assert found == [2000, 2000, 4000, 0]
+    assert [plan.training[part] for part in PARTS] == [2000, 2000, 4000, 0]
     assert replace(plan, sharding="zero2").state["optimizer"] == 12 * 1000 // 4
 
 
@@ -146,38 +135,23 @@ def test_sizes_are_exact() -> None:
 
 
 def test_a_picture_model_is_counted_with_its_tower() -> None:
-    text = {
-        "hidden_size": 8,
-        "intermediate_size": 12,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-    }
-    tower = {
-        "hidden_size": 8,
-        "intermediate_size": 8,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-    }
+    heads = {"hidden_size": 8, "num_attention_heads": 2}
+    text = {**heads, "intermediate_size": 12, "num_hidden_layers": 1}
+    text |= {"vocab_size": 30, "num_key_value_heads": 1}
+    tower = {**heads, "intermediate_size": 8, "num_hidden_layers": 2, "image_size": 8}
     config = LlavaConfig(
-        text_config={**text, "model_type": "llama", "vocab_size": 30, "num_key_value_heads": 1},
-        vision_config={
-            **tower,
-            "model_type": "clip_vision_model",
-            "image_size": 8,
-            "patch_size": 4,
-        },
+        text_config={**text, "model_type": "llama"},
+        vision_config={**tower, "model_type": "clip_vision_model", "patch_size": 4},
     )
     size = size_of(config)
     assert (size.layers, size.hidden, size.kv_bytes, size.vocabulary) == (1, 8, 16, 30)
-    blind = size_of(Qwen2Config(**text, vocab_size=30, num_key_value_heads=1))
+    blind = size_of(Qwen2Config(**text))
     assert size.parameters > blind.parameters
     assert size.linear > blind.linear
 
 
 def test_pinned_blocks_of_a_14b_judge_by_hand() -> None:
-    """Qwen3-14B in bfloat16 as vLLM keeps it: blocks rounded up to 2 MiB on the device, to a power
-    of two pinned.
-    """
+    """Qwen3-14B as vLLM keeps it: blocks of 2 MiB on the device, of powers of two pinned."""
     hidden, inner, layers, vocabulary = 5120, 17_408, 40, 151_936
     layer = [(hidden + 2 * 1024) * hidden, hidden * hidden, 2 * inner * hidden, inner * hidden]
     blocks = [2 * size for size in layers * layer + 2 * [vocabulary * hidden]]

@@ -1,6 +1,4 @@
-"""A training with the reward behind HTTP ends with the weights of the same training with the reward
-in its process.
-"""
+"""A training with the reward behind HTTP ends with the weights of one without."""
 
 import hashlib
 from pathlib import Path

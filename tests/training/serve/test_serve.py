@@ -1,6 +1,4 @@
-"""`spanreward serve`: the same verdicts as here for many clients at once, and bounds on what a
-client may do.
-"""
+"""`spanreward serve`: the same verdicts as here for many clients, and bounds on each."""
 
 import asyncio
 import json
@@ -45,12 +43,10 @@ from spanreward.training.serve import request as body_bounds, service as app
 from spanreward.training.serve.request import Asked
 
 REFERENCE = "A red circle above a square."
-TEXTS = (
-    "A red circle.",
-    "A blue circle.",
-    "",
-    "A red circle above a square. It is not there \ud83d\ude00.",
-)
+TEXTS = ("A red circle.", "A blue circle.", "", f"{REFERENCE} It is not there \ud83d\ude00.")
+ROW = {"completion": "A blue circle.", "reference": REFERENCE}
+ONE = {"rows": [{"completion": "x"}]}
+HEAD = b"POST /score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 
 
 class Slow(Reward):
@@ -71,18 +67,15 @@ class Slow(Reward):
 
 @pytest.fixture(scope="module")
 def posh() -> Iterator[tuple[str, Any]]:
-    with served(PoshReward(MatchJudge()), {"tiny": tiny_tokenizer().backend_tokenizer}) as (
-        url,
-        service,
-    ):
+    tokenizers = {"tiny": tiny_tokenizer().backend_tokenizer}
+    with served(PoshReward(MatchJudge()), tokenizers) as (url, service):
         yield url, service
 
 
 def post(url: str, body: Any, path: str = "/score", **headers: str) -> tuple[int, Any]:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(
-        url + path, content, {"Content-Type": "application/json", **headers}
-    )
+    headers = {"Content-Type": "application/json", **headers}
+    request = urllib.request.Request(url + path, content, headers)
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.load(answer)
@@ -95,6 +88,20 @@ def get(url: str) -> str:
         return answer.read().decode()
 
 
+def here(*texts: str) -> list[Verdict]:
+    samples = [Sample("", text, references=(REFERENCE,)) for text in texts]
+    return PoshReward(MatchJudge()).judge_samples(samples)
+
+
+def there(url: str, *texts: str) -> list[Verdict]:
+    samples = [Sample("", text, references=(REFERENCE,)) for text in texts]
+    return RemoteReward(url).judge_samples(samples)
+
+
+def connected(url: str) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=20)
+
+
 def test_the_verdicts_are_those_of_the_reward_here(posh: tuple[str, Any]) -> None:
     url, _ = posh
     here, there = PoshReward(MatchJudge()), RemoteReward(url)
@@ -104,27 +111,19 @@ def test_the_verdicts_are_those_of_the_reward_here(posh: tuple[str, Any]) -> Non
     # which posh does not read
     columns = {"reference": [REFERENCE] * 4, "image": [Image.new("RGB", (2, 2))] * 4}
     assert there([""] * 4, list(TEXTS), **columns) == here([""] * 4, list(TEXTS), **columns)
-    with pytest.raises(ValueError, match=r"remote needs .* 'reference', and"):
+    with pytest.raises(ValueError, match="'reference'"):
         there([""], ["A cat."], caption=["A cat."])
-    assert (there.columns, there.main_parts, there.reader()) == (
-        here.columns,
-        here.main_parts,
-        "posh",
-    )
+    assert (there.columns, there.main_parts) == (here.columns, here.main_parts)
+    assert there.reader() == "posh"
 
 
 @pytest.mark.parametrize(
     "told",
     [
-        "/etc/passwd",
-        "file:///etc/passwd",
-        {"path": "/etc/passwd"},
-        3,
-        "data:image/png;base64,*",
-        "",
-        [None],
+        "/etc/passwd", "file:///etc/passwd", {"path": "/etc/passwd"}, 3, "data:image/png;base64,*",
+        "", [None],
     ],
-)
+)  # fmt: skip
 def test_nothing_else_is_a_picture_over_http(told: Any) -> None:
     body = {"rows": [{"completion": "x", "images" if isinstance(told, list) else "image": told}]}
     with pytest.raises(ValidationError):
@@ -148,27 +147,19 @@ def test_pictures_reach_a_metric_that_reads_them() -> None:
 def test_credit_of_tokens(posh: tuple[str, Any]) -> None:
     url, _ = posh
     tokenizer = tiny_tokenizer()
-    text = "A blue circle."
+    text = ROW["completion"]
     ids = [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
-    row = {"completion": text, "reference": REFERENCE}
-    rows = [
-        {**row, "completion_ids": ids},
-        row,
-        {**row, "completion_ids": ids[:-2]},
-        {"completion": [], **row},
-    ]
+    rows = [{**ROW, "completion_ids": ids}, ROW, {**ROW, "completion_ids": ids[:-2]}]
     status, answer = post(url, {"rows": rows, "tokenizer": "tiny"})
     assert status == 200
-    verdict = PoshReward(MatchJudge()).assess([Sample("", text, references=(REFERENCE,))])[0]
     credit, *reasons = answer["tokens"]
-    assert credit == pytest.approx(token_credit(verdict, ids, tokenizer))
+    assert credit == pytest.approx(token_credit(here(text)[0], ids, tokenizer))
     assert min(credit) < 0
     assert reasons[0].startswith("the row's 0 completion_ids")
-    assert post(url, {"rows": [row]})[1]["tokens"] is None
-    refused = (
-        "the tokenizer 'gpt' is not served: served are tiny (spanreward serve --tokenizer NAME)"
-    )
-    assert post(url, {"rows": rows, "tokenizer": "gpt"}) == (422, {"error": refused})
+    assert post(url, {"rows": [ROW]})[1]["tokens"] is None
+    status, answer = post(url, {"rows": rows, "tokenizer": "gpt"})
+    assert status == 422
+    assert re.match("the tokenizer 'gpt' is not served: .* tiny", answer["error"])
 
 
 @pytest.mark.parametrize(
@@ -181,26 +172,17 @@ def test_credit_of_tokens(posh: tuple[str, Any]) -> None:
         (b"[" * 100_000, 422, "the body: Invalid JSON"),
         ({}, 422, "rows: Field required"),
         ({"rows": []}, 422, "rows: List should have at least 1 item"),
-        (
-            {"rows": [{"completion": "x", "reference": "y"}] * 4097},
-            422,
-            "rows: List should have at most 4096 items",
-        ),
+        ({"rows": [{"completion": "x", "reference": "y"}] * 4097}, 422,
+            "rows: List should have at most 4096 items"),
         ({"rows": [{"completion": 3}]}, 422, "rows.0.completion"),
         ({"rows": [{"completion": "x", "completion_ids": [-1]}]}, 422, "rows.0.completion_ids.0"),
-        (
-            {"rows": [{"completion": "x", "completion_ids": [1 << 40]}]},
-            422,
-            "rows.0.completion_ids.0",
-        ),
-        (
-            {"rows": [{"completion": "x", "reference": "y"}], "judge": "match"},
-            422,
-            "judge: Extra inputs",
-        ),
+        ({"rows": [{"completion": "x", "completion_ids": [1 << 40]}]}, 422,
+            "rows.0.completion_ids.0"),
+        ({"rows": [{"completion": "x", "reference": "y"}], "judge": "match"}, 422,
+            "judge: Extra inputs"),
         ({"rows": [{"completion": "x"}]}, 422, "row 0: posh needs the key 'reference'"),
     ],
-)
+)  # fmt: skip
 def test_a_refusal_is_one_sentence(
     posh: tuple[str, Any], body: Any, status: int, told: str
 ) -> None:
@@ -215,88 +197,64 @@ def test_other_ways_to_ask_wrongly(posh: tuple[str, Any]) -> None:
     assert post(url, b"{}", path="/nowhere") == (404, {"error": "Not Found"})
     with pytest.raises(HTTPError, match="405"):
         get(f"{url}/score")
-    good = {"completion": "A red circle.", "reference": REFERENCE}
-    for odd in (
-        {"completion": [{"role": "user", "content": "x"}] * 2},
-        {"completion": "x", "reference": 7},
-    ):
-        status, answer = post(url, {"rows": [good, {**good, **odd}]})
+    for odd in ({"completion": [{"role": "user", "content": "x"}] * 2}, {"reference": 7}):
+        status, answer = post(url, {"rows": [ROW, {**ROW, **odd}]})
         assert (status, answer["error"][:7]) == (422, "row 1: ")
 
 
-def test_a_refusal_is_short_whatever_was_sent(posh: tuple[str, Any]) -> None:
-    good = {"completion": "A red circle.", "reference": REFERENCE}
-    odds = (
-        {"reference": {"a": "x" * 1_000_000}},
-        {"answers": [["y" * 1_000_000]]},
-        {"image": "/etc/passwd" * 100_000},
-    )
-    bodies: list[dict[str, Any]] = [{"rows": [{**good, **odd}]} for odd in odds]
-    bodies += [{"rows": [good], "a\nb\x1b[31m": 1}, {"rows": [good], "tokenizer": "z" * 1_000_000}]
-    for body in bodies:
-        status, answer = post(posh[0], body)
-        assert status == 422
-        assert len(answer["error"]) <= 300
-        assert answer["error"].isprintable()
+@pytest.mark.parametrize(
+    ("row", "more"),
+    [
+        ({"reference": {"a": "x" * 1_000_000}}, {}),
+        ({"answers": [["y" * 1_000_000]]}, {}),
+        ({"image": "/etc/passwd" * 100_000}, {}),
+        ({}, {"a\nb\x1b[31m": 1}),
+        ({}, {"tokenizer": "z" * 1_000_000}),
+    ],
+    ids=["reference", "answers", "image", "key", "tokenizer"],
+)
+def test_a_refusal_is_short_whatever_was_sent(row: Any, more: Any, posh: tuple[str, Any]) -> None:
+    status, answer = post(posh[0], {"rows": [{**ROW, **row}], **more})
+    assert status == 422
+    assert len(answer["error"]) <= 300
+    assert answer["error"].isprintable()
 
 
 def raw(url: str, request: bytes) -> bytes:
-    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=20) as client:
+    with connected(url) as client:
         client.sendall(request)
-        return client.recv(100_000)
+        return client.recv(100_000).split(b"\r\n")[0]
 
 
 def test_what_nobody_named(posh: tuple[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     url, service = posh
-    good = {"completion": "A blue circle.", "reference": REFERENCE}
-    head = b"POST /score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: Application/JSON; charset=utf-8\r\n"
-    body = json.dumps({"rows": [good]}).encode()
-    chunked = head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
-    assert b" 200 " in raw(url, chunked).split(b"\r\n")[0]
-    assert b" 422 " in raw(
-        url, head + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"
-    )
-    odds: list[dict[str, Any]] = [
-        {"completion_ids": None},
-        {"prompt": None},
-        {"id": 7},
-        {"reference": ["", None]},
-    ]
-    for odd in (*odds, {"reference": {}}):
-        status, answer = post(url, {"rows": [{**good, **odd}]})
-        assert status == 200 or (status, answer.keys()) == (422, {"error"}), odd
-    status, answer = post(
-        url,
-        b'{"rows": [{"completion": "x", "reference": NaN}, {"completion": "x", "reference": null}]}',
-    )
+    body = json.dumps({"rows": [ROW]}).encode()
+    chunked = HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    assert b" 200 " in raw(url, chunked)
+    gzipped = HEAD + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"
+    assert b" 422 " in raw(url, gzipped)
+    odds = (("completion_ids", None), ("prompt", None), ("id", 7), ("reference", ["", None]))
+    for key, value in (*odds, ("reference", {})):
+        status, answer = post(url, {"rows": [{**ROW, key: value}]})
+        assert status == 200 or (status, answer.keys()) == (422, {"error"}), key
+    rows = b'{"completion": "x", "reference": NaN}, {"completion": "x", "reference": null}'
+    status, answer = post(url, b'{"rows": [%b]}' % rows)
     assert [one["status"] for one in answer["verdicts"]] == ["not_applicable"] * 2
     assert post(url, b'{"rows": [{"completion": "\\ud800", "reference": "y"}]}')[0] == 422
-    (verdict,) = RemoteReward(url).judge_samples(
-        [Sample("", "A blue \ud800 circle.", references=(REFERENCE,))]
-    )
-    assert verdict.status is Status.OK
-    (verdict,) = RemoteReward(url).judge_samples(
-        [Sample("", "A red circle. " * 20_000, references=(REFERENCE,))]
-    )
-    assert (
-        verdict.score
-        == PoshReward(MatchJudge())
-        .judge_samples([Sample("", "A red circle. " * 20_000, references=(REFERENCE,))])[0]
-        .score
-    )
+    lone, long = "A blue \ud800 circle.", "A red circle. " * 20_000
+    odd_one, long_one = there(url, lone, long)
+    assert odd_one.status is Status.OK
+    assert long_one.score == here(long)[0].score
 
-    async def within() -> list[float | None]:
-        return RemoteReward(url)([""], ["A red circle."], reference=[REFERENCE])  # as in a notebook
+    async def within() -> list[Verdict]:
+        return there(url, "A red circle.")  # as in a notebook
 
-    assert asyncio.run(within()) == PoshReward(MatchJudge())(
-        [""], ["A red circle."], reference=[REFERENCE]
-    )
-    assert RemoteReward(url).judge_samples([]) == []
+    assert asyncio.run(within()) == here("A red circle.")
+    assert there(url) == []
     with urllib.request.urlopen(urllib.request.Request(f"{url}/health", method="HEAD")) as answer:
         assert answer.status == 200
-    port = int(url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port)) as gone:
-        gone.sendall(head + b"Content-Length: 100\r\n\r\n{")
+    with connected(url) as gone:
+        gone.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
     time.sleep(0.3)
     assert service.counts[app.BYTES_HELD] == service.counts[app.ROWS_HELD] == 0
     assert [one for one in caplog.messages if "Exception" in one] == []
@@ -306,11 +264,8 @@ def test_health_metrics_and_schema(posh: tuple[str, Any]) -> None:
     url, _ = posh
     post(url, {"rows": [{"completion": "", "reference": "y"}]})
     health = json.loads(get(f"{url}/health"))
-    assert (health["columns"], health["decided_by"], health["tokenizers"]) == (
-        ["reference"],
-        "posh",
-        ["tiny"],
-    )
+    expected = {"columns": ["reference"], "decided_by": "posh", "tokenizers": ["tiny"]}
+    assert health.items() >= expected.items()
     lines = dict(line.rsplit(" ", 1) for line in get(f"{url}/metrics").splitlines())
     assert int(lines['spanreward_rows_total{status="empty"}']) >= 1
     assert lines["spanreward_rows_held"] == lines["spanreward_body_bytes_held"] == "0"
@@ -325,31 +280,29 @@ def test_health_metrics_and_schema(posh: tuple[str, Any]) -> None:
 def test_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(http_client.KEY, "sesame")
     with served(Slow()) as (url, _):
-        rows = {"rows": [{"completion": "x"}]}
-        assert post(url, rows)[0] == 401
-        assert "SPANREWARD_API_KEY" in post(url, rows, Authorization="Bearer wrong")[1]["error"]
-        assert post(url, rows, Authorization="Bearer sesame")[0] == 200
-        assert post(url, rows, Authorization="bearer sesame")[0] == 200
+        assert post(url, ONE)[0] == 401
+        assert "SPANREWARD_API_KEY" in post(url, ONE, Authorization="Bearer wrong")[1]["error"]
+        for key in ("Bearer sesame", "bearer sesame"):
+            assert post(url, ONE, Authorization=key)[0] == 200
         for other in ("Basic sesame", "sesame", "Bearer", "Bearer sesame x", "Bearer s\u00e9same"):
-            assert post(url, rows, Authorization=other)[0] == 401, other
+            assert post(url, ONE, Authorization=other)[0] == 401, other
         with pytest.raises(HTTPError, match="401"):
             get(f"{url}/metrics")
         assert RemoteReward(url)([""], ["xx"]) == [0.002]
         assert RemoteReward(url).reader() == "slow"
 
 
-def test_rows_of_many_requests_are_judged_together_unless_they_compare() -> None:
-    for by_batch in (False, True):
-        reward = Slow(by_batch)
-        with served(reward) as (url, _), ThreadPoolExecutor(16) as pool:
-            asked = [[Sample("", "x" * size)] * 3 for size in range(16)]
-            found = list(pool.map(RemoteReward(url).judge_samples, asked))
-        assert [[one.score for one in verdicts] for verdicts in found] == [
-            [size / 1000] * 3 for size in range(16)
-        ]
-        assert sum(reward.batches) == 48
-        assert (set(reward.batches) == {3}) == by_batch
-        assert by_batch or len(reward.batches) < 16
+@pytest.mark.parametrize("by_batch", [False, True])
+def test_rows_of_many_requests_are_judged_together_unless_they_compare(by_batch: bool) -> None:
+    reward = Slow(by_batch)
+    with served(reward) as (url, _), ThreadPoolExecutor(16) as pool:
+        asked = [[Sample("", "x" * size)] * 3 for size in range(16)]
+        found = list(pool.map(RemoteReward(url).judge_samples, asked))
+    for size, verdicts in enumerate(found):
+        assert [one.score for one in verdicts] == [size / 1000] * 3
+    assert sum(reward.batches) == 48
+    assert (set(reward.batches) == {3}) == by_batch
+    assert by_batch or len(reward.batches) < 16
 
 
 def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,9 +311,8 @@ def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         rows = {"rows": [{"completion": "x"}] * 4}
         codes = [status for status, _ in pool.map(lambda _: post(url, rows), range(12))]
         assert set(codes) == {200, 429}
-        assert post(url, {"rows": [{"completion": "x"}] * 9})[1]["error"].startswith(
-            "0 rows wait, and 8 may"
-        )
+        refused = post(url, {"rows": [{"completion": "x"}] * 9})[1]["error"]
+        assert refused.startswith("0 rows wait, and 8 may")
         assert RemoteReward(url).judge_samples([Sample("", "x")] * 4)[0].score == 0.001
         assert service.counts['spanreward_refused_total{code="429"}'] == codes.count(429) + 1
         assert (service.counts[app.ROWS_HELD], service.counts[app.BYTES_HELD]) == (0, 0)
@@ -370,40 +322,32 @@ def test_a_body_is_bounded_in_bytes_and_time(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(body_bounds, "BODY_BYTES", 100_000)
     monkeypatch.setattr(app, "BODY_SECONDS", 0.3)
     with served(Slow()) as (url, service):
-        port = int(url.rpartition(":")[2])
-        head = b"POST /score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as large:
-            large.sendall(head % 10**9 + b" " * 200_000)
-            assert b"413" in large.recv(1000).split(b"\r\n")[0]
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as slow:
-            slow.sendall(head % 1000 + b"{")
-            assert b"408" in slow.recv(1000).split(b"\r\n")[0]
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as gone:
+        head = HEAD + b"Content-Length: %d\r\n\r\n"
+        assert b"413" in raw(url, head % 10**9 + b" " * 200_000)
+        assert b"408" in raw(url, head % 1000 + b"{")
+        with connected(url) as gone:
             gone.sendall(head % 1000 + b"{")
-        assert post(url, {"rows": [{"completion": "x"}]})[0] == 200
+        assert post(url, ONE)[0] == 200
         assert service.counts[app.BYTES_HELD] == 0
         monkeypatch.setattr(app, "BODIES", 10)
-        assert post(url, {"rows": [{"completion": "x"}]})[0] == 429
+        assert post(url, ONE)[0] == 429
 
 
 def start(*words: str, **environment: str) -> subprocess.Popen[str]:
     words = words if "--port" in words else (*words, "--port", "0")
     command = [sys.executable, "-m", "spanreward", "serve", "posh", "--judge", "match", *words]
     held = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=held
-    )
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, env=held, **pipes)
 
 
 @pytest.mark.slow
 def test_sigterm_in_the_middle_loses_nothing() -> None:
-    """What was accepted is answered, what was not is refused, and clients whose server comes back
-    get it there.
-    """
+    """What was accepted is answered, what was not is refused."""
     with start() as server:
         url = server.stdout.readline().split()[0]
         sample = Sample("", "A blue circle above a red square.", references=(REFERENCE,))
-        (expected,) = PoshReward(MatchJudge()).judge_samples([sample])
+        (expected,) = here(sample.completion)
         found: list[Verdict] = []
         remotes = [RemoteReward(url, deadline=3.0) for _ in range(8)]
         threads = [
@@ -436,9 +380,8 @@ def test_sigterm_in_the_middle_loses_nothing() -> None:
 def test_what_cannot_be_served_is_one_sentence(words: list[str], told: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        with start(
-            *(port if word == "TAKEN" else word for word in words), SPANREWARD_API_KEY=""
-        ) as done:
+        words = [port if word == "TAKEN" else word for word in words]
+        with start(*words, SPANREWARD_API_KEY="") as done:
             _, err = done.communicate(timeout=120)
     assert done.returncode == 1
     assert err.startswith("spanreward serve: ")

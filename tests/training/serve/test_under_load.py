@@ -1,6 +1,4 @@
-"""`spanreward serve` under 64 clients, ended in the middle, with bodies of 100 MB and without end,
-and slow clients.
-"""
+"""`spanreward serve` under 64 clients, ended in the middle, with endless and slow bodies."""
 
 import pytest
 
@@ -21,11 +19,7 @@ def test_nothing_is_lost_and_memory_is_bounded() -> None:
     memory = found["peak MB"]
     assert max(memory["before SIGTERM"], memory["after"]) < memory["idle"] + 3 * LARGE / 1e6, memory
     late = "HTTP/1.1 408 Request Timeout"
-    refused = {
-        "HTTP/1.1 413 Content Too Large",
-        "HTTP/1.1 413 Request Entity Too Large",
-        late,
-        "connection closed",
-    }
+    large = {"HTTP/1.1 413 Content Too Large", "HTTP/1.1 413 Request Entity Too Large"}
+    refused = {*large, late, "connection closed"}
     assert set(found["to 100 MB and to no end"]) <= refused, found
     assert set(found["to the slow"]) <= {late, "connection closed"}, found

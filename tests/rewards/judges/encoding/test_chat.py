@@ -169,7 +169,9 @@ def test_texts_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = [encoder.encode(question.messages) for question in questions]
     assert encoder.join_place is not None  # finding it encodes texts of its own
     monkeypatch.setattr(encoder._plain, "encode", None)
-    assert [encoder.fit(question, 300)[0] for question in encoder.encode_ahead(questions, 300)] == alone
+    assert [
+        encoder.fit(question, 300)[0] for question in encoder.encode_ahead(questions, 300)
+    ] == alone
 
 
 def test_a_long_description_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,9 @@ def test_a_template_that_shows_no_pictures() -> None:
     text = "{% for p in m.content %}{{ p.text }}{% endfor %}"
     processor.chat_template = "{% for m in messages %}" + text + "{% endfor %}"
     with pytest.raises(ValueError, match="0 pictures of 1"):
-        PictureChatEncoder(processor).prompt(with_converted_images([ask("Rate it.", FIRST)])[0], 100)
+        PictureChatEncoder(processor).prompt(
+            with_converted_images([ask("Rate it.", FIRST)])[0], 100
+        )
 
 
 @pytest.mark.parametrize("content", HOSTILE)

@@ -1,6 +1,7 @@
 """Captions changed on purpose: the marks lie on the very words that were changed."""
 
 import re
+from itertools import product
 from random import Random
 
 import pytest
@@ -15,27 +16,15 @@ from spanreward.training.experimental.judge_training.labelled_changes import (
 )
 
 CAPTIONS = {
-    "1": [
-        "A brown dog sits on the green grass.",
-        "The dog near two trees.",
-        "An old dog is sitting on a lawn.",
-    ],
-    "2": [
-        "A cat sleeps under a white table.",
-        "The cat and a chair.",
-        "An orange cat is lying below the table.",
-    ],
-    "3": [
-        "Three men ride horses on a beach.",
-        "The men are riding near the water.",
-        "A horse and a man.",
-    ],
-    "4": [
-        "A red bus next to a small blue car.",
-        "An empty bus in the street.",
-        "The car is behind a bus.",
-    ],
-}
+    "1": ["A brown dog sits on the green grass.", "The dog near two trees.",
+        "An old dog is sitting on a lawn."],
+    "2": ["A cat sleeps under a white table.", "The cat and a chair.",
+        "An orange cat is lying below the table."],
+    "3": ["Three men ride horses on a beach.", "The men are riding near the water.",
+        "A horse and a man."],
+    "4": ["A red bus next to a small blue car.", "An empty bus in the street.",
+        "The car is behind a bus."],
+}  # fmt: skip
 DENIAL = re.compile(r"\b(no|not|nobody|neither)\b(?! longer)")
 SYMBOL = re.compile("<([a-z]+)>")
 WORDS = {
@@ -92,20 +81,17 @@ def test_marks_lie_on_the_changed_words(changes: Changes, kind: str, seed: int, 
 def test_what_few_captions_do_not_say_is_not_known(changes: Changes) -> None:
     """The dog may be brown though the other caption does not say so, and no judge can know it."""
     changes.random = Random(0)
-    made = [one for _ in range(300) if (one := changes.example("right", "1"))]
-    open_to = {
+    made = filter(None, (changes.example("right", "1") for _ in range(300)))
+    unknown = {
         one.target: {one.text[s:e] for s, e, right in one.marks if right is None} for one in made
     }
-    assert open_to["The dog near two trees."] in (
+    assert unknown["The dog near two trees."] in (
         {"brown", "sits", "on", "green", "grass"},
         {"old", "sitting", "on", "lawn"},
     )
     several = Changes({"1": [*CAPTIONS["1"], "A pet outside."]}, Random(0))
-    most = [
-        one
-        for _ in range(300)
-        if (one := several.example("right", "1")) and one.target.count(".") == 3
-    ]
+    made = filter(None, (several.example("right", "1") for _ in range(300)))
+    most = [one for one in made if one.target.count(".") == 3]
     assert most
     # three captions say most of it
     assert all(one.marks == ((0, len(one.text), 1.0),) for one in most)
@@ -120,43 +106,39 @@ def test_a_part_of_a_caption_leaves_things_unsaid(changes: Changes) -> None:
         for one in made
         if one
     }
-    assert found["Three men ride horses on a beach.", "Three men ride horses."] == {"on", "beach"}
-    assert found["Three men ride horses on a beach.", "on a beach."] == {
-        "Three",
-        "men",
-        "ride",
-        "horses",
-    }
-    assert found["A horse and a man.", "A picture."] == {"horse", "man"}
-    assert found["A horse and a man.", "A horse and a man."] == set()
+    men, beasts = "Three men ride horses on a beach.", "A horse and a man."
+    assert found[men, "Three men ride horses."] == {"on", "beach"}
+    assert found[men, "on a beach."] == {"Three", "men", "ride", "horses"}
+    assert found[beasts, "A picture."] == {"horse", "man"}
+    assert found[beasts, beasts] == set()
     # and a caption of another picture
-    assert any(text.startswith("A horse and a man. A") for text, _ in found)
-    named = [
-        target
-        for (_, target), wrong in found.items()
-        if "beach" in wrong and "beach" in target.lower()
-    ]
+    assert any(text.startswith(f"{beasts} A") for text, _ in found)
+    claims = [(target, wrong) for (_, target), wrong in found.items() if "beach" in wrong]
+    named = [target for target, _ in claims if "beach" in target.lower()]
     assert len(named) > 10  # a sentence that claims no beach does not say it
     assert not any("on a beach" in target for target in named)
 
 
-def test_articles_are_set_right() -> None:
-    assert rewrite("A dog on an old mat.", {Word(2, 5, "dog"): "owl"}) == (
-        "An owl on an old mat.",
-        [(3, 6)],
-    )
-    assert rewrite("See an owl.", {Word(7, 10, "owl"): "dog"}) == ("See a dog.", [(6, 9)])
-    assert rewrite("a dog", {Word(2, 2): "old "}) == ("an old dog", [(3, 6)])
-    assert rewrite("a uniform", {Word(2, 9, "uniform"): "uniform"}) == ("a uniform", [(2, 9)])
+@pytest.mark.parametrize(
+    ("text", "word", "new", "changed", "place"),
+    [
+        ("A dog on an old mat.", Word(2, 5, "dog"), "owl", "An owl on an old mat.", (3, 6)),
+        ("See an owl.", Word(7, 10, "owl"), "dog", "See a dog.", (6, 9)),
+        ("a dog", Word(2, 2), "old ", "an old dog", (3, 6)),
+        ("a uniform", Word(2, 9, "uniform"), "uniform", "a uniform", (2, 9)),
+    ],
+)
+def test_articles_are_set_right(
+    text: str, word: Word, new: str, changed: str, place: tuple[int, int]
+) -> None:
+    assert rewrite(text, {word: new}) == (changed, [place])
 
 
 def test_the_grammar_names_the_thing_in_every_sentence() -> None:
     things = (("owl", False), ("cats", True))
-    made = {
-        unclaimed(noun, many, ["red"], Random(seed))
-        for seed in range(2000)
-        for noun, many in things
-    }
+    made = set()
+    for (noun, many), seed in product(things, range(2000)):
+        made.add(unclaimed(noun, many, ["red"], Random(seed)))
     assert len(made) > 500
     for sentence, denied in made:
         assert any(noun in sentence.lower() for noun, _ in things)

@@ -1,9 +1,8 @@
-"""`spanreward judge train`: a tiny random encoder learns from changed captions, from labels and
-from a teacher.
-"""
+"""`spanreward judge train`: a tiny encoder learns from captions, labels and a teacher."""
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +18,29 @@ from spanreward.training.experimental.judge_training.data import (
     picture_name,
 )
 from spanreward.training.recipe_file import RecipeError
-from tests.support.command import spanreward
+from tests.support.command import Done, spanreward
 from tests.support.paths import ROOT
 from tests.support.tiny_encoder import save_family, saved
 
 THINGS, COLOURS = ("cat", "dog", "horse", "bird", "sheep", "cow"), ("red", "blue", "green", "black")
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+RECIPE = """
+output: HERE/judge
+base: HERE/base
+captions: {HERE/captions.jsonl: {reference: references}}
+kinds: {right: 1, added: 2}
+examples: 400
+unseen: 0.25
+held_out: 0.25
+steps: 120
+check_every: 40
+batch: 32
+learning_rate: 1.0e-2
+"""
 VOCABULARY = [
-    *SPECIAL,
-    "a",
-    "an",
-    "the",
-    "in",
-    "on",
-    "grass",
-    "street",
-    "stands",
-    "is",
-    "near",
-    ".",
-    *THINGS,
+    *SPECIAL, "a", "an", "the", "in", "on", "grass", "street", "stands", "is", "near", ".", *THINGS,
     *COLOURS,
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -48,33 +48,32 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a recipe, captions of 24 pictures, and a tiny encoder."""
     folder = tmp_path_factory.mktemp("toy")
     saved(folder / "base", words=VOCABULARY)
-    rows = [
-        {
-            "image": f"{number}.jpg",
-            "captions": ["none", "none"],
-            "label": "0",
-            "id": number,
-            "category": "toy",
-        }
-        | {
-            "references": [
-                f"the {t} is {c} on the grass .",
-                f"a {t} is near the street .",
-                f"the {t} is {c} .",
-            ]
-        }
-        for number, (t, c) in enumerate((t, c) for c in COLOURS for t in THINGS)
-    ]
-    (folder / "captions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    lines = [
-        f"output: {folder}/judge",
-        f"base: {folder}/base",
-        f"captions: {{{folder}/captions.jsonl: {{reference: references}}}}",
-    ]
-    lines += ["kinds: {right: 1, added: 2}", "examples: 400", "unseen: 0.25", "held_out: 0.25"]
-    lines += ["steps: 120", "check_every: 40", "batch: 32", "learning_rate: 1.0e-2"]
-    (folder / "recipe.yaml").write_text("\n".join(lines))
+    rows = []
+    for number, (colour, thing) in enumerate(product(COLOURS, THINGS)):
+        row = {"image": f"{number}.jpg", "captions": ["none", "none"], "label": "0"}
+        texts = [f"the {thing} is {colour} on the grass .", f"a {thing} is near the street ."]
+        texts.append(f"the {thing} is {colour} .")
+        rows.append({**row, "id": number, "category": "toy", "references": texts})
+    write(folder / "captions.jsonl", rows)
+    (folder / "recipe.yaml").write_text(RECIPE.replace("HERE", str(folder)))
     return folder
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def train(toy: Path, *changes: str | Path) -> Done:
+    return spanreward("judge", "train", toy / "recipe.yaml", "--set", *changes)
+
+
+def labelled(folder: Path, rows: list[dict[str, Any]], judge: str = "match") -> Path:
+    """What a judge says of the rows, as `spanreward judge label` writes it."""
+    write(folder / "rows.jsonl", rows)
+    labels = folder / "labels.jsonl"
+    words = ("judge", "label", folder / "rows.jsonl", "--judge", judge, "--output", labels)
+    assert spanreward(*words).code == 0
+    return labels
 
 
 @pytest.fixture(scope="module")
@@ -94,26 +93,21 @@ def test_training_lowers_the_held_out_loss(trained: dict[str, Any]) -> None:
 
 def test_the_folder_is_a_judge(trained: dict[str, Any], toy: Path) -> None:
     with EncoderJudge(str(toy / "judge")) as judge:
-        (read,) = judge.read(
-            [("a cat on grass .", "the cat stands near a street . a red cat in the grass .")]
-        )
+        target = "the cat stands near a street . a red cat in the grass ."
+        (read,) = judge.read([("a cat on grass .", target)])
     assert len(read) == 5
     assert not (toy / "judge/checkpoints").exists()
     card = (toy / "judge/README.md").read_text()
     assert f"encoder:{toy}/judge" in card
     assert "{" not in card
-    numbers = json.loads((toy / "numbers.json").read_text())
-    assert numbers == trained
+    assert json.loads((toy / "numbers.json").read_text()) == trained
 
 
 @pytest.mark.parametrize("family", ["roberta", "modernbert", "deberta-v2", "llama"])
 def test_each_family_is_trained_and_is_a_judge(toy: Path, tmp_path: Path, family: str) -> None:
     save_family(tmp_path / "base", family, VOCABULARY)
-    few = ["steps=4", "check_every=2", "examples=40"]
-    done = spanreward(
-        *f"judge train {toy}/recipe.yaml --set base={tmp_path}/base output={tmp_path}/judge".split(),
-        *few,
-    )
+    few = ("steps=4", "check_every=2", "examples=40")
+    done = train(toy, f"base={tmp_path}/base", f"output={tmp_path}/judge", *few)
     assert done.code == 0, done.err
     with EncoderJudge(str(tmp_path / "judge")) as judge:
         (read,) = judge.read([("a cat on grass .", "the cat stands near a street . " * 30)])
@@ -139,8 +133,8 @@ def test_what_the_recipe_leaves_open_goes_by_the_models_size(
 
 
 def test_frozen_layers_keep_their_weights(toy: Path, tmp_path: Path) -> None:
-    few = ["steps=4", "check_every=2", "examples=40", "frozen_layers=1", f"output={tmp_path}/judge"]
-    assert spanreward("judge", "train", toy / "recipe.yaml", "--set", *few).code == 0
+    few = ("steps=4", "check_every=2", "examples=40", "frozen_layers=1")
+    assert train(toy, *few, f"output={tmp_path}/judge").code == 0
     before, after = (
         dict(AutoModelForTokenClassification.from_pretrained(folder).named_parameters())
         for folder in (toy / "base", tmp_path / "judge")
@@ -161,12 +155,7 @@ def test_one_seed_gives_one_judge(trained: dict[str, Any], toy: Path) -> None:
 
     for seed, equal in ((0, True), (1, False)):
         other = toy / f"again{seed}"
-        assert (
-            spanreward(
-                "judge", "train", toy / "recipe.yaml", "--set", f"output={other}", f"seed={seed}"
-            ).code
-            == 0
-        )
+        assert train(toy, f"output={other}", f"seed={seed}").code == 0
         pairs = zip(weights(toy / "judge"), weights(other), strict=True)
         assert all(bool((one == another).all()) for one, another in pairs) == equal
 
@@ -174,59 +163,43 @@ def test_one_seed_gives_one_judge(trained: dict[str, Any], toy: Path) -> None:
 def test_a_resumed_training_ends_as_one_that_was_not_interrupted(
     toy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last checkpoint was cut when the process was killed, and the one before it is whole.
-    Another recipe, and other data under the same names, are refused.
-    """
+    """Also where the last checkpoint was cut; another recipe and other data are refused."""
     output = toy / "resumed"
-    # within an epoch
-    asked = ("judge", "train", toy / "recipe.yaml", "--set", f"output={output}", "check_every=55")
+    asked = (toy, f"output={output}", "check_every=55")  # within an epoch
     with monkeypatch.context() as interrupted:
         interrupted.setattr(fit.shutil, "rmtree", lambda folder, **_: None)
-        assert spanreward(*asked).code == 0
+        assert train(*asked).code == 0
     whole = (output / "model.safetensors").read_bytes()
     cut = output / "checkpoint-120/optimizer.pt"
     cut.write_bytes(cut.read_bytes()[:1000])
-    assert f"{output} is not empty" in spanreward(*asked).err
-    for other, told in (
-        ("seed=1", "seed: 0"),
-        ("learning_rate=0.1", "learning_rate: 0.01"),
-        ("kinds.other=1", "kinds."),
-    ):
-        refused = spanreward(*asked, other, "--resume")
+    assert f"{output} is not empty" in train(*asked).err
+    rate = ("learning_rate=0.1", "learning_rate: 0.01")
+    for other, told in (("seed=1", "seed: 0"), rate, ("kinds.other=1", "kinds.")):
+        refused = train(*asked, other, "--resume")
         assert f"the run in {output} has {told}" in refused.err
         assert (refused.code, len(refused.err.splitlines())) == (1, 1)
     captions = (toy / "captions.jsonl").read_text()
     (toy / "captions.jsonl").write_text(captions.replace("red", "green"))
-    assert f"{output} have changed" in spanreward(*asked, "--resume").err
+    assert f"{output} have changed" in train(*asked, "--resume").err
     (toy / "captions.jsonl").write_text(captions)
-    assert spanreward(*asked, "--resume").code == 0
+    assert train(*asked, "--resume").code == 0
     assert (output / "model.safetensors").read_bytes() == whole
     assert not list(output.glob("checkpoint*"))
-    assert "no checkpoint to resume" in spanreward(*asked, "--resume").err
+    assert "no checkpoint to resume" in train(*asked, "--resume").err
 
 
 def test_a_folder_that_is_somebody_elses_is_left_alone(toy: Path, tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     for name in ("README.md", "checkpoints/mine.bin"):
         (tmp_path / name).write_text("mine")
-    done = spanreward("judge", "train", toy / "recipe.yaml", "--set", f"output={tmp_path}")
+    done = train(toy, f"output={tmp_path}")
     assert (done.code, len(done.err.splitlines())) == (1, 1)
     assert f"{tmp_path} is not empty" in done.err
-    assert (
-        "has no recipe.yaml"
-        in spanreward(
-            "judge", "train", toy / "recipe.yaml", "--set", f"output={tmp_path}", "--resume"
-        ).err
-    )
-    inside = spanreward(
-        "judge", "train", toy / "recipe.yaml", "--set", f"output={toy}", "overwrite=true"
-    )
+    assert "has no recipe.yaml" in train(toy, f"output={tmp_path}", "--resume").err
+    inside = train(toy, f"output={toy}", "overwrite=true")
     assert f"{toy}/base, which this run reads" in inside.err
-    assert sorted(path.name for path in tmp_path.rglob("*")) == [
-        "README.md",
-        "checkpoints",
-        "mine.bin",
-    ]
+    left = sorted(path.name for path in tmp_path.rglob("*"))
+    assert left == ["README.md", "checkpoints", "mine.bin"]
 
 
 def test_no_held_out_or_unseen_picture_is_trained_on(toy: Path) -> None:
@@ -243,117 +216,68 @@ def test_no_held_out_or_unseen_picture_is_trained_on(toy: Path) -> None:
 
 
 def test_a_picture_has_one_name_in_all_sets() -> None:
-    assert (
-        picture_name("COCO_val2014_000000005123.jpg")
-        == picture_name("000000005123.jpg")
-        == picture_name("5123")
-    )
+    names = ("COCO_val2014_000000005123.jpg", "000000005123.jpg", "5123")
+    assert len({picture_name(name) for name in names}) == 1
     assert picture_name("VOC2012/JPEGImages/2008_008252.jpg") == "2008_008252"
 
 
 @pytest.mark.parametrize(
-    ("override", "told"),
+    ("override", "words"),
     [
-        ("stepz=3", "did you mean 'steps'?"),
+        ("stepz=3", "'steps'"),
         ("kinds.odd=1", "recipe key kinds"),
-        ("steps=0", "greater than 0, got 0."),
-        ("held_out=1", "less than 1, got 1."),
-        ("captions={none.jsonl: {}}", "no input file none.jsonl"),
-        (
-            "captions={none.jsonl: {references: captions}}",
-            "did you mean 'reference'?",
-        ),
-        ("captions={{toy}/captions.jsonl: {}}", "no column 'reference', only"),
-        (
-            "captions={{toy}/captions.jsonl: {image: id, reference: images}}",
-            "line 1 has no 'images', only",
-        ),
-        ("teacher=[none.jsonl]", "no input file none.jsonl"),
-        (
-            "captions={}",
-            "of 0 pictures, ",
-        ),
+        ("steps=0", "got 0."),
+        ("held_out=1", "got 1."),
+        ("captions={none.jsonl: {}}", "none.jsonl"),
+        ("captions={none.jsonl: {references: captions}}", "'reference'"),
+        ("captions={{toy}/captions.jsonl: {}}", "no column 'reference'"),
+        ("captions={{toy}/captions.jsonl: {image: id, reference: images}}", "no 'images'"),
+        ("teacher=[none.jsonl]", "none.jsonl"),
+        ("captions={}", "of 0 pictures, "),
         ("base=./none", "./none is no folder"),
         ("frozen_layers=3", "{toy}/base has 2 layers"),
-        (
-            "frozen_layers=-1",
-            "equal to 0, got -1.",
-        ),
+        ("frozen_layers=-1", "got -1."),
     ],
 )
-def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> None:
-    done = spanreward(
-        *f"judge train {toy}/recipe.yaml --set output=/nowhere".split(),
-        override.replace("{toy}", str(toy)),
-    )
+def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, words: str) -> None:
+    done = train(toy, "output=/nowhere", override.replace("{toy}", str(toy)))
     assert done.code == 1
-    assert told.replace("{toy}", str(toy)) in done.err
+    assert words.replace("{toy}", str(toy)) in done.err
     assert "Traceback" not in done.err
     assert len(done.err.strip().splitlines()) == 1
 
 
 def test_a_teacher_is_noted_and_learnt_from(toy: Path, tmp_path: Path) -> None:
-    rows = [
-        {
-            "completion": f"a {c} {t} stands on grass .",
-            "reference": [f"a {o} {t} stands .", f"the {t} ."],
-        }
-        for t in THINGS
-        for c, o in (("red", "red"), ("blue", "green"))
-    ]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    labels = tmp_path / "labels.jsonl"
-    assert (
-        spanreward(
-            "judge", "label", tmp_path / "rows.jsonl", "--judge", "match", "--output", labels
-        ).code
-        == 0
-    )
+    rows = []
+    for thing, (colour, other) in product(THINGS, (("red", "red"), ("blue", "green"))):
+        references = [f"a {other} {thing} stands .", f"the {thing} ."]
+        text = f"a {colour} {thing} stands on grass ."
+        rows.append({"completion": text, "reference": references})
+    labels = labelled(tmp_path, rows)
     lines = [json.loads(line) for line in labels.read_text().splitlines()]
-    assert {line["text"] for line in lines} == {
-        text for row in rows for text in (row["completion"], *row["reference"])
-    }
+    texts = {row["completion"] for row in rows}.union(*(row["reference"] for row in rows))
+    assert {line["text"] for line in lines} == texts
     assert all(line["text"][start:end] for line in lines for start, end in line["places"])
     assert len({line["picture"] for line in lines}) == len(rows)
-    overrides = (
-        "captions={}",
-        f"teacher=[{labels}]",
-        "unseen=0",
-        f"output={tmp_path}/student",
-        "steps=20",
-    )
-    done = spanreward("judge", "train", toy / "recipe.yaml", "--set", *overrides)
+    changes = ("captions={}", f"teacher=[{labels}]", "unseen=0", "steps=20")
+    done = train(toy, *changes, f"output={tmp_path}/student")
     assert done.code == 0, done.err
     assert (tmp_path / "student/model.safetensors").is_file()
 
 
 def test_a_language_models_ratings_are_learnt_from(toy: Path, tmp_path: Path) -> None:
-    """SmolLM2 stands for the large judge: it rates badly, and the way from its ratings to a judge
-    is the same.
-    """
+    """SmolLM2 stands for the large judge: the way from ratings to a judge is the same."""
     rows = [
         {"image": f"{t}.jpg", "completion": f"a {t} on grass .", "reference": f"the {t} ."}
         for t in THINGS[:4]
     ]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    labels = tmp_path / "labels.jsonl"
-    asked = (
-        f"judge label {tmp_path}/rows.jsonl --judge transformers:smollm2 --output {labels}".split()
-    )
-    assert spanreward(*asked).code == 0
+    labels = labelled(tmp_path, rows, "transformers:smollm2")
     found = [json.loads(line)["probabilities"] for line in labels.read_text().splitlines()]
     # a distribution each, and not the words' own rule
     assert len({tuple(levels.values()) for levels in found}) > 1
-    overrides = (
-        "captions={}",
-        f"teacher=[{labels}]",
-        "unseen=0",
-        "held_out=0.5",
-        f"output={tmp_path}/student",
-    )
-    done = spanreward(
-        "judge", "train", toy / "recipe.yaml", "--set", *overrides, "steps=4", "check_every=2"
-    )
+    changes = ("captions={}", f"teacher=[{labels}]", "unseen=0", "held_out=0.5")
+    few = ("steps=4", "check_every=2", f"output={tmp_path}/student")
+    done = train(toy, *changes, *few)
     assert done.code == 0, done.err
     with EncoderJudge(f"{tmp_path}/student") as judge:
         assert len(judge.read([("a cat on grass .", "the cat .")])[0]) == 5
@@ -361,19 +285,8 @@ def test_a_language_models_ratings_are_learnt_from(toy: Path, tmp_path: Path) ->
 
 def test_a_teachers_rating_of_a_denied_thing_is_no_label(tmp_path: Path) -> None:
     row = {"completion": "A dog . There is no cat .", "reference": "A dog and a cat ."}
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-    labels = tmp_path / "labels.jsonl"
-    assert (
-        spanreward(
-            "judge", "label", tmp_path / "rows.jsonl", "--judge", "match", "--output", labels
-        ).code
-        == 0
-    )
-    marks = [
-        line
-        for line in map(json.loads, labels.read_text().splitlines())
-        if line["text"] == row["completion"]
-    ]
+    lines = map(json.loads, labelled(tmp_path, [row]).read_text().splitlines())
+    marks = [line for line in lines if line["text"] == row["completion"]]
     assert [line["text"][slice(*place)] for line in marks for place in line["places"]] == ["dog"]
 
 
@@ -390,17 +303,12 @@ def test_a_line_that_is_no_answer_is_named(tmp_path: Path, line: str) -> None:
         examples_of(JudgeRecipe(output="x", teacher=[f"{tmp_path}/labels.jsonl"]))
 
 
-def test_people_label_too(toy: Path, tmp_path: Path) -> None:
-    rows = [
-        {
-            "id": f"{n}",
-            "completion": f"a red {t} on grass .",
-            "reference": f"a blue {t} .",
-            "mistakes": ["red"],
-        }
-        for n, t in enumerate(THINGS)
-    ]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+def test_people_label_too(tmp_path: Path) -> None:
+    rows = []
+    for number, thing in enumerate(THINGS):
+        texts = {"completion": f"a red {thing} on grass .", "reference": f"a blue {thing} ."}
+        rows.append({"id": f"{number}", **texts, "mistakes": ["red"]})
+    write(tmp_path / "rows.jsonl", rows)
     labels: dict[str, dict[str, str]] = {f"{tmp_path}/rows.jsonl": {}}
     train, held_out, _ = examples_of(JudgeRecipe(output="x", labels=labels, held_out=0.4))
     example = (train + held_out)[0]
@@ -419,16 +327,11 @@ def test_the_guides_own_captions_make_examples(tmp_path: Path) -> None:
     guide = (ROOT / "docs/train_a_judge.md").read_text("utf-8")
     row = re.search(r"```json\n(.*?)```", guide, re.DOTALL)
     assert row is not None
-    rows = [
-        row[1],
-        row[1].replace("a.jpg", "b.jpg").replace("dog", "cat"),
-        row[1].replace("a.jpg", "c.jpg"),
-    ]
-    (tmp_path / "captions.jsonl").write_text("".join(rows))
+    cat = row[1].replace("a.jpg", "b.jpg").replace("dog", "cat")
+    (tmp_path / "captions.jsonl").write_text(row[1] + cat + row[1].replace("a.jpg", "c.jpg"))
     files: dict[str, dict[str, str]] = {str(tmp_path / "captions.jsonl"): {}}
-    train, aside, pictures = examples_of(
-        JudgeRecipe(output="out", captions=files, examples=20, held_out=0.4)
-    )
+    recipe = JudgeRecipe(output="out", captions=files, examples=20, held_out=0.4)
+    train, aside, pictures = examples_of(recipe)
     assert sorted(pictures["read"]) == ["a", "b", "c"]
     assert {example.picture for example in train}.isdisjoint(example.picture for example in aside)
     assert train
