@@ -30,7 +30,7 @@ ASKED: dict[str, Any] = {"image": "red.png", "question": "What color is it?"}
 ASKED["answers"] = ["red", "Red.", "pink", "red", "blue"]
 GOOD = {"image": "a.png", "reference": "A dog."}
 NO = [{"answer": "no", "answer_id": i} for i in range(10)]
-VQA = {"image": "blue.png", "question": "Is it red?", "answers": NO}
+VQA: dict[str, Any] = {"image": "blue.png", "question": "Is it red?", "answers": NO}
 
 
 @pytest.fixture
