@@ -25,7 +25,7 @@ from random import Random
 from typing import Any
 
 from experiments.agreement.caption_sets import load_discosg_graphs
-from spanreward.rewards.base.texts import texts
+from spanreward.rewards.base.texts import texts_of_value
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.experimental.judge_training.data import picture_name, place_of
 
@@ -55,7 +55,7 @@ def rows(folder: Path) -> Iterator[tuple[float, dict[str, Any]]]:
         for _, record in read_table(folder / file):
             of_picture = captions.setdefault(picture_name(str(record[picture])), {})
             of_picture |= dict.fromkeys(
-                tidy(text) for key in keys for text in texts(record[key], key)
+                tidy(text) for key in keys for text in texts_of_value(record[key], key)
             )
         for name, of_picture in captions.items():
             if len(of_picture) >= SHOWN + HELD_BACK:

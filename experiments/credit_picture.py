@@ -16,7 +16,7 @@ from experiments.scenes.parts import scenes_part
 from experiments.scenes.policy import tiny_tokenizer
 from experiments.span_picture import draw_text
 from spanreward import PoshReward, Recorder, token_credit
-from spanreward.rewards.base.verdict_html import SHADES
+from spanreward.rewards.base.verdict_html import COLOURS_OF_VALUES
 from spanreward.training.data.load import load_data
 
 NUMBER = 3  # of the completion in the group
@@ -74,7 +74,7 @@ def row_of_bars(places: list[tuple[int, int]], values: list[float], zero: float)
     for (start, end), value in zip(places, values, strict=True):
         high = HEIGHT * abs(value) / largest
         x, top = SIZE + CELL * start, zero - high if value > 0 else zero
-        colour = SHADES[4 if value > 0 else 0].edge
+        colour = COLOURS_OF_VALUES[4 if value > 0 else 0].edge
         drawn.append(
             f'<rect x="{x:.1f}" y="{top:.1f}" width="{CELL * (end - start) - 1:.1f}" '
             f'height="{high:.1f}" fill="{colour}"><title>{value:+.3f}</title></rect>'

@@ -12,7 +12,12 @@ from itertools import groupby
 from pathlib import Path
 
 from spanreward.rewards.base.verdict import Span
-from spanreward.rewards.base.verdict_html import SHADES, legible, level, segments
+from spanreward.rewards.base.verdict_html import (
+    COLOURS_OF_VALUES,
+    legible_in_html,
+    shade_of_score,
+    text_segments,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,12 @@ def span_picture(
             y += (2.0 * lines + 0.4) * letters
     bottom = max(y, drawing.height + 1.5 * size if drawing else 0.0)
     x = 1.0 * size
-    for i, look in enumerate(SHADES):
+    for i, look in enumerate(COLOURS_OF_VALUES):
         wide = 0.48 * size * len(look.name)
         drawn.append(
-            draw_piece(look.name, i / (len(SHADES) - 1), x, bottom + 0.4 * size, wide, small)
+            draw_piece(
+                look.name, i / (len(COLOURS_OF_VALUES) - 1), x, bottom + 0.4 * size, wide, small
+            )
         )
         x += wide + size
     if drawing:
@@ -87,7 +94,7 @@ def draw_text(
     """Returns the pieces of SVG, and the number of lines."""
     places = layout(text, columns)
     drawn = []
-    for segment in segments(text, spans):
+    for segment in text_segments(text, spans):
         for row, run in groupby(range(segment.start, segment.end), key=lambda i: places[i][0]):
             indices = list(run)
             piece = text[indices[0] : indices[-1] + 1].rstrip()
@@ -131,7 +138,7 @@ def draw_piece(
     )
     if score is None:
         return letters
-    look, below = SHADES[level(score)], y + 1.45 * size
+    look, below = COLOURS_OF_VALUES[shade_of_score(score)], y + 1.45 * size
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{1.45 * size:.1f}" '
         f'fill="{look.fill}"/><line x1="{x:.1f}" y1="{below:.1f}" x2="{x + width:.1f}" '
@@ -151,4 +158,4 @@ def cells(character: str) -> int:
 
 def clean(text: str) -> str:
     """`text` escaped for XML and legible."""
-    return escape(legible(text))
+    return escape(legible_in_html(text))

@@ -33,7 +33,7 @@ SET_UP = (
     "This one is ready to use: its judge is that of SPANREWARD_JUDGE (match without one), and "
     "SPANREWARD_FILE names a YAML file with its options (spanreward.rewards.ready)."
 )
-KEYS = ("judge", "judge_options", "options", "columns")
+METRIC_KEYS = ("judge", "judge_options", "options", "columns")
 
 
 def __getattr__(name: str) -> Callable[..., list[float | None]]:
@@ -49,10 +49,10 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
     settings: dict[str, Any] = {}
     if file:
         settings = read_yaml_file(Path(file)) or {}  # an empty file is None
-    check_known(f"key in {file}:", settings, KEYS)
+    check_known(f"key in {file}:", settings, METRIC_KEYS)
     judge_name = os.environ.get("SPANREWARD_JUDGE") or settings.get("judge", "match")
     judge_options = json.dumps(settings.get("judge_options", {}))
-    judge = _judge(judge_name, judge_options)
+    judge = _shared_judge(judge_name, judge_options)
     reward = build_reward(name, judge, settings.get("options", {}))
     columns: dict[str, str] = settings.get("columns", {})
 
@@ -78,7 +78,7 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
 
 
 @cache
-def _judge(name: str, options: str) -> Judge:
+def _shared_judge(name: str, options: str) -> Judge:
     """Returns the judge, which all metrics of this process share. options: the keyword arguments of
     the judge's class, as JSON: `@cache` needs a text where a dict cannot be hashed.
     """

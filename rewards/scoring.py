@@ -29,29 +29,30 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from spanreward.rewards.base.marks import Numbers, PlaceNumbers, as_numbers, mark_number
+from spanreward.rewards.base.marks import PlaceNumbers, UnsignedIntegers, as_numbers, mark_number
 from spanreward.rewards.base.unread import NotRead
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.base.views import View
 from spanreward.rewards.files.earlier import Earlier
 from spanreward.rewards.files.on_disk import Lines
-from spanreward.rewards.files.outputs import REMEDY, check_apart, resumed_lines, write_texts
+from spanreward.rewards.files.outputs import OUTPUT_REMEDY, check_apart, resumed_lines, write_texts
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import check_seen
-from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.rewards.rows.lines import InputRow, read_rows
 from spanreward.rewards.rows.tables import Rows
 from spanreward.rewards.text.no_answers import NoAnswer, no_answers
 
-CHUNK = 64
-FAILED = frozenset(str(status) for status in Status if status.failed)
+ROWS_AT_ONCE = 64
+FAILED_STATUSES = frozenset(str(status) for status in Status if status.failed)
 # If so many rows fail one after another, each asked alone, the judge is down and no row is at fault
 DOWN_AFTER = 16
 # the keys that each line of an output has, with the types of their values
 LINE_KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
-Line = dict[str, Any]  # a line of the output: a verdict with the row's id and fingerprint
-Judged = list[tuple[int, InputRow, Verdict]]  # a chunk: each row's index among all rows comes first
+OutputLine = dict[str, Any]  # a line of the output: a verdict with the row's id and fingerprint
+# a chunk: each row's index among all rows comes first
+JudgedRows = list[tuple[int, InputRow, Verdict]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +134,14 @@ def score_rows(
     of an earlier run may be damaged: a row is judged again if its line holds no verdict on it.
     """
     _check_columns(reward, rows, source)
-    check_seen(reward, _samples(rows))
+    check_seen(reward, _readable_samples(rows))
     reads_all_columns = type(reward) not in METRICS.values()  # a user's own metric may read any
     marks, ids = _marks_and_ids(rows, reads_all_columns)
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
     with resumed_lines(output, settings, LINE_KEYS, overwrite) as (file, lines):
         # find each row's line in the output; the place is -1 for a row without a line
-        earlier = Earlier(lines, FAILED)
+        earlier = Earlier(lines, FAILED_STATUSES)
         places_of_no_row = earlier.places_of_no_row(marks, ids)
         if places_of_no_row:
             raise _other_rows(
@@ -224,11 +225,11 @@ def score(
             "frame.to_dict('records')."
         )
     _check_columns(reward, read, rows if isinstance(rows, str | Path) else "the table")
-    check_seen(reward, _samples(read))
+    check_seen(reward, _readable_samples(read))
     # judge the rows in chunks, and add the fields of each verdict to its row
     scored_rows = []
-    for start in range(0, len(read), CHUNK):
-        chunk = read[start : start + CHUNK]
+    for start in range(0, len(read), ROWS_AT_ONCE):
+        chunk = read[start : start + ROWS_AT_ONCE]
         for row, verdict in zip(chunk, _judge_rows(reward, chunk), strict=True):
             scored_row = dict(row.values)
             for key, value in _flat_dict(verdict).items():
@@ -247,14 +248,16 @@ def _flat_dict(verdict: Verdict) -> dict[str, Any]:
     return data
 
 
-def _samples(rows: Iterable[InputRow]) -> Iterator[Sample]:
+def _readable_samples(rows: Iterable[InputRow]) -> Iterator[Sample]:
     """Yields the samples of the rows that can be read."""
     for row in rows:
         if isinstance(row.sample, Sample):
             yield row.sample
 
 
-def _marks_and_ids(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers]:
+def _marks_and_ids(
+    rows: Iterable[InputRow], columns: bool
+) -> tuple[UnsignedIntegers, UnsignedIntegers]:
     """Returns (marks, ids): a number of 8 bytes for each row's fingerprint, and one for its id.
 
     A row that cannot be read has the fingerprint "". columns: whether the fingerprint covers the
@@ -265,7 +268,7 @@ def _marks_and_ids(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Nu
     for row in rows:
         mark = ""
         if isinstance(row.sample, Sample):
-            mark = fingerprint(row.sample, columns)
+            mark = sample_fingerprint(row.sample, columns)
         marks.append(mark_number(mark))
         ids.append(mark_number(row.id))
     return as_numbers(marks), as_numbers(ids)
@@ -274,7 +277,7 @@ def _marks_and_ids(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Nu
 def _other_rows(
     output: Path,
     places_of_no_row: Sequence[int],
-    lines: Sequence[Line],
+    lines: Sequence[OutputLine],
     input_rows: str,
 ) -> ValueError:
     """Returns the error for an output that holds scores of rows which are not in the input.
@@ -284,11 +287,11 @@ def _other_rows(
     """
     first_id = lines[places_of_no_row[0]]["id"]
     reason = f"{len(places_of_no_row)}, such as {first_id!r}, are not among {input_rows}"
-    return ValueError(f"{output} holds the verdicts of other rows ({reason}): {REMEDY}")
+    return ValueError(f"{output} holds the verdicts of other rows ({reason}): {OUTPUT_REMEDY}")
 
 
 def _drop_wrong_places(
-    places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]
+    places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[OutputLine]
 ) -> bool:
     """Sets a row's place to -1 if the line at the place holds no verdict on the row. Returns
     whether every other line has its row's id.
@@ -307,7 +310,7 @@ def _drop_wrong_places(
 
 
 def _append_chunk(
-    chunk: Judged, file: TextIO, lines: Lines, marks: Numbers, places: PlaceNumbers
+    chunk: JudgedRows, file: TextIO, lines: Lines, marks: UnsignedIntegers, places: PlaceNumbers
 ) -> None:
     """Appends a line for each row of a judged chunk to the output, and sets the rows' places.
 
@@ -317,14 +320,14 @@ def _append_chunk(
     texts: list[str] = []
     for number, row, verdict in chunk:
         places[number] = len(lines) + len(texts)
-        line = _line(row, verdict, int(marks[number]))
+        line = _output_line(row, verdict, int(marks[number]))
         texts.append(_json_line(line))
     file.write("".join(texts))
     file.flush()
     lines.grow()
 
 
-def _line(row: InputRow, verdict: Verdict, mark: int) -> Line:
+def _output_line(row: InputRow, verdict: Verdict, mark: int) -> OutputLine:
     """Returns the output's line for a row. mark: the number of the row's fingerprint."""
     written = ""
     if isinstance(row.sample, Sample):
@@ -333,8 +336,8 @@ def _line(row: InputRow, verdict: Verdict, mark: int) -> Line:
 
 
 def _in_rows_order(
-    rows: Sequence[InputRow], lines: Sequence[Line], places: PlaceNumbers
-) -> Iterator[tuple[InputRow, Line]]:
+    rows: Sequence[InputRow], lines: Sequence[OutputLine], places: PlaceNumbers
+) -> Iterator[tuple[InputRow, OutputLine]]:
     """Yields each row with its line. The line's id is replaced by the row's id, which may have
     changed since the line was written. places: the place of each row's line in `lines`.
     """
@@ -352,7 +355,7 @@ class _Tally:
         self.characters = 0  # characters of the completions
         self.unread = Counter[str]()  # characters that no judge was shown, by kind
 
-    def over(self, lines: Iterable[tuple[InputRow, Line]]) -> Iterator[Line]:
+    def over(self, lines: Iterable[tuple[InputRow, OutputLine]]) -> Iterator[OutputLine]:
         """Yields each line after adding it to the sums. lines: each row with its line."""
         for row, line in lines:
             if line["score"] is not None:
@@ -379,7 +382,7 @@ def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
     return no_answers(samples, ids)
 
 
-def _json_line(line: Line) -> str:
+def _json_line(line: OutputLine) -> str:
     """Returns the line as JSON, with a line break at the end."""
     return json.dumps(line) + "\n"
 
@@ -395,13 +398,13 @@ def read_verdicts(output: Path) -> Sequence[Verdict]:
     return View(lines, range(len(lines)), _verdict_in)
 
 
-def _verdict_in(line: Line) -> Verdict:
+def _verdict_in(line: OutputLine) -> Verdict:
     """Returns a line's verdict. Raises ValueError if the line holds no verdict."""
     names = {field.name for field in fields(Verdict)}
     return Verdict.from_dict({key: line[key] for key in names & line.keys()})
 
 
-def _is_verdict_on(sample: Sample | str, line: Line) -> bool:
+def _is_verdict_on(sample: Sample | str, line: OutputLine) -> bool:
     """Whether the line holds a verdict whose spans all end within the sample's completion."""
     if isinstance(sample, str):
         return False
@@ -431,20 +434,20 @@ def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> 
 
 def _in_chunks(
     reward: Reward, rows: Sequence[InputRow], fresh: PlaceNumbers, again: PlaceNumbers
-) -> Iterator[Judged]:
+) -> Iterator[JudgedRows]:
     """Judges rows, and yields the rows with their verdicts, chunk by chunk.
 
     fresh: the indices of rows that no earlier run has judged. again: the indices of rows whose
     judge failed in an earlier run. The rows of `again` come last, in chunks without fresh rows.
     """
-    for begin in range(0, len(fresh), CHUNK):
-        yield _judged_chunk(reward, rows, fresh[begin : begin + CHUNK])
+    for begin in range(0, len(fresh), ROWS_AT_ONCE):
+        yield _judged_chunk(reward, rows, fresh[begin : begin + ROWS_AT_ONCE])
     yield from _chunks_asked_again(reward, rows, again)
 
 
 def _chunks_asked_again(
     reward: Reward, rows: Sequence[InputRow], again: PlaceNumbers
-) -> Iterator[Judged]:
+) -> Iterator[JudgedRows]:
     """Judges rows whose judge failed in an earlier run, and yields the rows with their verdicts,
     chunk by chunk.
 
@@ -462,7 +465,7 @@ def _chunks_asked_again(
         is_failed = all(verdict.status.failed for _, _, verdict in chunk)
         if not is_failed:
             failed_alone = 0
-            size = min(2 * size, CHUNK)
+            size = min(2 * size, ROWS_AT_ONCE)
         elif len(chunk) > 1 and failed_alone < DOWN_AFTER:
             size = len(chunk) // 2
             continue
@@ -470,12 +473,12 @@ def _chunks_asked_again(
             if len(chunk) == 1:
                 failed_alone += 1
             # once the judge is down, large chunks let the rest fail in few calls
-            size = CHUNK if failed_alone >= DOWN_AFTER else 1
+            size = ROWS_AT_ONCE if failed_alone >= DOWN_AFTER else 1
         begin += len(chunk)
         yield chunk
 
 
-def _judged_chunk(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> Judged:
+def _judged_chunk(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> JudgedRows:
     """Judges the rows with these indices, and returns each row with its index and verdict."""
     places = numbers.tolist()
     chunk = [rows[place] for place in places]
@@ -487,7 +490,7 @@ def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
     """Yields each row's verdict, in the order of the rows. All rows that can be read are judged in
     one batch, and each other row gets the status not_applicable.
     """
-    samples = list(_samples(rows))
+    samples = list(_readable_samples(rows))
     verdicts = iter(reward.judge_samples(samples))
     for row in rows:
         if isinstance(row.sample, str):

@@ -20,7 +20,7 @@ from typing import Any
 
 from lazy_loader import attach_stub
 
-from spanreward.rewards.base.needs import lacking
+from spanreward.rewards.base.needs import missing_package_sentence
 
 REPORTING_OFF = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
     try:
         value = _import_name(name)
     except (ImportError, RuntimeError) as error:
-        message = lacking(name, error)
+        message = missing_package_sentence(name, error)
         if message:
             raise ImportError(message) from error
         raise

@@ -43,7 +43,7 @@ MOST = 1000  # steps a character
 HANDED_TO_MATCH = {
     "rewards.lave.answer:DEFAULT_RULES", "rewards.lave.answer:PUBLISHED_RULES",
     "rewards.lave.trimming:DEFAULT_EDGES", "rewards.lave.trimming:PUBLISHED_EDGES",
-    "rewards.judges.written_rating:_UNIT", "rewards.judges.written_rating:_ALONE",
+    "rewards.judges.written_rating:_RATING_UNIT", "rewards.judges.written_rating:_BEFORE_LONE_RATING",
 }  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def chat_with_wide_tokens() -> None:
 
 
 def called_tool() -> None:
-    opened = tool_calls._OPEN.search("<tool_call>{")
+    opened = tool_calls._CALL_START.search("<tool_call>{")
     assert opened is not None
     tool_calls._end_of_call("<tool_call>{", opened, 11)
 

@@ -20,7 +20,7 @@ from experiments.__main__ import COMMANDS as EXPERIMENTS
 from experiments.captions import SETS
 from experiments.scenes.parts import TINY
 from spanreward import REPORTING_OFF
-from spanreward.training.commands.main import COMMANDS
+from spanreward.training.commands.main import COMMAND_MODULES
 from spanreward.training.plan.needs import settings_of
 from spanreward.training.recipe import load_recipe
 from tests.support.paths import ROOT, SUPPORT
@@ -240,7 +240,7 @@ def test_without_a_network_every_command_works_or_says_what_it_lacks(
             # they say what this machine lacks
             assert result["code"] == 0, result
     tried = {(result["words"][0], result["words"][1]) for result, _ in offline}
-    assert {name for program, name in tried if program == "spanreward"} == set(COMMANDS)
+    assert {name for program, name in tried if program == "spanreward"} == set(COMMAND_MODULES)
     assert {name for program, name in tried if program == "experiments"} | TRAIN == set(EXPERIMENTS)
 
 

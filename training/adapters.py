@@ -70,7 +70,7 @@ def check_adapter(policy: PolicyPart) -> None:
             f"policy.lora to {described}."
         )
     # raises for the first difference
-    for name, in_recipe, in_adapter in differences(policy.lora, saved):
+    for name, in_recipe, in_adapter in adapter_differences(policy.lora, saved):
         raise RecipeError(
             f"policy.lora has {name} {in_recipe!r}, and the adapter {policy.model}, from which the "
             f"run goes on, has {in_adapter!r}: set policy.lora to {described}, or merge the "
@@ -78,7 +78,7 @@ def check_adapter(policy: PolicyPart) -> None:
         )
 
 
-def differences(part: LoraPart, saved: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def adapter_differences(part: LoraPart, saved: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """Yields (name, value in the recipe, value of the adapter) of each setting in which the recipe
     and a saved adapter differ, such as ("r", 8, 16).
 

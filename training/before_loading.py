@@ -35,10 +35,11 @@ from spanreward.training.recipe import (
     trainer_arguments,
     trainer_config,
 )
-from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, refusals
+from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, refusing_in_one_line
 from spanreward.training.trainer_settings import check_together, lacking_packages
 
-WHOLE = ("trainer", "policy", "data")  # for these parts, the sentence of a fault names the key
+# for these parts, the sentence of a fault names the key
+PARTS_WITH_KEYS = ("trainer", "policy", "data")
 
 
 def check_before_loading(recipe: Recipe, processes: int) -> None:
@@ -46,7 +47,7 @@ def check_before_loading(recipe: Recipe, processes: int) -> None:
     processes.
     """
     for what, sentence in faults_of(recipe, processes):
-        if what in WHOLE:
+        if what in PARTS_WITH_KEYS:
             raise RecipeError(sentence)
         raise RecipeError(f"recipe key {what}: {sentence}")
 
@@ -71,7 +72,7 @@ def faults_of(recipe: Recipe, processes: int) -> Iterator[tuple[str, str]]:
     ]
     for what, check in checks:
         try:
-            with refusals():
+            with refusing_in_one_line():
                 check(recipe)
         except (RecipeError, ImportError) as error:
             yield what, str(error)

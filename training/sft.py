@@ -97,8 +97,8 @@ def trained_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
     if "image" in row:
         return _pictured_tokens(processor, row)
     # the answer begins where the whole chat first differs from the prompt
-    prompt = _ids(processor, row["prompt"], opens_answer=True)
-    whole = _ids(processor, [*row["prompt"], *row["completion"]], opens_answer=False)
+    prompt = _token_ids(processor, row["prompt"], opens_answer=True)
+    whole = _token_ids(processor, [*row["prompt"], *row["completion"]], opens_answer=False)
     answer_start = 0
     for prompt_id, whole_id in zip(prompt, whole, strict=False):
         if prompt_id != whole_id:
@@ -107,7 +107,7 @@ def trained_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
     return TrainedTokens(whole[:answer_start], whole[answer_start:])
 
 
-def _ids(processor: Any, messages: list[Any], opens_answer: bool) -> list[int]:
+def _token_ids(processor: Any, messages: list[Any], opens_answer: bool) -> list[int]:
     """Returns the token ids of messages.
 
     opens_answer: whether to add the ids that begin an answer, such as those of

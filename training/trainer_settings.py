@@ -18,28 +18,28 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from pydantic import Field, TypeAdapter, ValidationError
 
 # types of numbers with a range
-COUNT = Annotated[int, Field(ge=1)]
-AMOUNT = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-POSITIVE = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+COUNT_TYPE = Annotated[int, Field(ge=1)]
+AMOUNT_TYPE = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+POSITIVE_TYPE = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 # Adam moves each weight by about the rate in a step: 5 in place of 5e-6 would run to the end.
-RATE = Annotated[float, Field(ge=0, le=1)]
-SHARE = Annotated[float, Field(ge=0, le=1)]
+RATE_TYPE = Annotated[float, Field(ge=0, le=1)]
+SHARE_TYPE = Annotated[float, Field(ge=0, le=1)]
 # Our types of settings whose annotation in the dataclass is wrong. Such an annotation allows values
 # that fail later, such as a negative count, or forbids values that TRL accepts.
-TYPES: dict[str, Any] = {
-    "per_device_train_batch_size": COUNT,
-    "gradient_accumulation_steps": COUNT,
-    "num_iterations": COUNT,
-    "max_completion_length": COUNT | None,
-    "steps_per_generation": COUNT | None,
-    "generation_batch_size": COUNT | None,
-    "learning_rate": RATE,
-    "beta": AMOUNT,
-    "warmup_steps": AMOUNT,
-    "weight_decay": AMOUNT,
-    "num_train_epochs": POSITIVE,
-    "temperature": POSITIVE,
-    "max_steps": Literal[-1] | COUNT,
+SETTING_TYPES: dict[str, Any] = {
+    "per_device_train_batch_size": COUNT_TYPE,
+    "gradient_accumulation_steps": COUNT_TYPE,
+    "num_iterations": COUNT_TYPE,
+    "max_completion_length": COUNT_TYPE | None,
+    "steps_per_generation": COUNT_TYPE | None,
+    "generation_batch_size": COUNT_TYPE | None,
+    "learning_rate": RATE_TYPE,
+    "beta": AMOUNT_TYPE,
+    "warmup_steps": AMOUNT_TYPE,
+    "weight_decay": AMOUNT_TYPE,
+    "num_train_epochs": POSITIVE_TYPE,
+    "temperature": POSITIVE_TYPE,
+    "max_steps": Literal[-1] | COUNT_TYPE,
     "num_generations": Annotated[int, Field(ge=2)],
     "max_grad_norm": float | None,
     "scale_rewards": str | bool,
@@ -78,7 +78,7 @@ REPORTERS = (
 )
 # The allowed texts of each setting, by the dataclass that defines the setting. The trainers compare
 # a setting with these texts only later, after the policy is loaded.
-CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
+SETTING_CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
     "TrainingArguments": {
         "report_to": ("all", "none", *REPORTERS),
         "train_sampling_strategy": ("random", "sequential", "group_by_length", "batch_rebalance"),
@@ -106,7 +106,7 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 # (module, pip's name of its package) that transformers imports for an optimizer, by a regular
 # expression that matches the optimizer's names
-OPTIMIZERS = {
+OPTIMIZER_PACKAGES = {
     r"(paged_)?(adamw|ademamix|lion)_(bnb_)?(8bit|32bit)|ademamix|rmsprop_bnb.*": (
         "bitsandbytes",
         "bitsandbytes",
@@ -125,16 +125,16 @@ OPTIMIZERS = {
 # settings whose check by the dataclass would access the devices of this machine
 OF_DEVICES = ("use_cpu", "deepspeed", "fsdp", "fsdp_config", "tf32", "torch_compile")
 # the modules of reporters whose module has another name than the reporter
-MODULES = {"azure_ml": "azureml", "flyte": "flytekit"}
+REPORTER_MODULES = {"azure_ml": "azureml", "flyte": "flytekit"}
 # settings that need a package (module, pip's name) unless their value is False or None
-SWITCHES = {
+SETTINGS_WITH_PACKAGES = {
     "use_liger_kernel": ("liger_kernel", "liger-kernel"),
     "use_vllm": ("vllm", "'spanreward[vllm]'"),
     "deepspeed": ("deepspeed", "deepspeed"),
 }
 
 
-def fault(config: type, key: str, value: Any) -> str:
+def fault_of_setting(config: type, key: str, value: Any) -> str:
     """Returns the fault of a setting's value, such as "Input should be greater than or equal to 1";
     "" if the value is allowed.
 
@@ -150,8 +150,8 @@ def fault(config: type, key: str, value: Any) -> str:
     if unknown and not in_help(config, key, unknown):
         *first_choices, last = map(repr, choices)
         return f"Input should be {', '.join(first_choices)} or {last}"
-    # check the type: our type from TYPES, or the annotation of the dataclass
-    kind = TYPES.get(key)
+    # check the type: our type from SETTING_TYPES, or the annotation of the dataclass
+    kind = SETTING_TYPES.get(key)
     if kind is None:
         kind = get_type_hints(config, include_extras=True)[key]
     enums = []
@@ -172,7 +172,7 @@ def fault(config: type, key: str, value: Any) -> str:
 def choices_of(config: type, key: str) -> tuple[str, ...]:
     """Returns the allowed texts of a setting; () if the setting has no fixed list of texts."""
     for kind in config.__mro__:  # the dataclass itself, and then its base classes
-        choices = CHOICES.get(kind.__name__, {})
+        choices = SETTING_CHOICES.get(kind.__name__, {})
         if key in choices:
             return choices[key]
     return ()
@@ -194,8 +194,8 @@ def words_of(value: Any) -> list[str]:
 def in_help(config: Any, key: str, words: list[str]) -> bool:
     """Returns whether the help of the setting in its dataclass mentions all of the words.
 
-    A later version of TRL may allow a text that CHOICES does not have; then the help mentions the
-    text, as in `'vespo'`.
+    A later version of TRL may allow a text that SETTING_CHOICES does not have; then the help
+    mentions the text, as in `'vespo'`.
     """
     text = str(config.__dataclass_fields__[key].metadata.get("help"))
     return all(f"'{word}'" in text for word in words)
@@ -221,17 +221,17 @@ def needed_packages(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any, tup
     """
     # optimizers and trackers
     for optimizer in words_of(settings.get("optim")):
-        for pattern, package in OPTIMIZERS.items():
+        for pattern, package in OPTIMIZER_PACKAGES.items():
             if re.fullmatch(pattern, optimizer):
                 yield "optim", optimizer, package
     for reporter in words_of(settings.get("report_to")):
         if reporter == "tensorboard" and find_spec("tensorboardX") is not None:
             continue  # transformers accepts tensorboardX in place of tensorboard
         if reporter in REPORTERS:  # "all" and "none" need no package
-            module = MODULES.get(reporter, reporter)
+            module = REPORTER_MODULES.get(reporter, reporter)
             yield "report_to", reporter, (module, module.replace("_", "-"))
     # settings that need a package as soon as they are switched on
-    for key, package in SWITCHES.items():
+    for key, package in SETTINGS_WITH_PACKAGES.items():
         if settings.get(key):
             yield key, settings[key], package
     # the implementation of attention

@@ -17,9 +17,9 @@ from typing import Any
 from transformers import ProcessorMixin
 
 # a chat that the template renders, to find the text after the answer
-ASKED = "What is it?"
-ANSWER = "A red star."  # a plain text, which no template changes
-SHOWN = 40  # the most characters of a turn's end that a message shows
+TEMPLATE_QUESTION = "What is it?"
+TEMPLATE_ANSWER = "A red star."  # a plain text, which no template changes
+MAX_SHOWN_CHARACTERS = 40  # the most characters of a turn's end that a message shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +76,20 @@ def endless_turn(processor: Any, ending: Collection[int]) -> EndlessTurn | None:
     if not processor.chat_template:
         return None
     tokenizer = tokenizer_of(processor)
-    messages = [message_of(processor, "user", ASKED), message_of(processor, "assistant", ANSWER)]
+    messages = [
+        message_of(processor, "user", TEMPLATE_QUESTION),
+        message_of(processor, "assistant", TEMPLATE_ANSWER),
+    ]
     text = processor.apply_chat_template(messages, tokenize=False)
-    _, answer, end = text.rpartition(ANSWER)  # answer is "" if the template has changed ANSWER
+    # answer is "" if the template has changed TEMPLATE_ANSWER
+    _, answer, end = text.rpartition(TEMPLATE_ANSWER)
     ids = tokenizer(end, add_special_tokens=False)["input_ids"]
     if not answer or not set(ids).isdisjoint(ending):
         return None
     eos = tuple(tokenizer.convert_ids_to_tokens(sorted(ending)))
     token = first_added(tokenizer, ids)
     if token is None:
-        return EndlessTurn(end[:SHOWN], None, eos)
+        return EndlessTurn(end[:MAX_SHOWN_CHARACTERS], None, eos)
     return EndlessTurn(tokenizer.convert_ids_to_tokens(token), token, eos)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from spanreward.rewards.files.templates import fill, read_texts
+from spanreward.rewards.files.templates import fill_template, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 
 ANALYSIS_TOKENS = 256
@@ -34,7 +34,9 @@ def after_analysis(
         analysis
         if isinstance(analysis, Failure)
         else ending(
-            question, answer, f"{fill(texts['analysis'], analysis=analysis.strip())}\n\n{answer}"
+            question,
+            answer,
+            f"{fill_template(texts['analysis'], analysis=analysis.strip())}\n\n{answer}",
         )
         for question, analysis in zip(questions, written, strict=True)
     ]

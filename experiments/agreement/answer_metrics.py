@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance import Levenshtein
 
-from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.language.answer_text import normalise_answer
 from spanreward.rewards.lave.vqa import AGREEING_PEOPLE
 
 
@@ -24,22 +24,23 @@ def soft_vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
             f"soft VQA accuracy needs {AGREEING_PEOPLE} answers or more, got {len(answers)}"
         )
     likeness = sorted(
-        (_likeness(normalise(answer), normalise(other)) for other in answers), reverse=True
+        (_likeness(normalise_answer(answer), normalise_answer(other)) for other in answers),
+        reverse=True,
     )
     return sum(likeness[:AGREEING_PEOPLE]) / AGREEING_PEOPLE
 
 
 def exact_match(answer: str, answers: Sequence[str]) -> float:
     """Returns 1 when the answer equals any of the answers, else 0."""
-    return float(normalise(answer) in {normalise(other) for other in answers})
+    return float(normalise_answer(answer) in {normalise_answer(other) for other in answers})
 
 
 def contains(answer: str, answers: Sequence[str]) -> float:
     """Returns 1 when the characters of any of the answers occur in the answer, also across words,
     else 0.
     """
-    text = normalise(answer)
-    return float(any(wanted in text for wanted in map(normalise, answers) if wanted))
+    text = normalise_answer(answer)
+    return float(any(wanted in text for wanted in map(normalise_answer, answers) if wanted))
 
 
 def _likeness(answer: str, reference: str) -> float:

@@ -16,7 +16,7 @@ from transformers import AutoModel, AutoProcessor
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.rows.pictures import PictureError, opened, shown_picture
+from spanreward.rewards.rows.pictures import PictureError, opened_picture, shown_picture
 
 PROMPT = "A photo depicts "  # CLIPScore, section 3
 
@@ -44,7 +44,7 @@ class ClipScore(Reward):
         if not sample.images:
             return Verdict(None, Status.NOT_APPLICABLE, note="no picture")
         try:
-            picture = shown_picture(opened(sample.images[0]))
+            picture = shown_picture(opened_picture(sample.images[0]))
         except PictureError as error:
             return Verdict(None, Status.NOT_APPLICABLE, note=str(error))
         return Verdict(min(max(self._cosine(sample.completion, picture), 0.0), 1.0))

@@ -14,7 +14,7 @@ from scipy.stats import rankdata, ttest_rel
 from experiments.labels.judgments import Judgment
 from experiments.labels.measures import answer_quality
 from experiments.labels.tables import Judged
-from spanreward.rewards.comparison.resampling import Interval, drawn_places, quantiles
+from spanreward.rewards.comparison.resampling import Interval, bootstrap_interval, drawn_places
 
 RESAMPLES = 5_000
 
@@ -103,7 +103,9 @@ def compare_correlations(
         return CorrelationTest(ours - others, None, float("nan"), len(pairs))
     differences = pairs[:, 0] - pairs[:, 1]
     p = float(ttest_rel(pairs[:, 0], pairs[:, 1]).pvalue) if differences.std() else float("nan")
-    return CorrelationTest(ours - others, quantiles(differences, len(starts)), p, len(pairs))
+    return CorrelationTest(
+        ours - others, bootstrap_interval(differences, len(starts)), p, len(pairs)
+    )
 
 
 def rows_of(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -22,10 +22,10 @@ from experiments.labels.judgments import Judgment
 from experiments.labels.span_statistics import token_flags, token_places
 from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
-from spanreward.rewards.language.parse import describe, split_sentences
+from spanreward.rewards.language.parse import scene_graphs, split_sentences
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
-from spanreward.rewards.posh.components import mentions
-from spanreward.rewards.posh.scores import LEVELS, credit, f1
+from spanreward.rewards.posh.components import mention_spans
+from spanreward.rewards.posh.scores import RATING_LEVELS, credit_of_component, f1
 from spanreward.rewards.reward.reward import Reward
 
 RUN = 4
@@ -98,7 +98,9 @@ class EmbeddingReward(Reward):
         best = max(range(len(references)), key=lambda i: f1(precision, mean(covered[i])))
         recall, wanted = mean(covered[best]), references[best]
         credits = [
-            credit(LEVELS * s, precision, recall, len(said), len(wanted), "precision")
+            credit_of_component(
+                RATING_LEVELS * s, precision, recall, len(said), len(wanted), "precision"
+            )
             for s in supported.clip(0).tolist()
         ]
         return Verdict(
@@ -132,7 +134,7 @@ class EmbeddingReward(Reward):
             for number, (piece, cosine, worth) in enumerate(
                 zip(pieces, likeness.tolist(), credits, strict=True)
             )
-            for start, end in mentions(piece.places, text)
+            for start, end in mention_spans(piece.places, text)
         )
 
 
@@ -198,7 +200,7 @@ class GraphPieces(EmbeddingReward):
     def pieces(self, texts: Sequence[str]) -> list[list[Piece]]:
         return [
             graph_pieces(graph)
-            for graph in describe(texts, pipeline=self.pipeline, coref=self.coref)
+            for graph in scene_graphs(texts, pipeline=self.pipeline, coref=self.coref)
         ]
 
 

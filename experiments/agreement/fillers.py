@@ -22,8 +22,8 @@ from experiments.agreement.caption_sets import (
     load_thumb,
     read_set,
 )
-from spanreward.rewards.language.parse import describe
-from spanreward.rewards.posh.scores import stated
+from spanreward.rewards.language.parse import scene_graphs
+from spanreward.rewards.posh.scores import stated_ranges
 from spanreward.rewards.text.filler import find_filler
 
 LOSS = 0.01
@@ -98,9 +98,9 @@ def measure_filler(folder: Path) -> Iterator[FillerRow]:
     """A row per set, every text counted once. Raises FileNotFoundError where a set is not there."""
     for name, load in SETS.items():
         texts = list(dict.fromkeys(load(folder)))
-        graphs = describe(texts)
+        graphs = scene_graphs(texts)
         shares = [
-            find_filler(text, text, stated(graph), graph.misplaced).share
+            find_filler(text, text, stated_ranges(graph), graph.misplaced).share
             for text, graph in zip(texts, graphs, strict=True)
         ]
         yield FillerRow(

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.language.rules import Mode
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
-from spanreward.rewards.posh.components import mentions
+from spanreward.rewards.posh.components import mention_spans
 
 KINDS = ("entities", "attributes", "relations")
 CHAINS = 8  # twofold steps to a first mention by way of others
@@ -122,16 +122,16 @@ def ours(graph: SceneGraph, text: str) -> Drawn:
 
     A possessor, which the graph has as a relation `part of`, is a mention.
     """
-    things = [set(mentions(entity.text_spans, text)) for entity in graph.entities]
+    things = [set(mention_spans(entity.text_spans, text)) for entity in graph.entities]
     for relation in graph.relations:
         if relation.source == "poss":
-            things[relation.object] |= set(mentions(relation.text_spans, text))
+            things[relation.object] |= set(mention_spans(relation.text_spans, text))
     of = [frozenset(thing) for thing in things]
     attributes = [
         Element(place, (of[number],))
         for number, entity in enumerate(graph.entities)
         for spans in entity.attribute_text_spans.values()
-        for place in mentions(spans, text)
+        for place in mention_spans(spans, text)
     ]
     relations = [
         Element(
@@ -155,7 +155,7 @@ def measure_gold(
     rows = []
     modes: tuple[Mode, ...] = ("default", "published")
     for mode in modes:
-        graphs = describe([text for text, _ in texts], pipeline, coref, mode)
+        graphs = scene_graphs([text for text, _ in texts], pipeline, coref, mode)
         own = [ours(graph, text) for graph, (text, _) in zip(graphs, texts, strict=True)]
         for kind in KINDS:
             found = [

@@ -32,13 +32,13 @@ from spanreward.rewards.comparison.resampling import Interval, bootstrap
 from spanreward.rewards.language.clusters import Cluster
 from spanreward.rewards.language.coref import coref_method
 from spanreward.rewards.language.extract import graph_of
-from spanreward.rewards.language.lemmas import lemmas
+from spanreward.rewards.language.lemmas import lemmas_of_phrase
 from spanreward.rewards.language.pipeline import load_pipeline
-from spanreward.rewards.language.rules import DEFAULT, PUBLISHED, Rules
+from spanreward.rewards.language.rules import DEFAULT_RULES, PUBLISHED_RULES, Rules
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.words import read_words
 
-SILENT = lemmas("be sit stand lie locate situate position place there")
+SILENT = lemmas_of_phrase("be sit stand lie locate situate position place there")
 IS = frozenset({"is"})
 EXACT, LENIENT = (0, 1, 2), (0, 2)
 SPLITS = ("train", "test")
@@ -106,7 +106,7 @@ def read_drawn(folder: Path, splits: Sequence[str] = SPLITS) -> list[DrawnText]:
 def measure_graphs(texts: Sequence[DrawnText]) -> list[GraphAgreement]:
     """A row per mode, split and way of matching."""
     rows = []
-    for mode, rules in (("default", DEFAULT), ("published", PUBLISHED)):
+    for mode, rules in (("default", DEFAULT_RULES), ("published", PUBLISHED_RULES)):
         ours = [said(text, rules) for text in texts]
         for split in ("all", *SPLITS):
             numbers = [number for number, text in enumerate(texts) if split in ("all", text.split)]
@@ -123,11 +123,11 @@ def measure_graphs(texts: Sequence[DrawnText]) -> list[GraphAgreement]:
 
 def measure_rules(texts: Sequence[DrawnText]) -> list[RuleEffect]:
     """A row per rule and split, in the order of `Rules`; last those of all rules together."""
-    published, default = matches(texts, PUBLISHED), matches(texts, DEFAULT)
+    published, default = matches(texts, PUBLISHED_RULES), matches(texts, DEFAULT_RULES)
     pairs = {
         field.name: (
-            matches(texts, replace(PUBLISHED, **{field.name: True})),
-            matches(texts, replace(DEFAULT, **{field.name: False})),
+            matches(texts, replace(PUBLISHED_RULES, **{field.name: True})),
+            matches(texts, replace(DEFAULT_RULES, **{field.name: False})),
         )
         for field in fields(Rules)
     }
@@ -188,12 +188,16 @@ def triples_of(graph: SceneGraph) -> list[Triple]:
 
 def normal(triples: Sequence[Triple]) -> list[Normal]:
     """Distinct triples as sets of lemmas, in order."""
-    return list(dict.fromkeys((lemmas(s), predicate(p), lemmas(o)) for s, p, o in triples))
+    return list(
+        dict.fromkeys(
+            (lemmas_of_phrase(s), predicate(p), lemmas_of_phrase(o)) for s, p, o in triples
+        )
+    )
 
 
 def predicate(text: str) -> frozenset[str]:
     """A predicate's lemmas without postures; "is" when nothing else is left."""
-    return lemmas(text) - SILENT or IS
+    return lemmas_of_phrase(text) - SILENT or IS
 
 
 def compare(ours: Sequence[Normal], people: Sequence[Normal], parts: Sequence[int]) -> Retrieval:

@@ -33,7 +33,7 @@ from experiments.agreement.measures import swap_consistency
 from experiments.labels.pair_statistics import pair_accuracies
 from experiments.labels.statistics import pearson
 from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
-from spanreward.rewards.judges.judge import Failure, Judge, Rating, answered
+from spanreward.rewards.judges.judge import Failure, Judge, Rating, answer_questions
 from spanreward.rewards.pairwise.questions import ask_pair, ask_score, load_pairwise_prompts
 from spanreward.rewards.pairwise.ranking import (
     RANKING_TOKENS,
@@ -41,7 +41,7 @@ from spanreward.rewards.pairwise.ranking import (
     ask_rankings,
     read_rankings,
 )
-from spanreward.rewards.pairwise.votes import PairVotes, cast, first_slot_share
+from spanreward.rewards.pairwise.votes import PairVotes, cast_votes, first_slot_share
 
 MEAN = "mean of sets"  # every set of the files counts the same
 CHUNK = 64
@@ -64,7 +64,7 @@ def judge_pairs(
             for one in (0, 1)
         ]
         asked = after_analysis(judge, questions, prompts["answer"]) if analyse else questions
-        votes += cast(judge, asked)
+        votes += cast_votes(judge, asked)
     return votes
 
 
@@ -76,7 +76,7 @@ def judge_scores(
     for chunk in chunks(texts):
         questions = [ask_score(prompts, one.shown, one.texts[0]) for one in chunk]
         asked = after_analysis(judge, questions, prompts["rating"]) if analyse else questions
-        ratings += answered(judge.rate, asked)
+        ratings += answer_questions(judge.rate, asked)
     return ratings
 
 
@@ -89,7 +89,7 @@ def judge_rankings(
     for chunk in chunks(groups):
         questions = ask_rankings(prompts, [(group.shown, group.texts) for group in chunk])
         asked = after_analysis(judge, questions, prompts["ranking"]) if analyse else questions
-        written = answered(judge.write, asked, RANKING_TOKENS)
+        written = answer_questions(judge.write, asked, RANKING_TOKENS)
         rankings += read_rankings(written, [len(group.texts) for group in chunk])
     return rankings
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from experiments.agreement.vote_folder import Line, Once, read_lines
 from spanreward.rewards.pairwise.questions import Shown
-from spanreward.rewards.rows.pictures import opened
+from spanreward.rewards.rows.pictures import opened_picture
 
 OUTCOMES = {"A": 1, "B": -1, "C": 0}
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -188,7 +188,7 @@ def common(line: Line, folder: Path) -> tuple[str, Shown]:
         for base in bases
         if (base / str(named)).resolve().is_relative_to(base)
     ]
-    images = next(((opened(path),) for path in paths if path.is_file()), ())
+    images = next(((opened_picture(path),) for path in paths if path.is_file()), ())
     return line.name("id"), Shown(
         request.strip(), images, context if isinstance(context, str) else ""
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from experiments.agreement.caption_sets import read_set
 from spanreward.training.experimental.judge_training.data import picture_name
-from spanreward.training.experimental.judge_training.fit import SETTINGS
+from spanreward.training.experimental.judge_training.fit import SETTINGS_FILE
 
 FILES = {  # by set: its file, and the key of the picture's name
     "hat_aloha": ("hat_trainval.jsonl", "image_path"),
@@ -25,7 +25,7 @@ FILES = {  # by set: its file, and the key of the picture's name
 
 def write_unseen(data: Path, judge: Path, folder: Path) -> dict[str, tuple[int, int]]:
     """Writes the copies. Returns, by set, how many lines were kept and how many there are."""
-    read = set(json.loads((judge / SETTINGS).read_text("utf-8"))["pictures"]["read"])
+    read = set(json.loads((judge / SETTINGS_FILE).read_text("utf-8"))["pictures"]["read"])
     kept = {}
     for name, (file, key) in FILES.items():
         rows = read_set(data, name, file)

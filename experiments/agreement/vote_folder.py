@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.files.json_lines import BOM, read_object
+from spanreward.rewards.files.json_lines import BYTE_ORDER_MARK, read_object
 from spanreward.rewards.rows.tables import read_table
 
 SHOWN = 40  # characters of an unknown label in a message
@@ -121,7 +121,7 @@ def read_published(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         return {}
-    return read_object(path.read_bytes().removeprefix(BOM), str(path))
+    return read_object(path.read_bytes().removeprefix(BYTE_ORDER_MARK), str(path))
 
 
 def check_labels(battles: Iterable[Battle], labels: Iterable[str], path: Path) -> None:

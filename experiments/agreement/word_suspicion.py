@@ -29,7 +29,7 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.bag_of_words import BAG_WORD, STOP_WORDS
 from spanreward.training.data.marks import CharacterSpans
 from spanreward.training.experimental.judge_training.data import picture_of
-from spanreward.training.experimental.judge_training.fit import SETTINGS
+from spanreward.training.experimental.judge_training.fit import SETTINGS_FILE
 
 Marked = tuple[Sample, CharacterSpans]
 Scores = Sequence[tuple[tuple[int, int], float]]
@@ -49,7 +49,7 @@ class SuspectedWord:
 
 def unseen_of(marked: Sequence[Marked], folder: Path) -> list[Marked]:
     """Returns the texts whose picture the judge in this folder did not read."""
-    read = set(json.loads((folder / SETTINGS).read_text("utf-8"))["pictures"]["read"])
+    read = set(json.loads((folder / SETTINGS_FILE).read_text("utf-8"))["pictures"]["read"])
     return [one for one in marked if picture_of(one[0]) not in read]
 
 

@@ -20,7 +20,12 @@ from spanreward.rewards.criteria.reward import CRITERIA_PROMPTS_FILE, ask_criter
 from spanreward.rewards.files.templates import read_texts
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.pairwise.questions import Shown, ask_pair, load_pairwise_prompts
-from spanreward.rewards.pairwise.votes import FIRST, SECOND, VOTE_SCALE, PairVotes
+from spanreward.rewards.pairwise.votes import (
+    LETTER_OF_FIRST,
+    LETTER_OF_SECOND,
+    VOTE_SCALE,
+    PairVotes,
+)
 
 SHOWN = Shown(
     "Describe the picture.", context="A red circle is above a blue square, left of a green star."
@@ -79,9 +84,9 @@ def duels(judge: Judge, masked: bool) -> dict[str, float]:
     answers = checked(judge.rate(questions, VOTE_SCALE))
     wins, outcomes = [], []
     for first, second in zip(answers[::2], answers[1::2], strict=True):
-        wins.append((win(first, FIRST) + win(second, SECOND)) / 2)
+        wins.append((win(first, LETTER_OF_FIRST) + win(second, LETTER_OF_SECOND)) / 2)
         outcomes.append(PairVotes(first, second).outcome)
-    in_front = mean([win(answer, FIRST) for answer in answers])
+    in_front = mean([win(answer, LETTER_OF_FIRST) for answer in answers])
     return {
         "broken against unbroken: wins": mean(wins[2::2]),
         "broken against unbroken: most wins of a break": round(max(wins[2::2]), 3),

@@ -366,20 +366,22 @@ def await_checkpoint(run: Run, output: Path) -> None:
 
 def last_checkpoint(output: Path) -> str | None:
     """The name of the last whole checkpoint in a run's folder."""
-    from spanreward.training.run_folder import STATE, checkpoints, damage_of
+    from spanreward.training.run_folder import STATE_FILE, checkpoint_folders, damage_of
 
-    written = [folder for folder in reversed(checkpoints(output)) if (folder / STATE).is_file()]
+    written = [
+        folder for folder in reversed(checkpoint_folders(output)) if (folder / STATE_FILE).is_file()
+    ]
     return next((folder.name for folder in written if not damage_of(folder)), None)
 
 
 def unfinished(output: Path) -> list[str]:
     """The names of the checkpoints in a run's folder that are not whole."""
-    from spanreward.training.run_folder import STATE, checkpoints, damage_of
+    from spanreward.training.run_folder import STATE_FILE, checkpoint_folders, damage_of
 
     return [
         folder.name
-        for folder in checkpoints(output)
-        if not (folder / STATE).is_file() or damage_of(folder)
+        for folder in checkpoint_folders(output)
+        if not (folder / STATE_FILE).is_file() or damage_of(folder)
     ]
 
 

@@ -16,8 +16,8 @@ from rich.table import Table
 from transformers import AutoTokenizer
 
 from spanreward.rewards.judges.smollm2 import smollm2_folder
-from spanreward.rewards.language.parse import describe
-from spanreward.rewards.posh.scores import stated
+from spanreward.rewards.language.parse import scene_graphs
+from spanreward.rewards.posh.scores import stated_ranges
 from spanreward.rewards.text.filler import find_filler
 from spanreward.rewards.text.length import judged_length
 
@@ -80,12 +80,12 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         tokenizer.decode(ids[start : start + arguments.tokens])
         for start in (number * 37 % step for number in range(arguments.count))
     ]
-    describe(texts[:1])  # loads the pipeline
+    scene_graphs(texts[:1])  # loads the pipeline
     base = seconds(texts)
-    graphs = describe(texts)
+    graphs = scene_graphs(texts)
     begun = time.process_time()
     for text, graph in zip(texts, graphs, strict=True):
-        find_filler(text, text, stated(graph), graph.misplaced)
+        find_filler(text, text, stated_ranges(graph), graph.misplaced)
     filler = (time.process_time() - begun) / base
     ratios = {}
     for name, piece in track(PIECES.items(), "kinds", console=Console(stderr=True)):
@@ -107,5 +107,5 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def seconds(texts: Sequence[str]) -> float:
     begun = time.process_time()
-    describe([text[: judged_length(text)] for text in texts])
+    scene_graphs([text[: judged_length(text)] for text in texts])
     return time.process_time() - begun

@@ -194,15 +194,15 @@ def posh_run(
     from spanreward.rewards.judges import load_judge
     from spanreward.rewards.judges.cache.cached_judge import CachedJudge
     from spanreward.rewards.judges.local.local_judge import LocalJudge
-    from spanreward.rewards.language.parse import describe
+    from spanreward.rewards.language.parse import scene_graphs
 
     mode: Mode = "default" if measured == "default" else "published"
     meter_of = {"default": Meter, "published": Meter, "by-rule": NamesByRule}[measured]
     samples = [Sample("", completion, references=(reference,)) for completion, reference in pairs]
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-    describe(["A warm-up."])
+    scene_graphs(["A warm-up."])
     start = time.perf_counter()
-    graphs = dict(zip(texts, describe(texts, coref=arguments.coref, mode=mode), strict=True))
+    graphs = dict(zip(texts, scene_graphs(texts, coref=arguments.coref, mode=mode), strict=True))
     parse = time.perf_counter() - start
 
     judge = load_judge(arguments.judge)

@@ -29,7 +29,7 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.sample import read_sample
 from spanreward.rewards.text.filler import find_filler
 from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.answers.greedy import padding, with_picture
+from spanreward.training.evaluation.answers.greedy import left_padding, with_picture
 from spanreward.training.policy import load_policy
 
 DESCRIPTION = """Two searches for reward with a judge, on held-out pictures. The best of --samples completions
@@ -150,7 +150,7 @@ def best_of(
             tokenize=True,
             return_dict=True,
             return_tensors="pt",
-            **padding(processor),
+            **left_padding(processor),
         )
         with torch.no_grad():
             ids = model.generate(**inputs, max_new_tokens=limit, do_sample=True)

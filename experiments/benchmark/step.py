@@ -20,7 +20,7 @@ from spanreward.rewards.judges.encoding.prompt import encode_batch
 from spanreward.rewards.judges.judge import Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.judges.question import question_keys
-from spanreward.rewards.language.parse import describe, language_of
+from spanreward.rewards.language.parse import language_of, scene_graphs
 from spanreward.rewards.reward.answer_cache import AnswerCache
 
 DESCRIPTION = """PoSh over the first pairs of a file as one step, in CPU seconds of this process; read the ratios of one run.
@@ -86,7 +86,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     encoder = ChatEncoder(AutoTokenizer.from_pretrained(model_folder(arguments.tokens)))
     warm_up = Question([{"role": "user", "content": "A kite.\n\nIs it?"}], description=(0, 7))
     encoder.fit(warm_up, CONTEXT)
-    describe(["A warm-up."])
+    scene_graphs(["A warm-up."])
 
     gc.collect()
     gc.freeze()  # as `spanreward train` does

@@ -16,7 +16,7 @@ from rich.table import Table
 from experiments.benchmark.power import Spreads, needed
 from spanreward.rewards.comparison.length import control_length
 from spanreward.training.evaluation.statistics.estimates import Difference, paired_difference
-from spanreward.training.evaluation.statistics.outcomes import adjusted, judge_pair
+from spanreward.training.evaluation.statistics.outcomes import adjust_p_values, judge_pair
 from spanreward.training.evaluation.statistics.summary import summarise_models
 
 DESCRIPTION = """Draws --streams comparisons of models that do not differ, or differ by as much as was planned for,
@@ -65,7 +65,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             for pair, table in differences.items()
             for name, entry in table.items()
         }
-        holm = adjusted({key: entry.p for key, entry in entries.items()})
+        holm = adjust_p_values({key: entry.p for key, entry in entries.items()})
         said = [
             judge_pair(entry, "f1", holm.get(key), lone="0" if lone else "").verdict != "undecided"
             for key, entry in entries.items()

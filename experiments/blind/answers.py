@@ -16,7 +16,7 @@ from typing import Any
 
 from experiments.blind.export import fingerprint
 from experiments.blind.questions import ANSWERS, QUESTIONS
-from spanreward.rewards.files.json_lines import BOM, read_value
+from spanreward.rewards.files.json_lines import BYTE_ORDER_MARK, read_value
 from spanreward.rewards.rows.tables import read_table
 
 
@@ -150,7 +150,7 @@ def read_given(path: Path) -> Iterator[Given]:
     """Yields the rows of a file of any form. Raises ValueError for a file of none of them."""
     if not path.is_file():
         raise ValueError(f"there is no file {path}.")
-    content = path.read_bytes().removeprefix(BOM)
+    content = path.read_bytes().removeprefix(BYTE_ORDER_MARK)
     if not content.lstrip().startswith(b"["):
         yield from (plain(entry, where) for where, entry in read_table(path))
         return

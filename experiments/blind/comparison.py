@@ -16,12 +16,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.rewards.rows.sample import read_sample
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.evaluation.answers.prompts import Prompts, prompts_of, prompts_of_file
-from spanreward.training.evaluation.answers.same_row import ROW
-from spanreward.training.evaluation.page.results import SCHEMA
+from spanreward.training.evaluation.answers.same_row import ROW_KEY
+from spanreward.training.evaluation.page.results import SCHEMA_VERSION
 from spanreward.training.recipe import DataPart
 
 
@@ -80,7 +80,7 @@ def read_answered(folder: Path, sides: tuple[str, str]) -> list[Answered]:
             metric: (number(record["scores"][metric]), number(beside["scores"][metric]))
             for metric in both
         }
-        if (row := record.get(ROW, "")) != beside.get(ROW, ""):
+        if (row := record.get(ROW_KEY, "")) != beside.get(ROW_KEY, ""):
             raise ValueError(f"{path}: the sides answered another row under the id {name!r}.")
         answered.append(
             Answered(name, seed, (record["completion"], beside["completion"]), scores, row)
@@ -108,7 +108,10 @@ def read_rows(folder: Path, answered: Sequence[Answered] = ()) -> dict[str, dict
         ) from None
     found, marks = {}, {pair.id: pair.row for pair in answered if pair.row}
     for row in rows:
-        if marks.get(row["id"], mark := fingerprint(read_sample(row, "", row["prompt"]))) != mark:
+        if (
+            marks.get(row["id"], mark := sample_fingerprint(read_sample(row, "", row["prompt"])))
+            != mark
+        ):
             raise ValueError(
                 f"{path}: the row {row['id']!r} has changed since it was answered: compare again."
             )
@@ -126,8 +129,10 @@ def compared_prompts(results: dict[str, Any]) -> Prompts:
     """Returns the prompts of a finished comparison, read again from the data that its results.json
     names.
     """
-    if results["schema"] != SCHEMA:
-        raise ValueError(f"the schema is {results['schema']}, and this version reads {SCHEMA}")
+    if results["schema"] != SCHEMA_VERSION:
+        raise ValueError(
+            f"the schema is {results['schema']}, and this version reads {SCHEMA_VERSION}"
+        )
     data = results["data"]
     if data["source"] == "rows":  # of `compare --data`
         return prompts_of_file(data["path"], data["count"], results["columns"])

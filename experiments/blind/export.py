@@ -20,7 +20,7 @@ from typing import Any
 from experiments.blind.comparison import Answered, read_answered, read_rows
 from experiments.blind.label_studio import interface, task
 from experiments.blind.questions import QUESTIONS
-from spanreward.rewards.rows.pictures import scaled
+from spanreward.rewards.rows.pictures import scaled_image
 
 PIXELS = 1024 * 1024  # the largest picture that people are shown
 NAME = 12  # characters of a task's random name
@@ -122,7 +122,7 @@ def shown_in(
             )
         shown |= rows[pair.id]
     if "image" in shown:
-        shown["image"] = scaled(shown["image"], PIXELS)
+        shown["image"] = scaled_image(shown["image"], PIXELS)
     return shown
 
 

@@ -19,17 +19,21 @@ from pathlib import Path
 from experiments.caprl.probe import UNANSWERABLE, ReadProbe
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
-from spanreward.rewards.base.texts import people
+from spanreward.rewards.base.texts import answers_of_people
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
-from spanreward.rewards.files.templates import fill, places as filled_places, read_texts
+from spanreward.rewards.files.templates import (
+    fill_template,
+    filled_places,
+    read_texts,
+)
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.language.answer_text import answer_words
-from spanreward.rewards.language.parse import describe, reader_name
-from spanreward.rewards.language.unasserted import asserted
+from spanreward.rewards.language.parse import reader_name, scene_graphs
+from spanreward.rewards.language.unasserted import asserted_part
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward
-from spanreward.rewards.reward.rows import judged, penalise
+from spanreward.rewards.reward.rows import judged_beginning, penalise_row
 from spanreward.rewards.text.filler import FILLER_WORD, FUNCTION_WORDS
 from spanreward.rewards.text.quoting import one_line
 
@@ -90,7 +94,10 @@ class CaprlReward(PlainTextReward):
         """
         quizzes = [quiz_of(sample) for sample in samples]
         texts = self._read(
-            [judged(one) if quiz else "" for one, quiz in zip(samples, quizzes, strict=True)]
+            [
+                judged_beginning(one) if quiz else ""
+                for one, quiz in zip(samples, quizzes, strict=True)
+            ]
         )
         asked = [
             (*one, text) for quiz, text in zip(quizzes, texts, strict=True) if text for one in quiz
@@ -116,7 +123,8 @@ class CaprlReward(PlainTextReward):
         """Returns what the judge reads of each text, on one line."""
         if self.mode == "default":
             texts = [
-                asserted(text, graph) for text, graph in zip(texts, describe(texts), strict=True)
+                asserted_part(text, graph)
+                for text, graph in zip(texts, scene_graphs(texts), strict=True)
             ]
         return [one_line(text) for text in texts]
 
@@ -125,7 +133,7 @@ class CaprlReward(PlainTextReward):
         close.
         """
         shown = {"text": text, "question": one_line(question)}
-        messages = [{"role": "user", "content": fill(self.prompt, **shown)}]
+        messages = [{"role": "user", "content": fill_template(self.prompt, **shown)}]
         return Question(
             messages,
             probe=ReadProbe(question, text),
@@ -139,7 +147,7 @@ class CaprlReward(PlainTextReward):
 
         One failure fails all.
         """
-        spans, text = [], judged(sample)
+        spans, text = [], judged_beginning(sample)
         scores: list[float] = []
         for number, (reply, answer, rating) in enumerate(answers):
             if isinstance(reply, Failure) or rating.score is None:
@@ -160,7 +168,7 @@ class CaprlReward(PlainTextReward):
             parts={"right": right, "answered": answered},
             spans=tuple(spans),
         )
-        return penalise(verdict, sample, self.mode)
+        return penalise_row(verdict, sample, self.mode)
 
 
 def quiz_of(sample: Sample) -> list[tuple[str, tuple[str, ...]]]:
@@ -169,7 +177,11 @@ def quiz_of(sample: Sample) -> list[tuple[str, tuple[str, ...]]]:
     Raises ValueError for a value of another kind.
     """
     rows = sample.columns.get("quiz") or []
-    return [(one["question"], found) for one in rows if (found := people(one["answers"], "quiz"))]
+    return [
+        (one["question"], found)
+        for one in rows
+        if (found := answers_of_people(one["answers"], "quiz"))
+    ]
 
 
 def _answer_in(reply: str | Failure) -> str:

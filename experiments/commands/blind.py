@@ -23,7 +23,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from experiments.tables import table_with
-from spanreward.rewards.comparison.figures import estimate
+from spanreward.rewards.comparison.figures import estimate_text
 from spanreward.rewards.files.outputs import write_json
 
 
@@ -149,4 +149,4 @@ def metric_table(results: dict[str, Any]) -> Table:
 
 def shown(value: float | None, interval: dict[str, float] | None = None) -> str:
     low, high = (interval["low"], interval["high"]) if interval else (None, None)
-    return estimate(value, low, high, digits=2)
+    return estimate_text(value, low, high, digits=2)

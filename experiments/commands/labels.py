@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from experiments.tables import table_with
-from spanreward.rewards.comparison.figures import interval, number
+from spanreward.rewards.comparison.figures import interval_text, number_text
 from spanreward.training.commands.main import run_subcommand, without_nan
 from spanreward.training.commands.metric_options import (
     JUDGE_FLAGS,
@@ -140,8 +140,8 @@ def measure_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
     for row in rows:
         for name, found in row["metrics"].items():
             numbers = (
-                number(found["value"]),
-                interval(**found["interval"]),
+                number_text(found["value"]),
+                interval_text(**found["interval"]),
                 str(found["n"]),
                 str(found["failed"]),
             )

@@ -18,7 +18,7 @@ from PIL import Image
 from spanreward.rewards import HarmonicReward, Judge, Question, Sample
 from spanreward.rewards.judges.judge import Rating, rating_of
 from spanreward.rewards.rows.lines import read_rows
-from spanreward.rewards.rows.pictures import opened
+from spanreward.rewards.rows.pictures import opened_picture
 from spanreward.training.data.load import load_data
 from spanreward.training.data.marks import read_marked
 from spanreward.training.recipe import JsonlPart
@@ -127,7 +127,7 @@ def _form(name: str, place: Path) -> Any:
         exif = Image.Exif()
         exif[0x0112] = 6
         SIDEWAYS.save(place / "turned.png", exif=exif)
-        return opened(place / "turned.png")
+        return opened_picture(place / "turned.png")
     if name.startswith("CMYK"):
         return SIDEWAYS.convert("CMYK")
     if name.startswith("bare base64"):

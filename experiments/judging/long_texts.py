@@ -20,12 +20,12 @@ from typing import Any
 
 from experiments.agreement.caption_sets import load_discosg_foil, load_discosg_graphs, read_set
 from experiments.agreement.known_sets import flagged_words
-from spanreward.rewards.language.words import PLACING
+from spanreward.rewards.language.words import PLACING_PREPOSITIONS
 from spanreward.training.experimental.judge_training.labelled_changes import (
     Changes,
-    Places,
+    CharacterRanges,
     Word,
-    marked,
+    marks_of_words,
 )
 
 CHANGED = 0.3  # of the facts of a text
@@ -81,7 +81,7 @@ def sentence(subject: str, predicate: str, other: str) -> str:
     verb, _, rest = predicate.partition(" ")
     if verb in ("is", "are"):
         said = f"{'are' if many else 'is'} {other}"
-    elif verb in PLACING or verb in ("parallel", "close", "adjacent"):
+    elif verb in PLACING_PREPOSITIONS or verb in ("parallel", "close", "adjacent"):
         said = f"{'are' if many else 'is'} {predicate} the {other}"
     elif verb == "have":
         said = f"{'have' if many else 'has'} {other}"
@@ -113,7 +113,7 @@ def written(one: Described, changes: Changes, pictures: dict[str, Described]) ->
 
 def changed(
     name: str, fact: str, changes: Changes, pictures: dict[str, Described]
-) -> tuple[str, Places]:
+) -> tuple[str, CharacterRanges]:
     random = changes.random
     if random.random() >= CHANGED:
         return fact, []
@@ -124,8 +124,8 @@ def changed(
     return fact, unknown(changes.words[fact], changes.known[name])
 
 
-def unknown(words: Sequence[Word], known: Set[str]) -> Places:
-    return [(start, end) for start, end, right in marked(words, known) if not right]
+def unknown(words: Sequence[Word], known: Set[str]) -> CharacterRanges:
+    return [(start, end) for start, end, right in marks_of_words(words, known) if not right]
 
 
 def judged_by_people(data: Path) -> Iterator[dict[str, Any]]:

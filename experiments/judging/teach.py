@@ -21,7 +21,7 @@ from spanreward.rewards.files.custom_file import custom_function
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.adapters import lora_config
 from spanreward.training.recipe import FilePart, Recipe, RecipeError, load_recipe, trainer_config
-from spanreward.training.recipe_rewards import refusals
+from spanreward.training.recipe_rewards import refusing_in_one_line
 from spanreward.training.run import run
 from spanreward.training.sft import SupervisedTrainer
 
@@ -60,7 +60,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     assert isinstance(recipe.data, FilePart)
     model, tokenizer = load_judge_model(recipe.policy.model, recipe.seed)
     rows = custom_function(recipe.data.source)(**recipe.data.options)
-    with refusals():
+    with refusing_in_one_line():
         return SupervisedTrainer(
             model=model,
             args=trainer_config("sft")(

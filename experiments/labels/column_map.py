@@ -13,7 +13,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.base.checks import unknown_name_message
 from spanreward.rewards.files.yaml_file import read_yaml_file
 
 FOLDER = Path(__file__).with_name("column_maps")
@@ -126,7 +126,9 @@ def load_map(name: str) -> JudgedMap:
     path = Path(name) if Path(name).suffix in (".yaml", ".yml") else FOLDER / f"{name}.yaml"
     if not path.is_file():
         raise ValueError(
-            unknown("column map", name, [known.stem for known in FOLDER.glob("*.yaml")])
+            unknown_name_message(
+                "column map", name, [known.stem for known in FOLDER.glob("*.yaml")]
+            )
         )
     try:
         return JudgedMap.model_validate(read_yaml_file(path))

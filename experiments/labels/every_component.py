@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.posh.components import components, spans_of
+from spanreward.rewards.posh.components import rated_components, spans_of
 from spanreward.rewards.posh.row_answers import RowAnswers
 
 
@@ -19,7 +19,9 @@ class EveryComponent(PoshReward):
     def _verdict(self, sample: Sample, answers: RowAnswers) -> Verdict:
         verdict = super()._verdict(sample, answers)
         wanted = next(
-            components(pair.recall) for pair in answers.pairs if pair.reference == verdict.reference
+            rated_components(pair.recall)
+            for pair in answers.pairs
+            if pair.reference == verdict.reference
         )
         return replace(
             verdict,

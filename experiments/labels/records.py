@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.labels.column_map import Columns, JudgedMap
-from spanreward.rewards.base.texts import entries, people, texts
+from spanreward.rewards.base.texts import answers_of_people, entries_of_value, texts_of_value
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.tables import read_table
-from spanreward.rewards.rows.values import box, one_text
+from spanreward.rewards.rows.values import box_of_value, one_text
 from spanreward.training.data.marks import CharacterSpans, mark_places
 
 
@@ -65,7 +65,7 @@ class Row:
         if not isinstance(columns, str):
             return tuple(map(self.text, columns))
         value = self.get(columns)
-        listed = self.checked(entries, columns)
+        listed = self.checked(entries_of_value, columns)
         if listed == [value] or not all(isinstance(text, str) for text in listed):
             raise self.wrong(columns, "a list of texts", value)
         return tuple(listed)
@@ -75,7 +75,7 @@ class Row:
         without blank ones.
         """
         if isinstance(columns, str):
-            return self.checked(texts, columns)
+            return self.checked(texts_of_value, columns)
         return tuple(text for column in columns for text in self.references(column))
 
     def spans(self, column: str, text: str) -> CharacterSpans:
@@ -148,9 +148,9 @@ def read_record(row: Row, names: Columns) -> Record:
         references=row.references(names.references) if names.references else (),
         context=" ".join(row.references(names.context)) if names.context else None,
         question=row.checked(one_text, names.question) if names.question else None,
-        answers=row.checked(people, names.answers) if names.answers else (),
+        answers=row.checked(answers_of_people, names.answers) if names.answers else (),
         task=row.name(names.task).lower() if names.task else None,
-        bbox=row.checked(box, names.bbox) if names.bbox else None,
+        bbox=row.checked(box_of_value, names.bbox) if names.bbox else None,
         id=row.name(names.id) if names.id else None,
     )
     return Record(

@@ -20,14 +20,14 @@ from typing import Any
 from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.match.text_index import (
-    CHECKABLE,
-    PREPOSITIONS,
-    REWORDED,
+    CHECKABLE_ATTRIBUTES,
+    PLACE_PREPOSITIONS,
+    REWORDED_RATING,
     SAME_NAME,
     TextIndex,
 )
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
-from spanreward.rewards.language.lemmas import lemmas
+from spanreward.rewards.language.lemmas import lemmas_of_phrase
 
 # the best of 0.6, 0.7 and 0.8 on one half of people's judgments; "sofa" and "couch" have 0.86
 THRESHOLD = 0.7
@@ -78,7 +78,7 @@ class EmbeddingMatchJudge(MatchJudge):
         }
         for number in missing:
             probe, wording = probes[number], wordings[id(indexes[number])]
-            found = min(indexes[number].rating(wording.presence(probe)), REWORDED)
+            found = min(indexes[number].rating(wording.presence(probe)), REWORDED_RATING)
             absent = probe.kind == "entity" and found < SAME_NAME
             levels[number] = wording.foreign(probe.mention.head) if absent else found
         return levels
@@ -147,8 +147,8 @@ def replaceable(phrase: str) -> bool:
     """Whether another phrase may replace it: it has no colour, count or side, and is more than
     prepositions.
     """
-    words = lemmas(phrase)
-    return words.isdisjoint(CHECKABLE) and not words <= PREPOSITIONS
+    words = lemmas_of_phrase(phrase)
+    return words.isdisjoint(CHECKABLE_ATTRIBUTES) and not words <= PLACE_PREPOSITIONS
 
 
 def phrases_of(probe: PresenceProbe) -> list[str]:

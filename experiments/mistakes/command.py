@@ -20,7 +20,7 @@ from pathlib import Path
 from experiments.mistakes.misplaced import MISPLACED, prepare_more
 from experiments.mistakes.mistakes import MISTAKES, Mistake, prepare, whole
 from experiments.mistakes.of_readers import OF_READERS, prepare_files
-from spanreward.training.run_folder import machine
+from spanreward.training.run_folder import machine_name
 
 PROLOGUE = """## Typical mistakes
 
@@ -63,7 +63,7 @@ def main() -> None:
     imports = run([sys.executable, "-c", "import spanreward.training.run"], Path.cwd(), 0, "")
     made = [(mistake, make(mistake)) for mistake in MISTAKES + MISPLACED + OF_READERS]
     page = PROLOGUE.format(
-        machine=machine(),
+        machine=machine_name(),
         imports=imports,
         count=len(made),
         silent=sum(not one.said for _, one in made),

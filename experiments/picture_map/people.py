@@ -16,8 +16,8 @@ from statistics import fmean
 from typing import Any
 
 from experiments.agreement.caption_sets import read_set
-from spanreward.rewards.language.lemmas import lemmas
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.lemmas import lemmas_of_phrase
+from spanreward.rewards.language.parse import scene_graphs
 
 CAPTIONS = 5  # of a picture
 FREELY_NAMED = 2  # of the other people name it, so it is there
@@ -69,7 +69,7 @@ def left_out_shares(captions: Sequence[str]) -> list[float]:
     """Returns for each caption the share of the things that it leaves out. One about whose picture
     the others agree on nothing has none.
     """
-    named = [names_in(graph.entities) for graph in describe(list(captions))]
+    named = [names_in(graph.entities) for graph in scene_graphs(list(captions))]
     shares: list[float] = []
     for number, own in enumerate(named):
         counts: Counter[frozenset[str]] = Counter()
@@ -83,4 +83,4 @@ def left_out_shares(captions: Sequence[str]) -> list[float]:
 
 
 def names_in(entities: Sequence[Any]) -> set[frozenset[str]]:
-    return {lemmas(entity.head) for entity in entities}
+    return {lemmas_of_phrase(entity.head) for entity in entities}

@@ -20,11 +20,11 @@ from dataclasses import replace
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Rating, rating_of
-from spanreward.rewards.judges.match.text_index import PLACES, WRONG, TextIndex
+from spanreward.rewards.judges.match.text_index import PLACE_LEMMAS, WRONG_RATING, TextIndex
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
-from spanreward.rewards.language.lemmas import lemmas
+from spanreward.rewards.language.lemmas import lemmas_of_phrase
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
-from spanreward.rewards.language.supported_claims import vocabulary, without_unmet_needs
+from spanreward.rewards.language.supported_claims import vocabulary_of, without_unmet_needs
 
 LOOKED_UP = ("correctness", "completeness")
 SEES_NOTHING = (
@@ -68,7 +68,7 @@ def rate_criteria(
     }
 
     def paid(text: str, context: str) -> TextIndex:
-        graph = without_unmet_needs(indexes[text].graph, vocabulary([context]))
+        graph = without_unmet_needs(indexes[text].graph, vocabulary_of([context]))
         return indexes[text] if graph is indexes[text].graph else TextIndex(graph)
 
     # per probe: the statements to look up, how many are surplus
@@ -94,7 +94,7 @@ def rate_criteria(
     return [
         Failure(Status.UNPARSED, SEES_NOTHING)
         if pair is None and probe.name in LOOKED_UP
-        else spread([*(next(found) for _ in said), *[WRONG] * too_many], scale)
+        else spread([*(next(found) for _ in said), *[WRONG_RATING] * too_many], scale)
         for probe, pair, (said, too_many) in zip(probes, pairs, asked, strict=True)
     ]
 
@@ -107,11 +107,11 @@ def surplus(said: SceneGraph, there: TextIndex) -> frozenset[int]:
     counts: Counter[frozenset[str]] = Counter()
     beyond = set()
     for number, entity in enumerate(said.entities):
-        name = lemmas(entity.head)
+        name = lemmas_of_phrase(entity.head)
         counts[name] += 1
         namesakes = there.named.get(name, [])
         several = any(there.plural[namesake] for namesake in namesakes)
-        if namesakes and not several and not name <= PLACES and counts[name] > len(namesakes):
+        if namesakes and not several and not name <= PLACE_LEMMAS and counts[name] > len(namesakes):
             beyond.add(number)
     return frozenset(beyond)
 

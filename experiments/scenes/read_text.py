@@ -10,23 +10,23 @@ nothing, and silence is no "no".
 """
 
 from experiments.caprl.probe import UNANSWERABLE
-from spanreward.rewards.judges.match.text_index import CHECKABLE, TextIndex
-from spanreward.rewards.language.lemmas import lemma, lemmas
+from spanreward.rewards.judges.match.text_index import CHECKABLE_ATTRIBUTES, TextIndex
+from spanreward.rewards.language.lemmas import lemma_of_word, lemmas_of_phrase
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
 NAMED = "black blue brown gold gray green grey orange pink purple red silver violet white yellow"
-COLORS = {lemma(word): word for word in NAMED.split()}
+COLORS = {lemma_of_word(word): word for word in NAMED.split()}
 BINARY = frozenset(("is", "are", "does", "do", "was", "were", "has", "have", "can"))
-FREE = lemmas(" ".join(FUNCTION_WORDS)) | BINARY
+FREE = lemmas_of_phrase(" ".join(FUNCTION_WORDS)) | BINARY
 
 
 def read_text(question: str, index: TextIndex) -> str:
     """Returns the answer in a few words, or UNANSWERABLE."""
-    asked, words = lemmas(question), question.lower().split()
+    asked, words = lemmas_of_phrase(question), question.lower().split()
     named = {
         n: name for name, numbers in index.named.items() if name and name <= asked for n in numbers
     }
-    wanted = (asked & CHECKABLE).difference(*named.values())
+    wanted = (asked & CHECKABLE_ATTRIBUTES).difference(*named.values())
     said = {number: frozenset[str]().union(*index.attributes[number]) for number in named}
     fitting = [number for number in named if wanted <= said[number]]
     things = fitting or list(named)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from experiments.scenes.referee import Truth, judge_description
 from experiments.scenes.world import Scene
 from spanreward.rewards.base.verdict import Sample, Span, Verdict
-from spanreward.rewards.posh.scores import LEVELS, credit
+from spanreward.rewards.posh.scores import RATING_LEVELS, credit_of_component
 from spanreward.rewards.reward.reward import Reward
 
 FACTS = 5  # of an object
@@ -67,8 +67,8 @@ class TruthReward(Reward):
         spans = []
         for number, (claim, holds) in enumerate(truth.counted):
             called = holds != (self.generator.random() < self.flipped)
-            worth = credit(
-                LEVELS * called, truth.precision, truth.recall, len(truth.counted), wanted
+            worth = credit_of_component(
+                RATING_LEVELS * called, truth.precision, truth.recall, len(truth.counted), wanted
             )
             spans.append(Span(claim.start, claim.end, float(called), worth, claim.fact, "", number))
         return tuple(spans)

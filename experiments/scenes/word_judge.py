@@ -21,7 +21,7 @@ from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rat
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import CriterionProbe, RankingProbe
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 
 # characters of all texts together; an index takes about 240 bytes per character
 REMEMBERED = 500_000
@@ -90,7 +90,7 @@ class WordJudge(MatchJudge):
         if sum(map(len, self._indexes)) > REMEMBERED:
             self._indexes = {}
         new = [text for text in dict.fromkeys(texts) if text not in self._indexes]
-        graphs = describe(new, self.pipeline, self.coref) if new else []
+        graphs = scene_graphs(new, self.pipeline, self.coref) if new else []
         self._indexes |= {text: TextIndex(graph) for text, graph in zip(new, graphs, strict=True)}
         return {text: self._indexes[text] for text in texts}
 
@@ -99,7 +99,7 @@ class WordJudge(MatchJudge):
         is blue.
         """
         distinct = list(dict.fromkeys(texts))
-        graphs = describe(distinct, self.pipeline, self.coref, "reference") if distinct else []
+        graphs = scene_graphs(distinct, self.pipeline, self.coref, "reference") if distinct else []
         return {text: TextIndex(graph) for text, graph in zip(distinct, graphs, strict=True)}
 
     def _values(self, probes: Sequence[Comparison]) -> list[list[float] | Failure]:

@@ -22,7 +22,10 @@ from matplotlib.axes import Axes
 from experiments.span_credit.arm import Arm
 from experiments.span_credit.report import RESAMPLES
 from spanreward.rewards.comparison.resampling import bootstrap
-from spanreward.training.evaluation.statistics.span_reliability import COEFFICIENT, MIN_CORRELATION
+from spanreward.training.evaluation.statistics.span_reliability import (
+    ADVISED_COEFFICIENT,
+    MIN_CORRELATION,
+)
 
 # names in a table
 PER_RUN = {"sampled": "sampled_difference_per_run", "greedy": "difference_per_run"}
@@ -73,7 +76,7 @@ def points_of(
                 } | gain
     if not points:
         raise ValueError(
-            f"no run of add_centred-{COEFFICIENT} has spans that a panel of its level measured"
+            f"no run of add_centred-{ADVISED_COEFFICIENT} has spans that a panel of its level measured"
         )
     return sorted(points.values(), key=lambda point: -point["r"]["r"])
 
@@ -82,7 +85,7 @@ def trained_with(source: str) -> tuple[str, str]:
     """The reward, and the name of the arm, that train with this source of a panel."""
     flipped = re.fullmatch(r"truth, (\d+)% flipped", source)
     share = int(flipped[1]) / 100 if flipped else 0.0
-    arm = Arm(COEFFICIENT, share, permuted=source == "truth, permuted")
+    arm = Arm(ADVISED_COEFFICIENT, share, permuted=source == "truth, permuted")
     return source.partition(",")[0], arm.name
 
 
@@ -101,7 +104,7 @@ def draw_points(points: Sequence[Mapping[str, Any]], path: Path) -> None:
     figure, axes = plt.subplots(1, len(PER_RUN), figsize=(11, 4.4), sharey=True)
     for axis, measure in zip(axes, PER_RUN, strict=True):
         draw_measure(axis, points, measure)
-    axes[0].set_ylabel(f"add_centred {COEFFICIENT} less scalar")
+    axes[0].set_ylabel(f"add_centred {ADVISED_COEFFICIENT} less scalar")
     axes[0].legend(fontsize=8, frameon=False, loc="lower right")
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)

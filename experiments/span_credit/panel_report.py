@@ -30,7 +30,7 @@ from experiments.span_credit.withhold import withhold
 from spanreward.rewards import PoshReward
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.statistics.span_reliability import Labelled, reliability
+from spanreward.training.evaluation.statistics.span_reliability import Labelled, span_reliability
 from spanreward.training.grpo.span_rules import add_centred
 
 COEFFICIENTS = (0.1, 0.25, 0.5, 1.0)
@@ -73,7 +73,7 @@ def write_up(panel: Panel, judges: Sequence[str], flipped: Sequence[float]) -> d
 def source_figures(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[str, Any]:
     return {
         "phrases": agreement_of_phrases(judged, truth, panel),
-        "labels": reliability(labelled(judged, panel)),
+        "labels": span_reliability(labelled(judged, panel)),
         "tokens": agreement_of_tokens(judged, truth, panel),
         "scores": score_agreement(judged, truth, panel),
     }

@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from spanreward.training.evaluation.answers.greedy import padding, with_picture
+from spanreward.training.evaluation.answers.greedy import left_padding, with_picture
 
 BATCH = 256  # continuations that are written at once
 
@@ -157,7 +157,7 @@ def model_inputs(
         tokenize=True,
         return_dict=True,
         return_tensors="pt",
-        **padding(processor),
+        **left_padding(processor),
     )
     longest = max(len(prefix) for _, prefix in wanted)
     ids, mask = [], []

@@ -55,7 +55,7 @@ def by_halves(
     """
     answers: list[Answer] = []
     # The top of this stack is the next part in order, so answers are appended in order.
-    waiting = _halves(things)
+    waiting = _two_halves(things)
     while waiting:
         part = waiting.pop()
         # after the time limit, no part is asked any more
@@ -75,13 +75,13 @@ def by_halves(
             if len(part) == 1:
                 answers.append(failed(error))
             else:
-                waiting += _halves(part)
+                waiting += _two_halves(part)
         else:
             answers += answers_of_part
     return answers
 
 
-def _halves(things: Sequence[Thing]) -> list[Sequence[Thing]]:
+def _two_halves(things: Sequence[Thing]) -> list[Sequence[Thing]]:
     """Returns [second half, first half], so that `pop` takes the first half first. A single thing
     is returned as [things].
     """

@@ -9,12 +9,13 @@ from pydantic import ValidationError
 # "default": for training, hard to exploit by the policy. "published": as in the metric's paper.
 Mode = Literal["default", "published"]
 MODES = ("default", "published")
-CLOSE = 0.8  # difflib's least ratio of a name and its misspelling; below, it may be another word
-LISTED = 20  # the most valid names that a message lists
-FEW = 10  # the most valid names that are listed after "it belongs under trainer."
+# difflib's least ratio of a name and its misspelling; below, it may be another word
+MIN_SPELLING_RATIO = 0.8
+MAX_LISTED_NAMES = 20  # the most valid names that a message lists
+MAX_SIBLING_NAMES = 10  # the most valid names that are listed after "it belongs under trainer."
 
 
-def unknown(
+def unknown_name_message(
     kind: str,
     name: str,
     valid: Iterable[str],
@@ -38,13 +39,13 @@ def unknown(
         for key in keys:
             if key not in names:
                 homes[key] = place
-    similar = alike(name, names)
-    close_here = difflib.get_close_matches(name, names, 1, CLOSE)
-    close_elsewhere = difflib.get_close_matches(name, homes, 1, CLOSE)
+    similar = most_similar_name(name, names)
+    close_here = difflib.get_close_matches(name, names, 1, MIN_SPELLING_RATIO)
+    close_elsewhere = difflib.get_close_matches(name, homes, 1, MIN_SPELLING_RATIO)
     if name in homes:
         hint = f"it belongs {homes[name]}."
         # the user may have meant another key of this place, so the valid names are listed too
-        if len(names) <= FEW:
+        if len(names) <= MAX_SIBLING_NAMES:
             hint += f" Valid here are {', '.join(names)}."
     elif close_elsewhere and not close_here:
         meant = close_elsewhere[0]
@@ -52,15 +53,15 @@ def unknown(
     elif similar:
         hint = f"did you mean {similar[0]!r}?"
     else:
-        listed = ", ".join(names[:LISTED])
+        listed = ", ".join(names[:MAX_LISTED_NAMES])
         rest = ""
-        if len(names) > LISTED:
-            rest = f" and {len(names) - LISTED} more"
+        if len(names) > MAX_LISTED_NAMES:
+            rest = f" and {len(names) - MAX_LISTED_NAMES} more"
         hint = f"valid are {listed}{rest}."
     return f"unknown {kind} {label or name!r}: {hint}"
 
 
-def alike(name: str, names: Iterable[str]) -> list[str]:
+def most_similar_name(name: str, names: Iterable[str]) -> list[str]:
     """Returns a list with the most similar of the names, ignoring capitals; [] if no name is
     similar.
     """
@@ -75,7 +76,7 @@ def check_known(kind: str, names: Iterable[str], valid: Collection[str]) -> None
     """
     for name in names:
         if name not in valid:
-            raise ValueError(unknown(kind, name, valid))
+            raise ValueError(unknown_name_message(kind, name, valid))
 
 
 def check_choice(option: str, value: object, valid: Sequence[str | None]) -> None:
@@ -91,7 +92,7 @@ def check_choice(option: str, value: object, valid: Sequence[str | None]) -> Non
     raise ValueError(f"{option} is {all_but_last} or {in_words[-1]}, got {value!r}")
 
 
-def explained(error: ValidationError, within: str) -> str:
+def first_fault_message(error: ValidationError, within: str) -> str:
     """Returns the first fault that pydantic found, as a message such as `prompts.yaml:
     layout.whole: Field required`. within: the name of the checked file or object.
     """

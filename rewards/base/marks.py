@@ -16,9 +16,9 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.uint64]
+UnsignedIntegers = npt.NDArray[np.uint64]
 PlaceNumbers = npt.NDArray[np.int64]
-_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
+_FINGERPRINT_FORM = re.compile(r"[0-9a-f]{16}")
 
 
 def mark_number(text: str) -> int:
@@ -27,24 +27,24 @@ def mark_number(text: str) -> int:
     A text of 16 hexadecimal digits gives the number with these digits: "00000000000000ff" gives
     255. Any other text gives a hash.
     """
-    if _FINGERPRINT.fullmatch(text):
+    if _FINGERPRINT_FORM.fullmatch(text):
         return int(text, 16)
     content = text.encode("utf-8", "surrogatepass")  # texts from the web may hold lone surrogates
     digest = hashlib.blake2b(content, digest_size=8).digest()
     return int.from_bytes(digest, "big")
 
 
-def mark_numbers(texts: Iterable[str]) -> Numbers:
+def mark_numbers(texts: Iterable[str]) -> UnsignedIntegers:
     """Returns the number of each text, in order."""
     return as_numbers(array("Q", map(mark_number, texts)))
 
 
-def as_numbers(values: "array[int]") -> Numbers:
+def as_numbers(values: "array[int]") -> UnsignedIntegers:
     """Returns a numpy view of an `array("Q")`, without a copy. The array can no longer grow."""
     return np.frombuffer(values, dtype=np.uint64)
 
 
-def matched(marks: Numbers, sought: Numbers) -> PlaceNumbers:
+def indices_of_marks(marks: UnsignedIntegers, sought: UnsignedIntegers) -> PlaceNumbers:
     """Returns the index in `marks` of each number in `sought`, -1 for a number that is not found:
     for the marks [7, 5, 7] and the sought numbers [7, 9, 7, 7] the result is [0, -1, 2, -1].
 

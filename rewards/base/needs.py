@@ -8,16 +8,16 @@ lacking("the judge vllm:smollm2", error)
 from importlib.metadata import version
 from traceback import walk_tb
 
-EXTRAS = {  # what each extra installs
+PACKAGES_OF_EXTRAS = {  # what each extra installs
     "train": ("accelerate", "datasets", "pandas", "peft", "trl"),
     "local": ("torch", "transformers"),
     "serve": ("jiter", "starlette", "uvicorn"),
 }
-TRL = ">=1.15,<2"  # as in pyproject.toml
-VLLM = ">=0.28,<0.34"
+TRL_VERSIONS = ">=1.15,<2"  # as in pyproject.toml
+VLLM_VERSIONS = ">=0.28,<0.34"
 
 
-def lacking(what: str, error: BaseException | None) -> str:
+def missing_package_sentence(what: str, error: BaseException | None) -> str:
     """Returns a sentence that names the missing package and the command that installs it; "" if
     the error was not caused by a missing package.
 
@@ -30,7 +30,7 @@ def lacking(what: str, error: BaseException | None) -> str:
     frames = [frame for frame, _ in walk_tb(missing.__traceback__)]
     modules = [str(frame.f_globals.get("__name__")) for frame in frames]
     extra = ""
-    for extra_name, packages in EXTRAS.items():
+    for extra_name, packages in PACKAGES_OF_EXTRAS.items():
         if name in packages:
             extra = extra_name
             break
@@ -48,8 +48,9 @@ def lacking(what: str, error: BaseException | None) -> str:
     if not in_trl:
         return ""
     return (
-        f"{what} needs TRL {TRL}, and TRL {version('trl')} does not import without {name}: pip "
-        f"install 'trl{TRL}'."
+        f"{what} needs TRL {TRL_VERSIONS}, and TRL {version('trl')} does not import without "
+        f"{name}: pip "
+        f"install 'trl{TRL_VERSIONS}'."
     )
 
 

@@ -18,11 +18,11 @@ from rich.segment import Segment
 # Matches control characters except tabs and line breaks. Also matches characters that reverse the
 # direction of writing, line separators that only editors show, and lone surrogates, which UTF-8
 # cannot encode.
-_OBEYED = re.compile(
+_TERMINAL_COMMANDS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
-INTERRUPTED = 128 + 2  # the exit code of a program that SIGINT ends
+EXIT_CODE_OF_SIGINT = 128 + 2  # the exit code of a program that SIGINT ends
 
 
 class Terminal(Console):
@@ -38,7 +38,7 @@ class Terminal(Console):
             if segment.control:  # made by rich, such as a move of the cursor, and not by a row
                 yield segment
             else:
-                yield Segment(printable(segment.text), segment.style)
+                yield Segment(printable_text(segment.text), segment.style)
 
 
 class PrintableFormatter(logging.Formatter):
@@ -46,27 +46,27 @@ class PrintableFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Returns the record's text, with the traceback if the record has a traceback."""
-        return printable(super().format(record))
+        return printable_text(super().format(record))
 
 
-def printable(text: str) -> str:
+def printable_text(text: str) -> str:
     r"""Returns the text with escapes in place of characters that a terminal would obey: an escape
     character becomes `\x1b`. Line breaks and tabs stay.
     """
-    return _OBEYED.sub(_escape, text)
+    return _TERMINAL_COMMANDS.sub(_escaped_sign, text)
 
 
-def leave(message: str) -> NoReturn:
+def exit_with_message(message: str) -> NoReturn:
     """Ends the process with this message and the exit code 1."""
-    sys.exit(printable(message))
+    sys.exit(printable_text(message))
 
 
 def leave_interrupted(message: str) -> NoReturn:
     """Ends the process with this message and the exit code 130, the code of a program that Ctrl-C
     ends.
     """
-    print(printable(message), file=sys.stderr, flush=True)
-    sys.exit(INTERRUPTED)
+    print(printable_text(message), file=sys.stderr, flush=True)
+    sys.exit(EXIT_CODE_OF_SIGINT)
 
 
 def guard_logs() -> None:
@@ -106,5 +106,5 @@ def warnings_alone() -> Iterator[None]:
         handler.removeFilter(warnings)
 
 
-def _escape(sign: re.Match[str]) -> str:
+def _escaped_sign(sign: re.Match[str]) -> str:
     return sign[0].encode("unicode_escape").decode()

@@ -21,25 +21,25 @@ from typing import Any
 import numpy as np
 
 # the texts that pandas, Python and JSON write for a missing value
-MISSING = ("None", "nan", "NaN", "null", "<NA>", "NaT")
-_MISSING = "|".join(MISSING)
+TEXTS_OF_MISSING = ("None", "nan", "NaN", "null", "<NA>", "NaT")
+_MISSING_PATTERN = "|".join(TEXTS_OF_MISSING)
 _LIST_TEXT = re.compile(
-    rf"""\s*+(?:array\()?\[\s*+\[?+\s*+\{{?+\s*+(?:(?:{_MISSING})\s*+,\s*+)*+(?:np\.str_\()?['"\u201c]
+    rf"""\s*+(?:array\()?\[\s*+\[?+\s*+\{{?+\s*+(?:(?:{_MISSING_PATTERN})\s*+,\s*+)*+(?:np\.str_\()?['"\u201c]
     (?:.*\]\s*+\Z|[^'"]*+['"]\s*+,\s*+['"])""",
     re.DOTALL | re.VERBOSE,
 )  # the beginning of a list of texts, which may be cut off
 # a list of numbers with a missing value in it, or a list of missing values
-_GAPS = re.compile(
-    rf"\s*+\[\s*+(?:[-+\d.e]++\s*+,\s*+)*+(?:{_MISSING})\s*+(?:,[-+\d.e,\sa-zA-Z<>]*+)?\]\s*+\Z"
+_LIST_WITH_MISSING = re.compile(
+    rf"\s*+\[\s*+(?:[-+\d.e]++\s*+,\s*+)*+(?:{_MISSING_PATTERN})\s*+(?:,[-+\d.e,\sa-zA-Z<>]*+)?\]\s*+\Z"
 )
-_NUMPY = re.compile(
+_NUMPY_LIST = re.compile(
     r"\bnp\.str_\(((['\"])(?:(?!\2).)*\2)\)|\Aarray\((?=\[)|(?<=\])(?:, dtype=[\w<.']+)?\)\Z"
 )
 
 
-def texts(value: Any, column: str) -> tuple[str, ...]:
+def texts_of_value(value: Any, column: str) -> tuple[str, ...]:
     """Returns the texts of a column's value, without blank texts. See the examples above."""
-    return texts_of(entries(value, column), column, "a text or a list of texts", value)
+    return texts_of(entries_of_value(value, column), column, "a text or a list of texts", value)
 
 
 def is_joined(value: Any) -> bool:
@@ -57,7 +57,7 @@ def is_joined(value: Any) -> bool:
     return len(set(parts)) < len(parts)
 
 
-def people(value: Any, column: str) -> tuple[str, ...]:
+def answers_of_people(value: Any, column: str) -> tuple[str, ...]:
     """Returns the answers of several people to a question, as texts: `[{"answer": "red"}, "blue"]`
     gives `("red", "blue")`.
 
@@ -69,9 +69,9 @@ def people(value: Any, column: str) -> tuple[str, ...]:
     """
     listed_or_text = _written_people(value)
     answers: list[Any] = []
-    for entry in entries(listed_or_text, column, (str, dict)):
+    for entry in entries_of_value(listed_or_text, column, (str, dict)):
         if isinstance(entry, Mapping) and "answer" in entry:
-            answers += _in_words(entries(entry["answer"], column))
+            answers += _in_words(entries_of_value(entry["answer"], column))
         else:
             answers.append(entry)
     # a list of numbers holds answers, but a single number is refused by `texts_of`
@@ -122,7 +122,7 @@ def texts_of(listed: list[Any], column: str, kind: str, value: Any) -> tuple[str
     return tuple(text for text in listed if text.strip())
 
 
-def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[Any]:
+def entries_of_value(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[Any]:
     """Returns the value as a list.
 
     A list gives its entries, and None and NaN give []. A list that is written in a string gives its
@@ -144,7 +144,7 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
         if isinstance(listed, list | tuple) and all(isinstance(entry, kinds) for entry in listed):
             return list(listed)
         # If a list that was cut off were read as a single text, no completion would match the text
-        if _LIST_TEXT.match(value) or _GAPS.match(value):
+        if _LIST_TEXT.match(value) or _LIST_WITH_MISSING.match(value):
             raise ValueError(
                 f"the column {column!r} holds a list in a string that cannot be read, "
                 f"{value!r:.80}: give the list itself, or write it as JSON"
@@ -161,7 +161,7 @@ def list_in(text: str) -> Any:
     """Returns the value that the text writes out as JSON, as Python, or in numpy's notation: "[1,
     2]" gives [1, 2]. Returns None if the text is not such a value.
     """
-    text = _NUMPY.sub(r"\1", text)  # "array([np.str_('a')])" becomes "['a']"
+    text = _NUMPY_LIST.sub(r"\1", text)  # "array([np.str_('a')])" becomes "['a']"
     # JSON comes first: Python cannot read JSON's null and true, and reads some escapes differently
     try:
         return json.loads(text)

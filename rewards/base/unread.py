@@ -13,7 +13,7 @@ from typing import Self
 
 from spanreward.rewards.base.verdict import Unread
 
-MUCH = 0.05  # a larger share of unread characters is worth a warning
+UNREAD_SHARE_TO_WARN = 0.05  # a larger share of unread characters is worth a warning
 
 
 @dataclass(frozen=True, slots=True)

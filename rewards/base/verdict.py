@@ -16,15 +16,17 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from spanreward.rewards.base.checks import explained
-from spanreward.rewards.base.texts import people, texts
-from spanreward.rewards.base.verdict_html import Html, render
+from spanreward.rewards.base.checks import first_fault_message
+from spanreward.rewards.base.texts import answers_of_people, texts_of_value
+from spanreward.rewards.base.verdict_html import Html, render_template
 
-FORBID = {"extra": "forbid"}  # makes pydantic refuse unknown keys when it reads a verdict
+# makes pydantic refuse unknown keys when it reads a verdict
+FORBID_UNKNOWN_KEYS = {"extra": "forbid"}
 # The largest absolute value of a credit or a part. A single NaN or 1e300 in a training step would
 # destroy the policy.
 LARGEST_NUMBER = 1e6
-ROUNDING = 1e-6  # a score may be outside [0, 1] by this much, from rounding in a mean of ratings
+# a score may be outside [0, 1] by this much, from rounding in a mean of ratings
+SCORE_TOLERANCE = 1e-6
 LEFT_OUT = 0.5  # pages show a missed span with a lower score as left out of the completion
 
 
@@ -111,9 +113,9 @@ class Sample:
         images = self.images
         if not isinstance(images, (list, tuple)):
             images = (images,)
-        references = _as_texts(texts, self.references, "references")
-        answers = _as_texts(people, self.answers, "answers")
-        criteria = _as_texts(texts, self.criteria, "criteria")
+        references = _as_texts(texts_of_value, self.references, "references")
+        answers = _as_texts(answers_of_people, self.answers, "answers")
+        criteria = _as_texts(texts_of_value, self.criteria, "criteria")
         # a frozen dataclass refuses `self.images = ...`
         object.__setattr__(self, "images", tuple(images))
         object.__setattr__(self, "references", references)
@@ -162,7 +164,7 @@ class Span:
             credit that is NaN, infinite or above LARGEST_NUMBER.
     """
 
-    __pydantic_config__ = FORBID
+    __pydantic_config__ = FORBID_UNKNOWN_KEYS
 
     start: int
     end: int
@@ -178,7 +180,7 @@ class Span:
             raise ValueError(
                 f"a span needs 0 <= start < end, got start {self.start} and end {self.end}"
             )
-        in_scale = is_sound(self.score) and -ROUNDING <= self.score <= 1 + ROUNDING
+        in_scale = is_sound(self.score) and -SCORE_TOLERANCE <= self.score <= 1 + SCORE_TOLERANCE
         if not in_scale:
             raise ValueError(f"a span's score is a number from 0 to 1, got {self.score!r}")
         if not is_sound(self.credit):
@@ -207,7 +209,7 @@ class Unread:
         ValueError: for an empty range, and for a range that starts below 0.
     """
 
-    __pydantic_config__ = FORBID
+    __pydantic_config__ = FORBID_UNKNOWN_KEYS
 
     start: int
     end: int
@@ -244,7 +246,7 @@ class Verdict:
             with any other status.
     """
 
-    __pydantic_config__ = FORBID
+    __pydantic_config__ = FORBID_UNKNOWN_KEYS
 
     score: float | None
     status: Status = Status.OK
@@ -299,7 +301,7 @@ class Verdict:
                 f"a verdict is shown with its text or its sample, got {type(text).__name__}: give "
                 "one of them."
             )
-        return render("verdict.html.jinja", verdict=self, text=text, reference=missed)
+        return render_template("verdict.html.jinja", verdict=self, text=text, reference=missed)
 
     _repr_html_ = html
 
@@ -320,9 +322,9 @@ class Verdict:
         # `float` converts numpy's numbers for `json.dumps`.
         text = json.dumps(data, default=float)
         try:
-            return READER.validate_json(text, strict=True)
+            return VERDICT_READER.validate_json(text, strict=True)
         except ValidationError as error:
-            raise ValueError(explained(error, "a verdict")) from None
+            raise ValueError(first_fault_message(error, "a verdict")) from None
 
 
-READER = TypeAdapter(Verdict)
+VERDICT_READER = TypeAdapter(Verdict)

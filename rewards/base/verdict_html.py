@@ -18,7 +18,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-TEMPLATES = Path(__file__).with_name("templates")
+TEMPLATE_FOLDER = Path(__file__).with_name("templates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Level:
 
 # From vermilion to bluish green (Okabe and Ito), which people with any common colour vision can
 # tell apart
-SHADES = (
+COLOURS_OF_VALUES = (
     Level("wrong", "#ffc9ad", "#b8430b", "#6e2a0c", "#ff9460", "solid", 3, ""),
     Level("rather wrong", "#ffe6d8", "#d2733f", "#4a2716", "#e28a5e", "solid", 2, ""),
     Level("unsure", "#f6f0cf", "#9a8410", "#3d3712", "#d3bd4c", "dashed", 2, "5 3"),
@@ -79,14 +79,14 @@ SHADES = (
 )
 
 
-def level(score: float) -> int:
-    """Returns the index in SHADES of the step nearest to a score in [0, 1]: 0.7 gives 3. A judge's
-    ratings 1 to 5 give the five steps.
+def shade_of_score(score: float) -> int:
+    """Returns the index in COLOURS_OF_VALUES of the step nearest to a score in [0, 1]: 0.7 gives 3.
+    A judge's ratings 1 to 5 give the five steps.
     """
-    return int(score * (len(SHADES) - 1) + 0.5)
+    return int(score * (len(COLOURS_OF_VALUES) - 1) + 0.5)
 
 
-def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> list[Segment]:
+def text_segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> list[Segment]:
     """Returns the pieces of `text`, cut at each start and end of a span or an unread part. The
     joined pieces are `text` again.
 
@@ -126,7 +126,7 @@ def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> lis
     return pieces
 
 
-def legible(text: str) -> str:
+def legible_in_html(text: str) -> str:
     """Returns `text` with U+FFFD in place of every character that XML and HTML cannot hold: control
     characters and lone surrogates.
     """
@@ -139,11 +139,11 @@ class Html(str):
     _repr_html_ = str.__str__
 
 
-def render(template: str, **values: Any) -> Html:
+def render_template(template: str, **values: Any) -> Html:
     """Returns the HTML of a template of this package. template: its file name. values: the
     variables of the template, which are escaped.
     """
-    return Html(templates().get_template(template).render(values))
+    return Html(template_environment().get_template(template).render(values))
 
 
 def _legible_value(value: Any) -> Any:
@@ -151,24 +151,26 @@ def _legible_value(value: Any) -> Any:
     other value, including Html, stays as it is.
     """
     if type(value) is str:
-        return legible(value)
+        return legible_in_html(value)
     return value
 
 
 @cache
-def templates(folder: Path = TEMPLATES) -> Environment:
+def template_environment(folder: Path = TEMPLATE_FOLDER) -> Environment:
     """Returns jinja's environment with the templates of the folder and of this package. If the
     folder and this package have a template of the same name, the folder's template is used.
 
     The environment writes U+FFFD for characters that HTML cannot hold.
     """
     environment = Environment(
-        loader=FileSystemLoader([folder, TEMPLATES]),
+        loader=FileSystemLoader([folder, TEMPLATE_FOLDER]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_legible_value,
     )
-    environment.globals.update(levels=SHADES, level=level, segments=segments)
+    environment.globals.update(
+        levels=COLOURS_OF_VALUES, level=shade_of_score, segments=text_segments
+    )
     return environment

@@ -39,7 +39,7 @@ class Crossed:
     freedom: float
 
 
-def crossed(
+def crossed_estimate(
     values: Array, clusters: Sequence[int] | NDArray[np.int64] | None = None
 ) -> Crossed | None:
     """Returns the mean of `values` over prompts, with its interval. Each prompt has equal weight.
@@ -132,7 +132,7 @@ def _variances(
     return _Variances(of_prompts, of_seeds, of_residuals)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm_adjusted(p_values: Sequence[float]) -> list[float]:
     """Returns the p-values of several tests, in order, adjusted by their number (Holm, 1979).
 
     Of many tests, some have small p-values by chance. If adjusted p-values are compared with the

@@ -7,40 +7,40 @@ estimate(0.04, 0.02, 0.06, sign="+")        # "+0.040 [0.020, 0.060]"
 
 import math
 
-NONE = "-"
-MINUS = "\N{MINUS SIGN}"
+NO_FIGURE = "-"
+MINUS_SIGN = "\N{MINUS SIGN}"
 
 
-def typeset(text: str) -> str:
+def typeset_number(text: str) -> str:
     """Returns a number's text for pages and sentences, with a true minus sign.
 
-    An en dash replaces NONE, the text of a missing value.
+    An en dash replaces NO_FIGURE, the text of a missing value.
     """
-    if text == NONE:
+    if text == NO_FIGURE:
         return "\N{EN DASH}"
-    return text.replace("-", MINUS)
+    return text.replace("-", MINUS_SIGN)
 
 
-def number(value: float | None, digits: int = 3, sign: str = "") -> str:
-    """Returns the value with `digits` decimals, or NONE for None and nan.
+def number_text(value: float | None, digits: int = 3, sign: str = "") -> str:
+    """Returns the value with `digits` decimals, or NO_FIGURE for None and nan.
 
     sign: "+" writes a sign before positive values, too.
     """
     if value is None or math.isnan(value):
-        return NONE
+        return NO_FIGURE
     return f"{value:{sign}.{digits}f}"
 
 
-def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Returns both bounds in brackets, or NONE if a bound is missing."""
-    lower = number(low, digits)
-    upper = number(high, digits)
-    if NONE in (lower, upper):
-        return NONE
+def interval_text(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Returns both bounds in brackets, or NO_FIGURE if a bound is missing."""
+    lower = number_text(low, digits)
+    upper = number_text(high, digits)
+    if NO_FIGURE in (lower, upper):
+        return NO_FIGURE
     return f"[{lower}, {upper}]"
 
 
-def estimate(
+def estimate_text(
     value: float | None,
     low: float | None = None,
     high: float | None = None,
@@ -48,14 +48,14 @@ def estimate(
     sign: str = "",
 ) -> str:
     """Returns the value and its interval, or the value alone if a bound is missing."""
-    bounds = interval(low, high, digits)
-    text = number(value, digits, sign)
-    if NONE in (bounds, text):
+    bounds = interval_text(low, high, digits)
+    text = number_text(value, digits, sign)
+    if NO_FIGURE in (bounds, text):
         return text
     return f"{text} {bounds}"
 
 
-def label(metric: str) -> str:
+def metric_label(metric: str) -> str:
     """Returns a metric's name for people: `"posh_f1"` gives `"PoSh F1"`."""
     words = {"posh": "PoSh", "f1": "F1", "sft": "SFT", "vqa": "VQA"}
     parts = metric.replace("/", " ").replace("_", " ").split()

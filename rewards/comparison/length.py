@@ -28,13 +28,13 @@ MIN_PROMPT_SHARE = 0.05
 MIN_PROMPTS = 5  # the same condition as a number of prompts
 # Ridge penalties of the coefficients (intercept, difference, sign). The penalties keep the
 # coefficients finite if length alone decides all outcomes.
-RIDGE = (0.0, 0.05, 0.005)
+RIDGE_PENALTIES = (0.0, 0.05, 0.005)
 # The weight of an imaginary draw at equal length. The draw keeps the intercept finite if one side
 # always wins.
 DRAW_WEIGHT = 1.0
 MAX_STEPS = 50  # steps of Newton's method
 LONGEST_STEP = 2.0  # largest change of a coefficient in a step
-TOLERANCE = 1e-8  # the search ends if no coefficient changes more
+COEFFICIENT_TOLERANCE = 1e-8  # the search ends if no coefficient changes more
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def control_length(
             "for equal length"
         )
     else:
-        controlled, controlled_interval = regress(won, difference, longer, groups)
+        controlled, controlled_interval = win_rate_at_equal_length(won, difference, longer, groups)
     return LengthControl(
         raw=float(won.mean()),
         raw_interval=raw_interval,
@@ -166,7 +166,7 @@ def share_interval(won: Array, counts: Array) -> Interval | None:
     return Interval(low, high)
 
 
-def regress(
+def win_rate_at_equal_length(
     won: Array, difference: Array, longer: Array, groups: Array
 ) -> tuple[float, Interval | None]:
     """Returns the win rate at equal length by logistic regression, and the rate's interval.
@@ -213,21 +213,21 @@ class _Fit(NamedTuple):
 def _fit(features: Array, won: Array, weights: Array) -> _Fit:
     """Returns the logistic regression of the outcomes, found by Newton's method.
 
-    A ridge penalty (RIDGE) and an imaginary draw at equal length (DRAW_WEIGHT) keep the
+    A ridge penalty (RIDGE_PENALTIES) and an imaginary draw at equal length (DRAW_WEIGHT) keep the
     coefficients finite.
 
     features: (pairs, k). won: our outcome of each pair, 0 to 1. weights: the weight of each pair.
     """
     size = features.shape[1]
-    ridge = np.diag(RIDGE)
+    ridge = np.diag(RIDGE_PENALTIES)
     draw_features = np.eye(1, size)  # at equal length, all features but the intercept are 0
     draw_outcome = np.array([0.5])
     draw_weight = np.array([DRAW_WEIGHT])
     coefficients = np.zeros(size)
     for _ in range(MAX_STEPS):
         # derivatives of the log-likelihood of the pairs and the draw, minus the ridge penalty
-        pair_gradients, curvatures = derivatives(features, won, weights, coefficients)
-        draw_gradients, draw_curvatures = derivatives(
+        pair_gradients, curvatures = likelihood_derivatives(features, won, weights, coefficients)
+        draw_gradients, draw_curvatures = likelihood_derivatives(
             draw_features, draw_outcome, draw_weight, coefficients
         )
         curvature = curvatures.sum(0) + draw_curvatures.sum(0) + ridge
@@ -237,7 +237,7 @@ def _fit(features: Array, won: Array, weights: Array) -> _Fit:
         largest_change = float(np.abs(step).max())
         shortening = min(1.0, LONGEST_STEP / max(largest_change, 1e-12))
         coefficients = coefficients + step * shortening
-        if largest_change < TOLERANCE:
+        if largest_change < COEFFICIENT_TOLERANCE:
             break
     return _Fit(coefficients, pair_gradients, curvature)
 
@@ -256,7 +256,9 @@ def _variance_of_intercept(gradients: Array, curvature: Array) -> float:
     return max(sandwich[0, 0], inverse[0, 0])
 
 
-def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tuple[Array, Array]:
+def likelihood_derivatives(
+    x: Array, won: Array, weights: Array, coefficients: Array
+) -> tuple[Array, Array]:
     """Returns the gradients and the negative Hessians of each pair's weighted log-likelihood.
 
     The shapes are (pairs, k) and (pairs, k, k). x: the features, (pairs, k). won: the outcomes, 0

@@ -20,7 +20,7 @@ LONGEST_STRENGTH_STEP = 2.0  # longest step of the search, in log odds
 SMALLEST_STRENGTH_STEP = 1e-9  # a smaller step, in log odds, ends the search
 # The weight of the draw with the average player. The draw pulls players of few pairs towards 0.5,
 # and hardly moves players of many pairs.
-PRIOR = 0.5
+PRIOR_GAMES = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
     average = len(players)  # the index of the imaginary average player, which is the last player
     # won[i, j]: how often player i won against player j, with draws as half a win
     won = np.zeros((average + 1, average + 1))
-    won[average, :average] = PRIOR / 2
-    won[:average, average] = PRIOR / 2
+    won[average, :average] = PRIOR_GAMES / 2
+    won[:average, average] = PRIOR_GAMES / 2
     # an outcome of 1 is a win of `one`, -1 a win of `other`, 0 half a win of each
     for pair in pairs:
         first = players[pair.one]

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t as student
 
-DRAWS = 9_999
-LEVEL = 0.95  # the confidence level of the intervals
-CHUNK = 500  # draws that are in memory at the same time
+DRAW_COUNT = 9_999
+CONFIDENCE_LEVEL = 0.95  # the confidence level of the intervals
+DRAWS_AT_ONCE = 500  # draws that are in memory at the same time
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -33,21 +33,22 @@ class Interval:
     high: float
 
 
-def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDArray[np.int64]]:
-    """Yields bootstrap draws of `count` units: arrays of indices of shape (at most CHUNK, count).
+def drawn_places(count: int, draws: int = DRAW_COUNT, seed: int = 0) -> Iterator[NDArray[np.int64]]:
+    """Yields bootstrap draws of `count` units: arrays of indices of shape (at most DRAWS_AT_ONCE,
+    count).
 
     All arrays together have `draws` rows, one row per draw. The same seed gives the same rows.
     """
     generator = np.random.default_rng(seed)
-    for start in range(0, draws, CHUNK):
-        rows = min(CHUNK, draws - start)
+    for start in range(0, draws, DRAWS_AT_ONCE):
+        rows = min(DRAWS_AT_ONCE, draws - start)
         yield generator.integers(count, size=(rows, count))
 
 
 def ratio_interval(
     numerators: ArrayLike,
     denominators: ArrayLike | None = None,
-    draws: int = DRAWS,
+    draws: int = DRAW_COUNT,
     seed: int = 0,
 ) -> Interval | None:
     """Returns the bootstrap interval of sum(numerators) / sum(denominators).
@@ -74,10 +75,10 @@ def ratio_interval(
         under = below[places].sum(axis=1)
         has_ratio = under > 0  # False for a draw whose prompts have no vote
         ratios.append(over[has_ratio] / under[has_ratio])
-    return quantiles(np.concatenate(ratios), len(above))
+    return bootstrap_interval(np.concatenate(ratios), len(above))
 
 
-def quantiles(values: Array, prompts: int) -> Interval | None:
+def bootstrap_interval(values: Array, prompts: int) -> Interval | None:
     """Returns the interval with the central 95 % of a statistic's bootstrap values, a little
     widened. Returns None without values.
 
@@ -88,7 +89,7 @@ def quantiles(values: Array, prompts: int) -> Interval | None:
     """
     if not len(values):
         return None
-    quantile = student.ppf((1 - LEVEL) / 2, prompts - 1)
+    quantile = student.ppf((1 - CONFIDENCE_LEVEL) / 2, prompts - 1)
     # the variance of a bootstrap is too small by this factor
     widening = prompts / (prompts - 1)
     tail = float(norm.cdf(widening**0.5 * quantile))
@@ -118,6 +119,6 @@ def bootstrap(
                 values.append(value)
     if not values:
         return Interval(math.nan, math.nan)
-    levels = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    levels = [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2]
     low, high = np.quantile(values, levels)
     return Interval(float(low), float(high))

@@ -25,24 +25,24 @@ from spanreward.rewards.files.templates import read_texts
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import MeetsProbe
 from spanreward.rewards.pairwise.questions import (
+    PromptPieces,
     Shown,
-    Texts,
-    head,
+    beginning_of_prompt,
     load_pairwise_prompts,
-    opponents,
     question_of,
-    show,
+    shown_evidence,
+    texts_of_opponents,
 )
 from spanreward.rewards.reward.judged_reward import JudgedReward
-from spanreward.rewards.reward.row_reward import JudgedRow, Raw, Spans
-from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
-from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
+from spanreward.rewards.reward.row_reward import JudgedRow, RawVerdict, Spans
+from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged_beginning
+from spanreward.rewards.text.quoting import fill_masked, marks_in, mask_marks
 
-CRITERIA = 3  # criteria of a row that `cost` assumes; rows of MLLM-Bench have one to three
+ASSUMED_CRITERIA = 3  # criteria of a row that `cost` assumes; rows of MLLM-Bench have one to three
 CRITERION_WORDS = 12  # words of a criterion that `cost` assumes
 MIDDLE_RATING = 3  # a text fulfils a criterion if the rating is above 3 of 5
 CRITERIA_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
-NUMBERED = re.compile(r"^[^\S\n]*+\d++[.)]\s++", re.MULTILINE)
+LINE_NUMBER = re.compile(r"^[^\S\n]*+\d++[.)]\s++", re.MULTILINE)
 
 
 class CriteriaReward(JudgedReward):
@@ -103,7 +103,7 @@ class CriteriaReward(JudgedReward):
             self.main_parts = ("met",)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
-        """Returns the cost of one completion of a row with CRITERIA criteria.
+        """Returns the cost of one completion of a row with ASSUMED_CRITERIA criteria.
 
         words: the number of words of the completion.
         """
@@ -111,12 +111,14 @@ class CriteriaReward(JudgedReward):
         text = " ".join(["word"] * round(words))
         criterion = " ".join(["word"] * CRITERION_WORDS)
         if self.form == "pairwise":
-            criteria = (criterion,) * CRITERIA
+            criteria = (criterion,) * ASSUMED_CRITERIA
             return _votes_module().cost_of_vote(self.prompts, self.pair, text, criteria)
         question = ask_criterion(self.prompts, self.pair, Shown(""), text, criterion)
         read = tokens_in(question.messages[0]["content"])
-        how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
-        return Cost(CRITERIA, CRITERIA * read, CRITERIA, exact=False, how=how)
+        how = f"one rating per criterion, {ASSUMED_CRITERIA} criteria a row (assumed)"
+        return Cost(
+            ASSUMED_CRITERIA, ASSUMED_CRITERIA * read, ASSUMED_CRITERIA, exact=False, how=how
+        )
 
     def check(self, sample: Sample) -> None:
         """Raises NotApplicable for a row without criteria. With form "pairwise", also raises
@@ -125,7 +127,7 @@ class CriteriaReward(JudgedReward):
         if not sample.criteria:
             raise NotApplicable("this row has no criteria")
         if self.form == "pairwise":
-            opponents(sample, "anchor")
+            texts_of_opponents(sample, "anchor")
 
     def show(self, sample: Sample) -> Shown:
         """Returns the parts of a row that the judge sees beside the text.
@@ -133,9 +135,9 @@ class CriteriaReward(JudgedReward):
         Raises NotApplicable for a row that `check` refuses, and for a row without evidence.
         """
         self.check(sample)
-        return show(sample, self.evidence)
+        return shown_evidence(sample, self.evidence)
 
-    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
+    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[RawVerdict]:
         """Returns one raw verdict per row, in order: the verdict before penalties, and the number
         of unread characters at the text's end.
 
@@ -143,21 +145,23 @@ class CriteriaReward(JudgedReward):
         """
         if self.form == "pairwise":
             votes = _votes_module()
-            verdicts: list[Raw] = votes.vote(self.judge, self.prompts, self.pair, rows, shown)
+            verdicts: list[RawVerdict] = votes.vote(
+                self.judge, self.prompts, self.pair, rows, shown
+            )
             return verdicts
         return super().rate(rows, shown)
 
     def questions_on(self, row: JudgedRow, shown: Shown) -> list[Question]:
         """Returns one question per criterion of the row, in the order of the criteria."""
         _, sample, _ = row
-        text = judged(sample)
+        text = judged_beginning(sample)
         questions = []
         for criterion in read_criteria(sample.criteria):
             question = ask_criterion(self.prompts, self.pair, shown, text, criterion)
             questions.append(question)
         return questions
 
-    def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> Raw:
+    def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> RawVerdict:
         """Returns the verdict for the judge's answers, and the number of unread characters.
 
         The score is the mean rating of the criteria, mapped to 0 to 1. The part `met` is the share
@@ -208,14 +212,14 @@ def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
         return column
     text = column[0]
     # a text with a single number is no list: a criterion may begin with "3. "
-    if len(NUMBERED.findall(text)) < 2:
+    if len(LINE_NUMBER.findall(text)) < 2:
         return column
-    parts = [part.strip() for part in NUMBERED.split(text)]
+    parts = [part.strip() for part in LINE_NUMBER.split(text)]
     return tuple(part for part in parts if part)
 
 
 def ask_criterion(
-    prompts: Texts, pair: Texts, evidence: Shown, text: str, criterion: str
+    prompts: PromptPieces, pair: PromptPieces, evidence: Shown, text: str, criterion: str
 ) -> Question:
     """Returns the question to rate from 1 to 5 how well a text fulfils one criterion.
 
@@ -230,7 +234,7 @@ def ask_criterion(
     # Otherwise a text could end its own part of the prompt.
     marks = marks_in(*pair.values(), *prompts.values())
     all_texts = {**pair, **prompts}
-    before_text = head(prompts["instructions"], all_texts, evidence)
+    before_text = beginning_of_prompt(prompts["instructions"], all_texts, evidence)
     request = fill_masked(prompts["criterion"], marks, criterion=criterion)
     after_text = f"\n\n{request}\n\n{prompts['rating']}"
     # the same question as typed data, for judges that do not read prompts
@@ -242,5 +246,5 @@ def ask_criterion(
         prompts["text"],
         after_text,
         "text",
-        text=mask(text, marks),
+        text=mask_marks(text, marks),
     )

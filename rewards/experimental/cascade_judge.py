@@ -133,7 +133,7 @@ class CascadeJudge(OuterJudge):
             answers[number] = by_teacher
             self._count(teacher=1)
             if sure[number] and isinstance(by_student, Rating) and isinstance(by_teacher, Rating):
-                self._count(audited=1, agreed=agree(by_student, by_teacher, scale))
+                self._count(audited=1, agreed=ratings_agree(by_student, by_teacher, scale))
         return answers
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
@@ -157,7 +157,7 @@ class CascadeJudge(OuterJudge):
         self._counted = self._counted.plus(Usage(**counts))
 
 
-def agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
+def ratings_agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
     """Returns whether two ratings agree.
 
     On a scale of numbers two ratings agree if both means are above the middle of the scale, or if

@@ -12,17 +12,19 @@ from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.criteria.reward import read_criteria
 from spanreward.rewards.judges.judge import Judge, Question
-from spanreward.rewards.pairwise.questions import Shown, Texts, ask_pair
-from spanreward.rewards.pairwise.votes import PairVotes, cast
-from spanreward.rewards.reward.row_reward import JudgedRow, Raw
-from spanreward.rewards.reward.rows import judged
+from spanreward.rewards.pairwise.questions import PromptPieces, Shown, ask_pair
+from spanreward.rewards.pairwise.votes import PairVotes, cast_votes
+from spanreward.rewards.reward.row_reward import JudgedRow, RawVerdict
+from spanreward.rewards.reward.rows import judged_beginning
 from spanreward.rewards.text.quoting import fill_masked, marks_in
 
-SCALE = ("A", "B", "C", "D")
-OUTCOMES = {"won": 1, "undecided": 0, "lost": -1}  # by the name of the verdict's part
+VOTE_LETTERS = ("A", "B", "C", "D")
+VALUES_OF_OUTCOMES = {"won": 1, "undecided": 0, "lost": -1}  # by the name of the verdict's part
 
 
-def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ...]) -> Cost:
+def cost_of_vote(
+    prompts: PromptPieces, pair: PromptPieces, text: str, criteria: tuple[str, ...]
+) -> Cost:
     """Returns the cost of judging one completion: two questions, which differ in the order of the
     texts.
 
@@ -34,13 +36,13 @@ def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ..
     return Cost(2, read, 2, exact=True, how="both orders against the anchor")
 
 
-def vote(
+def verdicts_by_vote(
     judge: Judge,
-    prompts: Texts,
-    pair: Texts,
+    prompts: PromptPieces,
+    pair: PromptPieces,
     rows: Sequence[JudgedRow],
     evidence: dict[int, Shown],
-) -> list[Raw]:
+) -> list[RawVerdict]:
     """Returns the raw verdict of each row, in order.
 
     A completion that equals its anchor is a tie, and the judge is not asked. prompts, pair: the
@@ -51,7 +53,7 @@ def vote(
     questions: list[Question] = []
     are_tied: list[bool] = []  # of each row, whether it is a tie without a question
     for number, sample, _ in rows:
-        text = judged(sample)
+        text = judged_beginning(sample)
         anchor = sample.anchor or ""
         are_tied.append(text == anchor)
         if text == anchor:
@@ -60,8 +62,8 @@ def vote(
         for first, second in ((text, anchor), (anchor, text)):
             questions.append(ask_vote(prompts, pair, evidence[number], first, second, criteria))
     # The judge votes, and each row gets its verdict.
-    votes = iter(cast(judge, questions, SCALE))
-    verdicts: list[Raw] = []
+    votes = iter(cast_votes(judge, questions, VOTE_LETTERS))
+    verdicts: list[RawVerdict] = []
     for is_tied in are_tied:
         if is_tied:
             verdict = Verdict(0.5, parts=_outcome_parts(0))
@@ -72,8 +74,8 @@ def vote(
 
 
 def ask_vote(
-    prompts: Texts,
-    pair: Texts,
+    prompts: PromptPieces,
+    pair: PromptPieces,
     evidence: Shown,
     first: str,
     second: str,
@@ -114,7 +116,7 @@ def _outcome_parts(outcome: int) -> dict[str, float]:
 
     outcome: 1 (won), 0 (undecided) or -1 (lost).
     """
-    return {name: float(outcome == value) for name, value in OUTCOMES.items()}
+    return {name: float(outcome == value) for name, value in VALUES_OF_OUTCOMES.items()}
 
 
 def _first_that_decides(votes: PairVotes) -> int:

@@ -12,21 +12,21 @@ from pathlib import Path
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status
 from spanreward.rewards.criteria.reward import CriteriaReward, ask_criterion
 from spanreward.rewards.files.templates import read_texts
-from spanreward.rewards.judges.judge import Failure, Question, answered
-from spanreward.rewards.pairwise.questions import head, show
+from spanreward.rewards.judges.judge import Failure, Question, answer_questions
+from spanreward.rewards.pairwise.questions import beginning_of_prompt, shown_evidence
 from spanreward.rewards.text.quoting import fill_masked, marks_in
-from spanreward.rewards.text.written_list import WORD_BEHIND, read_list, unlisted
+from spanreward.rewards.text.written_list import WORD_BEHIND, read_list, without_list_signs
 
-PROMPTS = read_texts(None, Path(__file__).with_name("criteria_writing.yaml"))
+WRITING_PROMPTS = read_texts(None, Path(__file__).with_name("criteria_writing.yaml"))
 MAX_CRITERIA_TOKENS = 384  # of an answer
-MET = 3  # a criterion is met by a rating above this, as in the part `met`
+RATING_NOT_MET = 3  # a criterion is met by a rating above this, as in the part `met`
 
-Written = tuple[list[str], dict[str, str]]  # kept criteria; refused ones, with reasons
+KeptAndRefused = tuple[list[str], dict[str, str]]  # kept criteria; refused ones, with reasons
 
 
 def write_criteria(
     reward: CriteriaReward, rows: Sequence[tuple[Sample, str]]
-) -> list[Written | Failure]:
+) -> list[KeptAndRefused | Failure]:
     """Returns the criteria that the judge writes for each row: the criteria that are kept, and the
     refused criteria with reasons. A row is a Failure if the row has no evidence, if the judge
     writes no list, or if a rating fails.
@@ -35,27 +35,31 @@ def write_criteria(
     sift the criteria, the judge rates the row's references and the other row's reference by each
     criterion.
     """
-    questions = [_question(reward, sample) for sample, _ in rows]
-    answers = answered(reward.judge.write, questions, MAX_CRITERIA_TOKENS)
+    questions = [_writing_question(reward, sample) for sample, _ in rows]
+    answers = answer_questions(reward.judge.write, questions, MAX_CRITERIA_TOKENS)
     written = []
     for answer, (sample, other) in zip(answers, rows, strict=True):
         written.append(_sift_criteria(reward, answer, sample, other))
     return written
 
 
-def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
+def _writing_question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
     """Returns the question that asks for a row's criteria; a Failure for a row without evidence."""
     try:
-        evidence = show(sample, reward.evidence)
+        evidence = shown_evidence(sample, reward.evidence)
     except NotApplicable as reason:
         return Failure(Status.NOT_APPLICABLE, str(reason))
-    marks = marks_in(*reward.pair.values(), *PROMPTS.values())
+    marks = marks_in(*reward.pair.values(), *WRITING_PROMPTS.values())
     pieces = []
     for reference in sample.references:
-        pieces.append(fill_masked(PROMPTS["reference"], marks, reference=unlisted(reference)))
-    pieces.append(PROMPTS["ask"])
-    prompts = {**reward.pair, **PROMPTS}
-    before = head(PROMPTS["instructions"], prompts, evidence)
+        pieces.append(
+            fill_masked(
+                WRITING_PROMPTS["reference"], marks, reference=without_list_signs(reference)
+            )
+        )
+    pieces.append(WRITING_PROMPTS["ask"])
+    prompts = {**reward.pair, **WRITING_PROMPTS}
+    before = beginning_of_prompt(WRITING_PROMPTS["instructions"], prompts, evidence)
     content = before + "\n\n".join(pieces)
     message = {"role": "user", "content": content}
     return Question([message], evidence.images)
@@ -63,7 +67,7 @@ def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
 
 def _sift_criteria(
     reward: CriteriaReward, answer: str | Failure, sample: Sample, other: str
-) -> Written | Failure:
+) -> KeptAndRefused | Failure:
     """Returns the criteria in an answer that are kept, and the reason for each refused criterion.
 
     answer: the judge's answer; if it has no list of criteria, the result is a Failure. other: a
@@ -92,7 +96,7 @@ def _sift_criteria(
     if references and other and other not in references:
         tried.append(other)
     # The judge rates each of these texts by each criterion.
-    evidence = show(sample, reward.evidence)
+    evidence = shown_evidence(sample, reward.evidence)
     questions: list[Question] = []
     for criterion in criteria:
         for text in tried:
@@ -101,7 +105,7 @@ def _sift_criteria(
     for rating in reward.judge.rate(questions):
         if isinstance(rating, Failure):
             return rating
-        met.append(rating.mean > MET)
+        met.append(rating.mean > RATING_NOT_MET)
     # A criterion is refused if no reference meets it, or if all of the texts meet it.
     for number, criterion in enumerate(criteria):
         start = number * len(tried)

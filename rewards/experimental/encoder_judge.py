@@ -38,7 +38,7 @@ import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.encoding.chat import encodable
+from spanreward.rewards.judges.encoding.chat import encodable_text
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.local.local_judge import rank_index
 from spanreward.rewards.judges.model_files import files_hash, model_folder
@@ -48,10 +48,10 @@ BATCH_WINDOWS = {"cpu": 8, "cuda": 32}  # few on a CPU, where padding costs more
 UNSUPPORTED_LABEL = 1
 OVERLAP_TOKENS = 32  # about one and a half sentences
 SLACK_TOKENS = 4  # additional tokens that a cut inside a word can cause
-BREAK = "\n"  # between target and text, if the tokenizer puts no token there
+LINE_BREAK = "\n"  # between target and text, if the tokenizer puts no token there
 # By a token's characters [start, end) in the text: the probability that the target supports the
 # token.
-Tokens = dict[tuple[int, int], float]
+TokenSupport = dict[tuple[int, int], float]
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class EncoderJudge(Judge):
         self.model = model
         # The tokenizer, the model, and whether the model is a decoder. None before loading.
         self._loaded: tuple[Any, Any, bool] | None = None
-        self._read: dict[tuple[str, str], Tokens] = {}  # until the outermost `with` ends
+        self._read: dict[tuple[str, str], TokenSupport] = {}  # until the outermost `with` ends
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the state for pickle: the model's name without the model."""
@@ -182,7 +182,7 @@ class EncoderJudge(Judge):
                 ratings.append(Failure(Status.UNPARSED, why))
         return ratings
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[TokenSupport]:
         """Returns, for each (text, target), the probability in [0, 1] that the target supports each
         token of the text.
 
@@ -192,11 +192,11 @@ class EncoderJudge(Judge):
             return []
         self.start()
         tokenizer, model, twice = self._loaded  # type: ignore[misc]  # started
-        longest = min(readable(model), tokenizer.model_max_length)
+        longest = min(max_readable_tokens(model), tokenizer.model_max_length)
         windows_by_pair: list[list[Window]] = []
         all_windows: list[Window] = []
         for text, target in pairs:
-            windows_of_pair = windows(tokenizer, text, target, longest, twice)
+            windows_of_pair = windows_of(tokenizer, text, target, longest, twice)
             windows_by_pair.append(windows_of_pair)
             all_windows.extend(windows_of_pair)
         # Windows are sorted by length, so that a batch has little padding.
@@ -204,7 +204,7 @@ class EncoderJudge(Judge):
         batch = BATCH_WINDOWS[model.device.type]
         for start in range(0, len(all_windows), batch):
             self._classify(tokenizer, model, all_windows[start : start + batch])
-        return [supports(windows_of_pair) for windows_of_pair in windows_by_pair]
+        return [token_supports(windows_of_pair) for windows_of_pair in windows_by_pair]
 
     @torch.inference_mode()
     def _classify(self, tokenizer: Any, model: Any, batch: Sequence[Window]) -> None:
@@ -232,7 +232,7 @@ class EncoderJudge(Judge):
         return texts
 
 
-def _rate_phrase(probe: PresenceProbe, tokens: Tokens, scale: Sequence[str]) -> Rating:
+def _rate_phrase(probe: PresenceProbe, tokens: TokenSupport, scale: Sequence[str]) -> Rating:
     """Returns the rating of a probe's phrase. The scale's last entry gets the mean probability of
     the phrase's tokens, and the first entry gets the rest. A phrase without a place is rated as the
     whole text.
@@ -266,7 +266,7 @@ def padding_tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def readable(model: Any) -> int:
+def max_readable_tokens(model: Any) -> int:
     """Returns the most tokens that the model can read at once.
 
     Some models use fewer positions than they have: RoBERTa begins after the position of the
@@ -295,7 +295,7 @@ def is_decoder(model: Any) -> bool:
     return torch.allclose(first, second)
 
 
-def windows(
+def windows_of(
     tokenizer: Any,
     text: str,
     target: str,
@@ -307,16 +307,16 @@ def windows(
     A text that spells a special token is read as plain text. twice: for a decoder, puts the text
     also at the end of the target, if everything then fits into one window.
     """
-    text = encodable(text)
-    target = encodable(target)
+    text = encodable_text(text)
+    target = encodable_text(target)
     # If the tokenizer puts no special token between the two texts of a pair, a line break is put
     # there.
     specials_of_pair = tokenizer.num_special_tokens_to_add(True)
     specials_of_single = tokenizer.num_special_tokens_to_add(False)
-    end = "" if specials_of_pair > specials_of_single else BREAK
+    end = "" if specials_of_pair > specials_of_single else LINE_BREAK
     # For a decoder the target is followed by a first copy of the text, if everything fits.
     if twice:
-        doubled = f"{target}{BREAK}{text}"
+        doubled = f"{target}{LINE_BREAK}{text}"
         ids = tokenizer(doubled + end, text, split_special_tokens=True)["input_ids"]
         if len(ids) + SLACK_TOKENS <= longest:
             target = doubled
@@ -336,7 +336,7 @@ def windows(
     )
     # The target is cut into pieces here. The tokenizer cuts the text, once for each piece of the
     # target.
-    pieces = _pieces(target, target_places, target_length, overlap)
+    pieces = _target_pieces(target, target_places, target_length, overlap)
     # The minimum is for short pairs: the tokenizer needs windows longer than the overlap.
     window_tokens = max(text_length + target_length, 2 * overlap) + beside
     cut = []
@@ -361,7 +361,9 @@ def windows(
     return cut
 
 
-def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int) -> list[str]:
+def _target_pieces(
+    target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int
+) -> list[str]:
     """Returns the target cut into pieces of `length` tokens, with `overlap` tokens shared by
     neighbours.
 
@@ -417,7 +419,7 @@ def _length_of_part(tokens: int, parts: int, overlap: int) -> int:
     return math.ceil((tokens + (parts - 1) * overlap) / parts)
 
 
-def supports(read: Sequence[Window]) -> Tokens:
+def token_supports(read: Sequence[Window]) -> TokenSupport:
     """Returns the probability of each token of the text, by its characters, from all windows of the
     text.
     """
@@ -433,7 +435,7 @@ def supports(read: Sequence[Window]) -> Tokens:
                 by_piece[window.piece].append(right)
     # The mean over the windows with the same piece, and the highest mean of all pieces (see the top
     # of this file).
-    tokens: Tokens = {}
+    tokens: TokenSupport = {}
     for place, by_piece in answers.items():
         means = [sum(rights) / len(rights) for rights in by_piece.values()]
         tokens[place] = max(means)

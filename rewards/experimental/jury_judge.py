@@ -66,7 +66,7 @@ class JuryJudge(OuterJudge):
                 answers = answers_or_failures(len(questions), partial(judge.rate, questions, scale))
                 answers_by_judge.append(answers)
         answers_by_question = zip(*answers_by_judge, strict=True)
-        return [pooled(answers) for answers in answers_by_question]
+        return [mean_rating(answers) for answers in answers_by_question]
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns the first judge's texts, because texts have no mean."""
@@ -76,7 +76,7 @@ class JuryJudge(OuterJudge):
             )
 
 
-def pooled(answers: Sequence[Rating | Failure]) -> Rating | Failure:
+def mean_rating(answers: Sequence[Rating | Failure]) -> Rating | Failure:
     """Returns the mean of several judges' ratings of one question, or the first Failure if there is
     one.
 

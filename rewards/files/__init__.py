@@ -19,4 +19,4 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
     return base / "spanreward"
 
 
-CACHE = cache_folder(os.environ)  # for ratings and converted models
+CACHE_FOLDER = cache_folder(os.environ)  # for ratings and converted models

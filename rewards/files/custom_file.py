@@ -22,11 +22,11 @@ from typing import Any
 from urllib.parse import unquote
 
 __path__: list[str] = []  # makes this module a package, so Python looks for its submodules
-BELOW = f"{__name__}."
+MODULE_PREFIX = f"{__name__}."
 
 
 class FileFinder:
-    """Finds the submodules of this module. A submodule's name is BELOW and a file's path.
+    """Finds the submodules of this module. A submodule's name is MODULE_PREFIX and a file's path.
 
     Python asks this finder for modules that no other finder knows, for example when a pickle names
     a class of such a file.
@@ -41,9 +41,9 @@ class FileFinder:
         """Returns the spec of a submodule, whose name holds the file's path, or None for any other
         module.
         """
-        if not name.startswith(BELOW):
+        if not name.startswith(MODULE_PREFIX):
             return None
-        path = unquote(name.removeprefix(BELOW))
+        path = unquote(name.removeprefix(MODULE_PREFIX))
         return spec_from_file_location(name, path)
 
 
@@ -130,6 +130,6 @@ def _module_of(path: str) -> ModuleType:
     # A dot in the path would separate modules in the name, so dots are encoded.
     encoded_path = str(file).replace("%", "%25").replace(".", "%2E")
     try:
-        return import_module(BELOW + encoded_path)
+        return import_module(MODULE_PREFIX + encoded_path)
     except Exception as error:  # the file is a user's own, and may raise anything
         raise ValueError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error

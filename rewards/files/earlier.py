@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from spanreward.rewards.base.marks import (
-    Numbers,
     PlaceNumbers,
+    UnsignedIntegers,
     as_numbers,
+    indices_of_marks,
     mark_number,
     mark_numbers,
-    matched,
 )
 
 EarlierLine = dict[str, Any]
@@ -54,11 +54,11 @@ class Earlier:
         self._failed = np.frombuffer(has_failed, dtype=bool)
 
     @property
-    def failed(self) -> Numbers:
+    def failed(self) -> UnsignedIntegers:
         """The marks of the lines whose judge failed."""
         return self.marks[self._failed]
 
-    def places_of_no_row(self, marks: Numbers, ids: Numbers) -> list[int]:
+    def places_of_no_row(self, marks: UnsignedIntegers, ids: UnsignedIntegers) -> list[int]:
         """Returns the places of the scored lines that belong to no row of this run.
 
         marks, ids: of the rows of this run. A line belongs to a row if its fingerprint or its id is
@@ -71,18 +71,18 @@ class Earlier:
         places: list[int] = np.flatnonzero(of_no_row).tolist()
         return places
 
-    def places_of(self, marks: Numbers) -> PlaceNumbers:
+    def places_of(self, marks: UnsignedIntegers) -> PlaceNumbers:
         """Returns the place of each row's scored line, -1 for a row without a scored line. Of
         several equal rows each gets a line of its own, as long as there are such lines.
         """
         scored = np.flatnonzero(self._scored)
-        places = matched(self.marks[scored], marks)
+        places = indices_of_marks(self.marks[scored], marks)
         # `matched` counts the scored lines only. Its places are turned into places among all lines.
         met = places >= 0
         places[met] = scored[places[met]]
         return places
 
-    def knows(self, marks: Numbers, ids: Numbers) -> npt.NDArray[np.bool_]:
+    def knows(self, marks: UnsignedIntegers, ids: UnsignedIntegers) -> npt.NDArray[np.bool_]:
         """Returns for each row whether any line has its mark or its id, with or without a score."""
         fingerprints = np.concatenate((self.marks, self.ids))
         return np.isin(marks, fingerprints) | np.isin(ids, fingerprints)
@@ -95,7 +95,7 @@ def by_fingerprint(lines: Sequence[EarlierLine], marks: Iterable[str]) -> dict[i
     marks: the fingerprints of the rows, in order.
     """
     line_marks = mark_numbers(line["fingerprint"] for line in lines)
-    places = matched(line_marks, mark_numbers(marks)).tolist()
+    places = indices_of_marks(line_marks, mark_numbers(marks)).tolist()
     line_by_row: dict[int, EarlierLine] = {}
     for number, place in enumerate(places):
         if place >= 0:

@@ -17,12 +17,12 @@ from typing import Any
 # Matches the `~` or `~user` at the beginning of a path. A path may begin at the beginning of a word
 # or value, and after the kind of a judge (":"), a "+" or a comma. A server's model, after "#", is
 # no path.
-BEGINNING = re.compile(r"(?:^|(?<=[=:,+\[]))~[\w.-]*(?=/)")
+HOME_PATTERN = re.compile(r"(?:^|(?<=[=:,+\[]))~[\w.-]*(?=/)")
 
 
-def expanded(text: str) -> str:
+def expand_home(text: str) -> str:
     """Returns the text with the home folders of its paths written out."""
-    return BEGINNING.sub(_home, text)
+    return HOME_PATTERN.sub(_expanded_match, text)
 
 
 def expanded_within(value: Any) -> Any:
@@ -30,7 +30,7 @@ def expanded_within(value: Any) -> Any:
     out.
     """
     if isinstance(value, str):
-        return expanded(value)
+        return expand_home(value)
     if isinstance(value, dict):
         return {key: expanded_within(entry) for key, entry in value.items()}
     if isinstance(value, list):
@@ -40,8 +40,8 @@ def expanded_within(value: Any) -> Any:
 
 def expand_arguments() -> None:
     """Writes out the home folders in the words of this process's command line (sys.argv)."""
-    sys.argv = [expanded(word) for word in sys.argv]
+    sys.argv = [expand_home(word) for word in sys.argv]
 
 
-def _home(match: re.Match[str]) -> str:  # of this user, or of "~bob"
+def _expanded_match(match: re.Match[str]) -> str:  # of this user, or of "~bob"
     return os.path.expanduser(match.group())

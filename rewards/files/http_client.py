@@ -18,8 +18,8 @@ from typing import Any, Self, TypeVar
 import httpx2 as httpx
 
 T = TypeVar("T")
-LOOPBACK = re.compile(r"127(?:\.[0-9]+){3}")
-KEY = "SPANREWARD_API_KEY"
+LOOPBACK_ADDRESS = re.compile(r"127(?:\.[0-9]+){3}")
+KEY_VARIABLE = "SPANREWARD_API_KEY"
 OPENAI_KEY = "OPENAI_API_KEY"  # many users have set it; sent to OpenAI's host only
 OPENAI_HOST = "api.openai.com"
 SHOWN_SERVER_CHARACTERS = 300  # of a server's words in a message
@@ -28,7 +28,7 @@ SHOWN_SERVER_CHARACTERS = 300  # of a server's words in a message
 SHORTEST_SECRET = 4
 # Matches secrets: a user and a password in a url; the word after "bearer"; and the word after "api
 # key", "password" or "secret" if a = or : is between, or if that word has a digit.
-SECRETS = re.compile(
+SECRET_PATTERN = re.compile(
     r"(?i)(://)[^\s/]*(?=@)|(\bbearer\s+|\b(?:api[-_ ]?key|password|secret)"
     r"(?:\W{0,3}[=:]\W{0,3}|\W{1,4}(?=\S{0,60}[0-9])))[^\s\"',;&]+"
 )
@@ -58,7 +58,7 @@ class Server:
         if without_secret(url) != url:
             raise ValueError(
                 f"{whose} has a user, a password or a '?' in it: leave it out, and put a key into "
-                f"{KEY}"
+                f"{KEY_VARIABLE}"
             )
         try:
             parsed = httpx.URL(url)
@@ -86,7 +86,7 @@ class Server:
         host = self.host.removesuffix(".")  # "localhost." is localhost, too
         if host in ("localhost", "0.0.0.0", "::", "::1"):
             return True
-        return LOOPBACK.fullmatch(host) is not None
+        return LOOPBACK_ADDRESS.fullmatch(host) is not None
 
     def network(self, connections: int = 1) -> httpx.AsyncClient:
         """Returns an httpx client with up to `connections` connections, which open when they are
@@ -127,9 +127,9 @@ def api_key(host: str = "") -> str:
     region's, such as eu.api.openai.com), the key is OPENAI_API_KEY. Raises ValueError, without the
     key in its message, if a header cannot hold the key.
     """
-    name = KEY
+    name = KEY_VARIABLE
     is_openai = host == OPENAI_HOST or host.endswith(f".{OPENAI_HOST}")
-    if is_openai and not key_in(KEY):
+    if is_openai and not key_in(KEY_VARIABLE):
         name = OPENAI_KEY
     key = key_in(name)
     for place, letter in enumerate(key, start=1):
@@ -148,7 +148,7 @@ def key_in(name: str) -> str:
     return os.environ.get(name, "").strip()
 
 
-def legible(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str:
+def legible_server_words(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str:
     """Returns a server's words in a form that is safe to print: one line of at most `longest`
     printable characters, with `***` in place of secrets.
     """
@@ -158,14 +158,14 @@ def legible(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str
     line = " ".join(printable.split())
     # The keys of this process and texts that look like secrets are hidden. The line is cut
     # afterwards, because a cut key would not be recognised.
-    for name in (KEY, OPENAI_KEY):
+    for name in (KEY_VARIABLE, OPENAI_KEY):
         key = key_in(name)
         if len(key) >= SHORTEST_SECRET:
             line = line.replace(key, "***")
-    return SECRETS.sub(r"\1\2***", line)[:longest]
+    return SECRET_PATTERN.sub(r"\1\2***", line)[:longest]
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
+def run_coroutine(work: Coroutine[Any, Any, T]) -> T:
     """Runs a coroutine to its end, and returns its result, even if an event loop is already
     running, as in a notebook.
     """

@@ -13,17 +13,17 @@ from typing import Any
 
 from huggingface_hub import constants, get_session
 
-SECONDS = 3.0
-HUB = "hub:"  # begins a dataset's name in arguments that also take a file
+HUB_TIMEOUT = 3.0
+HUB_PREFIX = "hub:"  # begins a dataset's name in arguments that also take a file
 
 
 @cache
 def offline_without_hub() -> None:
-    """Switches to offline mode unless the hub answers within SECONDS. Offline mode is the same as
-    with HF_HUB_OFFLINE=1, for this process and for the processes that this process starts.
+    """Switches to offline mode unless the hub answers within HUB_TIMEOUT. Offline mode is the same
+    as with HF_HUB_OFFLINE=1, for this process and for the processes that this process starts.
     """
     try:
-        get_session().head(constants.ENDPOINT, timeout=SECONDS)
+        get_session().head(constants.ENDPOINT, timeout=HUB_TIMEOUT)
     except Exception:  # of httpx, httpx2 or the hub, by the hub's version
         os.environ["HF_HUB_OFFLINE"] = "1"  # for processes that this process starts
         constants.HF_HUB_OFFLINE = True  # the hub's library has read the environment already
@@ -46,7 +46,7 @@ def load_split(
         datasets = import_module("datasets")
     except ImportError:
         raise ValueError(
-            f"{HUB}{name} needs the package datasets: pip install 'spanreward[train]'."
+            f"{HUB_PREFIX}{name} needs the package datasets: pip install 'spanreward[train]'."
         ) from None
     folder = Path(name)
     if not folder.is_dir():
@@ -79,7 +79,7 @@ def load_split(
         ) from error
 
 
-def undecoded(split: Any) -> Any:
+def with_undecoded_pictures(split: Any) -> Any:
     """Returns the split without decoding its pictures: each stays {"bytes", "path"} until it is
     used. Decoding is slow, and decoded pictures take much more memory.
     """

@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-BOM = b"\xef\xbb\xbf"  # some editors begin a file with it
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors begin a file with it
 
 
-def encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
+def checked_encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
     """Returns the row as it is.
 
     Raises ValueError for a row with half a character, "\\ud800", which can be neither stored nor
@@ -41,7 +41,7 @@ def lines_of(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     for number, line in enumerate(file, start=1):
         content = line.removesuffix(b"\n")
         if number == 1:
-            content = content.removeprefix(BOM)
+            content = content.removeprefix(BYTE_ORDER_MARK)
         if content.strip():
             yield number, content
 

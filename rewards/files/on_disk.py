@@ -34,7 +34,7 @@ def without_name() -> Any:
     return SpooledTemporaryFile(max_size=IN_MEMORY)
 
 
-def _close(file: Any) -> None:
+def _close_quietly(file: Any) -> None:
     """Closes a file that is no longer needed. Errors are ignored. A full disk cannot take the last
     bytes, but nobody reads these bytes.
     """
@@ -77,7 +77,7 @@ class OnDisk(_Stored[T]):
         self._form = JsonAndBytes()
         self._file = without_name()
         self._in_memory: dict[int, T] = {}  # values that the file cannot hold, by number
-        finalize(self, _close, self._file)
+        finalize(self, _close_quietly, self._file)
         for value in values:
             self._append(value)
 

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 from spanreward.rewards.files.json_lines import object_in
 from spanreward.rewards.files.on_disk import Lines
 
-REMEDY = "choose another output, or --overwrite to start anew."
+OUTPUT_REMEDY = "choose another output, or --overwrite to start anew."
 
 
 def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
@@ -118,7 +118,7 @@ def _check_keys(lines: Lines, keys: Mapping[str, Any], output: Path) -> None:
         for key, kind in keys.items():
             if key not in line or not isinstance(line[key], kind):
                 raise ValueError(
-                    f"line {number} of {output} has no {key!r} as each has here: {REMEDY}"
+                    f"line {number} of {output} has no {key!r} as each has here: {OUTPUT_REMEDY}"
                 )
 
 
@@ -141,7 +141,9 @@ def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None
     if beside.is_file():
         made_with = object_in(beside.read_bytes())
     if not made_with:
-        raise ValueError(f"{path} exists and nothing says what made it (in {beside}): {REMEDY}")
+        raise ValueError(
+            f"{path} exists and nothing says what made it (in {beside}): {OUTPUT_REMEDY}"
+        )
     # The settings that differ: their earlier and their new values.
     had = {}
     new_values = {}
@@ -150,7 +152,9 @@ def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None
             had[key] = made_with.get(key)
             new_values[key] = new_settings.get(key)
     if had:
-        raise ValueError(f"{path} was made with {had}, and you ask for {new_values}: {REMEDY}")
+        raise ValueError(
+            f"{path} was made with {had}, and you ask for {new_values}: {OUTPUT_REMEDY}"
+        )
 
 
 def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:

@@ -24,19 +24,19 @@ from pydantic import (
     model_validator,
 )
 
-from spanreward.rewards.base.checks import check_known, explained
+from spanreward.rewards.base.checks import check_known, first_fault_message
 from spanreward.rewards.files.yaml_file import read_yaml_file
 
 T = TypeVar("T")
-_PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")
+_BRACED_NAME = re.compile(r"\{{1,2}(\w+)\}{1,2}")
 
 
 def placeholders_of_template(template: str) -> set[str]:
     """Returns the names of the template's placeholders."""
-    return set(_PLACEHOLDER.findall(template))
+    return set(_BRACED_NAME.findall(template))
 
 
-def fill(template: str, **values: str) -> str:
+def fill_template(template: str, **values: str) -> str:
     """Returns the template with every `{name}` replaced by its value, in one pass.
 
     Raises KeyError for a name without a value.
@@ -47,7 +47,7 @@ def fill(template: str, **values: str) -> str:
     return "".join(pieces)
 
 
-def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
+def filled_places(template: str, **values: str) -> dict[str, tuple[int, int]]:
     """Returns where `fill` puts each value: its characters [start, end) in the filled text. For a
     name that occurs several times, the last place is returned.
     """
@@ -91,7 +91,7 @@ class Wording(BaseModel):
         return data
 
 
-def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
+def placeholder_validator(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
     """Returns a validator for pydantic, which checks the placeholders of a template.
 
     needed: sets of placeholders. The template must have all placeholders of one of these sets.
@@ -118,7 +118,7 @@ def read_as(kind: type[T], data: Any, where: str | Path) -> T:
     try:
         return TypeAdapter(kind).validate_python(data)
     except ValidationError as error:
-        raise ValueError(explained(error, str(where))) from None
+        raise ValueError(first_fault_message(error, str(where))) from None
 
 
 def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
@@ -135,7 +135,7 @@ def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
     # placeholders.
     fields: dict[str, Any] = {}
     for name, text in ours.items():
-        fields[name] = Annotated[str, takes(placeholders_of_template(text))]
+        fields[name] = Annotated[str, placeholder_validator(placeholders_of_template(text))]
     kind = create_model("Texts", __base__=Wording, **fields)
     return read_as(kind, read_yaml_file(Path(path)), path).model_dump()
 
@@ -155,7 +155,7 @@ def _parts_of_template(template: str) -> tuple[tuple[str, bool], ...]:
     """
     # The pattern has one group, the name. So `split` returns literal texts and names in turn.
     parts = []
-    for number, part in enumerate(_PLACEHOLDER.split(template)):
+    for number, part in enumerate(_BRACED_NAME.split(template)):
         is_name = number % 2 == 1
         parts.append((part, is_name))
     return tuple(parts)

@@ -25,22 +25,27 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, StringConstraints
 
-from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.base.checks import unknown_name_message
 from spanreward.rewards.base.verdict import NotApplicable, Sample
-from spanreward.rewards.files.templates import Wording, fill, read_as, takes
+from spanreward.rewards.files.templates import (
+    Wording,
+    fill_template,
+    placeholder_validator,
+    read_as,
+)
 from spanreward.rewards.files.yaml_file import read_yaml_file
-from spanreward.rewards.harmonic.scores import LEVELS
+from spanreward.rewards.harmonic.scores import RATING_LEVELS
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import CriterionProbe
-from spanreward.rewards.reward.rows import Evidence, seen
-from spanreward.rewards.text.quoting import Mark, fill_masked, marks_in, mask
+from spanreward.rewards.reward.rows import Evidence, evidence_of_sample
+from spanreward.rewards.text.quoting import Mark, fill_masked, marks_in, mask_marks
 
 HARMONIC_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
 # HarmonicEval, table 1
 PUBLISHED_CRITERIA = ("correctness", "completeness", "clarity", "fluency", "conciseness")
 TASK_WORDS = ("aim", "matters", "noun", "subject")  # placeholders that every prompt text may have
-LEVEL_NAMES = tuple(map(str, LEVELS))
-Words = Annotated[str, takes(set(), free={*TASK_WORDS})]
+LEVEL_NAMES = tuple(map(str, RATING_LEVELS))
+Words = Annotated[str, placeholder_validator(set(), free={*TASK_WORDS})]
 PromptPart = Literal["instructions", "evidence", "text", "criterion", "ask"]
 
 
@@ -133,15 +138,17 @@ class Layout(Wording):
     order: Annotated[tuple[PromptPart, ...], AfterValidator(check_order)]
     instructions: Words
     picture: Words
-    context: Annotated[str, takes({"context"}, free={*TASK_WORDS})]
-    question: Annotated[str, takes({"question"}, free={*TASK_WORDS})]
+    context: Annotated[str, placeholder_validator({"context"}, free={*TASK_WORDS})]
+    question: Annotated[str, placeholder_validator({"question"}, free={*TASK_WORDS})]
     alone: Words
     begin: Words
     end: Words
-    level: Annotated[str, takes({"level", "text"}, free={*TASK_WORDS})]
-    scale: Annotated[str, takes({"question", "levels"}, free={*TASK_WORDS, "criterion"})]
+    level: Annotated[str, placeholder_validator({"level", "text"}, free={*TASK_WORDS})]
+    scale: Annotated[
+        str, placeholder_validator({"question", "levels"}, free={*TASK_WORDS, "criterion"})
+    ]
     whole: Words
-    sentence: Annotated[str, takes({"sentence"}, free={*TASK_WORDS})]
+    sentence: Annotated[str, placeholder_validator({"sentence"}, free={*TASK_WORDS})]
 
     @property
     def marks(self) -> tuple[Mark, ...]:
@@ -228,7 +235,7 @@ def chosen_criteria(
         elif entry in prompts.criteria:
             criteria.append(prompts.criteria[str(entry)])
         else:
-            message = unknown("criterion", str(entry), prompts.criteria)
+            message = unknown_name_message("criterion", str(entry), prompts.criteria)
             raise ValueError(f"{message} A file of your own ends in .yaml.")
     names = [criterion.name for criterion in criteria]
     # names must differ, because the parts of a verdict have these names as keys
@@ -245,14 +252,14 @@ def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
     """
     lines = []
     for level, text in zip(LEVEL_NAMES, criterion.levels, strict=True):
-        meaning = fill(text, **task)
-        line = fill(layout.level, level=level, text=meaning, **task)
+        meaning = fill_template(text, **task)
+        line = fill_template(layout.level, level=level, text=meaning, **task)
         lines.append(line)
     # `fill` does not fill placeholders within values, so the inner texts are filled first
-    question = fill(criterion.question, **task)
+    question = fill_template(criterion.question, **task)
     levels = "\n".join(lines)
     name = criterion.name.capitalize()
-    return fill(layout.scale, criterion=name, question=question, levels=levels, **task)
+    return fill_template(layout.scale, criterion=name, question=question, levels=levels, **task)
 
 
 def check_row(sample: Sample, name: str, evidence: Evidence) -> None:
@@ -277,7 +284,7 @@ def check_row(sample: Sample, name: str, evidence: Evidence) -> None:
             raise NotApplicable("the task reg needs a picture and the bbox of the object in it")
 
 
-def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
+def shown_parts(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
     """Returns the picture or context and the question of a row, for criteria with `sees`.
 
     name: the name of the task. task: the words of the task. evidence: "picture" or "context". The
@@ -285,7 +292,7 @@ def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
     """
     # only for the task "reg", the box shows the object that the text is about
     box = sample.bbox if name == "reg" else None
-    images, context = seen(sample, evidence, box)
+    images, context = evidence_of_sample(sample, evidence, box)
     question = (sample.question or "").strip()
     return Shown(task, images, context, question)
 
@@ -308,14 +315,14 @@ def ask_rating(
     words = evidence.task
     # ask about the whole text, or about one sentence, which the prompt repeats in one line
     sentence_text = ""
-    asking = fill(layout.whole, **words)
+    asking = fill_template(layout.whole, **words)
     if sentence:
         start, end = sentence
         sentence_text = text[start:end]
-        line = " ".join(mask(sentence_text, marks).split())
-        asking = fill(layout.sentence, sentence=line, **words)
+        line = " ".join(mask_marks(sentence_text, marks).split())
+        asking = fill_template(layout.sentence, sentence=line, **words)
     parts = {
-        "instructions": fill(layout.instructions, **words),
+        "instructions": fill_template(layout.instructions, **words),
         "evidence": _evidence_part(layout, criterion, evidence),
         "criterion": scale_of(criterion, layout, words),
         "ask": asking,
@@ -324,7 +331,7 @@ def ask_rating(
     before, after = _around_the_text(layout, parts)
     images = evidence.images if criterion.sees else ()
     context = evidence.context if criterion.sees else ""
-    content = before + mask(text, marks) + after
+    content = before + mask_marks(text, marks) + after
     # stars do not change the length of the text
     text_end = len(before) + len(text)
     return Question(
@@ -366,12 +373,12 @@ def _evidence_part(layout: Layout, criterion: Criterion, evidence: Shown) -> str
     words = evidence.task
     marks = layout.marks
     if not criterion.sees:
-        return fill(layout.alone, **words)
+        return fill_template(layout.alone, **words)
     # the context and the question come from the row, so stars replace the layout's lines in both
     if evidence.context:
         part = fill_masked(layout.context, marks, context=evidence.context, **words)
     else:
-        part = fill(layout.picture, **words)
+        part = fill_template(layout.picture, **words)
     if not evidence.question:
         return part
     question = fill_masked(layout.question, marks, question=evidence.question, **words)

@@ -18,7 +18,7 @@ from typing import Literal
 
 from spacy.language import Language
 
-from spanreward.rewards.base.checks import Mode, check_known, unknown
+from spanreward.rewards.base.checks import Mode, check_known, unknown_name_message
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
 from spanreward.rewards.harmonic.prompts import (
@@ -28,26 +28,26 @@ from spanreward.rewards.harmonic.prompts import (
     check_row,
     chosen_criteria,
     load_harmonic_prompts,
-    show,
+    shown_parts,
 )
 from spanreward.rewards.harmonic.scores import (
-    LEVELS,
+    RATING_LEVELS,
     aggregate,
     check_weighting,
     parts_of_aggregate,
     read_parts,
-    unit,
+    score_of_rating,
 )
 from spanreward.rewards.harmonic.spans import named_spans, sentence_spans
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.reward.judged_reward import JudgedReward
-from spanreward.rewards.reward.row_reward import JudgedRow, Place, Raw
-from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
+from spanreward.rewards.reward.row_reward import JudgedRow, RawVerdict, SentencePlace
+from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged_beginning
 
 # For each value of `spans`, the share of the prompt tokens that a prefix cache does not hold, so
 # that the judge computes them (docs/evidence/cost.md).
-COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
+COMPUTED_SHARES = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
 
 
 class HarmonicReward(JudgedReward):
@@ -131,7 +131,7 @@ class HarmonicReward(JudgedReward):
         # a criterion "overall" shares the part "overall" with the weighted mean
         names_of_parts = [name for name in names if name != "overall"]
         self.main_parts = ("overall", *names_of_parts)
-        self.lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
+        self.lowest = dict.fromkeys(self.main_parts, float(RATING_LEVELS[0]))
         # hash the criteria, too: criteria of a user's file are not part of the prompts
         texts = repr((self.prompts, self.criteria))
         self.wording = sha256(texts.encode()).hexdigest()[:16]
@@ -166,7 +166,7 @@ class HarmonicReward(JudgedReward):
             read += tokens_in(question.messages[0]["content"])
         count = len(self.criteria)
         how = "the criteria" if self.spans == "none" else f"{count} criteria"
-        computed = COMPUTED[self.spans] * read
+        computed = COMPUTED_SHARES[self.spans] * read
         return Cost(count, read, count, exact=True, how=how, computed_tokens=computed)
 
     def questions_on(self, row: JudgedRow, shown: Shown) -> list[Question]:
@@ -175,7 +175,7 @@ class HarmonicReward(JudgedReward):
         If the row names a sentence, the questions are about the sentence.
         """
         _, sample, sentence = row
-        text = judged(sample)
+        text = judged_beginning(sample)
         layout = self.prompts.layout
         questions = []
         for criterion in self.criteria:
@@ -186,7 +186,9 @@ class HarmonicReward(JudgedReward):
         """Returns the judge for the question of this number, counted from 0 within a row."""
         return self._judge_of(self.criteria[number])
 
-    def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
+    def spans_of(
+        self, verdicts: Sequence[Verdict], places: Sequence[SentencePlace]
+    ) -> tuple[Span, ...]:
         """Returns one span per sentence.
 
         verdicts: first the verdict on the whole text. With spans="sentences", a verdict on each
@@ -215,7 +217,7 @@ class HarmonicReward(JudgedReward):
         """
         name = sample.task or self.task
         if name not in self.prompts.tasks:
-            raise NotApplicable(unknown("task", name, self.prompts.tasks))
+            raise NotApplicable(unknown_name_message("task", name, self.prompts.tasks))
         if self.sees:
             check_row(sample, name, self.evidence)
 
@@ -230,9 +232,9 @@ class HarmonicReward(JudgedReward):
         # without a criterion with `sees`, do not decode the pictures
         if not self.sees:
             return Shown(task)
-        return show(sample, name, task, self.evidence)
+        return shown_parts(sample, name, task, self.evidence)
 
-    def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> Raw:
+    def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> RawVerdict:
         """Returns the verdict for the judge's answers, and the number of unread characters.
 
         answers: one answer per criterion. A single failure makes the whole verdict fail. Unread
@@ -249,5 +251,5 @@ class HarmonicReward(JudgedReward):
         # Prompts differ in length, so the text may be cut at different places. Only characters that
         # were read for every criterion count as read.
         cut = max(rating.cut for rating in ratings.values())
-        score = unit(aggregated.overall)
+        score = score_of_rating(aggregated.overall)
         return Verdict(score, parts=parts_of_aggregate(aggregated)), cut

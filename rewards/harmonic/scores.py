@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-LEVELS = (1, 2, 3, 4, 5)
+RATING_LEVELS = (1, 2, 3, 4, 5)
 # the standard deviation if a neighbouring level has the probability 1e-6; smaller deviations are
 # rounding errors
 SIGMA_FLOOR = 1e-3
@@ -64,16 +64,17 @@ def aggregate(
     means: dict[str, float] = {}
     stds: dict[str, float] = {}
     for criterion, ratings in probabilities.items():
-        p = distribution(ratings, criterion)
-        centre = mean(p)
-        stds[criterion] = std(p, centre)  # always about the mean, even if `smooth` is False
+        p = rating_distribution(ratings, criterion)
+        centre = mean_rating(p)
+        # always about the mean, even if `smooth` is False
+        stds[criterion] = rating_deviation(p, centre)
         if smooth:
             means[criterion] = centre
         else:
             likeliest = p.index(max(p))
-            means[criterion] = float(LEVELS[likeliest])
+            means[criterion] = float(RATING_LEVELS[likeliest])
     weights = harmonic_weights(stds, gamma, sigma_floor)
-    return Aggregate(overall(means, weights), weights, means, stds)
+    return Aggregate(overall_rating(means, weights), weights, means, stds)
 
 
 def parts_of_aggregate(aggregate: Aggregate) -> dict[str, float]:
@@ -102,7 +103,7 @@ def read_parts(parts: Mapping[str, float], names: Sequence[str]) -> Aggregate:
     return Aggregate(parts["overall"], weights, means, stds)
 
 
-def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ...]:
+def rating_distribution(probabilities: Distribution, criterion: str) -> tuple[float, ...]:
     """Returns the probabilities of 1 to 5, with sum 1.
 
     `{"4": 0.25, "5": 0.75}` gives `(0, 0, 0, 0.25, 0.75)`. Raises ValueError for levels outside 1
@@ -111,13 +112,13 @@ def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ..
     """
     strange: set[str] = set()  # keys that are no level from 1 to 5, or a wrong number of values
     if isinstance(probabilities, Mapping):
-        levels = [str(level) for level in LEVELS]
+        levels = [str(level) for level in RATING_LEVELS]
         table = {str(level): float(p) for level, p in probabilities.items()}
         strange.update(table.keys() - set(levels))
         values = tuple(table.get(level, 0.0) for level in levels)
     else:
         values = tuple(map(float, probabilities))
-        if len(values) != len(LEVELS):
+        if len(values) != len(RATING_LEVELS):
             strange.add(f"{len(values)} numbers")
     if strange:
         listed = ", ".join(sorted(strange))
@@ -131,19 +132,19 @@ def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ..
     return tuple(p / total for p in values)
 
 
-def mean(p: Sequence[float]) -> float:
+def mean_rating(p: Sequence[float]) -> float:
     """Returns the mean rating, 1 to 5, for the probabilities p of the ratings (equation 1)."""
-    products = [level * share for level, share in zip(LEVELS, p, strict=True)]
+    products = [level * share for level, share in zip(RATING_LEVELS, p, strict=True)]
     return math.fsum(products)
 
 
-def std(p: Sequence[float], centre: float) -> float:
+def rating_deviation(p: Sequence[float], centre: float) -> float:
     """Returns the standard deviation of the rating, 0 to 2 (equation 4).
 
     p: the probabilities of the ratings 1 to 5. centre: the mean rating.
     """
     products = []
-    for level, share in zip(LEVELS, p, strict=True):
+    for level, share in zip(RATING_LEVELS, p, strict=True):
         squared_distance = (level - centre) ** 2
         products.append(squared_distance * share)
     return math.sqrt(math.fsum(products))
@@ -183,7 +184,7 @@ def check_weighting(gamma: float, sigma_floor: float = SIGMA_FLOOR) -> None:
         raise ValueError(f"sigma_floor must be a number above 0, got {sigma_floor}")
 
 
-def overall(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def overall_rating(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """Returns the weighted mean of the criteria, 1 to 5 (equation 2).
 
     means: the mean rating by criterion. weights: the weight by criterion, with sum 1.
@@ -191,13 +192,13 @@ def overall(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
     products = [weights[criterion] * value for criterion, value in means.items()]
     total = math.fsum(products)
     # by rounding, the mean of several fives can be a little above 5
-    lowest = float(LEVELS[0])
-    highest = float(LEVELS[-1])
+    lowest = float(RATING_LEVELS[0])
+    highest = float(RATING_LEVELS[-1])
     return min(max(total, lowest), highest)
 
 
-def unit(rating: float) -> float:
+def score_of_rating(rating: float) -> float:
     """Returns a rating of 1 to 5 as a score of 0 to 1: 3 gives 0.5."""
-    lowest = LEVELS[0]
-    highest = LEVELS[-1]
+    lowest = RATING_LEVELS[0]
+    highest = RATING_LEVELS[-1]
     return (rating - lowest) / (highest - lowest)

@@ -22,12 +22,12 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from spanreward.rewards.base.verdict import Span
-from spanreward.rewards.harmonic.scores import Aggregate, overall, unit
-from spanreward.rewards.reward.row_reward import Place
+from spanreward.rewards.harmonic.scores import Aggregate, overall_rating, score_of_rating
+from spanreward.rewards.reward.row_reward import SentencePlace
 
 
 def sentence_spans(
-    places: Sequence[Place],
+    places: Sequence[SentencePlace],
     whole: Aggregate,
     ratings: Sequence[Mapping[str, float]],
     adds: Set[str],
@@ -49,15 +49,15 @@ def sentence_spans(
         rating = 1.0
         if weights:
             scoring = {criterion: means[criterion] for criterion in weights}
-            rating = overall(scoring, weights)
-        score = min(max(unit(rating), 0.0), 1.0)
+            rating = overall_rating(scoring, weights)
+        score = min(max(score_of_rating(rating), 0.0), 1.0)
         start, end = place
         span = Span(
             start,
             end,
             score=score,
             credit=sum(credit.values()),
-            kind=_largest(credit),
+            kind=_largest_change(credit),
             note=_ratings_in_words(means),
             component=number,
         )
@@ -135,11 +135,11 @@ def named_spans(
         for criterion, weight in whole.weights.items():
             change = whole.means[criterion] - means_without[criterion]
             changes[criterion] = weight * change
-        named.append(replace(span, kind=_largest(changes), note=note))
+        named.append(replace(span, kind=_largest_change(changes), note=note))
     return tuple(named)
 
 
-def _largest(changes: Mapping[str, float]) -> str:
+def _largest_change(changes: Mapping[str, float]) -> str:
     """Returns the criterion with the largest change, the first criterion if several are equal.
 
     changes: the change of the score by criterion. A loss counts like a gain of the same size.

@@ -1,6 +1,6 @@
 """Makes judges by the names that command lines and recipes use.
 
-A new kind of judge is one line in KINDS.
+A new kind of judge is one line in JUDGE_KINDS.
 """
 
 import inspect
@@ -12,8 +12,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args
 
-from spanreward.rewards.base.checks import CLOSE, check_known, unknown
-from spanreward.rewards.base.needs import lacking
+from spanreward.rewards.base.checks import MIN_SPELLING_RATIO, check_known, unknown_name_message
+from spanreward.rewards.base.needs import missing_package_sentence
 from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.files.http_client import without_secret
 from spanreward.rewards.judges.cache.cached_judge import CachedJudge
@@ -22,7 +22,7 @@ from spanreward.rewards.judges.judge import Judge
 # Each kind of judge, with its class and the form of its name. A judge is named `kind:FORM`, such as
 # `server:http://localhost:8000#my-model`. The class is a path below spanreward.rewards, and its
 # module is imported when the judge is made. No other file of judges/ names an experimental judge.
-KINDS = {
+JUDGE_KINDS = {
     "match": ("judges.match.match_judge.MatchJudge", ""),
     "encoder": ("experimental.encoder_judge.EncoderJudge", "MODEL"),
     "transformers": ("judges.local.transformers_judge.TransformersJudge", "MODEL"),
@@ -33,24 +33,25 @@ KINDS = {
     "cascade": ("experimental.cascade_judge.CascadeJudge", ""),
 }
 # The types of an argument that takes no text (`_is_number`).
-NUMBERS = {int, float, NoneType}
-JURY = "experimental.jury_judge.JuryJudge"
+NUMBER_TYPES = {int, float, NoneType}
+JURY_CLASS = "experimental.jury_judge.JuryJudge"
 
 
 def _names_of_kinds() -> str:
     """Returns the names of all kinds with their forms: "match, encoder:MODEL, ..."."""
     names: list[str] = []
-    for kind, (_, form) in KINDS.items():
+    for kind, (_, form) in JUDGE_KINDS.items():
         names.append(f"{kind}:{form}" if form else kind)
     return ", ".join(names)
 
 
-NAMES = _names_of_kinds()
+JUDGE_NAMES = _names_of_kinds()
 # Matches the + between two judges of a jury. After that + comes `KIND:`, a whole name such as
 # `match`, or `FILE.py:`. Any other + is part of a folder's name.
-MEMBER = re.compile(rf"\+(?=[a-z]+:|(?:{'|'.join(KINDS)})(?:\+|$)|[^+:]+\.py:)")
-FORMS = (
-    f"{NAMES}, where MODEL is a hub id, a folder, or smollm2; or FILE.py:NAME, a judge of your own "
+MEMBER_SEPARATOR = re.compile(rf"\+(?=[a-z]+:|(?:{'|'.join(JUDGE_KINDS)})(?:\+|$)|[^+:]+\.py:)")
+FORMS_OF_A_NAME = (
+    f"{JUDGE_NAMES}, where MODEL is a hub id, a folder, or smollm2; or FILE.py:NAME, a judge of "
+    "your own "
     "or its class; or several with + between, whose mean rating counts"
 )
 
@@ -72,7 +73,7 @@ def load_judge(spec: str, cache: bool | str | Path | None = False, **options: An
 
     Raises ValueError for an unknown name or option, and ImportError if a package is missing.
     """
-    judge, has_model = _make(spec, options)
+    judge, has_model = _make_judge(spec, options)
     if cache is None:
         cache = has_model
     if not cache:
@@ -81,11 +82,11 @@ def load_judge(spec: str, cache: bool | str | Path | None = False, **options: An
     return CachedJudge(judge, path)
 
 
-def members(judge: str) -> list[str]:
+def names_of_members(judge: str) -> list[str]:
     """Returns the names of a jury's judges: ["match", "encoder:FOLDER"] for "match+encoder:FOLDER".
     For a judge that is no jury the list has its one name.
     """
-    return MEMBER.split(judge)
+    return MEMBER_SEPARATOR.split(judge)
 
 
 def as_judge(judge: Judge | str) -> Judge:
@@ -125,20 +126,20 @@ def _is_number(judge_class: type[Judge], option: str) -> bool:
         if parameter is not None:
             # `get_args` gives the types of a union, and nothing for a single type
             types = get_args(parameter.annotation) or (parameter.annotation,)
-            return set(types) <= NUMBERS
+            return set(types) <= NUMBER_TYPES
     return False
 
 
-def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
+def _make_judge(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     """Returns the judge, and whether its name gives a model, so that its answers are worth caching.
 
     Raises ValueError for options that the judge's class does not take, for a text in place of a
     number, and for a missing argument.
     """
-    if len(members(spec)) > 1:
+    if len(names_of_members(spec)) > 1:
         return _make_jury(spec, options)
-    # The class is found in the user's file or in KINDS. A user's file may also hold a finished
-    # judge.
+    # The class is found in the user's file or in JUDGE_KINDS. A user's file may also hold a
+    # finished judge.
     judge_class: Any
     from_name: dict[str, str] = {}
     if is_custom(spec):
@@ -199,11 +200,11 @@ def _make_jury(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
         )
     judges = []
     has_model = False
-    for name in members(spec):
-        judge, has_own_model = _make(name, {})
+    for name in names_of_members(spec):
+        judge, has_own_model = _make_judge(name, {})
         judges.append(judge)
         has_model = has_model or has_own_model
-    jury_class = _class_at(JURY)
+    jury_class = _class_at(JURY_CLASS)
     return jury_class(*judges), has_model
 
 
@@ -215,9 +216,9 @@ def _class_and_arguments(spec: str) -> tuple[type[Judge], dict[str, str]]:
     its kind's form, and ImportError if the class's package is missing.
     """
     kind, colon, rest = spec.partition(":")
-    if kind not in KINDS:
+    if kind not in JUDGE_KINDS:
         raise _unknown_judge(spec)
-    where, form = KINDS[kind]
+    where, form = JUDGE_KINDS[kind]
     # The form gives the names of the arguments: URL#MODEL gives `url` and `model`. If the name has
     # more # than the form, the last argument contains the rest: "server:URL#a#b" has the model
     # "a#b".
@@ -228,13 +229,13 @@ def _class_and_arguments(spec: str) -> tuple[type[Judge], dict[str, str]]:
     if len(values) != len(names) or not all(values):
         raise ValueError(
             f"the judge {without_secret(spec)!r} is not complete, or has too much: a judge is "
-            f"{FORMS}."
+            f"{FORMS_OF_A_NAME}."
         )
     try:
         judge_class = _class_at(where)
     except ModuleNotFoundError as error:
         raise ImportError(
-            lacking(f"the judge {without_secret(spec)}", error) or str(error)
+            missing_package_sentence(f"the judge {without_secret(spec)}", error) or str(error)
         ) from error
     return judge_class, dict(zip(names, values, strict=True))
 
@@ -243,13 +244,14 @@ def _unknown_judge(spec: str) -> ValueError:
     """Returns the error for an unknown judge, with a suggestion. A secret in a url is not shown."""
     # "vllm/MODEL" has a slash in place of the colon
     engine, slash, name = spec.partition("/")
-    if slash and engine in KINDS:
+    if slash and engine in JUDGE_KINDS:
         return ValueError(f"unknown judge {spec!r}: did you mean '{engine}:{name}'?")
     # "vlm:MODEL" has a misspelt kind
     kind, _, rest = spec.partition(":")
-    if get_close_matches(kind, KINDS, 1, CLOSE):
+    if get_close_matches(kind, JUDGE_KINDS, 1, MIN_SPELLING_RATIO):
         return ValueError(
-            f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}."
+            f"{unknown_name_message('judge', kind, JUDGE_KINDS, without_secret(spec))} A judge is "
+            f"{FORMS_OF_A_NAME}."
         )
     # "openai:gpt-4o" and "gpt-4o" name a model, and "https://host" names a server
     url = "URL"

@@ -22,7 +22,7 @@ from PIL import Image
 
 from spanreward.rewards.base.by_halves import by_halves, time_for_more
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import legible
+from spanreward.rewards.files.http_client import legible_server_words
 from spanreward.rewards.judges.question import Question, question_keys
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.rows.pictures import PictureError, judges_picture
@@ -35,7 +35,7 @@ LARGEST_MASS = 1.01
 # The beginning of the error for a judge that reads text only and is to be shown pictures.
 # `_answers_to_distinct` uses it for single questions, and reward/viewers.py for a whole reward
 # before a run.
-UNSEEING = (
+UNSEEING_MESSAGE = (
     "the judge {judge!r} reads text only, and the metric shows it pictures: take one that sees, "
     "such as vllm:, transformers:, server: or chat: with a vision-language model"
 )
@@ -117,7 +117,7 @@ def count_unparsed(usage: Usage, ratings: Iterable[Rating | Failure]) -> None:
             usage.unparsed += 1
 
 
-def answered(
+def answer_questions(
     ask: Callable[..., Sequence[T | Failure]],
     questions: Sequence[Question | Failure],
     *arguments: Any,
@@ -307,7 +307,7 @@ def _answers_to_distinct(
     # it.
     pictured = [key for key, question in distinct.items() if question.images]
     if pictured and not judge.sees_pictures:
-        unseen = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}, or {IN_WORDS}.")
+        unseen = Failure(Status.ERROR, f"{UNSEEING_MESSAGE.format(judge=judge)}, or {IN_WORDS}.")
         by_key = dict.fromkeys(pictured, unseen)
     # The pictures of the other questions are converted. A question whose picture cannot be decoded
     # fails here.
@@ -370,7 +370,7 @@ def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence
 
 def _failure_of_error(error: Exception) -> Failure:
     """Returns the Failure of a question for which the judge raised this error."""
-    return Failure(Status.ERROR, legible(f"{type(error).__name__}: {error}"))
+    return Failure(Status.ERROR, legible_server_words(f"{type(error).__name__}: {error}"))
 
 
 def _with_seen_pictures(questions: Sequence[Question]) -> list[Question | Failure]:

@@ -22,7 +22,7 @@ from spanreward.rewards.files.json_lines import exact_json
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.rows.pictures import PICTURE_LOCK
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +94,9 @@ class Question:
     _key: str | None = field(default=None, init=False, repr=False, compare=False)
 
 
-def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTHING) -> list[str]:
+def question_keys(
+    questions: Sequence[Question], about: Mapping[str, Any] = EMPTY_MAPPING
+) -> list[str]:
     """Returns a key for each question, in order: a hash (32 hex digits) of the question and of
     `about`.
 
@@ -117,7 +119,7 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
                 question.top,
                 question.again,
             ]
-            key = _sha256(exact_json(content))[:32]
+            key = _sha256_digits(exact_json(content))[:32]
             object.__setattr__(question, "_key", key)  # the class is frozen
     keys = [str(question._key) for question in questions]
     if not about:
@@ -127,7 +129,7 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
     shared = exact_json(dict(about))
     keys_about: list[str] = []
     for key in keys:
-        keys_about.append(_sha256(shared + key.encode())[:32])
+        keys_about.append(_sha256_digits(shared + key.encode())[:32])
     return keys_about
 
 
@@ -146,7 +148,7 @@ class _SharedHashes:
     def of_text(self, text: str) -> str:
         """Returns the hash of a text."""
         if text not in self._by_text:
-            self._by_text[text] = _sha256(text.encode("utf-8", "surrogatepass"))
+            self._by_text[text] = _sha256_digits(text.encode("utf-8", "surrogatepass"))
         return self._by_text[text]
 
     def of_picture(self, image: Any) -> str:
@@ -160,7 +162,7 @@ class _SharedHashes:
     def _of_object(self, thing: Any, content: Callable[[Any], bytes]) -> str:
         """Returns the hash of `content(thing)`, computed at the first call for this object."""
         if id(thing) not in self._by_id:
-            self._by_id[id(thing)] = _sha256(content(thing))
+            self._by_id[id(thing)] = _sha256_digits(content(thing))
         return self._by_id[id(thing)]
 
 
@@ -263,6 +265,6 @@ def _picture_content(image: Any) -> bytes:
     return repr(appearance).encode() + pixels
 
 
-def _sha256(content: bytes) -> str:
+def _sha256_digits(content: bytes) -> str:
     """Returns the SHA-256 of the content, as 64 hex digits."""
     return hashlib.sha256(content).hexdigest()

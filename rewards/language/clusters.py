@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from spanreward.rewards.language.words import NOUNS, Word
+from spanreward.rewards.language.words import NOUN_TAGS, Word
 
 Cluster = Sequence[Sequence[int]]
 RUN_BREAKS = ("\u2019s", "'s", "s", "-")
@@ -27,7 +27,7 @@ class References:
     words_of: dict[int | str, list[int]] = field(default_factory=dict)
 
 
-def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
+def words_of_clusters(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
     """Returns the words of each cluster. A word is in at most one cluster.
 
     If several mentions contain a word, the shortest mention decides. The first of equally short
@@ -48,7 +48,7 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
                     f"mention [{first}, {last}] does not lie in a text of {len(words)} tokens"
                 )
             length = last - first + 1
-            for index in _representatives(words, first, last):
+            for index in _representative_indices(words, first, last):
                 if index not in lengths or length < lengths[index]:
                     lengths[index] = length
                     references.cluster_of[index] = number
@@ -67,7 +67,7 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
     return references
 
 
-def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:
+def _representative_indices(words: Sequence[Word], first: int, last: int) -> list[int]:
     """Returns the indices of the words that represent a mention: its first run of nouns ("hat" for
     "the man's red hat"). A mention without nouns is represented by its first pronoun, or without
     pronouns by all its words.
@@ -78,7 +78,7 @@ def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:
     mention = [word for word in words[first : last + 1] if word.sentence == sentence]
     run: list[Word] = []
     for word in mention:
-        if word.pos in NOUNS:
+        if word.pos in NOUN_TAGS:
             run.append(word)
         elif run and word.text in RUN_BREAKS:
             run = []  # "the man's hat" is the hat

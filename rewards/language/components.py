@@ -8,7 +8,7 @@ from enum import Enum
 
 from spanreward.rewards.language.rules import Rules
 from spanreward.rewards.language.scene_graph import CharacterSpan
-from spanreward.rewards.language.words import NOUNS, Word
+from spanreward.rewards.language.words import NOUN_TAGS, Word
 
 ADJECTIVAL_DEPS = ("amod", "nmod", "compound")
 AFTER_VERB = ("prt", "compound:prt", "advmod")  # "looks up", "sits there"
@@ -143,8 +143,8 @@ class _Finder:
             if word.index in self.adjectival or not _is_noun(word):
                 continue
             compounds = []
-            for child in _compounds(word):
-                if child.pos in NOUNS and child.index not in self.adjectival:
+            for child in _compound_children(word):
+                if child.pos in NOUN_TAGS and child.index not in self.adjectival:
                     compounds.append(child)
             self._add(Kind.NOUN, word, compounds)
 
@@ -193,13 +193,13 @@ def _absorbed_by_adjective(word: Word, adjectival: Set[int]) -> list[Word]:
     absorbed = []
     for child in word.children:
         is_compound = child.dep.startswith("compound")
-        may_describe = child.pos in ("ADJ", "ADV", *NOUNS)
+        may_describe = child.pos in ("ADJ", "ADV", *NOUN_TAGS)
         if (is_compound and may_describe) or child.index in adjectival:
             absorbed.append(child)
     return absorbed
 
 
-def _compounds(word: Word) -> list[Word]:
+def _compound_children(word: Word) -> list[Word]:
     """Returns the children with a dependency "compound"."""
     return [child for child in word.children if child.dep.startswith("compound")]
 
@@ -228,9 +228,9 @@ def _absorbed_by_adverb(word: Word, places: Places) -> list[Word] | None:
 
 def _is_adjectival(word: Word) -> bool:
     """Whether a word is a noun that describes another noun ("oak" in "oak table")."""
-    if word.pos not in NOUNS or word.dep not in ADJECTIVAL_DEPS:
+    if word.pos not in NOUN_TAGS or word.dep not in ADJECTIVAL_DEPS:
         return False
-    return word.head is not word and word.head.pos in NOUNS
+    return word.head is not word and word.head.pos in NOUN_TAGS
 
 
 def _is_noun(word: Word) -> bool:
@@ -240,7 +240,7 @@ def _is_noun(word: Word) -> bool:
     # the parser tags the "orange" of "red and orange" as a noun
     if word.dep == "conj" and word.head.pos == "ADJ":
         return False
-    return word.pos == "PRON" or word.pos in NOUNS
+    return word.pos == "PRON" or word.pos in NOUN_TAGS
 
 
 def _is_adjective(word: Word, rules: Rules) -> bool:

@@ -98,7 +98,7 @@ def _maverick_clusters(doc: Doc) -> list[Cluster]:
     sentences = []
     for sentence in doc.sents:
         sentences.append([token.text for token in sentence])
-    answer = _maverick().predict(sentences)
+    answer = _maverick_model().predict(sentences)
     clusters: list[Cluster] = []
     for mentions in answer["clusters_token_offsets"]:
         inside = []
@@ -111,7 +111,7 @@ def _maverick_clusters(doc: Doc) -> list[Cluster]:
 
 
 @lru_cache(maxsize=1)  # loads 2 GB of weights once
-def _maverick() -> Any:
+def _maverick_model() -> Any:
     """Returns the model, on the GPU if there is a GPU."""
     import torch
 

@@ -16,21 +16,27 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from spanreward.rewards.language.clusters import Cluster
-from spanreward.rewards.language.words import NOUNS, OBJECTS, SUBJECTS, Word, word_set
+from spanreward.rewards.language.words import (
+    NOUN_TAGS,
+    OBJECT_DEPENDENCIES,
+    SUBJECT_DEPENDENCIES,
+    Word,
+    word_set,
+)
 
 SENTENCES_BACK = 2
-NEW = word_set("a an another some any each every no several many other second")
-DEFINITE = word_set("the this that these those both")
-DESCRIPTIONS = ("amod", "nmod", "compound", "nummod", "acl", "relcl")
+NEW_MENTION_WORDS = word_set("a an another some any each every no several many other second")
+DEFINITE_WORDS = word_set("the this that these those both")
+DESCRIPTION_DEPENDENCIES = ("amod", "nmod", "compound", "nummod", "acl", "relcl")
 
-MALE = word_set("man boy guy gentleman father son brother husband king prince waiter")
-FEMALE = word_set("woman girl lady mother daughter sister wife queen princess waitress")
-PERSON = word_set(
+MALE_NOUNS = word_set("man boy guy gentleman father son brother husband king prince waiter")
+FEMALE_NOUNS = word_set("woman girl lady mother daughter sister wife queen princess waitress")
+PERSON_NOUNS = word_set(
     "person child kid baby toddler adult teenager student teacher player skater surfer skier rider "
     "driver cook chef worker doctor nurse officer soldier artist photographer friend parent "
     "passenger customer figure athlete"
 )
-ALL_PERSONS = MALE | FEMALE | PERSON
+ALL_PERSONS = MALE_NOUNS | FEMALE_NOUNS | PERSON_NOUNS
 PRONOUNS = {
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),
     **dict.fromkeys(("she", "her", "hers", "herself"), "female"),
@@ -58,7 +64,7 @@ class _Thing:
             return kind == "plural" and self.plural
         if kind == "thing":
             return self.lemma not in ALL_PERSONS
-        other = FEMALE if kind == "male" else MALE
+        other = FEMALE_NOUNS if kind == "male" else MALE_NOUNS
         if self.lemma in other:
             return False
         # "he" may refer to a child or to a name such as "Kim", but not to a table
@@ -66,7 +72,7 @@ class _Thing:
 
 
 # for each sentence, the (rank, index) of the best mention of each thing
-_Best = dict[int, dict[_Thing, tuple[int, int]]]
+_BestMentions = dict[int, dict[_Thing, tuple[int, int]]]
 
 
 def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
@@ -75,14 +81,14 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
     """
     named: dict[tuple[str, bool], list[_Thing]] = defaultdict(list)  # by lemma and number
     thing_of: dict[Word, _Thing] = {}
-    best: _Best = defaultdict(dict)
+    best: _BestMentions = defaultdict(dict)
     # Two caches. Without the caches a list of a thousand conjuncts would take quadratic time.
     first_of: dict[Word, Word] = {}
-    rank_of_first = cache(_rank)
+    rank_of_first = cache(_rank_of_word)
 
     def rank(word: Word) -> int:
-        """Returns the rank of a word (`_rank`). All conjuncts of a list have the rank of the first
-        conjunct.
+        """Returns the rank of a word (`_rank_of_word`). All conjuncts of a list have the rank of
+        the first conjunct.
         """
         return rank_of_first(_first_conjunct(word, first_of))
 
@@ -92,14 +98,14 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
         if word.is_relative:
             thing = thing_of.get(_noun_of_relative(word))
         elif word.text.lower() in PRONOUNS:
-            thing = _antecedent(word, thing_of, best, rank)
+            thing = _antecedent_of_pronoun(word, thing_of, best, rank)
         elif _is_mention(word):
             same_name = named[word.lemma, _is_plural(word)]
             thing = _earlier_thing(word, same_name)
             if thing is None:
                 thing = _Thing(word.lemma, _is_plural(word))
                 same_name.append(thing)
-            thing.description |= _restrictions(word)
+            thing.description |= _restricting_modifiers(word)
             # in "the circle is red and at the left", "red" and "at left" describe the circle
             if word.head.is_copula and not rank(word):
                 predicates = [child for child in word.head.children if child.dep == "acomp"]
@@ -125,10 +131,10 @@ def _is_mention(word: Word) -> bool:
     """Whether a word is a noun that names a thing. In "oak table", "table" names a thing and "oak"
     does not.
     """
-    if word.pos not in NOUNS:
+    if word.pos not in NOUN_TAGS:
         return False
     is_modifier = word.dep in ("amod", "nmod", "compound")
-    return not (is_modifier and word.head is not word and word.head.pos in NOUNS)
+    return not (is_modifier and word.head is not word and word.head.pos in NOUN_TAGS)
 
 
 def _is_plural(word: Word) -> bool:
@@ -148,7 +154,7 @@ def _earlier_thing(word: Word, same_name: Sequence[_Thing]) -> _Thing | None:
     if not same_name or not _is_definite(word):
         return None
     # "the circle" may be an earlier "a red circle"
-    restrictions = _restrictions(word)
+    restrictions = _restricting_modifiers(word)
     for thing in reversed(same_name):
         if restrictions <= thing.description:
             return thing
@@ -166,21 +172,21 @@ def _is_definite(word: Word) -> bool:
         if child.index < word.index:
             lemmas_before.add(child.lemma)
     # "the other dog" is a new dog
-    if lemmas_before & NEW:
+    if lemmas_before & NEW_MENTION_WORDS:
         return False
-    if lemmas_before & DEFINITE:
+    if lemmas_before & DEFINITE_WORDS:
         return True
     return word.has_child("poss") or word.pos == "PROPN"
 
 
-def _restrictions(word: Word) -> set[str]:
+def _restricting_modifiers(word: Word) -> set[str]:
     """Returns the modifiers that distinguish a noun's thing from other things of the same name:
     adjectives, owners and places. "The man's red hat on a table" gives "red", "of man" and "on
     table".
     """
     restrictions = _place_phrases(word)
     for child in word.children:
-        if child.dep in DESCRIPTIONS:
+        if child.dep in DESCRIPTION_DEPENDENCIES:
             restrictions.add(child.lemma)
         if child.dep == "poss":
             restrictions.add(f"of {child.lemma}")
@@ -196,7 +202,7 @@ def _place_phrases(word: Word) -> set[str]:
         if preposition.dep != "prep":
             continue
         for place in preposition.children:
-            modifiers = [child for child in place.children if child.dep in DESCRIPTIONS]
+            modifiers = [child for child in place.children if child.dep in DESCRIPTION_DEPENDENCIES]
             described = sorted(modifier.lemma for modifier in modifiers)
             phrase = [preposition.lemma, *described, place.lemma]
             places.add(" ".join(phrase))
@@ -217,10 +223,10 @@ def _noun_of_relative(pronoun: Word) -> Word:
     return pronoun
 
 
-def _antecedent(
+def _antecedent_of_pronoun(
     pronoun: Word,
     thing_of: Mapping[Word, _Thing],
-    best: _Best,
+    best: _BestMentions,
     rank: Callable[[Word], int],
 ) -> _Thing | None:
     """Returns the thing that a pronoun refers to, None if no thing fits.
@@ -230,7 +236,7 @@ def _antecedent(
 
     thing_of: the thing of each earlier word.
     best: the mentions so far, of which the lowest (rank, index) is the best.
-    rank: returns the rank of a word (`_rank`).
+    rank: returns the rank of a word (`_rank_of_word`).
     """
     # the "it" of "it is raining" refers to nothing
     if pronoun.dep == "expl":
@@ -258,7 +264,7 @@ def _impossible_antecedents(pronoun: Word, rank: Callable[[Word], int]) -> Itera
     """Yields the words that a plain pronoun cannot refer to: the subject of its verb ("he sees
     him"), and the noun whose place the pronoun gives ("the cup behind it").
 
-    rank: returns the rank of a word (`_rank`).
+    rank: returns the rank of a word (`_rank_of_word`).
     """
     head = pronoun.head
     if head.dep == "prep":
@@ -292,19 +298,19 @@ def _first_conjunct(word: Word, first_of: dict[Word, Word]) -> Word:
     return first
 
 
-def _rank(word: Word) -> int:
+def _rank_of_word(word: Word) -> int:
     """Returns 0 for a subject, 1 for an object, 2 for another word. A pronoun refers to a word of
     the lowest rank.
 
     word: the first of its conjuncts, because all conjuncts have the rank of the first conjunct.
     """
-    if word.dep in SUBJECTS:
+    if word.dep in SUBJECT_DEPENDENCIES:
         return 0
     # in "there is a man" the man is the subject, but the parser labels the man as an object
     heads_clause = word.head.dep in ("ROOT", "conj", "ccomp")
-    may_be_subject = word.dep in ("attr", *OBJECTS) and heads_clause
-    if may_be_subject and not word.head.has_child(*SUBJECTS):
+    may_be_subject = word.dep in ("attr", *OBJECT_DEPENDENCIES) and heads_clause
+    if may_be_subject and not word.head.has_child(*SUBJECT_DEPENDENCIES):
         return 0
-    if word.dep in ("attr", "conj", "ROOT", *OBJECTS):
+    if word.dep in ("attr", "conj", "ROOT", *OBJECT_DEPENDENCIES):
         return 1
     return 2

@@ -16,48 +16,48 @@ although the dog and the table are there. Such denials are ignored.
 from collections.abc import Iterator, Sequence, Set
 from math import inf
 
-from spanreward.rewards.language.retracted_parts import DENYING
+from spanreward.rewards.language.retracted_parts import DENYING_WORDS
 from spanreward.rewards.language.scene_graph import PART_OF, Denial
 from spanreward.rewards.language.words import (
-    HAVING,
-    NOUNS,
-    OBJECTS,
-    PARTS,
-    PICTURES,
-    SHOWING,
-    SUBJECTS,
+    HAVING_VERBS,
+    NOUN_TAGS,
+    OBJECT_DEPENDENCIES,
+    PART_NOUNS,
+    PICTURE_NOUNS,
+    SHOWING_VERBS,
+    SUBJECT_DEPENDENCIES,
     Word,
     word_set,
 )
 
-NO = DENYING | word_set(
+DENIAL_WORDS = DENYING_WORDS | word_set(
     "n\u2019t nt nor neither none nobody nothing without lack lacks lacking sans missing absent"
 )
 NO_DENIAL_BEFORE = word_set(
     "only just merely simply solely far unlike alone but other more less fewer"
 )
-BREAKS = word_set("but except although though while whereas however yet because")
+CLAUSE_BREAKS = word_set("but except although though while whereas however yet because")
 # tags of words that an earlier denial still denies: "not red and small"
 GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB")
-SEEN = word_set("true there here visible present")
-EXISTING = word_set("be exist appear occur")
+SEEN_WORDS = word_set("true there here visible present")
+EXISTENCE_VERBS = word_set("be exist appear occur")
 # dependencies of words below a verb whose "no" denies the verb: "no dog is here", "it is no dog",
 # "is neither red", "no longer"
-PREDICATES = (*SUBJECTS, "attr", "acomp", "advmod")
+PREDICATE_DEPENDENCIES = (*SUBJECT_DEPENDENCIES, "attr", "acomp", "advmod")
 # dependencies with which a denying word denies its head
-DENYING_AS = (*PREDICATES, "neg", "det", "cc", "preconj")
-SILENT_BESIDE_DENIAL = (*SUBJECTS, "expl", "aux", "auxpass", "punct", "mark", "cc")
-DESCRIBING = ("amod", "compound", "nummod")
+DENYING_AS = (*PREDICATE_DEPENDENCIES, "neg", "det", "cc", "preconj")
+SILENT_BESIDE_DENIAL = (*SUBJECT_DEPENDENCIES, "expl", "aux", "auxpass", "punct", "mark", "cc")
+DESCRIBING_DEPENDENCIES = ("amod", "compound", "nummod")
 
 
-def denying(words: Sequence[Word]) -> set[Word]:
+def find_denying_words(words: Sequence[Word]) -> set[Word]:
     """Returns the words that deny. The words in "not only", "no more than", "No 5", "a no parking
     sign" and "none." do not deny.
     """
     denying_words = set()
     for number, word in enumerate(words):
         text = word.text.lower()
-        if text not in NO:
+        if text not in DENIAL_WORDS:
             continue
         behind = ""
         if number + 1 < len(words):
@@ -93,7 +93,7 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
     predicates = []
     clauses = []  # relative clauses that state only that the word is there or is not there
     for child in word.children:
-        if child.dep in PREDICATES:
+        if child.dep in PREDICATE_DEPENDENCIES:
             predicates.append(child)
         if child.dep in ("relcl", "acl") and is_bare(child, denies):
             clauses.append(child)
@@ -134,18 +134,18 @@ def is_beyond_denial(word: Word, conjunctions: Set[str]) -> bool:
     """
     if word.dep == "advcl":
         openers = [child for child in word.children if child.dep in ("mark", "advmod")]
-        return any(opener.text.lower() in BREAKS for opener in openers)
+        return any(opener.text.lower() in CLAUSE_BREAKS for opener in openers)
     if word.tag == ".":
         return True
     if word.dep == "prep":
-        return word.index < word.head.index or word.text.lower() in BREAKS
+        return word.index < word.head.index or word.text.lower() in CLAUSE_BREAKS
     if word.dep != "conj":
         return False
     # "no dog or cat": both are denied
     if not conjunctions.isdisjoint(("or", "nor")):
         return False
     # "not red but blue"
-    if not conjunctions.isdisjoint(BREAKS):
+    if not conjunctions.isdisjoint(CLAUSE_BREAKS):
         return True
     # "not red and small" denies both; the article of "no dog and a cat" ends the denial
     first = word
@@ -160,8 +160,8 @@ def is_bare(verb: Word, denies: Set[Word]) -> bool:
 
     verb: the head of the clause.
     """
-    is_shown = verb.lemma in SHOWING and verb.has_child("auxpass")
-    if verb.lemma not in EXISTING and verb not in denies and not is_shown:
+    is_shown = verb.lemma in SHOWING_VERBS and verb.has_child("auxpass")
+    if verb.lemma not in EXISTENCE_VERBS and verb not in denies and not is_shown:
         return False
     return all(says_no_more(child, verb, denies) for child in verb.children)
 
@@ -176,13 +176,15 @@ def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
         return True
     if child.dep == "prep" and verb in denies:  # "is missing from the table"
         return True
-    if child.text.lower() in SEEN or child.lemma in PARTS:
+    if child.text.lower() in SEEN_WORDS or child.lemma in PART_NOUNS:
         return True
     # "in the picture"
-    return any(below.lemma in PICTURES for below in child.children)
+    return any(below.lemma in PICTURE_NOUNS for below in child.children)
 
 
-def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Iterator[Denial]:
+def things_stated_absent(
+    words: Sequence[Word], denies: Set[Word], denied: Set[Word]
+) -> Iterator[Denial]:
     """Yields the things that a text states are absent.
 
     words: the whole text.
@@ -199,20 +201,20 @@ def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Ite
         if denies_predicate and not is_bare(head, denies):
             # "the circle is not red"
             for subject in head.subjects:
-                if subject.pos in NOUNS:
-                    yield denial(subject, [], [word], denies)
-        elif word.pos in NOUNS:
+                if subject.pos in NOUN_TAGS:
+                    yield denial_of_noun(subject, [], [word], denies)
+        elif word.pos in NOUN_TAGS:
             if word.dep == "conj" and head in absent and not word.has_child("det"):
                 absent[word] = absent[head]  # "no hat or coat"
             elif is_absent(word, denies):
                 if word.dep == "pobj":
                     absent[word] = [head.head]  # "a man without a hat"
-                elif word.dep in OBJECTS:
+                elif word.dep in OBJECT_DEPENDENCIES:
                     absent[word] = head.subjects  # "the man has no hat"
                 else:
                     absent[word] = []  # "no hat is here"
             if word in absent:
-                yield denial(word, absent[word], [], denies)
+                yield denial_of_noun(word, absent[word], [], denies)
 
 
 def is_absent(noun: Word, denies: Set[Word]) -> bool:
@@ -222,7 +224,7 @@ def is_absent(noun: Word, denies: Set[Word]) -> bool:
     verb = noun.head
     if not denies.isdisjoint(noun.children):
         return True  # "no hat"
-    if noun.dep in SUBJECTS:
+    if noun.dep in SUBJECT_DEPENDENCIES:
         # "the dog is not there", and not "the dog does not sleep"
         return is_bare(verb, denies) and denied_from(verb, denies) < inf
     if verb in denies:
@@ -230,10 +232,10 @@ def is_absent(noun: Word, denies: Set[Word]) -> bool:
     if noun.dep == "attr":
         return verb.has_child("expl")  # "there is not a hat"
     # "does not wear a hat"
-    return noun.dep in OBJECTS and verb.lemma in HAVING and verb.has_child("neg")
+    return noun.dep in OBJECT_DEPENDENCIES and verb.lemma in HAVING_VERBS and verb.has_child("neg")
 
 
-def denial(
+def denial_of_noun(
     noun: Word,
     owners: Sequence[Word],
     predicates: Sequence[Word],
@@ -270,7 +272,7 @@ def places_of(noun: Word) -> Iterator[tuple[Word, Word]]:
         if preposition.dep != "prep":
             continue
         for place in preposition.children:
-            if place.dep == "pobj" and place.text.lower() not in PICTURES:
+            if place.dep == "pobj" and place.text.lower() not in PICTURE_NOUNS:
                 yield preposition, place
 
 
@@ -279,7 +281,7 @@ def adjectives_of(noun: Word) -> list[Word]:
     adjectives = []
     for child in noun.children:
         # "missing" and "absent" deny the noun and describe nothing
-        if child.dep in DESCRIBING and child.text.lower() not in NO:
+        if child.dep in DESCRIBING_DEPENDENCIES and child.text.lower() not in DENIAL_WORDS:
             adjectives.append(child)
     return adjectives
 

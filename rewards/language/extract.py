@@ -4,26 +4,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from spanreward.rewards.language.clusters import Cluster, References, resolve
+from spanreward.rewards.language.clusters import Cluster, References, words_of_clusters
 from spanreward.rewards.language.components import Component, Kind, Places, Role, find_components
-from spanreward.rewards.language.grammar import misplaced
+from spanreward.rewards.language.grammar import misplaced_words
 from spanreward.rewards.language.links import add_links, spread_over_conjunctions
-from spanreward.rewards.language.retracted_parts import Needs
-from spanreward.rewards.language.rules import PUBLISHED, Rules
+from spanreward.rewards.language.retracted_parts import ClaimNeeds
+from spanreward.rewards.language.rules import PUBLISHED_RULES, Rules
 from spanreward.rewards.language.scene_graph import (
     CharacterSpan,
     Entity,
     Relation,
+    RelationSource,
     SceneGraph,
-    Source,
 )
-from spanreward.rewards.language.unasserted import Unasserted, claims_of, unasserted
+from spanreward.rewards.language.unasserted import Unasserted, claims_of, unasserted_words
 from spanreward.rewards.language.words import Word
 
-VIEWER = ("us", "our", "we")
+VIEWER_WORDS = ("us", "our", "we")
 Pieces = Sequence[Component]
 # the prepositions on the way from a verb to an object: "on" and "under"
-Path = tuple[Component, ...]
+PrepositionPath = tuple[Component, ...]
 # The kinds of components that have objects, with the role of the objects.
 OBJECT_ROLES = ((Kind.PREPOSITION, Role.POBJ), (Kind.VERB, Role.DOBJ))
 
@@ -32,7 +32,7 @@ def graph_of(
     words: Sequence[Word],
     sentences: Sequence[str],
     clusters: Sequence[Cluster] = (),
-    rules: Rules = PUBLISHED,
+    rules: Rules = PUBLISHED_RULES,
     alternatives: bool = False,
 ) -> SceneGraph:
     """Returns the scene graph of a parsed text: its entities, attributes and relations. For "A red
@@ -49,9 +49,9 @@ def graph_of(
     """
     not_asserted = Unasserted()
     if rules.asserted:
-        not_asserted = unasserted(words, claims_of(words), alternatives)
+        not_asserted = unasserted_words(words, claims_of(words), alternatives)
     linked = _linked_components(words, rules)
-    return _graph(words, sentences, linked, clusters, rules, not_asserted)
+    return _asserted_graph(words, sentences, linked, clusters, rules, not_asserted)
 
 
 def both_graphs(
@@ -71,20 +71,20 @@ def both_graphs(
         return graph_of(words, sentences, clusters, rules), None
     # the graph without alternatives
     claims = claims_of(words)
-    not_asserted = unasserted(words, claims)
+    not_asserted = unasserted_words(words, claims)
     linked = _linked_components(words, rules)
     all_links = [component.links for component in linked.components]
-    graph = _graph(words, sentences, linked, clusters, rules, not_asserted)
+    graph = _asserted_graph(words, sentences, linked, clusters, rules, not_asserted)
     if not graph.unasserted:
         return graph, None
     # the graph with alternatives, if it leaves out other words
-    not_supported = unasserted(words, claims, alternatives=True)
+    not_supported = unasserted_words(words, claims, alternatives=True)
     if not_supported.left_out == not_asserted.left_out:
         return graph, None
     for component, links in zip(linked.components, all_links, strict=True):
         # restore the links that the first graph may have removed
         component.links = links
-    reference_graph = _graph(words, sentences, linked, clusters, rules, not_supported)
+    reference_graph = _asserted_graph(words, sentences, linked, clusters, rules, not_supported)
     return graph, reference_graph
 
 
@@ -114,7 +114,7 @@ def _linked_components(words: Sequence[Word], rules: Rules) -> _Linked:
     return _Linked(components, places)
 
 
-def _graph(
+def _asserted_graph(
     words: Sequence[Word],
     sentences: Sequence[str],
     linked: _Linked,
@@ -134,10 +134,10 @@ def _graph(
         components, spans = without_components(components, not_asserted.left_out)
         sentences = without_words(sentences, words, not_asserted.left_out)
     # make entities and relations
-    builder = _Builder(linked.places, resolve(words, clusters), rules)
+    builder = _Builder(linked.places, words_of_clusters(words, clusters), rules)
     builder.build(components)
     # many words have the same needs: each set of needs is sorted once
-    ordered_needs: dict[Needs, list[list[str]]] = {}
+    ordered_needs: dict[ClaimNeeds, list[list[str]]] = {}
     hanging = []
     for word, needs in not_asserted.hanging.items():
         if needs not in ordered_needs:
@@ -148,7 +148,7 @@ def _graph(
         entities=builder.entities,
         relations=list(builder.relations.values()),
         sentences=list(sentences),
-        misplaced=misplaced(words) if rules.grammar else [],
+        misplaced=misplaced_words(words) if rules.grammar else [],
         unasserted=spans,
         denials=list(not_asserted.absent),
         hanging=hanging,
@@ -301,7 +301,7 @@ class _Builder:
         numbers = [self.lowest[cluster] for cluster in clusters if cluster in self.lowest]
         if not numbers:
             entity = Entity(component.text, heads=[], sentence_idxs=[], text_spans=[])
-            entity.is_us = component.text.lower() in VIEWER
+            entity.is_us = component.text.lower() in VIEWER_WORDS
             entity.is_right = "right" in clusters and self._has_others("right", component)
             entity.is_left = "left" in clusters and self._has_others("left", component)
             # as published: in a text without "our left", "our right" counts as left and right
@@ -344,7 +344,7 @@ class _Builder:
         subject: Component,
         target: Component,
         pieces: Pieces,
-        source: Source,
+        source: RelationSource,
         text: str = "",
     ) -> None:
         """Adds a relation between two components if both are entities.
@@ -409,10 +409,10 @@ class _Builder:
         paths = list(find_paths(verb))
         pieces = [verb, *(path[-1] for path in paths)]
         # each object with the prepositions that lead to it, in text order
-        direct: list[tuple[Component, Path]] = []
+        direct: list[tuple[Component, PrepositionPath]] = []
         for target in _in_text_order(verb.linked(Role.DOBJ)):
             direct.append((target, ()))
-        indirect: list[tuple[Component, Path]] = []
+        indirect: list[tuple[Component, PrepositionPath]] = []
         for path in paths:
             for target in path[-1].linked(Role.POBJ):
                 indirect.append((target, path))
@@ -432,11 +432,11 @@ class _Builder:
             for target, path in direct or indirect:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
-    def _all_paths(self, verb: Component) -> Iterator[Path]:
+    def _all_paths(self, verb: Component) -> Iterator[PrepositionPath]:
         """Yields every path of prepositions from a verb: the first preposition is below the verb,
         and each further preposition is below the preposition before it.
         """
-        waiting: list[Path] = []
+        waiting: list[PrepositionPath] = []
         for target in reversed(self._prepositions_below(verb)):
             waiting.append((target,))
         # the last path is taken first, so each list is added in reverse
@@ -447,14 +447,14 @@ class _Builder:
                 if target not in path:
                     waiting.append((*path, target))
 
-    def _shortest_paths(self, verb: Component) -> list[Path]:
+    def _shortest_paths(self, verb: Component) -> list[PrepositionPath]:
         """Returns the shortest path of prepositions from a verb to each of its prepositions, in
         text order. Of equally short paths the first is returned.
 
         Longer paths would join prepositions of one place: "over and under" is two prepositions and
         not "over under". The number of longer paths can also be very large.
         """
-        shortest: dict[Component, Path] = {verb: ()}
+        shortest: dict[Component, PrepositionPath] = {verb: ()}
         queue = [verb]
         # the queue grows while it is read: near prepositions come before far ones
         for component in queue:
@@ -479,7 +479,7 @@ class _Builder:
         subject: Component,
         target: Component,
         pieces: Pieces,
-        path: Path,
+        path: PrepositionPath,
         about_subject: bool,
     ) -> None:
         """Adds a relation between two entities. The text of the relation is the verb and its
@@ -509,5 +509,5 @@ class _Builder:
         self.handled.update(verb_first)
         if any(piece.text for piece in new_pieces):
             only_prepositions = verb.silent and verb in new_pieces
-            source: Source = "prep" if only_prepositions else "verb"
+            source: RelationSource = "prep" if only_prepositions else "verb"
             self._add_relation(subject, target, new_pieces, source)

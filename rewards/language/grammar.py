@@ -10,20 +10,32 @@ misplaced. So several misplaced words close together show a heap of words.
 from collections.abc import Sequence
 
 from spanreward.rewards.language.scene_graph import CharacterSpan
-from spanreward.rewards.language.words import ARTICLES, FINITE, Word
+from spanreward.rewards.language.words import ARTICLES, FINITE_VERB_TAGS, Word
 
-PLACES = ("in", "at", "on", "of", "with")
-NOT_AFTER_ARTICLE = (*FINITE, "IN", "TO", "EX", "DT", "CC", "PRP", "PRP$", "WDT", ",", ".")
+PLACE_PREPOSITIONS = ("in", "at", "on", "of", "with")
+NOT_AFTER_ARTICLE = (
+    *FINITE_VERB_TAGS,
+    "IN",
+    "TO",
+    "EX",
+    "DT",
+    "CC",
+    "PRP",
+    "PRP$",
+    "WDT",
+    ",",
+    ".",
+)
 # Words with the tag of an adjective that may come before an article: "such a", "half the".
 BEFORE_ARTICLE = ("such", "half", "what", "many", "all", "both", "quite", "likely")
-AFTER_THERE = (*FINITE, "RB", "VB", "VBG", "VBN", "TO")
+AFTER_THERE = (*FINITE_VERB_TAGS, "RB", "VB", "VBG", "VBN", "TO")
 # Only these words and tags can be misplaced. Other words are skipped at once.
-WATCHED = {*ARTICLES, *PLACES, "it", "there"}
-WATCHED_TAGS = {*FINITE, "EX", "JJ", "CC"}
-BEFORE_IT = (*FINITE, "IN", "VB", "VBG", "TO", "RB")
+WATCHED_WORDS = {*ARTICLES, *PLACE_PREPOSITIONS, "it", "there"}
+WATCHED_TAGS = {*FINITE_VERB_TAGS, "EX", "JJ", "CC"}
+BEFORE_IT = (*FINITE_VERB_TAGS, "IN", "VB", "VBG", "TO", "RB")
 
 
-def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
+def misplaced_words(words: Sequence[Word]) -> list[CharacterSpan]:
     """Returns the misplaced words in text order. Each span covers a misplaced word and the word
     after it.
     """
@@ -45,7 +57,7 @@ def is_misplaced(words: Sequence[Word], number: int) -> bool:
     word = words[number]
     text = word.text.lower()
     # a fast exit for most words, because this function checks every word of every text
-    if text not in WATCHED and word.tag not in WATCHED_TAGS:
+    if text not in WATCHED_WORDS and word.tag not in WATCHED_TAGS:
         return False
     next_text = ""
     if number + 1 < len(words):
@@ -54,8 +66,8 @@ def is_misplaced(words: Sequence[Word], number: int) -> bool:
     next_tag = tag_at(words, number + 1)
     if text in ARTICLES:
         return next_tag in NOT_AFTER_ARTICLE  # "a is", "the in"
-    if text in PLACES:
-        return next_tag in FINITE or next_text in PLACES  # "in is", "in of"
+    if text in PLACE_PREPOSITIONS:
+        return next_tag in FINITE_VERB_TAGS or next_text in PLACE_PREPOSITIONS  # "in is", "in of"
     if text == "it":
         # "bottom it edge"
         return tag_before not in BEFORE_IT and next_tag in ("NN", "JJ", "IN", ".")
@@ -69,7 +81,7 @@ def is_misplaced(words: Sequence[Word], number: int) -> bool:
         if next_text in ARTICLES:
             return text not in BEFORE_ARTICLE  # "large the"
         return _is_misplaced_adjective(tag_before, next_tag)
-    if word.tag in FINITE:
+    if word.tag in FINITE_VERB_TAGS:
         return next_tag in ("VBZ", "VBP", "VBD")  # "is has"
     # only the tag CC is left: "and or"
     return word.tag == next_tag == "CC"
@@ -81,7 +93,7 @@ def _is_misplaced_adjective(tag_before: str, next_tag: str) -> bool:
         return True  # "small it"
     if tag_before in ("NN", "NNS") and next_tag in ("VBZ", "VBD"):
         return True  # "star large is"
-    if tag_before not in ("CC", "IN", "DT", ",") and next_tag in FINITE:
+    if tag_before not in ("CC", "IN", "DT", ",") and next_tag in FINITE_VERB_TAGS:
         return True  # "is small has"
     return tag_before == "JJ" and next_tag == "IN"  # "small large in"
 

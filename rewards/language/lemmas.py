@@ -9,11 +9,11 @@ have to give the same base form, because both sides of a comparison use these ru
 import re
 from functools import lru_cache
 
-from spanreward.rewards.language.words import DIGITS, word_set
+from spanreward.rewards.language.words import DIGITS_OF_WORDS, word_set
 
 # Groups of forms, the base form first: verbs | nouns | words with two spellings or a short form.
 # The regular forms "being" and "lying" are listed because the rules do not find "be" and "lie".
-_FORMS = """
+_IRREGULAR_FORMS = """
     be am are is was were been being 's; have has had having; lie lies lay lying lain; die dying;
     tie tied tying; blow blew blown; break broke broken; build built; catch caught; drive drove
     driven; eat ate eaten; fall fell fallen; feed fed; fight fought; fly flew flown; give gave
@@ -34,12 +34,12 @@ SILENT_WORDS = word_set("a an the 's of very")
 # most parts of a hyphenated word that is cut into parts, not counting SMALL_PARTS
 MOST_PARTS = 2
 SMALL_PARTS = word_set("a an the and or of in on to by with at")
-_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+_EDGE_SIGNS = re.compile(r"^[\W_]+|[\W_]+$")
 _VOWEL = re.compile("[aeiouy]")
 
 
 @lru_cache(maxsize=8192)
-def lemmas(text: str) -> frozenset[str]:
+def lemmas_of_phrase(text: str) -> frozenset[str]:
     """Returns the base forms of the words of a phrase. Articles and words such as "of" are left
     out, unless the phrase has no other words.
 
@@ -51,7 +51,7 @@ def lemmas(text: str) -> frozenset[str]:
     for word in lowered.split():
         words += _parts_of_word(word)
     content = [word for word in words if word not in SILENT_WORDS]
-    return frozenset(map(lemma, content or words))
+    return frozenset(map(lemma_of_word, content or words))
 
 
 def _parts_of_word(word: str) -> list[str]:
@@ -61,7 +61,7 @@ def _parts_of_word(word: str) -> list[str]:
     # an "'s" that a tokenizer separated is a form of "be", and must not be removed as an ending
     if word == "'s":
         return [word]
-    trimmed = _EDGES.sub("", word).removesuffix("'s")
+    trimmed = _EDGE_SIGNS.sub("", word).removesuffix("'s")
     parts = [part for part in trimmed.split("-") if part]
     content = [part for part in parts if part not in SMALL_PARTS]
     if len(content) <= MOST_PARTS:
@@ -70,13 +70,13 @@ def _parts_of_word(word: str) -> list[str]:
 
 
 @lru_cache(maxsize=8192)
-def lemma(word: str) -> str:
+def lemma_of_word(word: str) -> str:
     """Returns the base form of one lower-case word."""
     return IRREGULAR.get(word) or _base_form_by_ending(word)
 
 
 @lru_cache(maxsize=8192)
-def kin(word: str) -> frozenset[str]:
+def nouns_of_adjective(word: str) -> frozenset[str]:
     """Returns base forms of nouns from which an adjective may come: "snow" for "snowy", "wood" for
     "wooden".
 
@@ -131,7 +131,7 @@ def _groups_of_forms(text: str) -> list[list[str]]:
     return [group.split() for group in text.split(";")]
 
 
-_VERBS, _NOUNS, _SPELLINGS = map(_groups_of_forms, _FORMS.split("|"))
+_VERBS, _NOUNS, _SPELLINGS = map(_groups_of_forms, _IRREGULAR_FORMS.split("|"))
 
 
 def _irregular_forms() -> dict[str, str]:
@@ -143,7 +143,7 @@ def _irregular_forms() -> dict[str, str]:
         for form in forms:
             # the rules also shorten base forms: "rode" must give "rid", as "ride" does
             base_of_form[form] = _base_form_by_ending(base)
-    base_of_form.update(DIGITS)
+    base_of_form.update(DIGITS_OF_WORDS)
     return base_of_form
 
 
@@ -169,4 +169,4 @@ def is_plural(word: str) -> bool:
     if word in IRREGULAR_PLURALS:
         return True
     # this excludes "glass", because "glass" and "glas" have different base forms
-    return word.endswith("s") and lemma(word) == lemma(word[:-1])
+    return word.endswith("s") and lemma_of_word(word) == lemma_of_word(word[:-1])

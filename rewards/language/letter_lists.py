@@ -16,19 +16,20 @@ from string import ascii_uppercase
 
 # Possessive quantifiers (`++`) never backtrack, so that a long run of spaces takes linear time.
 # one letter, perhaps with a bullet before it, in brackets or quotes, or with a point: "(A)", "- B."
-_ITEM = r"(?:[-*\u2022]\s++)?[(\[\"'*_`]{0,4}[A-Za-z][)\]\"'*_`]{0,4}[.:]?"
-JOINING = r"(?:and|plus|also|as|well|along|together|with)"
+_LIST_ITEM = r"(?:[-*\u2022]\s++)?[(\[\"'*_`]{0,4}[A-Za-z][)\]\"'*_`]{0,4}[.:]?"
+JOINING_WORDS = r"(?:and|plus|also|as|well|along|together|with)"
 # commas and semicolons, with the Chinese signs
 _SIGN_BETWEEN = r"\s*+[,;&\u3001\uff0c\uff1b]\s*+"
 # the text between two letters: a sign, a new line, or words such as "and"
 _JOINT_OF_LETTERS = (
-    rf"(?:{_SIGN_BETWEEN}(?i:{JOINING}\s++){{0,4}}|[^\S\n]*+\n\s*+|\s++(?i:{JOINING}\s++){{1,4}})"
+    rf"(?:{_SIGN_BETWEEN}(?i:{JOINING_WORDS}\s++){{0,4}}"
+    rf"|[^\S\n]*+\n\s*+|\s++(?i:{JOINING_WORDS}\s++){{1,4}})"
 )
 _CLOSED_LIST = r"[\s.!]*"
-_LETTER_LIST = re.compile(rf"{_ITEM}(?:{_JOINT_OF_LETTERS}{_ITEM})+{_CLOSED_LIST}")
+_LETTER_LIST = re.compile(rf"{_LIST_ITEM}(?:{_JOINT_OF_LETTERS}{_LIST_ITEM})+{_CLOSED_LIST}")
 _SPACED_LETTERS = re.compile(r"[(\[\"']{0,4}[A-Z](?:(?:\s++|\s*+[/+|]\s*+)[A-Z])+[\s.!)\]]*")
-_TOGETHER = re.compile(r"[(\[\"']{0,4}[A-Z]{2,26}[\s.!)\]]*")
-_LETTER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])")
+_JOINED_LETTERS = re.compile(r"[(\[\"']{0,4}[A-Z]{2,26}[\s.!)\]]*")
+_LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])")
 MOST_LIST_CHARACTERS = 400  # longest list in characters
 ORDERED_LETTERS = 3  # fewest letters that show an order
 
@@ -51,8 +52,8 @@ def letters_in_order(answer: str, joined: bool = False) -> tuple[str, ...]:
         return ()
     letters: list[str] = []
     if _LETTER_LIST.fullmatch(text) or (joined and _SPACED_LETTERS.fullmatch(text)):
-        letters = [letter.upper() for letter in _LETTER.findall(text)]
-    elif joined and _TOGETHER.fullmatch(text):
+        letters = [letter.upper() for letter in _LONE_LETTER.findall(text)]
+    elif joined and _JOINED_LETTERS.fullmatch(text):
         letters = [letter for letter in text if letter.isalpha()]
     has_repetition = len(set(letters)) < len(letters)  # "AA" is a battery
     if len(letters) < 2 or has_repetition:

@@ -7,24 +7,24 @@ from collections.abc import Sequence
 from spanreward.rewards.language.components import Component, Kind, Places, Role
 from spanreward.rewards.language.rules import Rules
 from spanreward.rewards.language.words import (
-    LEADS,
-    NOUNS,
-    OBJECTS,
+    LEADING_WORDS,
+    NOUN_TAGS,
+    OBJECT_DEPENDENCIES,
     PREPOSITION_OBJECTS,
-    SUBJECTS,
+    SUBJECT_DEPENDENCIES,
     Word,
 )
 
 CONJUNCTION_WINDOW = 8  # words; conjuncts farther apart share nothing, as published
 # Both components store a link. The dict maps the role at one component to the role at the other.
-REVERSE = {
+REVERSE_ROLES = {
     Role.MOD_OF: Role.HAS_MOD,
     Role.SUBJ: Role.SUBJ_OF,
     Role.DOBJ: Role.DOBJ_OF,
     Role.PHEAD: Role.HAS_PREP,
     Role.POBJ: Role.POBJ_OF,
 }
-COMPLEMENTS = frozenset({Role.DOBJ, Role.HAS_PREP})
+COMPLEMENT_ROLES = frozenset({Role.DOBJ, Role.HAS_PREP})
 # The second conjunct gets no links of these roles if it already has a link of the role: the coats
 # of "red hats and blue coats" are not red.
 NOT_INHERITED_TWICE = frozenset(
@@ -54,13 +54,13 @@ def add_links(components: Sequence[Component], places: Places, rules: Rules) -> 
             _link_preposition(component, places)
 
 
-def _link(source: Component, role: Role, target: Component) -> None:
+def _add_link(source: Component, role: Role, target: Component) -> None:
     """Adds a link to both components.
 
     role: what the target is to the source.
     """
     source.links.append((target, role))
-    target.links.append((source, REVERSE[role]))
+    target.links.append((source, REVERSE_ROLES[role]))
 
 
 def _link_adjective(adjective: Component, places: Places) -> None:
@@ -79,7 +79,7 @@ def _link_adjective(adjective: Component, places: Places) -> None:
             candidate = waiting.pop()
             visited.add(candidate)
             if _can_be_described(candidate, places):
-                _link(adjective, Role.MOD_OF, places[candidate.index])
+                _add_link(adjective, Role.MOD_OF, places[candidate.index])
             elif candidate.dep == "amod":
                 if candidate.head not in visited:
                     waiting.append(candidate.head)
@@ -93,12 +93,12 @@ def _link_adjective(adjective: Component, places: Places) -> None:
             break
         for child in word.children:
             if _can_be_described(child, places):
-                _link(adjective, Role.MOD_OF, places[child.index])
+                _add_link(adjective, Role.MOD_OF, places[child.index])
 
 
 def _can_be_described(word: Word, places: Places) -> bool:
     """Whether a word is a noun with a component, so that an adjective may describe the noun."""
-    return word.dep != "amod" and word.index in places and word.pos in NOUNS
+    return word.dep != "amod" and word.index in places and word.pos in NOUN_TAGS
 
 
 def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
@@ -107,7 +107,7 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
         # particles and adverbs of the verb have no subjects and objects
         if word.pos != "VERB" and word is not verb.anchor:
             continue
-        subjects = _subjects(word, places)
+        subjects = _subjects_of_verb(word, places)
         direct = [subject for subject in subjects if subject.head is word]
         has_own_subject = not all(subject.is_relative for subject in direct)
         if rules.own_subjects and word.dep in ("relcl", "conj") and has_own_subject:
@@ -116,13 +116,13 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
         if not subjects:
             inverted = _inverted_subjects(word, places, rules)
         for subject in subjects + inverted:
-            _link(verb, Role.SUBJ, places[subject.index])
+            _add_link(verb, Role.SUBJ, places[subject.index])
         for child in word.children:
-            if child.dep in OBJECTS and child.index in places and child not in inverted:
-                _link(verb, Role.DOBJ, places[child.index])
+            if child.dep in OBJECT_DEPENDENCIES and child.index in places and child not in inverted:
+                _add_link(verb, Role.DOBJ, places[child.index])
 
 
-def _subjects(verb: Word, places: Places) -> list[Word]:
+def _subjects_of_verb(verb: Word, places: Places) -> list[Word]:
     """Returns the subjects of a verb.
 
     The verb's own subjects come first, in reverse order. Next is the noun that the verb describes
@@ -130,7 +130,7 @@ def _subjects(verb: Word, places: Places) -> list[Word]:
     """
     head = verb.head
     subjects = verb.subjects[::-1]
-    is_thing = head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS
+    is_thing = head.pos in (*NOUN_TAGS, "PRON") or head.dep in SUBJECT_DEPENDENCIES
     if is_thing and head.index in places:
         subjects.append(head)  # "a man holding a book"
     elif head.pos == "AUX" and head is not verb:
@@ -142,9 +142,9 @@ def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
     """Returns the subjects after a verb: "there is a man", "in the boat sits a man"."""
     deps: tuple[str, ...] = ()
     if rules.copula_relations and verb.is_copula:
-        deps = ("attr", *OBJECTS)
+        deps = ("attr", *OBJECT_DEPENDENCIES)
     elif rules.any_order and any(map(_may_open_inverted_sentence, _children_before(verb))):
-        deps = OBJECTS  # the parser labels the man of "sits a man" as an object
+        deps = OBJECT_DEPENDENCIES  # the parser labels the man of "sits a man" as an object
     subjects = []
     for child in verb.children:
         is_behind = child.index > verb.index
@@ -159,7 +159,7 @@ def _children_before(verb: Word) -> list[Word]:
 
 def _may_open_inverted_sentence(word: Word) -> bool:
     """Whether a word may open a sentence whose subject comes after the verb."""
-    return word.dep == "prep" or word.text.lower() in LEADS
+    return word.dep == "prep" or word.text.lower() in LEADING_WORDS
 
 
 def _link_preposition(preposition: Component, places: Places) -> None:
@@ -170,10 +170,10 @@ def _link_preposition(preposition: Component, places: Places) -> None:
     while head in preposition.words and head.head is not head:
         head = head.head
     if head.index in places:
-        _link(preposition, Role.PHEAD, places[head.index])
+        _add_link(preposition, Role.PHEAD, places[head.index])
     for child in word.children:
         if child.dep in PREPOSITION_OBJECTS and child.index in places:
-            _link(preposition, Role.POBJ, places[child.index])
+            _add_link(preposition, Role.POBJ, places[child.index])
 
 
 def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules) -> None:
@@ -232,7 +232,7 @@ def _share_links(first: Component, second: Component, conjunct: Word, rules: Rul
         if target is second or (target, role) in links:
             continue
         stands_between = first.anchor.index < target.anchor.index < conjunct.index
-        is_complement = first.kind is Kind.VERB and role in COMPLEMENTS
+        is_complement = first.kind is Kind.VERB and role in COMPLEMENT_ROLES
         # "sits on a bench and smiles": the bench is no place of "smiles"
         if rules.own_objects and is_complement and stands_between:
             continue

@@ -7,7 +7,7 @@ number_in_words(["twenty", "one"])  # ("21", 2): two words were read
 from collections.abc import Sequence
 from decimal import Decimal
 
-from spanreward.rewards.language.words import DIGITS
+from spanreward.rewards.language.words import DIGITS_OF_WORDS
 
 _TEENS = "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -15,7 +15,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 
 def _small_numbers() -> dict[str, int]:
     """Returns the numbers below a hundred that are one word: a dict from the word to the number."""
-    numbers = {word: int(digit) for word, digit in DIGITS.items()}
+    numbers = {word: int(digit) for word, digit in DIGITS_OF_WORDS.items()}
     for number, word in enumerate(_TEENS.split(), start=11):
         numbers[word] = number
     for tens, word in enumerate(_TENS.split(), start=2):
@@ -25,7 +25,7 @@ def _small_numbers() -> dict[str, int]:
 
 SMALL_NUMBERS = _small_numbers()
 # words that multiply the number before the word: "two hundred"
-SCALES = {
+NUMBER_SCALES = {
     "dozen": 12,
     "hundred": 100,
     "thousand": 1000,
@@ -33,7 +33,7 @@ SCALES = {
     "billion": 10**9,
     "trillion": 10**12,
 }
-NUMBER_WORDS = frozenset((*SMALL_NUMBERS, *SCALES))
+NUMBER_WORDS = frozenset((*SMALL_NUMBERS, *NUMBER_SCALES))
 MOST_DIGITS_OF_NUMBER = 15  # most digits before a word such as "million"
 
 
@@ -74,14 +74,14 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
     for place, word in enumerate(words):
         value = _value_of_word(word, place)
         if word == "hundred":
-            hundred = Decimal(SCALES[word])
+            hundred = Decimal(NUMBER_SCALES[word])
             # "two hundred hundred" is two numbers
             if not 0 < part < hundred or word_limit == hundred:
                 break
             part *= hundred
             word_limit = hundred
-        elif word in SCALES:
-            factor = Decimal(SCALES[word])
+        elif word in NUMBER_SCALES:
+            factor = Decimal(NUMBER_SCALES[word])
             # "two thousand million" is two numbers
             if part <= 0 or factor >= scale_limit:
                 break
@@ -105,7 +105,7 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
             word_limit = Decimal(0)
         elif (
             word == "and"
-            and words[place - 1] in SCALES
+            and words[place - 1] in NUMBER_SCALES
             and _continues_number(words[place + 1 :], word_limit)
         ):
             # the "and" belongs to the number only together with the next word
@@ -120,7 +120,7 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
 
 def _is_one(words: Sequence[str]) -> bool:
     """Whether words begin with an "a" that means one: "a hundred"."""
-    return words[0] == "a" and len(words) > 1 and words[1] in SCALES
+    return words[0] == "a" and len(words) > 1 and words[1] in NUMBER_SCALES
 
 
 def _value_of_word(word: str, place: int) -> Decimal | None:

@@ -35,11 +35,11 @@ from spanreward.rewards.text.plain_text import plain_text
 Content = TypeVar("Content")  # the result that is made from a Doc
 Pipeline = Language | str | None
 BATCH_SIZE = 64
-SURROGATE = re.compile("[\ud800-\udfff]")
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 LONG_RUN_OF_SIGNS = re.compile(r"((?:[^\w\s]|_){32})((?:[^\w\s]|_)+)")
 # Only one thread at a time uses a pipeline. The end of a memory zone frees the new words of all
 # threads. And words of another thread's texts must not count as known words (foreign.py).
-READING = Lock()
+PARSE_LOCK = Lock()
 # a text that every working pipeline can read
 PLAIN_TEXT = "A man sits on a red bench. He reads."
 
@@ -73,11 +73,11 @@ def parse_graphs(
         raise ValueError(
             f"clusters are given per text: got {len(text_clusters)} lists for {len(texts)} texts"
         )
-    both = _graphs(texts, pipeline, mode, "none", text_clusters=text_clusters)
+    both = _graphs_of_texts(texts, pipeline, mode, "none", text_clusters=text_clusters)
     return [graph for graph, _ in both]
 
 
-def describe(
+def scene_graphs(
     texts: Sequence[str],
     pipeline: Pipeline = None,
     coref: str | Resolver = "rules",
@@ -88,7 +88,7 @@ def describe(
     pipeline, mode: as for `parse_graphs`.
     coref: the name of a method, or a function (see `coref_method`).
     """
-    both = _graphs(texts, pipeline, mode, coref)
+    both = _graphs_of_texts(texts, pipeline, mode, coref)
     return [graph for graph, _ in both]
 
 
@@ -107,7 +107,7 @@ def describe_both(
 
     supporting: the texts that serve as references.
     """
-    return _graphs(texts, pipeline, mode, coref, supporting)
+    return _graphs_of_texts(texts, pipeline, mode, coref, supporting)
 
 
 def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
@@ -136,7 +136,7 @@ class _Reading:
     clusters: Sequence[Cluster]
 
 
-def _graphs(
+def _graphs_of_texts(
     texts: Sequence[str],
     pipeline: Pipeline,
     mode: Mode,
@@ -158,19 +158,19 @@ def _graphs(
             plain.append((text, range(len(text))))
         else:
             plain.append(plain_text(text))
-    with READING:
+    with PARSE_LOCK:
         warn_of_foreign((text for text, _ in plain), language)
     # the numbers of the texts with the same text to parse, because equal texts are parsed once
     numbers_of: dict[str, list[int]] = defaultdict(list)
     for number, (text, _) in enumerate(plain):
-        numbers_of[readable(text, language.max_length)].append(number)
+        numbers_of[parseable_text(text, language.max_length)].append(number)
     # a text on which the pipeline fails keeps its empty graph
     both: list[tuple[SceneGraph, SceneGraph | None]] = [(SceneGraph(), None) for _ in texts]
     for batch in minibatch(numbers_of, BATCH_SIZE):
         # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the
         # zone.
-        with READING, language.memory_zone():
-            for readable_text, reading in read(batch, language, partial(_readings, coref)):
+        with PARSE_LOCK, language.memory_zone():
+            for readable_text, reading in read_docs(batch, language, partial(_readings, coref)):
                 for number in numbers_of[readable_text]:
                     clusters = reading.clusters
                     if text_clusters is not None:
@@ -229,13 +229,13 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
     pipeline: as for `parse_graphs`. Raises ImportError if the pipeline is not installed.
     """
     language = language_of(pipeline)
-    readable_texts = {text: readable(text, language.max_length) for text in texts}
+    readable_texts = {text: parseable_text(text, language.max_length) for text in texts}
     # equal texts are parsed once, and empty texts are not parsed
     distinct_texts = dict.fromkeys(filter(None, readable_texts.values()))
     starts: dict[str, list[int]] = {}
     for batch in minibatch(distinct_texts, BATCH_SIZE):
-        with READING, language.memory_zone():
-            starts.update(read(batch, language, _sentence_starts))
+        with PARSE_LOCK, language.memory_zone():
+            starts.update(read_docs(batch, language, _sentence_starts))
     sentences = []
     for text in texts:
         readable_text = readable_texts[text]
@@ -266,7 +266,7 @@ def _sentence_spans(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
     return places
 
 
-def readable(text: str, longest: int) -> str:
+def parseable_text(text: str, longest: int) -> str:
     """Returns the stripped text in a form that the parser can read: at most `longest` characters,
     every character at its position in the stripped text.
 
@@ -274,7 +274,7 @@ def readable(text: str, longest: int) -> str:
     first 32, because spaCy's tokenizer needs quadratic time for long runs (half a minute for 10,000
     signs).
     """
-    stripped = SURROGATE.sub("\ufffd", text.strip()[:longest])
+    stripped = LONE_SURROGATE.sub("\ufffd", text.strip()[:longest])
     return LONG_RUN_OF_SIGNS.sub(_shortened_run, stripped)
 
 
@@ -286,7 +286,7 @@ def _shortened_run(run: re.Match[str]) -> str:
     return run[1] + " " * len(run[2])
 
 
-def read(
+def read_docs(
     texts: Sequence[str],
     language: Language,
     make_results: Callable[[Sequence[Doc]], Sequence[Content]],

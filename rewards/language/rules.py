@@ -36,8 +36,8 @@ class Rules:
     asserted: bool = False
 
 
-PUBLISHED = Rules()
-DEFAULT = Rules(**dict.fromkeys(Rules.__slots__, True))
+PUBLISHED_RULES = Rules()
+DEFAULT_RULES = Rules(**dict.fromkeys(Rules.__slots__, True))
 
 
 def rules_of(mode: Mode) -> Rules:
@@ -45,4 +45,4 @@ def rules_of(mode: Mode) -> Rules:
     if mode not in ("published", "default", "reference"):
         raise ValueError(f"mode is 'published', 'default' or 'reference', got {mode!r}")
     # "reference" has the rules of "default", but keeps alternatives (parse.py)
-    return PUBLISHED if mode == "published" else DEFAULT
+    return PUBLISHED_RULES if mode == "published" else DEFAULT_RULES

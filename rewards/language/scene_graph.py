@@ -16,7 +16,7 @@ from pydantic import SkipValidation, TypeAdapter
 
 PART_OF = "part of"
 CharacterSpan = tuple[int, int]
-Source = Literal["verb", "prep", "poss"]
+RelationSource = Literal["verb", "prep", "poss"]
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Relation:
     subject: int
     object: int
     relation: str
-    source: Annotated[Source, SkipValidation]  # published files have other sources too
+    source: Annotated[RelationSource, SkipValidation]  # published files have other sources too
     sentence_idxs: list[int]
     text_spans: list[CharacterSpan]
 
@@ -108,7 +108,7 @@ class SceneGraph:
         """
         # dataclasses.asdict takes twice as long. Warnings are off because published files have
         # other sources.
-        written = _GRAPH.dump_python(self, warnings=False)
+        written = _GRAPH_READER.dump_python(self, warnings=False)
         # lists that the published format does not have
         for key in ("misplaced", "unasserted", "denials", "hanging"):
             if not written[key]:
@@ -121,22 +121,22 @@ class SceneGraph:
 
         Raises ValueError for data of another form.
         """
-        return _GRAPH.validate_python(data)
+        return _GRAPH_READER.validate_python(data)
 
 
-_GRAPH = TypeAdapter(SceneGraph)
+_GRAPH_READER = TypeAdapter(SceneGraph)
 
 
-def packed(graph: SceneGraph) -> bytes:
+def pack_graph(graph: SceneGraph) -> bytes:
     """Returns the graph as JSON. The JSON takes a fifth of the graph's memory."""
-    return _GRAPH.dump_json(graph)
+    return _GRAPH_READER.dump_json(graph)
 
 
-def unpacked(text: bytes) -> SceneGraph:
+def unpack_graph(text: bytes) -> SceneGraph:
     """Returns the graph that `packed` was given. The JSON is validated, which takes no longer than
     to read JSON into dicts.
     """
-    return _GRAPH.validate_json(text)
+    return _GRAPH_READER.validate_json(text)
 
 
 def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:

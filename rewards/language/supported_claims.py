@@ -9,17 +9,17 @@ import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
-from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.lemmas import lemma_of_word
 from spanreward.rewards.language.scene_graph import CharacterSpan, Entity, SceneGraph
 
 _REFERENCE_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*|[\"\u201c\u201d]")
 
 
-def vocabulary(texts: Iterable[str]) -> frozenset[str]:
+def vocabulary_of(texts: Iterable[str]) -> frozenset[str]:
     """Returns the base forms of all words of these texts, and the quotation marks in the texts."""
     words: set[str] = set()
     for text in texts:
-        words.update(map(lemma, _REFERENCE_WORD.findall(text.lower())))
+        words.update(map(lemma_of_word, _REFERENCE_WORD.findall(text.lower())))
     return frozenset(words)
 
 

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import NamedTuple
 
-from spanreward.rewards.language.claims import NEVER, OPEN, needs_of_words
-from spanreward.rewards.language.denial import absences, denying
-from spanreward.rewards.language.retracted_parts import DENIED_NEED, QUESTION_NEED, Needs
+from spanreward.rewards.language.claims import ALTERNATIVES_NEED, UNMET_NEED, needs_of_words
+from spanreward.rewards.language.denial import find_denying_words, things_stated_absent
+from spanreward.rewards.language.retracted_parts import DENIED_NEED, QUESTION_NEED, ClaimNeeds
 from spanreward.rewards.language.scene_graph import Denial, SceneGraph
 from spanreward.rewards.language.words import Word
 
@@ -25,7 +25,7 @@ class Claims(NamedTuple):
     """The words of a text that deny, and the needs of each word (`needs_of_words`)."""
 
     denies: Set[Word]
-    needs: Mapping[Word, Needs]
+    needs: Mapping[Word, ClaimNeeds]
 
 
 class Unasserted(NamedTuple):
@@ -38,10 +38,10 @@ class Unasserted(NamedTuple):
 
     left_out: frozenset[int] = frozenset()
     absent: Sequence[Denial] = ()
-    hanging: Mapping[Word, Needs] = MappingProxyType({})
+    hanging: Mapping[Word, ClaimNeeds] = MappingProxyType({})
 
 
-def asserted(text: str, graph: SceneGraph) -> str:
+def asserted_part(text: str, graph: SceneGraph) -> str:
     """Returns the text without the words that it does not assert.
 
     A judge that reads this text need not separate claims from names in a frame ("think of a dog").
@@ -63,11 +63,13 @@ def claims_of(words: Sequence[Word]) -> Claims:
     """Returns the denying words of a whole text and the needs of each word (`needs_of_words`), in
     linear time.
     """
-    denies = denying(words)
+    denies = find_denying_words(words)
     return Claims(denies, needs_of_words(words, denies))
 
 
-def unasserted(words: Sequence[Word], claims: Claims, alternatives: bool = False) -> Unasserted:
+def unasserted_words(
+    words: Sequence[Word], claims: Claims, alternatives: bool = False
+) -> Unasserted:
     """Returns the words that a whole text does not assert, the things that the text states are
     absent, and the needs of other words.
 
@@ -79,19 +81,19 @@ def unasserted(words: Sequence[Word], claims: Claims, alternatives: bool = False
     # needs that no reference can satisfy
     unmet = {DENIED_NEED, QUESTION_NEED}
     if not alternatives:
-        unmet |= {NEVER, OPEN}
+        unmet |= {UNMET_NEED, ALTERNATIVES_NEED}
     left_out: set[Word] = set()
     denied: set[Word] = set()
-    framed: dict[Word, Needs] = {}
+    framed: dict[Word, ClaimNeeds] = {}
     for word, word_needs in needs.items():
         if not unmet.isdisjoint(word_needs):
             left_out.add(word)
             # "Is there no dog?" and "Let there be no dog" deny nothing
-            is_claim = {QUESTION_NEED, NEVER}.isdisjoint(word_needs)
+            is_claim = {QUESTION_NEED, UNMET_NEED}.isdisjoint(word_needs)
             if DENIED_NEED in word_needs and is_claim:
                 denied.add(word)
         elif word_needs and not alternatives:
             framed[word] = word_needs
     places = frozenset(word.index for word in left_out)
-    absent = list(absences(words, denies, denied))
+    absent = list(things_stated_absent(words, denies, denied))
     return Unasserted(places, absent, framed)

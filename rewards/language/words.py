@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from spacy.tokens import Doc
 
-NOUNS = ("NOUN", "PROPN")
-SUBJECTS = ("nsubj", "nsubjpass")
-OBJECTS = ("dobj", "obj")
+NOUN_TAGS = ("NOUN", "PROPN")
+SUBJECT_DEPENDENCIES = ("nsubj", "nsubjpass")
+OBJECT_DEPENDENCIES = ("dobj", "obj")
 PREPOSITION_OBJECTS = ("pobj", "obj")
-FINITE = ("VBZ", "VBP", "VBD", "MD")  # the tags of verbs with a tense
+FINITE_VERB_TAGS = ("VBZ", "VBP", "VBD", "MD")  # the tags of verbs with a tense
 _NUMBERS_TO_TEN = [
     "zero",
     "one",
@@ -25,8 +25,8 @@ _NUMBERS_TO_TEN = [
     "nine",
     "ten",
 ]
-DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS_TO_TEN)}
-SIDES = (
+DIGITS_OF_WORDS = {word: str(number) for number, word in enumerate(_NUMBERS_TO_TEN)}
+SIDE_WORDS = (
     "left",
     "right",
     "top",
@@ -45,43 +45,47 @@ def word_set(words: str) -> frozenset[str]:
 
 
 ARTICLES = frozenset(("a", "an", "the"))
-HEDGES = word_set("possibly perhaps probably likely apparently seemingly maybe")
+HEDGE_WORDS = word_set("possibly perhaps probably likely apparently seemingly maybe")
 # verbs for the place or posture of a thing, which fit every picture
-POSTURES = word_set("be sit stand rest lie locate place position situate appear exist hang remain")
+POSTURE_VERBS = word_set(
+    "be sit stand rest lie locate place position situate appear exist hang remain"
+)
 # verbs whose object belongs to their subject
-HAVING = word_set("have hold wear carry contain include feature")
+HAVING_VERBS = word_set("have hold wear carry contain include feature")
 # nouns for a picture or for a text about a picture
-PICTURES = word_set(
+PICTURE_NOUNS = word_set(
     "picture image photo photograph scene drawing text answer response description caption"
 )
 # nouns that add no thing to the noun after "of": "a group of men", "the top of a table"
-QUANTITIES = word_set(
+QUANTITY_NOUNS = word_set(
     "group couple pair bunch lot number variety row set crowd herd flock both some all most many"
 )
-PARTS = word_set("top front back side middle part end rest")
+PART_NOUNS = word_set("top front back side middle part end rest")
 # words before a preposition of place: "next to", "far from", "left of"
-LEADS = word_set("next close adjacent near far opposite left right")
-SEEING = word_set("see find spot view observe notice glimpse look seem make")
+LEADING_WORDS = word_set("next close adjacent near far opposite left right")
+SEEING_VERBS = word_set("see find spot view observe notice glimpse look seem make")
 # verbs that fit every picture
-NEUTRAL = POSTURES | HAVING | SEEING | word_set("show depict display reveal capture")
+NEUTRAL_VERBS = (
+    POSTURE_VERBS | HAVING_VERBS | SEEING_VERBS | word_set("show depict display reveal capture")
+)
 # neutral verbs that state only that a thing is there: without most verbs of posture
-SHOWING = NEUTRAL - POSTURES | {"be", "exist", "appear"}
+SHOWING_VERBS = NEUTRAL_VERBS - POSTURE_VERBS | {"be", "exist", "appear"}
 # words that alone name no thing
-PLAIN = (
-    QUANTITIES
-    | PARTS
-    | PICTURES
-    | frozenset(SIDES)
+PLAIN_WORDS = (
+    QUANTITY_NOUNS
+    | PART_NOUNS
+    | PICTURE_NOUNS
+    | frozenset(SIDE_WORDS)
     | word_set("one each corner edge side background foreground view")
 )
-_ADVERBS = """
+_ADVERB_LIST = """
     above here there nearby back below further away also then now directly just only together up
     down outside inside so too still very overhead ahead overall however additionally finally
     meanwhile where when
 """
-ADVERBS = frozenset(SIDES) | LEADS | HEDGES | word_set(_ADVERBS)
+ADVERBS = frozenset(SIDE_WORDS) | LEADING_WORDS | HEDGE_WORDS | word_set(_ADVERB_LIST)
 # prepositions for the place of a thing
-PLACING = word_set(
+PLACING_PREPOSITIONS = word_set(
     """
     about above across against along amid amidst among around as at atop before behind below beneath
     beside between beyond by despite down for from in inside into near next off on onto out outside
@@ -136,11 +140,11 @@ def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
         return [], []
     sentences = list(doc.sents)
     # reading arrays of all tokens takes a third of the time of reading the properties of each token
-    texts = _column(doc, "ORTH")
-    lemmas = _column(doc, "LEMMA")
-    parts_of_speech = _column(doc, "POS")
-    tags = _column(doc, "TAG")
-    deps = _column(doc, "DEP")
+    texts = _token_attributes(doc, "ORTH")
+    lemmas = _token_attributes(doc, "LEMMA")
+    parts_of_speech = _token_attributes(doc, "POS")
+    tags = _token_attributes(doc, "TAG")
+    deps = _token_attributes(doc, "DEP")
     starts = doc.to_array("IDX").tolist()
     # The steps from each word to its head. spaCy's numbers are unsigned, but a head may come first.
     steps = doc.to_array("HEAD").astype("int64").tolist()
@@ -164,12 +168,12 @@ def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
         word.head = words[word.index + step]
         if word.head is not word:
             word.head.children.append(word)
-            if word.dep in SUBJECTS:
+            if word.dep in SUBJECT_DEPENDENCIES:
                 word.head.subjects.append(word)
     return words, [sentence.text.strip() for sentence in sentences]
 
 
-def _column(doc: Doc, attribute: str) -> list[str]:
+def _token_attributes(doc: Doc, attribute: str) -> list[str]:
     """Returns an attribute of all tokens, such as "LEMMA", as text. Each distinct text is looked up
     once.
     """

@@ -9,23 +9,23 @@ text count, and of several such signs the last counts.
 
 import re
 
-_ANSWER = r"(?:\w{1,20}[ _-])?answer"
-_ABROAD = (
+_ANSWER_NOUN = r"(?:\w{1,20}[ _-])?answer"
+_FOREIGN_ANSWER_NOUNS = (
     "答案|回答|答え|정답|답변|ответ|απάντηση|الإجابة|उत्तर"
     "|respuesta|resposta|risposta|réponse|antwort"
 )
 _OPEN, _SHUT = r"[<\[]\s{0,2}", r"(?: [^<>\[\]\n]{0,80})?[>\]]"
-_OTHER = "prediction|response|output|result|solution|choice|option|label"
+_OTHER_ANSWER_NOUNS = "prediction|response|output|result|solution|choice|option|label"
 # The name of the group decides where the announced answer ends (`_end_of_announced`).
-_ANNOUNCING = tuple(
+_ANNOUNCEMENTS = tuple(
     re.compile(sign, re.IGNORECASE | re.MULTILINE)
     for sign in (
-        rf"(?P<tag>{_OPEN}(?:{_ANSWER}|conclusion){_SHUT}|<\|begin_of_box\|>|\bfinal<\|message\|>)"
+        rf"(?P<tag>{_OPEN}(?:{_ANSWER_NOUN}|conclusion){_SHUT}|<\|begin_of_box\|>|\bfinal<\|message\|>)"
         r"|(?P<brace>\\(?:boxed|fbox)\s*\{)"
-        rf"|(?P<value>[\"'](?:{_ANSWER})[\"']\s*:|final_answer\()"
-        rf"|(?P<line>(?<![^\W_])(?:ans(?:wer)?|{_ABROAD})[*_`\"')]{{0,4}}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
+        rf"|(?P<value>[\"'](?:{_ANSWER_NOUN})[\"']\s*:|final_answer\()"
+        rf"|(?P<line>(?<![^\W_])(?:ans(?:wer)?|{_FOREIGN_ANSWER_NOUNS})[*_`\"')]{{0,4}}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
         r"|^[#>*_ \t]{0,9}(?:final |the )?answer[*_# \t]{0,9}$|^####[ \t](?=[^\n]{1,20}\Z))",
-        rf"(?P<tag>{_OPEN}(?:{_OTHER}){_SHUT})|(?P<value>[\"'](?:{_OTHER})[\"']\s*:)",
+        rf"(?P<tag>{_OPEN}(?:{_OTHER_ANSWER_NOUNS}){_SHUT})|(?P<value>[\"'](?:{_OTHER_ANSWER_NOUNS})[\"']\s*:)",
         # the only key of an object
         r"\A[^\w{]*+(?:json\s*)?\{\s*(?P<value>[\"']\w[\w ]{0,30}[\"']\s*:)(?![^:]*[\"']\s*:)",
         r"\b(?P<line>(?:answer|(?:right|correct|best) (?:option|choice))"
@@ -33,31 +33,33 @@ _ANNOUNCING = tuple(
         r" (?:is|was|would be)(?! not\b))(?=[^\n\w]*\w)",
     )
 )
-_DENIED = re.compile(r"\b(?:wrong|incorrect|false|bad|no|not (?:the|my|an))[\W_]*\Z", re.IGNORECASE)
+_DENIED_END = re.compile(
+    r"\b(?:wrong|incorrect|false|bad|no|not (?:the|my|an))[\W_]*\Z", re.IGNORECASE
+)
 DENYING_CHARACTERS = 20  # a denial is searched in so many characters before a sign
 # the text up to the closing brace, with at most two levels of braces inside
-_BRACED = re.compile(r"(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+")
+_BRACED_TEXT = re.compile(r"(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+")
 _CLOSING_SIGN = re.compile(
-    rf"[<\[]\s{{0,2}}/\s{{0,2}}(?:{_ANSWER}|conclusion|{_OTHER}){_SHUT}|<\|end_of_box\|>",
+    rf"[<\[]\s{{0,2}}/\s{{0,2}}(?:{_ANSWER_NOUN}|conclusion|{_OTHER_ANSWER_NOUNS}){_SHUT}|<\|end_of_box\|>",
     re.IGNORECASE,
 )
 _REST_OF_LINE = re.compile(r"[\s*_`#>]*[^\n\r]*")
-_VALUE = re.compile(
+_ANNOUNCED_VALUE = re.compile(
     r"\s*(?:\"(?:[^\"\\]|\\.)*+\"?|'(?:[^'\\\n]|\\.|'(?!\s*[,}\]\n]))*+'?|\[[^\]]*\]?|[^,}\n]*)",
     re.DOTALL,
 )
 
 
-def announced(text: str) -> tuple[int, int] | None:
+def announced_answer(text: str) -> tuple[int, int] | None:
     """Returns the characters [start, end) of the last answer that the text announces, None without
     an announced answer.
     """
-    for pattern in _ANNOUNCING:  # the surest signs first
+    for pattern in _ANNOUNCEMENTS:  # the surest signs first
         last = None
         for sign in pattern.finditer(text):
             # "The wrong answer: a dog" announces nothing
             words_before = max(sign.start() - DENYING_CHARACTERS, 0)
-            if not _DENIED.search(text, words_before, sign.start()):
+            if not _DENIED_END.search(text, words_before, sign.start()):
                 last = sign
         if last is not None:
             return last.end(), _end_of_announced(text, last.lastgroup or "", last.end())
@@ -77,7 +79,7 @@ def _end_of_announced(text: str, sign: str, start: int) -> int:
         closing = _CLOSING_SIGN.search(text, start)
         if closing:
             end = closing.start()
-    pattern = {"brace": _BRACED, "value": _VALUE, "line": _REST_OF_LINE}.get(sign)
+    pattern = {"brace": _BRACED_TEXT, "value": _ANNOUNCED_VALUE, "line": _REST_OF_LINE}.get(sign)
     if pattern is None:  # a tag's text has any number of lines
         return end
     match = pattern.match(text, start, end)

@@ -19,49 +19,54 @@ from functools import lru_cache
 from operator import itemgetter
 
 from spanreward.rewards.judges.match.answer_pieces import (
-    DENYING,
-    DOUBTING,
-    NO,
-    YES,
+    DENYING_WORDS,
+    DOUBTING_WORDS,
+    NO_WORDS,
+    YES_WORDS,
     asserted_pieces,
     pieces_of,
 )
-from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.language.answer_text import normalise_answer
 from spanreward.rewards.language.answer_tokens import comparable_form, plain_answer
 from spanreward.rewards.language.numbers import NUMBER_WORDS
-from spanreward.rewards.language.words import DIGITS, word_set
+from spanreward.rewards.language.words import DIGITS_OF_WORDS, word_set
 from spanreward.rewards.lave import trimming
-from spanreward.rewards.lave.announced import announced
-from spanreward.rewards.lave.options import LETTERS, LISTED_LETTERS, lists_several, only_pieces
-from spanreward.rewards.lave.trimming import trimmed
+from spanreward.rewards.lave.announced import announced_answer
+from spanreward.rewards.lave.options import (
+    LETTER_PATTERNS,
+    LISTED_LETTERS,
+    lists_several,
+    only_pieces,
+)
+from spanreward.rewards.lave.trimming import trimmed_range
 from spanreward.rewards.text.pieces import LABELS, QUOTES
 from spanreward.rewards.text.plain_text import plain_text
-from spanreward.rewards.text.shown import blanked
+from spanreward.rewards.text.shown import blank_unshown
 from spanreward.rewards.text.written import read_text
 
 # the longest text that may be an answer as a whole
 SHORT_CHARACTERS = 160  # characters
 LISTED_WORDS = 3  # words; fewer words after a sentence are an item of a list
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|(?<!~)~~(?=[^\s~]).*?~~", re.DOTALL)
+_REMOVED_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|(?<!~)~~(?=[^\s~]).*?~~", re.DOTALL)
 # the longest LaTeX command around an answer
 LONGEST_COMMAND = 20  # characters
-_COMMAND = re.compile(r"\\[a-zA-Z]+\s*\{\s*\Z")
+_COMMAND_END = re.compile(r"\\[a-zA-Z]+\s*\{\s*\Z")
 # names of one or two letters, numbers and operators, up to the last equals sign
 _EQUATION = re.compile(
     r"(?:(?:\b[^\W\d_]{1,2}\b|[\d\s.,+*/^()\u00b7\u00d7\u00f7\u2212\u221a\u2070-\u209c-])*(?<![!<>])=(?![=>]))+"
     r"\s*(?P<value>[^=<>!]{1,40})"
 )
-_BRACES = re.compile(r"\}*")
-_HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|~~(?=\S).*?~~", re.DOTALL)
+_CLOSING_BRACES = re.compile(r"\}*")
+_HIDDEN_TEXT = re.compile(r"<!--.*?(?:-->|\Z)|~~(?=\S).*?~~", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")
 _ANSWER_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
-_FRAME = re.compile(
+_ANSWER_FRAME = re.compile(
     r"([\w ,'\u2019-]{1,80}?)(?:['\u2019](?:s|re)"
     r"|\b(?:is|are|was|were|shows?|see|looks like|(?:appear|seem)s? to be))"
     r"\s+(?:an? (?:image|picture|photo)\w* of )?",
     re.IGNORECASE,
 )
-_SUBJECT = word_set(
+_SUBJECT_WORDS = word_set(
     "it this that these those there they he she the a an in of on at to i you we can think believe "
     "image picture photo"
 )
@@ -76,9 +81,9 @@ _WRITTEN_NUMBER = (
 BINARY, LETTER, COUNTED = "yes|no", "[a-z]", r"-?\d+(?:\.\d+)?"
 SEVERAL_LETTERS = "[a-z](?: [a-z])+"  # letters, if a question has several right options
 # For each kind of people's answers, the patterns for such an answer in a text, the surest first.
-KINDS = {
+PATTERNS_OF_KINDS = {
     BINARY: _BINARY_SIGNS,
-    LETTER: LETTERS,
+    LETTER: LETTER_PATTERNS,
     COUNTED: (
         rf"\A{_WRITTEN_NUMBER}(?![\w%/:]|[.,-]\d| (?i:{_NUMBER_WORD})\b"
         rf"|[^\0]*\b{_WRITTEN_NUMBER}\b)",
@@ -86,7 +91,7 @@ KINDS = {
     SEVERAL_LETTERS: (LISTED_LETTERS,),
 }
 _LETTER, _I = r"(?<![\w'\u2019])", r"(?=\W*\Z|\s*[,\n])"  # "A" and "I" alone are words
-_DIGITS = rf"(?:\d+|(?i:{'|'.join(DIGITS)}))"
+_A_NUMBER = rf"(?:\d+|(?i:{'|'.join(DIGITS_OF_WORDS)}))"
 _PUBLISHED_KINDS = {
     BINARY: _BINARY_SIGNS,
     LETTER: (
@@ -94,9 +99,11 @@ _PUBLISHED_KINDS = {
         rf"{_LETTER}(?:[B-HJ-Z](?![\w'\u2019])|[AI]{_I}"
         rf"|(?<=[Oo]ption )[AI]\b|(?<=[Cc]hoice )[AI]\b)",
     ),
-    r"\d+": (rf"\A{_DIGITS}(?![\w%/:]|[.,-]\d| (?:hundred|thousand|million)|[^\0]*\b{_DIGITS}\b)",),
+    r"\d+": (
+        rf"\A{_A_NUMBER}(?![\w%/:]|[.,-]\d| (?:hundred|thousand|million)|[^\0]*\b{_A_NUMBER}\b)",
+    ),
 }
-_WHY = word_set("explanation reason reasoning rationale because since as note")
+_REASON_WORDS = word_set("explanation reason reasoning rationale because since as note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +123,7 @@ class AnswerRules:
     weighs: bool
 
 
-DEFAULT_RULES = AnswerRules(trimming.DEFAULT_EDGES, KINDS, weighs=True)
+DEFAULT_RULES = AnswerRules(trimming.DEFAULT_EDGES, PATTERNS_OF_KINDS, weighs=True)
 # For published mode, whose prompts must not change.
 PUBLISHED_RULES = AnswerRules(trimming.PUBLISHED_EDGES, _PUBLISHED_KINDS, weighs=False)
 
@@ -133,10 +140,10 @@ def find_answer(
     """
     # Spaces replace hidden text, so that positions in `visible` are positions in the text.
     if not rules.weighs:
-        visible = _HIDDEN.sub(_spaces, blanked(text, calls=False))
-        return _answer_in_plain(visible, announced(visible), answers, rules)
-    visible = _COMMENT.sub(_spaces, blanked(text))
-    place = announced(visible)
+        visible = _HIDDEN_TEXT.sub(_spaces_for_match, blank_unshown(text, calls=False))
+        return _answer_in_plain(visible, announced_answer(visible), answers, rules)
+    visible = _REMOVED_COMMENT.sub(_spaces_for_match, blank_unshown(text))
+    place = announced_answer(visible)
     begin, finish = 0, len(text)
     if place:
         begin, finish = place
@@ -173,12 +180,12 @@ def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
     in and by the braces that close it: "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
     """
     if _closes_earlier_brace(text[start:end]):
-        command = _COMMAND.search(text, max(start - LONGEST_COMMAND, 0), start)
+        command = _COMMAND_END.search(text, max(start - LONGEST_COMMAND, 0), start)
         if command is not None:
             start = command.start()
     within = text[start:end]
     unclosed = within.count("{") - within.count("}")
-    braces = _BRACES.match(text, end)
+    braces = _CLOSING_BRACES.match(text, end)
     if unclosed > 0 and braces:
         end += min(unclosed, len(braces[0]))
     # "4$" of "$x = 4$": the sign ends a formula that began before the value
@@ -230,7 +237,7 @@ def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
     return plain, places
 
 
-def _spaces(match: re.Match[str]) -> str:
+def _spaces_for_match(match: re.Match[str]) -> str:
     """Returns as many spaces as the match has characters."""
     return " " * len(match[0])
 
@@ -250,15 +257,15 @@ def _answer_in_plain(
     start, end = 0, len(text)
     if place is not None:
         start, end = place
-    start, end = trimmed(text, start, end, edges)
+    start, end = trimmed_range(text, start, end, edges)
     # a long text that announces nothing answers in its first sentence
     if not is_announced and end - start > SHORT_CHARACTERS:
         sentence = _SENTENCE_END.search(text, start, end)
         if sentence:
             end = sentence.end()
     kind = kind_of(answers, rules)
-    predicate_start, predicate_end = _predicate(text, start, end, is_announced)
-    predicate = trimmed(text, predicate_start, predicate_end, edges)
+    predicate_start, predicate_end = _predicate_range(text, start, end, is_announced)
+    predicate = trimmed_range(text, predicate_start, predicate_end, edges)
     # a letter, a number, yes or no: searched in the predicate first, and then in the whole answer
     for searched_start, searched_end in (predicate, (start, end)):
         span = _of_kind(text[searched_start:searched_end], kind, rules)
@@ -267,7 +274,7 @@ def _answer_in_plain(
             return searched_start + span_start, searched_start + span_end
     # "There is a dog." means yes without the word, so the sentence stays whole
     if rules.weighs and kind == BINARY and answers:
-        return trimmed(text, start, end, edges)
+        return trimmed_range(text, start, end, edges)
     return predicate
 
 
@@ -277,7 +284,7 @@ def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT_RULES) -> str:
     """
     if not answers:
         return BINARY
-    forms = [comparable(answer, rules) for answer in answers]
+    forms = [comparable_answer(answer, rules) for answer in answers]
     for kind in rules.kinds:
         of_kind = [form for form in forms if re.fullmatch(kind, form)]
         if 2 * len(of_kind) > len(forms):
@@ -285,7 +292,7 @@ def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT_RULES) -> str:
     return ""
 
 
-def comparable(answer: str, rules: AnswerRules = DEFAULT_RULES) -> str:
+def comparable_answer(answer: str, rules: AnswerRules = DEFAULT_RULES) -> str:
     """Returns an answer in the form in which answers are compared: "**A dog.**" gives "dog".
 
     The form has no markup, no articles, and digits for numbers. It is like the form of VQA's
@@ -293,9 +300,9 @@ def comparable(answer: str, rules: AnswerRules = DEFAULT_RULES) -> str:
     lose its only word, so it gives "a".
     """
     if rules is PUBLISHED_RULES:
-        start, end = trimmed(answer, 0, len(answer), rules.edges)
+        start, end = trimmed_range(answer, 0, len(answer), rules.edges)
         plain, _ = plain_text(answer[start:end])
-        return normalise(plain) or plain.lower()
+        return normalise_answer(plain) or plain.lower()
     return _comparable_by_default(answer)
 
 
@@ -303,7 +310,7 @@ def comparable(answer: str, rules: AnswerRules = DEFAULT_RULES) -> str:
 def _comparable_by_default(answer: str) -> str:
     """Returns the result of `comparable` by the default rules."""
     unmarked, _ = without_marks(answer)
-    start, end = trimmed(unmarked, 0, len(unmarked))
+    start, end = trimmed_range(unmarked, 0, len(unmarked))
     plain = plain_answer(unmarked[start:end])
     return comparable_form(plain) or plain.lower()
 
@@ -318,7 +325,7 @@ def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | No
     kind: a result of `kind_of`.
     """
     text = answer
-    reversing = DENYING  # words that reverse the meaning of the part that is found
+    reversing = DENYING_WORDS  # words that reverse the meaning of the part that is found
     if rules.weighs and kind in (LETTER, SEVERAL_LETTERS):
         # "D. A is wrong." answers only D: spaces replace denied pieces
         text = only_pieces(answer, asserted_pieces(pieces_of(answer, ())))
@@ -329,21 +336,21 @@ def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | No
         matches = list(re.finditer(pattern, text))
         if not matches:
             continue
-        forms = {comparable(match[0], rules) for match in matches}
+        forms = {comparable_answer(match[0], rules) for match in matches}
         if len(forms) > 1:
             return None
         word = matches[0][0].lower()
         if word == "no":
-            reversing = YES
+            reversing = YES_WORDS
         other_words = set(_words_of_text(text)) - {word}
-        spoiling = DOUBTING.union(reversing)
+        spoiling = DOUBTING_WORDS.union(reversing)
         if not spoiling.isdisjoint(other_words):
             return None
         return matches[0].span()
     return None
 
 
-def _predicate(text: str, start: int, end: int, is_announced: bool) -> tuple[int, int]:
+def _predicate_range(text: str, start: int, end: int, is_announced: bool) -> tuple[int, int]:
     """Returns the characters [start, end) of the predicate of the first sentence: "a dog" of "It is
     a dog." Without a predicate, the whole sentence is returned.
 
@@ -361,14 +368,14 @@ def _predicate(text: str, start: int, end: int, is_announced: bool) -> tuple[int
     following = _words_of_text(text[first_end:end])
     if not following:
         return answer_start, first_end
-    explains = is_announced or following[0] in _WHY
+    explains = is_announced or following[0] in _REASON_WORDS
     if not explains and predicate:
         # "There is a dog. There is a cat." adds an answer; "It is a dog. The fur is long." explains
         frame = _words_of_text(text[start:predicate])
         second_predicate = _start_of_predicate(text, first_end + 1, end)
         explains = frame[0] != "there" and not second_predicate
     is_too_short = len(following) < LISTED_WORDS
-    denies = not DOUBTING.union(DENYING).isdisjoint(following)
+    denies = not DOUBTING_WORDS.union(DENYING_WORDS).isdisjoint(following)
     if is_too_short or not explains or denies:
         return start, end
     return answer_start, first_end
@@ -382,15 +389,15 @@ def _start_of_predicate(text: str, start: int, end: int) -> int | None:
     has no such subject: this answer is more than its predicate. A predicate that begins with "no"
     or "not" is a denial, and also gives None.
     """
-    frame = _FRAME.match(text, start, end)  # the subject and the verb: "It is "
+    frame = _ANSWER_FRAME.match(text, start, end)  # the subject and the verb: "It is "
     if frame is None:
         return None
     predicate = _words_of_text(text[frame.end() : end])
-    is_denial = bool(predicate) and predicate[0] in NO
+    is_denial = bool(predicate) and predicate[0] in NO_WORDS
     if not predicate or is_denial:
         return None
     subject = _words_of_text(frame[1])
-    if not _SUBJECT.issuperset(subject):
+    if not _SUBJECT_WORDS.issuperset(subject):
         return None
     return frame.end()
 

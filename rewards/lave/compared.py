@@ -13,24 +13,24 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from spanreward.rewards.judges.match.answer_pieces import NO, YES, pieces_of
+from spanreward.rewards.judges.match.answer_pieces import NO_WORDS, YES_WORDS, pieces_of
 from spanreward.rewards.judges.match.binary_answer import binary_answer
 from spanreward.rewards.judges.match.rate_answer import denies_all
 from spanreward.rewards.language.answer_tokens import plain_answer, tokens_of
 from spanreward.rewards.language.letter_lists import letters_listed, people_order_letters
-from spanreward.rewards.language.words import HEDGES
+from spanreward.rewards.language.words import HEDGE_WORDS
 from spanreward.rewards.lave.answer import (
     BINARY,
     COUNTED,
-    KINDS,
+    PATTERNS_OF_KINDS,
     SEVERAL_LETTERS,
-    comparable,
+    comparable_answer,
     find_answer,
     kind_of,
 )
 from spanreward.rewards.lave.options import is_mislabelled, named_options, options_of
-from spanreward.rewards.lave.trimming import trimmed
-from spanreward.rewards.text.shown import blanked
+from spanreward.rewards.lave.trimming import trimmed_range
+from spanreward.rewards.text.shown import blank_unshown
 
 
 def answer_in(
@@ -56,7 +56,7 @@ def answer_in(
     letters = letters_listed(answer, joined=people_list_letters)
     if letters and kind_of(answers) == SEVERAL_LETTERS and not people_order_letters(answers):
         return " ".join(letters).lower()
-    return _claim_as_word(answer, answers, question) or comparable(answer)
+    return _claim_as_word(answer, answers, question) or comparable_answer(answer)
 
 
 def _labels_named(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
@@ -75,8 +75,8 @@ def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) 
     options: the texts of the options, by label.
     """
     start, end = find_answer(text, answers)
-    if start < end and letters_listed(blanked(text)[start:]):
-        start, end = trimmed(text, start, len(text))
+    if start < end and letters_listed(blank_unshown(text)[start:]):
+        start, end = trimmed_range(text, start, len(text))
     # "B. a kettle", if "a kettle" is A: the letter alone would count as B
     if options and is_mislabelled(text[end:], text[start:end], options):
         line_end = text.find("\n", end)
@@ -99,7 +99,7 @@ def comparable_answers(
         if labels:
             forms.append(_form_of_labels(labels))
         else:
-            forms.append(comparable(answer))
+            forms.append(comparable_answer(answer))
     return forms
 
 
@@ -159,10 +159,10 @@ def _claim_as_word(answer: str, answers: Sequence[str], question: str) -> str:
     if kind == COUNTED:
         # "There are no boats." counts zero boats
         return "0" if denies_all(pieces, question) else ""
-    if not HEDGES.isdisjoint(words):
+    if not HEDGE_WORDS.isdisjoint(words):
         return ""
-    begins_with_it = any(re.search(sign, answer) for sign in KINDS[BINARY])
-    has_such_a_word = not YES.union(NO).isdisjoint(words)
+    begins_with_it = any(re.search(sign, answer) for sign in PATTERNS_OF_KINDS[BINARY])
+    has_such_a_word = not YES_WORDS.union(NO_WORDS).isdisjoint(words)
     # without the question, a "no" within a sentence may deny anything
     if not begins_with_it and not question and has_such_a_word:
         return ""

@@ -16,56 +16,62 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from spanreward.rewards.judges.match.answer_pieces import (
-    DOUBTING,
+    DOUBTING_WORDS,
     Piece,
     asserted_pieces,
     pieces_of,
 )
 from spanreward.rewards.language.answer_tokens import plain_answer, tokens_of
-from spanreward.rewards.language.lemmas import lemma
-from spanreward.rewards.language.letter_lists import JOINING, letters_listed
-from spanreward.rewards.language.words import PICTURES, word_set
+from spanreward.rewards.language.lemmas import lemma_of_word
+from spanreward.rewards.language.letter_lists import JOINING_WORDS, letters_listed
+from spanreward.rewards.language.words import PICTURE_NOUNS, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
-COLUMNS = ("options", "choices")
+OPTION_COLUMNS = ("options", "choices")
 MOST_OPTIONS = 26  # most options of a question
 MOST_OPTION_CHARACTERS = 500  # longest text of an option, in characters
-_LABEL = re.compile(
+_OPTION_LABEL = re.compile(
     r"(?:(?<![^\s,;:!?\u3000-\u303f])[(\[]([A-Za-z]|\d{1,2})[)\]][.:]?"
     r"|(?<![^\s,;:!?\u3000-\u303f])([A-Za-z]|\d{1,2})(?:[.:](?=\s|[^\x00-\x7f])|:(?=\S)|[)\u3001\u3002]))"
 )
-_LABELLED = re.compile(r"\s*[(\[]?([A-Z])[)\].:]\s+(?=\S)")
-_ENDING = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.?!]\s+(?=[A-Z])|\n")
+_LABELLED_OPTION = re.compile(r"\s*[(\[]?([A-Z])[)\].:]\s+(?=\S)")
+_SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.?!]\s+(?=[A-Z])|\n")
 _JOINT_AT_END = re.compile(r"(?<![\s,;])[\s,;]++(?:(?:and|or)\s*+)?\Z")
-_STYLES = (
+_LABEL_STYLES = (
     string.ascii_uppercase,
     string.ascii_lowercase,
     [str(n) for n in range(1, MOST_OPTIONS + 1)],
 )
-_LATIN = r"A-Za-z0-9\u00c0-\u024f'"
+_LATIN_LETTERS = r"A-Za-z0-9\u00c0-\u024f'"
 # The sign of a grade or name belongs to the letter: "B-", "C#". Emphasis does not: "**B**".
 _WITHOUT_GRADE_SIGN = r"(?![+#]|[-\u2212\u2013](?!\w)|(?<!\*[A-Za-z])\*(?!\*))"
-_SURE = (
-    rf"(?<=\()[A-Za-z](?=\))|(?<![{_LATIN}])[A-Z](?=[).:\]])"
+_SURE_LETTER = (
+    rf"(?<=\()[A-Za-z](?=\))|(?<![{_LATIN_LETTERS}])[A-Z](?=[).:\]])"
     rf"|\A[a-z]{_WITHOUT_GRADE_SIGN}(?=\W*\Z|[).:])"
 )
-_OTHERWISE = (
-    rf"(?<![{_LATIN}])(?:[B-HJ-Z]{_WITHOUT_GRADE_SIGN}(?![{_LATIN}])"
-    rf"|[AI]{_WITHOUT_GRADE_SIGN}(?=\W*\Z|\s*[,;\n&/+|]|[^\x00-\x7f]|\s+(?:(?:or|{JOINING})\s+){{0,4}}[A-Z]\b)"
+_UNSURE_LETTER = (
+    rf"(?<![{_LATIN_LETTERS}])(?:[B-HJ-Z]{_WITHOUT_GRADE_SIGN}(?![{_LATIN_LETTERS}])"
+    rf"|[AI]{_WITHOUT_GRADE_SIGN}(?=\W*\Z|\s*[,;\n&/+|]|[^\x00-\x7f]|\s+(?:(?:or|{JOINING_WORDS})\s+){{0,4}}[A-Z]\b)"
     rf"|(?<=[Oo]ption )[AI]{_WITHOUT_GRADE_SIGN}\b|(?<=[Cc]hoice )[AI]{_WITHOUT_GRADE_SIGN}\b)"
 )
-_A_WORD = rf"(?!\s+(?!{JOINING}\b)(?:[a-z]|[A-Z]{{2}}))"
-_LETTER_IN_LIST = rf"[(\[]?(?:[B-HJ-Z]|[AI]{_A_WORD}){_WITHOUT_GRADE_SIGN}(?![{_LATIN}])[)\]]?"
-_LIST_SIGN = rf"\s*+[,;&/+]\s*+(?:{JOINING}\s++){{0,4}}|\s++(?:{JOINING}\s++){{1,4}}"
+_A_WORD = rf"(?!\s+(?!{JOINING_WORDS}\b)(?:[a-z]|[A-Z]{{2}}))"
+_LETTER_IN_LIST = (
+    rf"[(\[]?(?:[B-HJ-Z]|[AI]{_A_WORD}){_WITHOUT_GRADE_SIGN}(?![{_LATIN_LETTERS}])[)\]]?"
+)
+_LIST_SIGN = rf"\s*+[,;&/+]\s*+(?:{JOINING_WORDS}\s++){{0,4}}|\s++(?:{JOINING_WORDS}\s++){{1,4}}"
 # one letter, or several letters in a row
-LISTED_LETTERS = rf"(?<![{_LATIN}]){_LETTER_IN_LIST}(?:(?:{_LIST_SIGN}|\s+){_LETTER_IN_LIST})*"
-_SEVERAL = re.compile(
-    rf"(?<![{_LATIN}]){_LETTER_IN_LIST}(?:{_LIST_SIGN}|[^\S\n]*+\n\s*+){_LETTER_IN_LIST}"
+LISTED_LETTERS = (
+    rf"(?<![{_LATIN_LETTERS}]){_LETTER_IN_LIST}(?:(?:{_LIST_SIGN}|\s+){_LETTER_IN_LIST})*"
+)
+_SEVERAL_LETTERS = re.compile(
+    rf"(?<![{_LATIN_LETTERS}]){_LETTER_IN_LIST}(?:{_LIST_SIGN}|[^\S\n]*+\n\s*+){_LETTER_IN_LIST}"
 )
 # patterns for a letter in a text, the surest first; "A" and "I" may also be words
-LETTERS = (_SURE, _OTHERWISE)
-_JOINED = word_set("and & plus also well both options choices answers answer")
-_SILENT = FUNCTION_WORDS | PICTURES | word_set("option choice correct right best show depict")
+LETTER_PATTERNS = (_SURE_LETTER, _UNSURE_LETTER)
+_JOINING_WORDS = word_set("and & plus also well both options choices answers answer")
+_WORDS_WITHOUT_CLAIM = (
+    FUNCTION_WORDS | PICTURE_NOUNS | word_set("option choice correct right best show depict")
+)
 
 
 def options_of(question: str, columns: Mapping[str, Any]) -> dict[str, str]:
@@ -74,7 +80,7 @@ def options_of(question: str, columns: Mapping[str, Any]) -> dict[str, str]:
     The options are taken from the row's column `options` or `choices`. Without options in these
     columns, the options are taken from the question.
     """
-    for name in COLUMNS:
+    for name in OPTION_COLUMNS:
         options = _options_in_column(columns.get(name))
         if options:
             return options
@@ -85,7 +91,7 @@ def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns the option columns of a row as written. Rows with equal results have the same
     options.
     """
-    return tuple(repr(columns.get(name)) for name in COLUMNS)
+    return tuple(repr(columns.get(name)) for name in OPTION_COLUMNS)
 
 
 def named_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
@@ -99,16 +105,16 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     plain = plain_answer(answer)
     claims = asserted_pieces(pieces_of(plain, _option_words(options)))
     words = _words_of_pieces(claims)
-    if not DOUBTING.isdisjoint(words):
+    if not DOUBTING_WORDS.isdisjoint(words):
         return ""
     # the options that are named by label, and the options that are named by text
     lemmas_of_option = _option_lemmas(options)
     text = _without_texts(only_pieces(plain, claims), options)
     named_by_label = labels_in(text, options)
-    lemmas_of_claims = [_lemmas(piece.words) for piece in claims]
+    lemmas_of_claims = [_lemmas_of_words(piece.words) for piece in claims]
     named_by_text = _labels_by_text(lemmas_of_claims, lemmas_of_option)
     # the whole answer is the text of an option; the text may be "both A and B"
-    whole = _lemmas(tokens_of(plain))
+    whole = _lemmas_of_words(tokens_of(plain))
     equal = [label for label, lemmas in lemmas_of_option.items() if lemmas == whole]
     if len(equal) == 1 and named_by_label.issubset(equal):
         return equal[0]
@@ -121,8 +127,10 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
         return ""
     # one text without a label, and no words but the option's, the question's and silent words
     (label,) = named_by_text
-    allowed = _SILENT.union(_lemmas(tokens_of(question)), lemmas_of_option[label])
-    if not allowed.issuperset(_lemmas(words)):
+    allowed = _WORDS_WITHOUT_CLAIM.union(
+        _lemmas_of_words(tokens_of(question)), lemmas_of_option[label]
+    )
+    if not allowed.issuperset(_lemmas_of_words(words)):
         return ""
     return label
 
@@ -146,25 +154,25 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     # labels and texts in sentences: "Both A (a kettle) and B."
     claims = asserted_pieces(pieces_of(plain, _option_words(options)))
     words = _words_of_pieces(claims)
-    if not DOUBTING.isdisjoint(words):
+    if not DOUBTING_WORDS.isdisjoint(words):
         return ()
     named_by_label = _labels_of(only_pieces(plain, claims), options)
     if named_by_label is None:
         return ()
     lemmas_of_option = _option_lemmas(options)
-    lemmas_of_claims = [_lemmas(piece.words) for piece in claims]
+    lemmas_of_claims = [_lemmas_of_words(piece.words) for piece in claims]
     chosen = _labels_by_text(lemmas_of_claims, lemmas_of_option)
     if named_by_label and not chosen <= named_by_label:
         return ()
     chosen.update(named_by_label)
     # words that add nothing to the chosen options; the label of another option adds something
-    allowed = set(_SILENT | _JOINED)
-    allowed.update(_lemmas(tokens_of(question)))
+    allowed = set(_WORDS_WITHOUT_CLAIM | _JOINING_WORDS)
+    allowed.update(_lemmas_of_words(tokens_of(question)))
     allowed.difference_update(label.lower() for label in options)
     for label in chosen:
         allowed.add(label.lower())
         allowed.update(lemmas_of_option[label])
-    if not allowed.issuperset(_lemmas(words)):
+    if not allowed.issuperset(_lemmas_of_words(words)):
         return ()
     return tuple(label for label in options if label in chosen)
 
@@ -177,13 +185,13 @@ def _words_of_pieces(pieces: Sequence[Piece]) -> list[str]:
     return words
 
 
-def _lemmas(words: Iterable[str]) -> list[str]:
-    return list(map(lemma, words))
+def _lemmas_of_words(words: Iterable[str]) -> list[str]:
+    return list(map(lemma_of_word, words))
 
 
 def _option_lemmas(options: Mapping[str, str]) -> dict[str, list[str]]:
     """Returns the lemmas of each option's text, by label."""
-    return {label: _lemmas(tokens_of(text)) for label, text in options.items()}
+    return {label: _lemmas_of_words(tokens_of(text)) for label, text in options.items()}
 
 
 def _option_words(options: Mapping[str, str]) -> set[str]:
@@ -196,7 +204,7 @@ def _option_words(options: Mapping[str, str]) -> set[str]:
 
 def lists_several(text: str) -> bool:
     """Whether a text has two letters with a sign or "and" between the letters: "A, C"."""
-    return bool(letters_listed(text)) or _SEVERAL.search(text) is not None
+    return bool(letters_listed(text)) or _SEVERAL_LETTERS.search(text) is not None
 
 
 def _letters_in_order(answer: str) -> tuple[str, ...]:
@@ -214,7 +222,7 @@ def _letters_in_order(answer: str) -> tuple[str, ...]:
 def _without_texts(answer: str, options: Mapping[str, str]) -> str:
     """Returns the answer without those options' texts that list letters, such as "both A and B"."""
     for text in options.values():
-        if _SEVERAL.search(text):
+        if _SEVERAL_LETTERS.search(text):
             answer = re.sub(re.escape(text), " ", answer, flags=re.IGNORECASE)
     return answer
 
@@ -224,7 +232,7 @@ def _labels_of(text: str, options: Mapping[str, str]) -> set[str] | None:
     behind it.
     """
     labels: set[str] = set()
-    sign = "|".join(LETTERS)
+    sign = "|".join(LETTER_PATTERNS)
     if _are_numbered(options):
         sign = r"(?<![\w.])\d{1,2}(?![\w%]|\.\d)"
     for match in re.finditer(sign, text):
@@ -252,7 +260,7 @@ def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bo
     following: the text behind the label.
     """
     line, _, _ = following[:MOST_OPTION_CHARACTERS].strip().partition("\n")
-    words = _lemmas(tokens_of(line))
+    words = _lemmas_of_words(tokens_of(line))
     # the labels of the options with whose text the line begins
     begun: set[str] = set()
     for name, text in _option_lemmas(options).items():
@@ -272,7 +280,7 @@ def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
         named = re.search(r"(?i)\b(?:option|choice|answer is)\W{0,3}(\d{1,2})\b(?!\.\d)", text)
         numbers = {match[1] for match in (begun, named) if match}
         return {number for number in numbers if number in options}
-    for sign in LETTERS:
+    for sign in LETTER_PATTERNS:
         letters_written = {match[0] for match in re.finditer(sign, text)}
         labels: set[str] = set()
         for label in options:
@@ -359,7 +367,7 @@ def _options_in_column(value: Any) -> dict[str, str]:
         return {}
     options = {}
     for letter, text in zip(string.ascii_uppercase, map(str, value), strict=False):
-        label = _LABELLED.match(text)
+        label = _LABELLED_OPTION.match(text)
         if label and label[1] == letter:
             options[letter] = text[label.end() :]
         else:
@@ -384,8 +392,8 @@ def _options_in_question(question: str) -> dict[str, str]:
     # full-width stops and colons, which have no space behind them, become ASCII signs with a space
     spaced = question.replace("\uff0e", ". ").replace("\uff1a", ": ")
     text = unicodedata.normalize("NFKC", spaced).replace("**", "")
-    labels = list(_LABEL.finditer(text))
-    for style in _STYLES:
+    labels = list(_OPTION_LABEL.finditer(text))
+    for style in _LABEL_STYLES:
         in_style = [label for label in labels if _name_of_label(label) in style]
         options = _options_in_list(text, in_style, style)
         if len(options) > 1:
@@ -394,7 +402,7 @@ def _options_in_question(question: str) -> dict[str, str]:
 
 
 def _name_of_label(label: re.Match[str]) -> str:
-    """Returns the letter or number of a match of _LABEL: "A" of "(A)" and of "A."."""
+    """Returns the letter or number of a match of _OPTION_LABEL: "A" of "(A)" and of "A."."""
     return label[1] or label[2]
 
 
@@ -406,7 +414,7 @@ def _options_in_list(
     """Returns the options of the last list in the text whose labels follow each other from the
     first label on. Returns {} if an option has no text.
 
-    labels: matches of _LABEL in the text.
+    labels: matches of _OPTION_LABEL in the text.
     style: all labels that such a list may have, in order.
     """
     # the labels of the list
@@ -424,7 +432,7 @@ def _options_in_list(
     options = {}
     for label, end in zip(run, ends, strict=False):
         # an option also ends with its sentence or line, because more of the question may follow
-        ending = _ENDING.search(text, label.end(), end)
+        ending = _SENTENCE_END.search(text, label.end(), end)
         if ending and text[label.end() : ending.start()].strip():
             end = ending.start()
         option = text[label.end() : end].strip()

@@ -20,8 +20,8 @@ from typing import Any, Literal
 from spanreward.rewards.files.templates import Wording, read_as, read_texts
 from spanreward.rewards.files.yaml_file import read_yaml_file
 
-PROMPTS = Path(__file__).with_name("prompts.yaml")
-DEMONSTRATIONS = Path(__file__).with_name("demonstrations.yaml")
+PROMPT_FILE = Path(__file__).with_name("prompts.yaml")
+DEMONSTRATION_FILE = Path(__file__).with_name("demonstrations.yaml")
 RATINGS = (1, 2, 3)
 _RATING_SIGN = re.compile(r"(rating)\W*[=:]", re.IGNORECASE)
 
@@ -133,7 +133,7 @@ def candidate_in(prompt: str) -> tuple[int, int]:
     return opening + 1, end
 
 
-def quote(text: str) -> str:
+def quoted_line(text: str) -> str:
     """Returns the text on one line between double quotes.
 
     White space, control characters, invisible characters and lone surrogates become single spaces.
@@ -150,11 +150,11 @@ def _question_lines(example: LaveExample, shows_context: bool) -> str:
     """Returns the lines of an example in the prompt, without its rating."""
     lines = []
     if shows_context:
-        lines.append(f"Image description: {quote(example.context)}")
-    references = ", ".join(map(quote, example.references))
-    lines.append(f"Question: {quote(example.question)}")
+        lines.append(f"Image description: {quoted_line(example.context)}")
+    references = ", ".join(map(quoted_line, example.references))
+    lines.append(f"Question: {quoted_line(example.question)}")
     lines.append(f"Reference answers: {references}")
-    lines.append(f"Candidate answer: {quote(example.candidate)}")
+    lines.append(f"Candidate answer: {quoted_line(example.candidate)}")
     return "\n".join(lines)
 
 
@@ -176,8 +176,8 @@ def load_lave_prompts(
         data = demonstrations
         where = "demonstrations"
     else:
-        path = DEMONSTRATIONS if demonstrations is None else Path(demonstrations)
+        path = DEMONSTRATION_FILE if demonstrations is None else Path(demonstrations)
         data = read_yaml_file(path)
         where = str(path)
     sets = read_as(Demonstrations, data, where)
-    return LavePrompts(read_texts(instructions, PROMPTS), sets.general, sets.binary)
+    return LavePrompts(read_texts(instructions, PROMPT_FILE), sets.general, sets.binary)

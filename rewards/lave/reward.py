@@ -32,7 +32,7 @@ from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.judges.written_rating import find_written_rating
-from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.language.answer_text import normalise_answer
 from spanreward.rewards.language.answer_tokens import comparable_form, shown_answer
 from spanreward.rewards.lave.answer import PUBLISHED_RULES, find_answer
 from spanreward.rewards.lave.compared import found_answer, label_of, options_for, with_option
@@ -42,11 +42,16 @@ from spanreward.rewards.lave.prompts import (
     LaveExample,
     candidate_in,
     load_lave_prompts,
-    quote,
+    quoted_line,
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
-from spanreward.rewards.reward.plain_text_reward import PlainTextReward, outside
-from spanreward.rewards.text.filler import Filler, beside, find_filler, penalise_filler
+from spanreward.rewards.reward.plain_text_reward import PlainTextReward, unread_outside
+from spanreward.rewards.text.filler import (
+    Filler,
+    find_filler,
+    penalise_filler,
+    text_beside_completion,
+)
 from spanreward.rewards.text.judged_part import check_part
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.padding import find_padding
@@ -269,7 +274,7 @@ class LaveReward(PlainTextReward):
         if self.mode == "default":
             candidate = shown_answer(candidate)
         # true also for white space and invisible characters, which the judge cannot see
-        if quote(candidate) == quote(""):
+        if quoted_line(candidate) == quoted_line(""):
             note = "the completion holds no answer"
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note=note)
         # the prompt
@@ -287,7 +292,7 @@ class LaveReward(PlainTextReward):
             probe=AnswerProbe(question, label, people.labels),
             description=candidate_in(prompt),
         )
-        return CandidateQuestion(to_judge, start, read, end, quote(text))
+        return CandidateQuestion(to_judge, start, read, end, quoted_line(text))
 
     def _candidate_range(self, completion: str, people: People) -> tuple[int, int, int]:
         """Returns where the candidate starts, where the judged part of the candidate ends, and
@@ -366,7 +371,7 @@ def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
     lowest = {"score": 0.0}
     reading = read_text(text, answers=True)
     # filler is searched in the text without markup, and spans are on the text as written
-    filler = find_filler(reading.plain, beside(sample), ends=False)
+    filler = find_filler(reading.plain, text_beside_completion(sample), ends=False)
     pieces = []
     characters = 0  # the length of the filler as written
     for plain_start, plain_end, kind in filler.pieces:
@@ -389,13 +394,13 @@ def unread_parts(completion: str, candidate: CandidateQuestion) -> list[Unread]:
     """Returns the parts of a completion that the judge was not shown: the markup in the answer, and
     the text around the answer.
     """
-    before = outside(completion, 0, candidate.start, OUTSIDE_ANSWER)
+    before = unread_outside(completion, 0, candidate.start, OUTSIDE_ANSWER)
     markup = []
     answer = completion[candidate.start : candidate.read]
     for start, end, kind in read_text(answer).unread:
         markup.append(Unread(candidate.start + start, candidate.start + end, kind))
     # The part from `read` to `end` is a span of the verdict, so the part is not listed here.
-    behind = outside(completion, candidate.end, len(completion), OUTSIDE_ANSWER)
+    behind = unread_outside(completion, candidate.end, len(completion), OUTSIDE_ANSWER)
     return before + markup + behind
 
 
@@ -447,7 +452,7 @@ def keep_references(answers: Sequence[str], share: float, mode: Mode = "default"
 
 def is_binary(references: Sequence[str]) -> bool:
     """Whether yes or no is a most frequent reference. False without references."""
-    counts = Counter(map(normalise, references))
+    counts = Counter(map(normalise_answer, references))
     if not counts:
         return False
     binary_count = max(counts["yes"], counts["no"])

@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 
 NESTED_MARKS = 6  # most layers of marks around an answer
-_PUNCTUATION = (  # punctuation outside of ASCII, with quotation marks and emoji
+_UNICODE_PUNCTUATION = (  # punctuation outside of ASCII, with quotation marks and emoji
     "\u00a1\u00ab\u00bb\u00bf\u2016-\u2027\u2039-\u2043\u2045-\u2051\u2053-\u205e\u3000-\u3003\u3008-\u3011"
     "\u3014-\u301f\u3030\uff01\uff02\uff07-\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\ufe0f\U0001f000-\U0001faff"
 )
@@ -19,12 +19,12 @@ _ALL_SIGNS = (  # all marks and emoji except the minus
     "\u00a1\u00ab\u00bb\u00bf\u2010-\u205e\u2190-\u2211\u2213-\u2bff\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\ufe0f"
     "\U0001f000-\U0001faff"
 )
-_DASHES = "\u2010-\u2015"
-_BULLETS = "\u25a0-\u27bf\u2b00-\u2bff"
+_DASH_RANGE = "\u2010-\u2015"
+_BULLET_RANGE = "\u25a0-\u27bf\u2b00-\u2bff"
 _STARRED_NAME = re.compile(r"(?<!\w)\w{1,2}\*\W*\Z")  # a name that ends in a star: "Sgr A*"
 # punctuation and markup, which alone are no answer
 _NO_SIGNS = frozenset("`~|^\"'.,;:!*_(){}[]\u2026")
-_WRAPPED = re.compile(
+_WRAPPED_TEXT = re.compile(
     r"(?:\\(?:text|math|mbox)[a-z]*\s*\{([^{}]*)\}|\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|(?<=\w)'(?=\w))*)'"
     r"|\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}|\$([^$]*)\$)\Z",
     re.DOTALL,
@@ -48,11 +48,11 @@ class Edges:
 
 DEFAULT_EDGES = Edges(
     re.compile(
-        rf"(?:\s+|```\w*\n|[*_`:|{_PUNCTUATION}]+|~+(?!\d)|[{_DASHES}]+(?![\d.])|[{_BULLETS}]\ufe0f?(?=\s)"
+        rf"(?:\s+|```\w*\n|[*_`:|{_UNICODE_PUNCTUATION}]+|~+(?!\d)|[{_DASH_RANGE}]+(?![\d.])|[{_BULLET_RANGE}]\ufe0f?(?=\s)"
         r"|(?i:assistant|model|bot):|(?:[#\u2022-]|>(?!\s*[.\d]))+\s|\\[(\[]|<[^<>\s]{1,40}>)*"
     ),
     re.compile(
-        rf"(?:\s+|[*_`~.,;:!|{_PUNCTUATION}]+|[{_DASHES}]+(?!\w)|[)\]]\\|>[^<>\s]{{1,40}}<)*"
+        rf"(?:\s+|[*_`~.,;:!|{_UNICODE_PUNCTUATION}]+|[{_DASH_RANGE}]+(?!\w)|[)\]]\\|>[^<>\s]{{1,40}}<)*"
     ),
     keeps_signs=True,
 )
@@ -66,7 +66,7 @@ PUBLISHED_EDGES = Edges(
 )
 
 
-def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tuple[int, int]:
+def trimmed_range(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tuple[int, int]:
     """Returns the range [start, end) without the marks around the answer. start == end if nothing
     is left.
 
@@ -83,7 +83,7 @@ def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tu
         without_tail = edges.tail.sub("", text[start:end][::-1], count=1)
         end = start + len(without_tail)
         # "(red)" and "\text{red}": the inner text may have more marks around it
-        wrapped = _WRAPPED.match(text, start, end)
+        wrapped = _WRAPPED_TEXT.match(text, start, end)
         if not wrapped:
             break
         start, end = wrapped.span(wrapped.lastindex or 0)

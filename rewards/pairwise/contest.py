@@ -9,7 +9,7 @@ from spanreward.rewards.comparison.ratings import Pair, bradley_terry
 from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.pairwise.votes import PairVotes, first_slot_share
 
-OUTCOMES = {"won": 1, "tied": 0, "lost": -1}  # by the name of the verdict's part
+VALUES_OF_OUTCOMES = {"won": 1, "tied": 0, "lost": -1}  # by the name of the verdict's part
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Contest:
         return not self.certain and sample_text != opposing_text
 
 
-def chances(contests: Sequence[Contest]) -> dict[str, float]:
+def chances_to_win(contests: Sequence[Contest]) -> dict[str, float]:
     """Returns each sample's chance to beat an average text of its group, from 0 to 1.
 
     The keys are the samples' numbers as strings. The chances come from the Bradley-Terry model over
@@ -74,7 +74,7 @@ def parts_of_contests(outcomes: Sequence[int], contests: Sequence[Contest]) -> d
         contests: all contests of the sample, also failed contests.
     """
     parts = {}
-    for name, outcome in OUTCOMES.items():
+    for name, outcome in VALUES_OF_OUTCOMES.items():
         parts[name] = outcomes.count(outcome) / len(outcomes)
     parts["failed_pairs"] = 1 - len(outcomes) / len(contests)
     # a contest without a question has no votes

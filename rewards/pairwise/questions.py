@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spanreward.rewards.base.verdict import NotApplicable, Sample
-from spanreward.rewards.files.templates import fill, places, read_texts
+from spanreward.rewards.files.templates import fill_template, filled_places, read_texts
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe
-from spanreward.rewards.reward.rows import Evidence, seen
-from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
+from spanreward.rewards.reward.rows import Evidence, evidence_of_sample
+from spanreward.rewards.text.quoting import fill_masked, marks_in, mask_marks
 
 PAIRWISE_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
-Texts = Mapping[str, str]  # the pieces of prompts by name, see prompts.yaml
+PromptPieces = Mapping[str, str]  # the pieces of prompts by name, see prompts.yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Shown:
     only_request: bool = False
 
 
-def load_pairwise_prompts(path: str | Path | None = None) -> Texts:
+def load_pairwise_prompts(path: str | Path | None = None) -> PromptPieces:
     """Returns the pieces of prompts by name, from a YAML file like prompts.yaml.
 
     path: None for prompts.yaml.
@@ -50,7 +50,7 @@ def load_pairwise_prompts(path: str | Path | None = None) -> Texts:
     return read_texts(path, PAIRWISE_PROMPTS_FILE)
 
 
-def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
+def shown_evidence(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
     """Returns the request and the evidence that the judge sees beside the row's texts.
 
     Args:
@@ -62,7 +62,7 @@ def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
     """
     request = (sample.question or sample.prompt).strip()
     if evidence != "prompt":
-        images, context = seen(sample, evidence)
+        images, context = evidence_of_sample(sample, evidence)
         return Shown(request, images, context)
     if not request:
         raise NotApplicable("this row has no prompt to judge the completion by")
@@ -74,7 +74,7 @@ def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
     return Shown(request, only_request=True)
 
 
-def opponents(sample: Sample, column: str) -> tuple[str, ...]:
+def texts_of_opponents(sample: Sample, column: str) -> tuple[str, ...]:
     """Returns the texts that the row's completion is compared with: the anchor, or all references.
 
     Args:
@@ -93,7 +93,7 @@ def opponents(sample: Sample, column: str) -> tuple[str, ...]:
     return (anchor,)
 
 
-def head(instructions: str, prompts: Texts, evidence: Shown) -> str:
+def beginning_of_prompt(instructions: str, prompts: PromptPieces, evidence: Shown) -> str:
     """Returns the beginning of a prompt: instructions, picture or context, and request.
 
     The beginning ends with an empty line.
@@ -119,7 +119,7 @@ def head(instructions: str, prompts: Texts, evidence: Shown) -> str:
 
 
 def ask_pair(
-    prompts: Texts,
+    prompts: PromptPieces,
     evidence: Shown,
     first: str,
     second: str,
@@ -135,7 +135,7 @@ def ask_pair(
         criteria: the criteria for the typed form of the question, () for none.
         ending: a part of the prompt below the texts, such as the criteria in words.
     """
-    before = head(prompts["instructions"], prompts, evidence)
+    before = beginning_of_prompt(prompts["instructions"], prompts, evidence)
     after = f"\n\n{prompts['answer']}"
     if ending:
         after = f"\n\n{ending}{after}"
@@ -143,16 +143,16 @@ def ask_pair(
     # The probe is for judges of typed data, so its texts are unchanged. The prompt masks the texts.
     probe = PairProbe(evidence.request, first, second, evidence.context, criteria)
     marks = marks_in(*prompts.values())
-    texts = {"first": mask(first, marks), "second": mask(second, marks)}
+    texts = {"first": mask_marks(first, marks), "second": mask_marks(second, marks)}
     return question_of(evidence, probe, before, prompts["texts"], after, longer, **texts)
 
 
-def ask_score(prompts: Texts, evidence: Shown, text: str) -> Question:
+def ask_score(prompts: PromptPieces, evidence: Shown, text: str) -> Question:
     """Returns the question how well a text serves the request, with answers from 1 to 5."""
-    before = head(prompts["score"], prompts, evidence)
+    before = beginning_of_prompt(prompts["score"], prompts, evidence)
     after = f"\n\n{prompts['rating']}"
     probe = QualityProbe(evidence.request, text, evidence.context)
-    masked = mask(text, marks_in(*prompts.values()))
+    masked = mask_marks(text, marks_in(*prompts.values()))
     return question_of(evidence, probe, before, prompts["text"], after, "text", text=masked)
 
 
@@ -175,8 +175,8 @@ def question_of(
         longest: the placeholder of the text that may be cut.
         texts: the masked text for each placeholder. No masked text repeats a line of the prompt.
     """
-    start, end = places(template, **texts)[longest]
-    content = before + fill(template, **texts) + after
+    start, end = filled_places(template, **texts)[longest]
+    content = before + fill_template(template, **texts) + after
     # convert places in the template to places in the whole prompt
     description = (len(before) + start, len(before) + end)
     message = {"role": "user", "content": content}

@@ -15,12 +15,17 @@ import re
 from collections.abc import Sequence
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.templates import fill, places
+from spanreward.rewards.files.templates import fill_template, filled_places
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.probe import RankingProbe
-from spanreward.rewards.pairwise.questions import Shown, Texts, head
-from spanreward.rewards.pairwise.votes import FIRST, SECOND, VOTE_SCALE, PairVotes
-from spanreward.rewards.text.quoting import marks_in, mask
+from spanreward.rewards.pairwise.questions import PromptPieces, Shown, beginning_of_prompt
+from spanreward.rewards.pairwise.votes import (
+    LETTER_OF_FIRST,
+    LETTER_OF_SECOND,
+    VOTE_SCALE,
+    PairVotes,
+)
+from spanreward.rewards.text.quoting import marks_in, mask_marks
 
 RANKING_TOKENS = 96  # the most tokens of an answer; a ranking of 16 texts takes about 40
 WRITTEN_NUMBER = re.compile(r"[0-9]+")
@@ -30,7 +35,7 @@ Ranking = list[int]  # places in the group, best first
 Rankings = tuple[Ranking | Failure, Ranking | Failure]  # shown in order, and shown in reverse
 
 
-def ask_ranking(prompts: Texts, evidence: Shown, texts: Sequence[str]) -> Question:
+def ask_ranking(prompts: PromptPieces, evidence: Shown, texts: Sequence[str]) -> Question:
     """Returns the question for a ranking of the texts, as numbers from 1, best first.
 
     Only the end of the longest text may be cut.
@@ -40,18 +45,18 @@ def ask_ranking(prompts: Texts, evidence: Shown, texts: Sequence[str]) -> Questi
         evidence: from `show`.
         texts: at least one text, in the order in which the judge sees them.
     """
-    content = head(prompts["batch"], prompts, evidence)
+    content = beginning_of_prompt(prompts["batch"], prompts, evidence)
     marks = marks_in(*prompts.values())
     template = prompts["numbered"]
     lengths = [len(text) for text in texts]
     longest = lengths.index(max(lengths))  # the first of equally long texts
     description = (0, 0)
     for number, text in enumerate(texts):
-        values = {"number": str(number + 1), "text": mask(text, marks)}
+        values = {"number": str(number + 1), "text": mask_marks(text, marks)}
         if number == longest:
-            start, end = places(template, **values)["text"]
+            start, end = filled_places(template, **values)["text"]
             description = (len(content) + start, len(content) + end)
-        content += fill(template, **values) + "\n\n"
+        content += fill_template(template, **values) + "\n\n"
     content += prompts["ranking"]
     return Question(
         [{"role": "user", "content": content}],
@@ -89,7 +94,9 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     return order
 
 
-def ask_rankings(prompts: Texts, groups: Sequence[tuple[Shown, Sequence[str]]]) -> list[Question]:
+def ask_rankings(
+    prompts: PromptPieces, groups: Sequence[tuple[Shown, Sequence[str]]]
+) -> list[Question]:
     """Returns two questions per group: one shows the texts in order, the other in reverse.
 
     groups: for each group the evidence from `show`, and at least two texts.
@@ -160,8 +167,8 @@ def _vote_of_ranking(ranking: Ranking | Failure, first: int, second: int) -> Rat
     """
     if isinstance(ranking, Failure):
         return ranking
-    better = SECOND
+    better = LETTER_OF_SECOND
     if ranking.index(first) < ranking.index(second):
-        better = FIRST
+        better = LETTER_OF_FIRST
     # a ranking has no probabilities, so one letter gets the probability 1
     return Rating({letter: float(letter == better) for letter in VOTE_SCALE})

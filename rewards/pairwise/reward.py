@@ -34,7 +34,7 @@ from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.pairwise.contest import (
     Contest,
-    chances,
+    chances_to_win,
     cut_of,
     parts_of_contests,
     votes_in_words,
@@ -44,8 +44,8 @@ from spanreward.rewards.pairwise.questions import (
     ask_pair,
     ask_score,
     load_pairwise_prompts,
-    opponents,
-    show,
+    shown_evidence,
+    texts_of_opponents,
 )
 from spanreward.rewards.pairwise.ranking import (
     RANKING_TOKENS,
@@ -54,11 +54,11 @@ from spanreward.rewards.pairwise.ranking import (
     read_rankings,
     votes_of,
 )
-from spanreward.rewards.pairwise.votes import cast
-from spanreward.rewards.reward.row_reward import JudgedRow, Raw, RowReward, Spans
-from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
+from spanreward.rewards.pairwise.votes import cast_votes
+from spanreward.rewards.reward.row_reward import JudgedRow, RawVerdict, RowReward, Spans
+from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged_beginning
 
-GROUP = 8  # the number of completions of a prompt that `cost` assumes
+ASSUMED_GROUP_SIZE = 8  # the number of completions of a prompt that `cost` assumes
 
 
 class PairwiseReward(RowReward):
@@ -136,7 +136,7 @@ class PairwiseReward(RowReward):
         """Returns the cost of one completion without spans.
 
         All completions of a group share the questions, so the cost is the group's cost divided by
-        GROUP.
+        ASSUMED_GROUP_SIZE.
         """
         # measure a prompt with texts of this many words
         text = " ".join(["word"] * round(words))
@@ -149,18 +149,19 @@ class PairwiseReward(RowReward):
             count = 1.0
             how = "one rating"
         elif self.form == "batch":
-            question = ask_ranking(self.prompts, nothing, [text] * GROUP)
+            question = ask_ranking(self.prompts, nothing, [text] * ASSUMED_GROUP_SIZE)
             written = RANKING_TOKENS
-            count = 2 / GROUP
+            count = 2 / ASSUMED_GROUP_SIZE
             exact = False
-            how = f"2 rankings of a group of {GROUP} (assumed), in both orders"
+            how = f"2 rankings of a group of {ASSUMED_GROUP_SIZE} (assumed), in both orders"
         elif self.anchor is None:
-            # a group has GROUP * (GROUP - 1) / 2 pairs, each asked twice
-            questions_of_group = GROUP * (GROUP - 1)
-            count = GROUP - 1.0
+            # a group has ASSUMED_GROUP_SIZE * (ASSUMED_GROUP_SIZE - 1) / 2 pairs, each asked twice
+            questions_of_group = ASSUMED_GROUP_SIZE * (ASSUMED_GROUP_SIZE - 1)
+            count = ASSUMED_GROUP_SIZE - 1.0
             exact = False
             how = (
-                f"all pairs in both orders: {questions_of_group} questions a group of {GROUP} "
+                f"all pairs in both orders: {questions_of_group} questions a group of "
+                f"{ASSUMED_GROUP_SIZE} "
                 "(assumed)"
             )
         else:
@@ -185,7 +186,7 @@ class PairwiseReward(RowReward):
     def check(self, sample: Sample) -> None:
         """Raises NotApplicable for a row without the needed anchor or references."""
         if self.anchor:
-            opponents(sample, self.anchor)
+            texts_of_opponents(sample, self.anchor)
 
     def show(self, sample: Sample) -> Shown:
         """Returns the request and the evidence that the judge sees beside the row's texts.
@@ -194,7 +195,7 @@ class PairwiseReward(RowReward):
         references.
         """
         self.check(sample)
-        return show(sample, self.evidence)
+        return shown_evidence(sample, self.evidence)
 
     def check_groups(self, samples: Sequence[Sample]) -> None:
         """Raises ValueError if this process has only a part of some group.
@@ -220,7 +221,7 @@ class PairwiseReward(RowReward):
                 "multiple of num_generations, so that no group is cut."
             )
 
-    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
+    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[RawVerdict]:
         """Returns a verdict before penalties for each row, in order, with the number of unread
         characters.
 
@@ -232,16 +233,18 @@ class PairwiseReward(RowReward):
 
     def _verdicts_of_scores(
         self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]
-    ) -> list[Raw]:
+    ) -> list[RawVerdict]:
         """Returns the results of `rate` in form "score"."""
         questions = []
         for number, sample, _ in rows:
-            questions.append(ask_score(self.prompts, evidence_of_rows[number], judged(sample)))
+            questions.append(
+                ask_score(self.prompts, evidence_of_rows[number], judged_beginning(sample))
+            )
         return [_verdict_of_score(rating) for rating in self.judge.rate(questions)]
 
     def _verdicts_of_contests(
         self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]
-    ) -> list[Raw]:
+    ) -> list[RawVerdict]:
         """Returns the results of `rate` in the forms "pair" and "batch".
 
         An empty completion has no row here, but loses to every other completion of its group.
@@ -258,12 +261,12 @@ class PairwiseReward(RowReward):
             # several rows have the same number in the batch.
             for place, (number, sample, _) in enumerate(rows):
                 evidence[place] = evidence_of_rows[number]
-                texts[place] = judged(sample)
+                texts[place] = judged_beginning(sample)
             groups = self._anchor_contests(rows, self.anchor)
         else:
             evidence = evidence_of_rows  # also of samples with an empty text
             for number, sample, _ in rows:
-                texts[number] = judged(sample)
+                texts[number] = judged_beginning(sample)
             groups = [_group_contests(group, texts) for group in self._groups(evidence)]
         # separate the contests without a question from the contests that the judge decides
         contests = []
@@ -278,7 +281,7 @@ class PairwiseReward(RowReward):
         else:
             contests += self._with_votes(undecided, evidence)
         # against anchors, a text's score is the mean over its own contests
-        strengths = {} if self.anchor else chances(contests)
+        strengths = {} if self.anchor else chances_to_win(contests)
         # one verdict for each text from its contests
         verdicts = []
         for number, text in texts.items():
@@ -295,9 +298,9 @@ class PairwiseReward(RowReward):
         """
         groups = []
         for place, (_, sample, _) in enumerate(rows):
-            text = judged(sample)
+            text = judged_beginning(sample)
             contests = []
-            for opposing_text in opponents(sample, anchor):
+            for opposing_text in texts_of_opponents(sample, anchor):
                 contests.append(Contest(place, None, (text, opposing_text)))
             groups.append(contests)
         return groups
@@ -333,7 +336,7 @@ class PairwiseReward(RowReward):
             evidence_of_pair = evidence[contest.sample]
             questions.append(ask_pair(self.prompts, evidence_of_pair, first, second))
             questions.append(ask_pair(self.prompts, evidence_of_pair, second, first))
-        votes = cast(self.judge, questions)
+        votes = cast_votes(self.judge, questions)
         decided = []
         for contest, votes_on_pair in zip(contests, votes, strict=True):
             decided.append(replace(contest, votes=votes_on_pair))
@@ -450,7 +453,7 @@ def _won_without_asking(has_first: bool, has_second: bool) -> int:
     return 1 if has_first else -1
 
 
-def _verdict_of_score(rating: Rating | Failure) -> Raw:
+def _verdict_of_score(rating: Rating | Failure) -> RawVerdict:
     """Returns the verdict for a rating from 1 to 5, with the number of unread characters."""
     if isinstance(rating, Failure):
         return Verdict(None, rating.status, note=rating.message), 0

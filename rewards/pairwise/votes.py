@@ -10,17 +10,17 @@ so such a judge decides nothing.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, answered
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, answer_questions
 
 # the letters for the text shown first and the text shown second
-FIRST = "A"
-SECOND = "B"
-VOTE_SCALE = (FIRST, SECOND, "C")  # C means a tie
+LETTER_OF_FIRST = "A"
+LETTER_OF_SECOND = "B"
+VOTE_SCALE = (LETTER_OF_FIRST, LETTER_OF_SECOND, "C")  # C means a tie
 # Whether an answer chose the text shown first. All other answers (tie, failure) chose neither text.
-IS_FIRST_SLOT: dict[str | None, bool] = {FIRST: True, SECOND: False}
+IS_FIRST_SLOT: dict[str | None, bool] = {LETTER_OF_FIRST: True, LETTER_OF_SECOND: False}
 # The value of an answer for the text shown first, None for a failed vote. All other answers have
 # the value 0.
-CHOICES = {FIRST: 1, SECOND: -1, None: None}
+VALUES_OF_LETTERS = {LETTER_OF_FIRST: 1, LETTER_OF_SECOND: -1, None: None}
 
 
 def letter_of(answer: Rating | Failure) -> str | None:
@@ -75,8 +75,8 @@ class PairVotes:
         a failed vote.
         """
         first_letter, second_letter = self.letters
-        first = CHOICES.get(first_letter, 0)
-        second = CHOICES.get(second_letter, 0)
+        first = VALUES_OF_LETTERS.get(first_letter, 0)
+        second = VALUES_OF_LETTERS.get(second_letter, 0)
         if second is not None:
             second = -second  # in the second vote, A was the pair's second text
         return first, second
@@ -99,7 +99,7 @@ class PairVotes:
         return first != second
 
 
-def cast(
+def cast_votes(
     judge: Judge,
     questions: Sequence[Question | Failure],
     scale: Sequence[str] = VOTE_SCALE,
@@ -112,7 +112,7 @@ def cast(
             Failure in place of a question is a failed vote.
         scale: the possible answers.
     """
-    answers = answered(judge.rate, questions, scale)
+    answers = answer_questions(judge.rate, questions, scale)
     shown_first = answers[::2]
     shown_second = answers[1::2]
     votes = []

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from spanreward.rewards.files.templates import fill
+from spanreward.rewards.files.templates import fill_template
 from spanreward.rewards.judges.probe import Link, Mention
 from spanreward.rewards.language.words import word_set
 from spanreward.rewards.posh.graph_view import (
@@ -93,8 +93,8 @@ class _Frame:
     def name(self, head: str) -> str:
         """Returns the name of an entity with this head: "corner of the table" for "corner"."""
         if self.parent is None:
-            return fill(self.wording.plain, entity_text=head)
-        return fill(
+            return fill_template(self.wording.plain, entity_text=head)
+        return fill_template(
             self.wording.of_parent,
             entity_text=head,
             parent_entity_identifier=self.parent.identifier,
@@ -123,7 +123,7 @@ class _Frame:
         )
 
 
-def candidates(
+def candidate_names(
     view: GraphView,
     number: int,
     answers: Mapping[int, EntityAnswer],
@@ -139,7 +139,7 @@ def candidates(
     """
     entity = view.entities[number]
     ranked: list[Candidate] = []
-    frames = _frames(view, number, answers, wording)
+    frames = _forms_of_name(view, number, answers, wording)
     # for each form of name, the steps of section 2.2
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
@@ -172,7 +172,7 @@ def _new_candidates(
     return new
 
 
-def _frames(
+def _forms_of_name(
     view: GraphView,
     number: int,
     answers: Mapping[int, EntityAnswer],
@@ -304,7 +304,7 @@ def _by_relation(
             rank=3,
         )
     # 'square as in "circle above square"'
-    phrase = fill(
+    phrase = fill_template(
         frame.wording.with_relation,
         formatted_entity=frame.name(text),
         relation=f"{other_name} {relation.text} {text}",

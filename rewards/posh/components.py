@@ -10,7 +10,7 @@ from typing import Literal
 
 from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.judges.probe import Link
-from spanreward.rewards.language.lemmas import is_plural, lemmas
+from spanreward.rewards.language.lemmas import is_plural, lemmas_of_phrase
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import EntityAnswer
@@ -20,10 +20,10 @@ from spanreward.rewards.posh.scores import span_score
 
 Kind = Literal["entity", "attribute", "relation", "denial"]
 
-ABSENT = 1.0  # the rating of a component that is surplus or has no question
-RIGHT = 5.0  # the highest rating, for example of a denial that a reference has too
+RATING_IF_ABSENT = 1.0  # the rating of a component that is surplus or has no question
+HIGHEST_RATING = 5.0  # the highest rating, for example of a denial that a reference has too
 DENIED_TOO = "The other text denies it too."
-PLAIN = 4.0  # a thing with this rating or more is plainly there, so its denial is wrong
+PLAINLY_THERE = 4.0  # a thing with this rating or more is plainly there, so its denial is wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class RatedComponent:
     counts: bool = True
 
 
-def components(
+def rated_components(
     sheet: AnswerSheet,
     surplus: frozenset[int] = frozenset(),
     reaching: bool = False,
@@ -126,14 +126,14 @@ def _rated_component(
     # A surplus component counts as asked, so that its words get negative credit.
     if is_surplus:
         reason = "Mentioned more often than in the other text."
-        return RatedComponent(kind, name, reason, ABSENT, True, spans)
+        return RatedComponent(kind, name, reason, RATING_IF_ABSENT, True, spans)
     if answer is None:
         reason = "Not asked, because its entity is absent."
-        return RatedComponent(kind, name, reason, ABSENT, False, spans)
+        return RatedComponent(kind, name, reason, RATING_IF_ABSENT, False, spans)
     return RatedComponent(kind, name, answer.question, answer.rating, True, spans)
 
 
-def denials(
+def decided_denials(
     sheets: Sequence[AnswerSheet], picture: AnswerSheet | None = None
 ) -> list[RatedComponent]:
     """Returns the denials of a completion that are known to be right or wrong.
@@ -162,7 +162,9 @@ def denials(
         if any(sheet.interview.agrees(denial) for sheet in sheets):
             if name not in agreed:
                 agreed.add(name)
-                result.append(RatedComponent("denial", name, DENIED_TOO, RIGHT, True, spans))
+                result.append(
+                    RatedComponent("denial", name, DENIED_TOO, HIGHEST_RATING, True, spans)
+                )
             continue
         # collect the references' ratings of the denied thing
         answers: list[ComponentRating] = []
@@ -182,13 +184,14 @@ def denials(
         surest = max(answers, key=lambda answer: answer.rating, default=None)
         if surest is None:
             continue
-        if surest.rating >= PLAIN or not counts:
+        if surest.rating >= PLAINLY_THERE or not counts:
             result.append(
                 RatedComponent(
                     kind="denial",
                     identifier=name,
                     question=surest.question,
-                    rating=ABSENT + RIGHT - surest.rating,  # 5 if the thing is surely absent
+                    # 5 if the thing is surely absent
+                    rating=RATING_IF_ABSENT + HIGHEST_RATING - surest.rating,
                     asked=True,
                     spans=spans,
                     counts=counts,
@@ -244,7 +247,7 @@ def spans_of(
     spans = []
     credited = zip(components, credits, strict=True)
     for number, (component, credit) in enumerate(credited):
-        for start, end in mentions(component.spans, text):
+        for start, end in mention_spans(component.spans, text):
             span = Span(
                 start,
                 end,
@@ -259,7 +262,7 @@ def spans_of(
     return tuple(spans)
 
 
-def mentions(tokens: Sequence[CharacterSpan], text: str) -> list[CharacterSpan]:
+def mention_spans(tokens: Sequence[CharacterSpan], text: str) -> list[CharacterSpan]:
     """Joins tokens with only white space between them, and returns the joined spans in order.
 
     The tokens "light" and "blue" of "a light blue car" become one span.
@@ -281,7 +284,7 @@ def mentions(tokens: Sequence[CharacterSpan], text: str) -> list[CharacterSpan]:
     return joined
 
 
-def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
+def surplus_entities(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
     """Returns the numbers of the completion's surplus entities: mentions beyond the references'
     count.
 
@@ -303,7 +306,7 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
         if entity.fixed is None:
-            groups[lemmas(entity.text)].append(number)
+            groups[lemmas_of_phrase(entity.text)].append(number)
     result: set[int] = set()
     for name, numbers in groups.items():
         # a single entity of a name is never surplus
@@ -321,7 +324,7 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
             result.update(best_first[supported_number:])
         else:
             # no reference has the name: compare each entity with the earlier entities
-            entity_statements = [statements(view, number) for number in numbers]
+            entity_statements = [statements_about(view, number) for number in numbers]
             for place, number in enumerate(numbers):
                 before = entity_statements[:place]
                 if any(entity_statements[place] <= earlier for earlier in before):
@@ -340,7 +343,7 @@ def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
         heads = (entity.head, *entity.heads)
         is_many = any(map(is_plural, heads))
         # count the entity once under each of its names
-        for name in set(map(lemmas, heads)):
+        for name in set(map(lemmas_of_phrase, heads)):
             counts[name] += inf if is_many else 1
     return dict(counts)
 
@@ -363,7 +366,7 @@ def _worth(sheet: AnswerSheet, number: int) -> float:
     return sheet.entities[number].rating - 1 + of_details
 
 
-def statements(view: GraphView, number: int) -> frozenset[str | Link]:
+def statements_about(view: GraphView, number: int) -> frozenset[str | Link]:
     """Returns what the text states about an entity: its attributes and its relations.
 
     A relation includes the other entity's name and attributes, such as "above a small square".

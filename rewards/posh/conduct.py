@@ -27,7 +27,7 @@ from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import Candidate, EntityAnswer
 from spanreward.rewards.posh.questions import (
     Component,
-    details,
+    components_of_pass_3,
     entity_named,
     names_to_ask,
     presence_question,
@@ -38,10 +38,10 @@ from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 
 REWRITE_TOKENS = 20  # the most tokens of a name that the judge words, as published (2.3)
 HIGHEST_RATING = 5.0
-UNREADABLE = 1.0  # the published code's rating of an answer without a digit
+RATING_IF_UNREADABLE = 1.0  # the published code's rating of an answer without a digit
 
 
-def conduct(
+def ask_all_passes(
     sheets: Sequence[AnswerSheet],
     judge: Judge,
     mode: Mode = "default",
@@ -220,7 +220,7 @@ class _Asker:
         """Runs pass 3: attributes and relations of present entities, and denied things."""
         pairs: list[tuple[AnswerSheet, Component]] = []
         for sheet in sheets:
-            for component in details(sheet, self.published):
+            for component in components_of_pass_3(sheet, self.published):
                 pairs.append((sheet, component))
         answers = self._rate(pairs)
         for (sheet, component), answer in zip(pairs, answers, strict=True):
@@ -263,7 +263,7 @@ class _Asker:
                 sheet.cut = max(sheet.cut, answer.cut)
                 ratings.append(ComponentRating(answer.value, text))
             elif self.published and answer.status is Status.UNPARSED:
-                ratings.append(ComponentRating(UNREADABLE, text))
+                ratings.append(ComponentRating(RATING_IF_UNREADABLE, text))
             else:
                 sheet.failure = sheet.failure or answer
                 ratings.append(None)

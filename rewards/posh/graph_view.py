@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from spanreward.rewards.language.scene_graph import PART_OF, CharacterSpan, Entity, SceneGraph
 from spanreward.rewards.language.words import word_set
 
-CONTAINS = word_set(  # case-sensitive, as published
+CONTAINER_WORDS = word_set(  # case-sensitive, as published
     "have has had having hold holds holding contain contains contained containing wear wears wore "
     "wearing"
 )
@@ -115,7 +115,7 @@ def view_graph(graph: SceneGraph) -> GraphView:
         # the hat is part of the man in "the hat of the man" and in "the man wears a hat"
         if relation.text == PART_OF:
             parents[relation.subject].add(relation.object)
-        if relation.text in CONTAINS:
+        if relation.text in CONTAINER_WORDS:
             parents[relation.object].add(relation.subject)
     # build the entities, and collect the entities of each name
     entities: list[EntityView] = []
@@ -125,7 +125,7 @@ def view_graph(graph: SceneGraph) -> GraphView:
             text=entity.head.strip().lower(),
             heads=tuple(head.strip().lower() for head in entity.heads),
             spans=tuple(sorted(entity.text_spans)),
-            attributes=_attributes(entity),
+            attributes=_distinct_attributes(entity),
             relations=tuple(relations_of[number]),
             parents=frozenset(parents[number]),
             fixed=_fixed_identifier(entity),
@@ -156,7 +156,7 @@ def _distinct_relations(graph: SceneGraph) -> tuple[RelationView, ...]:
     return tuple(distinct.values())
 
 
-def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
+def _distinct_attributes(entity: Entity) -> tuple[AttributeView, ...]:
     """Returns the entity's distinct attributes in lower case: "Red" and "red" are one attribute.
 
     The sentence of an attribute is the sentence of the form that sorts first, here "Red".

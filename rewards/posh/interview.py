@@ -15,14 +15,14 @@ from functools import cached_property
 
 from PIL import Image
 
-from spanreward.rewards.files.templates import fill, places
+from spanreward.rewards.files.templates import fill_template, filled_places
 from spanreward.rewards.judges.probe import Link, Mention
-from spanreward.rewards.language.lemmas import lemmas
+from spanreward.rewards.language.lemmas import lemmas_of_phrase
 from spanreward.rewards.language.scene_graph import Denial, SceneGraph
 from spanreward.rewards.posh.candidates import EntityAnswer
 from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
-from spanreward.rewards.text.quoting import Mark, mask
+from spanreward.rewards.text.quoting import Mark, mask_marks
 
 PRESENCE_THRESHOLD = 2.0  # an entity with a lower rating is absent (2.4)
 # a name of an entity has at most this many details of each kind (attributes, relations)
@@ -64,14 +64,14 @@ class Interview:
 
         The target has two placeholders: "target_text", and "text" in a prefix without the source.
         """
-        target = mask(self.target_text, self.marks)
-        source = mask(self.source_text, self.marks)
+        target = mask_marks(self.target_text, self.marks)
+        source = mask_marks(self.source_text, self.marks)
         return {"target_text": target, "source_text": source, "text": target}
 
     @cached_property
     def prefix(self) -> str:
         """The part of every prompt that shows the target, and maybe the source."""
-        return fill(self.wording.prefix, **self.texts)
+        return fill_template(self.wording.prefix, **self.texts)
 
     @cached_property
     def beginning(self) -> str:
@@ -84,7 +84,7 @@ class Interview:
     @cached_property
     def _places(self) -> dict[str, tuple[int, int]]:
         """The characters [start, end) of each text in the prefix, by placeholder."""
-        return places(self.wording.prefix, **self.texts)
+        return filled_places(self.wording.prefix, **self.texts)
 
     @property
     def quotes_source(self) -> bool:
@@ -116,7 +116,7 @@ class Interview:
         counts: Counter[frozenset[str]] = Counter()
         for entity in self.target_graph.entities:
             # a set, so that an entity with two mentions of one name counts once
-            counts.update({lemmas(head) for head in entity.heads})
+            counts.update({lemmas_of_phrase(head) for head in entity.heads})
         return frozenset(name for name, count in counts.items() if count > 1)
 
     @cached_property
@@ -138,7 +138,7 @@ class Interview:
 
     def agrees(self, denial: Denial) -> bool:
         """Returns whether the target denies the same thing."""
-        return _names(denial) in map(_names, self.target_graph.denials)
+        return _lemmas_of_denial(denial) in map(_lemmas_of_denial, self.target_graph.denials)
 
     def can_tell(self, denial: Denial) -> bool:
         """Returns whether the judge can be asked about a denied thing.
@@ -149,7 +149,7 @@ class Interview:
         if self.agrees(denial):
             return False
         # ambiguous: "the circle is not red", if the target has two circles
-        is_ambiguous = denial.of_one and lemmas(denial.head) in self.repeated
+        is_ambiguous = denial.of_one and lemmas_of_phrase(denial.head) in self.repeated
         return not is_ambiguous
 
     def mention(self, number: int, mention: Mention) -> Mention:
@@ -201,7 +201,7 @@ class Interview:
         # 'corner as in "the red circle in corner"'
         head = self.source.entities[number].text
         subject_name = answers[relation.subject].identifier
-        name = fill(
+        name = fill_template(
             self.wording.with_relation,
             formatted_entity=head,
             relation=f"{subject_name} {relation.text} {head}",
@@ -258,7 +258,7 @@ class Interview:
         mention = self.mention(number, answers[number].mention)
         if self.quotes_source or not self.wording.described:
             return identifier, mention
-        if lemmas(mention.head) not in self.repeated:
+        if lemmas_of_phrase(mention.head) not in self.repeated:
             return identifier, mention
         # attributes that are neither in the name nor in question
         left_out = {asked_attribute, *mention.attributes}
@@ -279,7 +279,7 @@ class Interview:
             details.append(" ".join(words))
         if not details:
             return identifier, mention
-        name = fill(
+        name = fill_template(
             self.wording.described, entity_identifier=identifier, attributes=", ".join(details)
         )
         return name, replace(mention, details=tuple(attributes), ties=tuple(links))
@@ -321,12 +321,12 @@ def link_of(view: GraphView, relation: RelationView, number: int, described: boo
     return Link(relation.text, mention, reverse)
 
 
-def _names(denial: Denial) -> list[frozenset[str]]:
+def _lemmas_of_denial(denial: Denial) -> list[frozenset[str]]:
     """Returns the base forms of the denied thing's name, and then of its attributes.
 
     Equal results mean that two denials deny the same thing.
     """
-    return [lemmas(words) for words in (denial.head, *denial.attributes)]
+    return [lemmas_of_phrase(words) for words in (denial.head, *denial.attributes)]
 
 
 def denied_thing(denial: Denial) -> tuple[str, Mention]:

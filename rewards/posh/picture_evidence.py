@@ -24,11 +24,17 @@ from PIL import Image
 from spanreward.rewards.base.verdict import NotApplicable
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import Mention
-from spanreward.rewards.language.lemmas import lemmas
+from spanreward.rewards.language.lemmas import lemmas_of_phrase
 from spanreward.rewards.language.scene_graph import Entity, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import EntityAnswer
-from spanreward.rewards.posh.components import ABSENT, PLAIN, RIGHT, named_in, surplus
+from spanreward.rewards.posh.components import (
+    HIGHEST_RATING,
+    PLAINLY_THERE,
+    RATING_IF_ABSENT,
+    named_in,
+    surplus_entities,
+)
 from spanreward.rewards.posh.conduct import rate_questions
 from spanreward.rewards.posh.graph_view import GraphView
 from spanreward.rewards.posh.interview import Interview
@@ -40,7 +46,7 @@ from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.rows import open_pictures
 
 Pictures = tuple[Image.Image, ...]
-DECOYS = 4  # for each distinct picture of a call, at most
+MAX_DECOYS = 4  # for each distinct picture of a call, at most
 NEARLY_ONE = 1 - 1e-6  # a judge with this yes-rate or more always says yes
 
 
@@ -133,13 +139,13 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
     """
     if not references:
         return
-    too_often = surplus(references)
+    too_often = surplus_entities(references)
     # used below to find the attributes and relations of surplus entities
     ends = ends_by_detail(picture)
     for sheet in references:
         # copy plain answers on entities
         for number, entity in sheet.entities.items():
-            if entity.rating < PLAIN or number in too_often:
+            if entity.rating < PLAINLY_THERE or number in too_often:
                 continue
             earlier_entity = picture.entities.get(number)
             if earlier_entity is None or entity.rating > earlier_entity.rating:
@@ -148,7 +154,7 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
         for key, answer in sheet.details.items():
             if key[0] == "denied" or not too_often.isdisjoint(ends[key]):
                 continue
-            if answer.rating < PLAIN:
+            if answer.rating < PLAINLY_THERE:
                 continue
             earlier = picture.details.get(key)
             if earlier is None or answer.rating > earlier.rating:
@@ -156,7 +162,7 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
 
 
 def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -> list[Decoy]:
-    """Returns up to DECOYS decoys for each distinct picture, or none if all rows have the same
+    """Returns up to MAX_DECOYS decoys for each distinct picture, or none if all rows have the same
     picture.
 
     The decoys of a picture do not depend on the order of the rows.
@@ -172,13 +178,13 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
         rows_by_picture.setdefault(key, []).append(number)
     things_by_picture: dict[tuple[int, ...], dict[str, Mention]] = {}
     for key, numbers in rows_by_picture.items():
-        things_by_picture[key] = _things(rows[number] for number in numbers)
+        things_by_picture[key] = _things_of_references(rows[number] for number in numbers)
     decoys: list[Decoy] = []
     for key, numbers in rows_by_picture.items():
         # names in texts about this picture: the picture may show these things
         named: set[frozenset[str]] = set()
         for number in numbers:
-            named |= _names(rows[number])
+            named |= _names_of_things(rows[number])
         # things of other pictures, without the named things
         other_things: dict[str, Mention] = {}
         for other_key, things in things_by_picture.items():
@@ -186,14 +192,14 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
                 other_things.update(things)
         lacking: dict[str, Mention] = {}
         for phrase, mention in other_things.items():
-            if lemmas(mention.head) not in named:
+            if lemmas_of_phrase(mention.head) not in named:
                 lacking[phrase] = mention
         # all rows with this picture have the same references, so the first row is enough
         first_row = numbers[0]
         about = rows[first_row].sample.references
         # choose at random: the first things would all come from one other picture
         in_chance_order = sorted(lacking, key=lambda phrase: _shuffle_key(phrase, about))
-        for phrase in in_chance_order[:DECOYS]:
+        for phrase in in_chance_order[:MAX_DECOYS]:
             decoys.append(Decoy(first_row, phrase, lacking[phrase]))
     return decoys
 
@@ -231,7 +237,7 @@ def decoy_scores(
     return scores
 
 
-def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
+def less_yes_rate(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
     """Returns a copy of the sheet with each rating reduced by the yes-rate.
 
     An entity may become absent by this reduction. Attributes and relations of such an entity lose
@@ -279,12 +285,12 @@ def believed_rating(rating: float, yes_rate: float) -> float:
     """
     # avoid a division by 0
     if yes_rate >= NEARLY_ONE:
-        return ABSENT
+        return RATING_IF_ABSENT
     share = (span_score(rating) - yes_rate) / (1 - yes_rate)
-    return ABSENT + (RIGHT - ABSENT) * max(share, 0.0)
+    return RATING_IF_ABSENT + (HIGHEST_RATING - RATING_IF_ABSENT) * max(share, 0.0)
 
 
-def _things(rows: Iterable[ParsedRow]) -> dict[str, Mention]:
+def _things_of_references(rows: Iterable[ParsedRow]) -> dict[str, Mention]:
     """Returns the things with attributes in the rows' references, by phrase: "brown dog"."""
     things: dict[str, Mention] = {}
     for row in rows:
@@ -306,7 +312,7 @@ def _is_thing(entity: Entity) -> bool:
     return bool(entity.attributes) and not is_side
 
 
-def _names(row: ParsedRow) -> set[frozenset[str]]:
+def _names_of_things(row: ParsedRow) -> set[frozenset[str]]:
     """Returns the names of all things, also denied things, in the texts about a row's picture."""
     graphs = [row.graph]
     # a reference's second graph has everything that the reference supports, so it has more names
@@ -316,7 +322,7 @@ def _names(row: ParsedRow) -> set[frozenset[str]]:
     for graph in graphs:
         names.update(named_in(graph))
         for denial in graph.denials:
-            names.add(lemmas(denial.head))
+            names.add(lemmas_of_phrase(denial.head))
     return names
 
 

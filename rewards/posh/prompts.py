@@ -15,14 +15,14 @@ from typing import Annotated, Any
 from pydantic import AliasPath, Field
 
 from spanreward.rewards.files.json_lines import read_value
-from spanreward.rewards.files.templates import read_as, takes
+from spanreward.rewards.files.templates import placeholder_validator, read_as
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.text.quoting import Mark, marks_in
 
 PromptSource = str | Path | tuple[str | Path, str | Path]
 
-DEFAULT = Path(__file__).with_name("prompts.yaml")  # the prompts in our own wording
-DIRECTIONS = ("precision", "recall")  # the names of the published files
+DEFAULT_PROMPTS = Path(__file__).with_name("prompts.yaml")  # the prompts in our own wording
+DIRECTION_NAMES = ("precision", "recall")  # the names of the published files
 
 
 def _field_at(*keys: str) -> Any:
@@ -49,64 +49,64 @@ class DirectionPrompts:
     The published files have no `described` and no `ask_denied`.
     """
 
-    prefix: Annotated[str, takes({"text"}, {"target_text", "source_text"})]
+    prefix: Annotated[str, placeholder_validator({"text"}, {"target_text", "source_text"})]
     # the forms of a name, first the head alone: "corner"
     plain: Annotated[
         str,
         _field_at("entity_formatters", "no_parents"),
-        takes({"entity_text"}),
+        placeholder_validator({"entity_text"}),
     ]
     # "corner of the table", for a part of an entity
     of_parent: Annotated[
         str,
         _field_at("entity_formatters", "has_parents"),
-        takes({"entity_text", "parent_entity_identifier"}),
+        placeholder_validator({"entity_text", "parent_entity_identifier"}),
     ]
     # 'corner as in "circle sits in corner"', for the object of a relation
     with_relation: Annotated[
         str,
         _field_at("entity_formatters", "relation"),
-        takes({"formatted_entity", "relation"}),
+        placeholder_validator({"formatted_entity", "relation"}),
     ]
     # the questions: passes 1 and 2 ask about entities, pass 3 asks about attributes, relations and
     # denied things (conduct.py)
     ask_entity: Annotated[
         str,
         _field_at("verifiers", "entity"),
-        takes({"entity_identifier"}),
+        placeholder_validator({"entity_identifier"}),
     ]
     ask_attribute: Annotated[
         str,
         _field_at("verifiers", "attribute"),
-        takes({"entity_identifier", "attribute"}),
+        placeholder_validator({"entity_identifier", "attribute"}),
     ]
     ask_relation: Annotated[
         str,
         _field_at("verifiers", "relation"),
-        takes({"entity1_identifier", "entity2_identifier", "relation"}),
+        placeholder_validator({"entity1_identifier", "entity2_identifier", "relation"}),
     ]
     # in published mode the judge turns words into a name: "car parked" becomes "the parked car"
     rewrite_attribute: Annotated[
         str,
         _field_at("rewrite", "attribute"),
-        takes({"entity_identifier"}),
+        placeholder_validator({"entity_identifier"}),
     ]
     rewrite_relation: Annotated[
         str,
         _field_at("rewrite", "relation"),
-        takes({"entity_identifier"}),
+        placeholder_validator({"entity_identifier"}),
     ]
-    instructions: Annotated[str, takes(set())]
+    instructions: Annotated[str, placeholder_validator(set())]
     # "the circle (red, above square)", an identifier with details
     described: Annotated[
         str,
         _field_at("entity_formatters", "described"),
-        takes({"entity_identifier", "attributes"}),
+        placeholder_validator({"entity_identifier", "attributes"}),
     ] = ""
     ask_denied: Annotated[
         str,
         _field_at("verifiers", "denied"),
-        takes({"entity_identifier"}),
+        placeholder_validator({"entity_identifier"}),
     ] = ""
 
 
@@ -116,7 +116,7 @@ class PicturePrompts(DirectionPrompts):
     only the names from the completion.
     """
 
-    prefix: Annotated[str, takes(set())]
+    prefix: Annotated[str, placeholder_validator(set())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
     # a pair of files; otherwise a folder or one YAML file
     if isinstance(source, tuple):
         return _published_prompts(map(Path, source))
-    path = DEFAULT if source is None else Path(source)
+    path = DEFAULT_PROMPTS if source is None else Path(source)
     if not path.exists():
         raise FileNotFoundError(
             f"there are no prompts at {path}: prompts= is a YAML file, or the folder with the "
@@ -178,7 +178,7 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
         )
     if path.is_dir():
         return _published_prompts(
-            _only_file(path, f"*{direction}.json") for direction in DIRECTIONS
+            _only_file(path, f"*{direction}.json") for direction in DIRECTION_NAMES
         )
     return read_as(PoshPrompts, read_yaml_file(path), path)
 

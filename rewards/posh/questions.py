@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from spanreward.rewards.files.templates import fill
+from spanreward.rewards.files.templates import fill_template
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import Mention, PhraseProbe, PictureProbe, PresenceProbe
 from spanreward.rewards.judges.question import SharedPrompt
 from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
-from spanreward.rewards.posh.candidates import Candidate, candidates
+from spanreward.rewards.posh.candidates import Candidate, candidate_names
 from spanreward.rewards.posh.graph_view import RelationView
 from spanreward.rewards.posh.interview import Interview, denied_thing
 from spanreward.rewards.text.quoting import one_line
@@ -65,7 +65,7 @@ def names_to_ask(sheet: AnswerSheet, parts: bool) -> list[list[Candidate]]:
         # pass 1 asks about entities that are not parts, pass 2 about parts
         is_part = bool(entity.parents)
         if is_open and is_part == parts:
-            names.append(candidates(view, number, sheet.entities, interview.wording))
+            names.append(candidate_names(view, number, sheet.entities, interview.wording))
     return names
 
 
@@ -81,7 +81,7 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
     )
 
 
-def details(sheet: AnswerSheet, published: bool) -> list[Component]:
+def components_of_pass_3(sheet: AnswerSheet, published: bool) -> list[Component]:
     """Returns the components of pass 3 without an answer: attributes of present entities, relations
     between present entities, and denied things.
 
@@ -189,7 +189,7 @@ def question_text(interview: Interview, component: Component, published: bool) -
     }
     template = templates[component.kind]
     if published:
-        return fill(template, **component.names)
+        return fill_template(template, **component.names)
     # keep each name on one line, within its quotation marks, and short
     names = {}
     for key, written_name in component.names.items():
@@ -197,7 +197,7 @@ def question_text(interview: Interview, component: Component, published: bool) -
         if len(name) > LONGEST_NAME:
             name = name[:LONGEST_NAME] + "…"
         names[key] = name
-    return fill(template, **names)
+    return fill_template(template, **names)
 
 
 def presence_question(
@@ -273,6 +273,6 @@ def rewrite_question(interview: Interview, candidate: Candidate) -> Question:
     template = interview.wording.rewrite_relation
     if candidate.kind == "attribute":
         template = interview.wording.rewrite_attribute
-    prompt = fill(template, entity_identifier=candidate.phrase)
+    prompt = fill_template(template, entity_identifier=candidate.phrase)
     probe = PhraseProbe(candidate.phrase, candidate.fluent)
     return Question([{"role": "user", "content": prompt}], probe=probe)

@@ -37,25 +37,25 @@ from spanreward.rewards.language.coref import Coref, coref_method
 from spanreward.rewards.language.foreign import in_another_script
 from spanreward.rewards.language.parse import describe_both, reader_name
 from spanreward.rewards.language.pipeline import check_pipeline
-from spanreward.rewards.language.scene_graph import SceneGraph, packed, unpacked
-from spanreward.rewards.language.supported_claims import vocabulary, without_unmet_needs
-from spanreward.rewards.language.unasserted import asserted
+from spanreward.rewards.language.scene_graph import SceneGraph, pack_graph, unpack_graph
+from spanreward.rewards.language.supported_claims import vocabulary_of, without_unmet_needs
+from spanreward.rewards.language.unasserted import asserted_part
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.components import (
     RatedComponent,
     best_of,
-    components,
-    denials,
+    decided_denials,
+    rated_components,
     spans_of,
-    surplus,
+    surplus_entities,
 )
-from spanreward.rewards.posh.conduct import conduct
+from spanreward.rewards.posh.conduct import ask_all_passes
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
 from spanreward.rewards.posh.picture_evidence import (
     Pictures,
-    believed,
     decoy_scores,
+    less_yes_rate,
     open_row_pictures,
     picture_sheet,
     take_plain_answers,
@@ -70,26 +70,26 @@ from spanreward.rewards.posh.row_answers import (
     note_on_cuts,
 )
 from spanreward.rewards.posh.scores import (
-    KINDS,
-    SCORES,
-    Score,
+    COMPONENT_KINDS,
+    SCORE_NAMES,
+    ScoreName,
     coarse_scores,
-    credit,
+    credit_of_component,
     direction_score,
     f1,
-    penalise,
+    penalise_scores,
     penalise_unread,
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward
-from spanreward.rewards.reward.rows import judged as judged_text
+from spanreward.rewards.reward.rows import judged_beginning as judged_text
 from spanreward.rewards.text.judged_part import check_part
 from spanreward.rewards.text.quoting import Mark
 
 log = logging.getLogger(__name__)
 
 PoshEvidence = Literal["reference", "picture", "both"]
-EVIDENCES = ("reference", "picture", "both")
+EVIDENCE_NAMES = ("reference", "picture", "both")
 REMEMBERED_REFERENCES = 4096  # references whose graphs are kept for later calls, at most
 # measured: 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
 QUESTIONS_PER_WORD = 0.56
@@ -132,7 +132,7 @@ class PoshReward(PlainTextReward):
 
     columns = ("reference",)
     main_parts: tuple[str, ...] = ("f1", "precision", "recall")
-    lowest = dict.fromkeys(SCORES, 0.0)
+    lowest = dict.fromkeys(SCORE_NAMES, 0.0)
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class PoshReward(PlainTextReward):
         mode: Mode = "default",
         pipeline: Any = None,
         coref: Coref = "rules",
-        score: Score = "f1",
+        score: ScoreName = "f1",
         name: str = "posh",
         presence_threshold: float = PRESENCE_THRESHOLD,
         judged_part: str | None = None,
@@ -150,9 +150,9 @@ class PoshReward(PlainTextReward):
     ) -> None:
         super().__init__(name)
         self.judged_part = check_part(judged_part)
-        check_choice("evidence", evidence, EVIDENCES)
+        check_choice("evidence", evidence, EVIDENCE_NAMES)
         check_choice("mode", mode, MODES)
-        check_choice("score", score, SCORES)
+        check_choice("score", score, SCORE_NAMES)
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.prompts = load_prompts(prompts)
@@ -307,7 +307,7 @@ class PoshReward(PlainTextReward):
         for row in rows:
             references = row.sample.references
             if default and references not in vocabularies:
-                vocabularies[references] = vocabulary(references)
+                vocabularies[references] = vocabulary_of(references)
         judged = JudgedRows(rows, parsed_by, verdicts={}, answers={})  # filled below
         pictures: dict[int, Pictures] = {}
         if self.evidence != "reference":
@@ -334,7 +334,7 @@ class PoshReward(PlainTextReward):
         # ask about all rows together, so that the judge gets large batches
         if sheets:
             with self.judge:
-                conduct(sheets, self.judge, self.mode, cache)
+                ask_all_passes(sheets, self.judge, self.mode, cache)
                 if self.evidence != "reference":
                     self._ask_pictures(judged, views, pictures, cache)
         return judged
@@ -408,11 +408,11 @@ class PoshReward(PlainTextReward):
             one_by_one = [self._verdict(row.sample, RowAnswers([pair])) for pair in answers.pairs]
             return max(one_by_one, key=lambda verdict: verdict.parts["f1"])
         if answers.picture is not None and yes_rate is not None:
-            answers = replace(answers, picture=believed(answers.picture, yes_rate))
+            answers = replace(answers, picture=less_yes_rate(answers.picture, yes_rate))
         verdict = self._verdict(row.sample, answers)
         if yes_rate is not None:
             verdict = replace(verdict, parts={**verdict.parts, "yes_rate": yes_rate})
-        return penalise(verdict, row.sample, row.graph)
+        return penalise_scores(verdict, row.sample, row.graph)
 
     def _ask_pictures(
         self,
@@ -446,7 +446,7 @@ class PoshReward(PlainTextReward):
             sheets[number] = sheet
             judged.answers[number] = replace(answers, picture=sheet)
         if sheets:
-            conduct(list(sheets.values()), self.judge, self.mode, cache)
+            ask_all_passes(list(sheets.values()), self.judge, self.mode, cache)
             judged.decoys.extend(decoy_scores(judged.rows, sheets, self.judge, cache))
 
     def _pair(
@@ -467,7 +467,7 @@ class PoshReward(PlainTextReward):
         asserted_text = completion
         marks: tuple[Mark, ...] = ()
         if self.mode == "default":
-            asserted_text = asserted(completion, row.graph)
+            asserted_text = asserted_part(completion, row.graph)
             marks = self.prompts.marks
         recall = Interview(
             sample=number,
@@ -505,14 +505,14 @@ class PoshReward(PlainTextReward):
             groups.append([answers.picture])
         versions: list[list[RatedComponent]] = []
         for sheets in groups:
-            too_often = surplus(sheets) if default and sheets else frozenset()
-            versions += [components(sheet, too_often, reaching=default) for sheet in sheets]
+            too_often = surplus_entities(sheets) if default and sheets else frozenset()
+            versions += [rated_components(sheet, too_often, reaching=default) for sheet in sheets]
         of_completion = best_of(versions)
-        of_completion += denials(of_references, answers.picture)
+        of_completion += decided_denials(of_references, answers.picture)
         counted = [component for component in of_completion if component.counts]
         precision = _mean_score(counted)
         # rate the references' components
-        sides = [components(pair.recall) for pair in pairs]
+        sides = [rated_components(pair.recall) for pair in pairs]
         recalls = [_mean_score(side) for side in sides]
         # recall is that of the reference with the best F1
         best = max(range(len(pairs)), key=lambda number: f1(precision, recalls[number]))
@@ -528,7 +528,7 @@ class PoshReward(PlainTextReward):
         for component in of_completion:
             added = 0.0
             if component.asked and component.counts:
-                added = credit(component.rating, precision, recall, *sizes, self.score)
+                added = credit_of_component(component.rating, precision, recall, *sizes, self.score)
             credits.append(added)
         # missed components have no words in the completion, so their credit is 0
         missed = spans_of(of_reference, [0.0] * len(of_reference), sample.references[index])
@@ -566,16 +566,16 @@ def _graphs_of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> Re
 def _packed_graphs(graph: SceneGraph, supporting: SceneGraph) -> tuple[bytes, bytes | None]:
     """Returns a reference's graphs packed, with None for a second graph that equals the first."""
     if supporting is graph:
-        return packed(graph), None
-    return packed(graph), packed(supporting)
+        return pack_graph(graph), None
+    return pack_graph(graph), pack_graph(supporting)
 
 
 def _unpacked_graphs(stored: bytes, supporting: bytes | None) -> ReferenceGraphs:
     """Returns the graphs that `_packed_graphs` packed."""
-    graph = unpacked(stored)
+    graph = unpack_graph(stored)
     if supporting is None:
         return graph, graph
-    return graph, unpacked(supporting)
+    return graph, unpack_graph(supporting)
 
 
 def _mean_score(side: Sequence[RatedComponent]) -> float:
@@ -586,7 +586,7 @@ def _mean_score(side: Sequence[RatedComponent]) -> float:
 def _means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
     """Returns mean rating / 5 of each kind with components, such as {"precision_entity": 0.8}."""
     means = {}
-    for kind in KINDS:
+    for kind in COMPONENT_KINDS:
         ratings = [component.rating for component in side if component.kind == kind]
         if ratings:
             means[f"{direction}_{kind}"] = direction_score(ratings)

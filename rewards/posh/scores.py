@@ -11,13 +11,13 @@ from typing import Literal
 
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
-from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.text.filler import find_filler, penalise_filler, text_beside_completion
 from spanreward.rewards.text.length import judged_length
 
-LEVELS = 5
-KINDS = ("entity", "attribute", "relation", "denial")
-Score = Literal["precision", "recall", "f1"]
-SCORES = ("precision", "recall", "f1")
+RATING_LEVELS = 5
+COMPONENT_KINDS = ("entity", "attribute", "relation", "denial")
+ScoreName = Literal["precision", "recall", "f1"]
+SCORE_NAMES = ("precision", "recall", "f1")
 
 
 def direction_score(ratings: Sequence[float]) -> float:
@@ -28,7 +28,7 @@ def direction_score(ratings: Sequence[float]) -> float:
     """
     if not ratings:
         return 1.0
-    return sum(ratings) / len(ratings) / LEVELS
+    return sum(ratings) / len(ratings) / RATING_LEVELS
 
 
 def f1(precision: float, recall: float) -> float:
@@ -40,17 +40,17 @@ def f1(precision: float, recall: float) -> float:
 
 
 def coarse_scores(precision: float, recall: float) -> dict[str, float]:
-    """Returns {"precision": ..., "recall": ..., "f1": ...}, with the names of SCORES."""
+    """Returns {"precision": ..., "recall": ..., "f1": ...}, with the names of SCORE_NAMES."""
     return {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
 
 
 def span_score(rating: float) -> float:
     """Maps a rating from 1 to 5 to a span's score from 0 (wrong) to 1 (right): 3 gives 0.5."""
-    share = (rating - 1) / (LEVELS - 1)
+    share = (rating - 1) / (RATING_LEVELS - 1)
     return min(max(share, 0.0), 1.0)
 
 
-def credit(
+def credit_of_component(
     rating: float,
     precision: float,
     recall: float,
@@ -66,7 +66,7 @@ def credit(
         precision, recall: P and R of the whole completion.
         completion_components: the number n of the completion's components.
         reference_components: the number m of the reference's components.
-        score: the score whose derivative is wanted, one of SCORES.
+        score: the score whose derivative is wanted, one of SCORE_NAMES.
 
     Suppose a fraction x of the component is stated once more. With s = rating / 5, precision
     becomes (n P + x s) / (n + x). The derivative of precision at x = 0 is (s - P) / n. Recall gains
@@ -76,14 +76,14 @@ def credit(
     For score "precision" the credit is (s - P) / n. For score "recall" the credit is 0.
     """
     # the derivatives of precision and recall with respect to x
-    of_precision = (rating / LEVELS - precision) / completion_components
+    of_precision = (rating / RATING_LEVELS - precision) / completion_components
     if score == "precision":
         return of_precision
     if score != "f1":
         return 0.0
     of_recall = 0.0
     if reference_components:
-        of_recall = (rating - 1) / LEVELS / reference_components
+        of_recall = (rating - 1) / RATING_LEVELS / reference_components
     # the derivatives of F1 with respect to precision and recall
     total = (precision + recall) ** 2
     by_precision = 2 * recall**2 / total
@@ -91,7 +91,7 @@ def credit(
     return by_precision * of_precision + by_recall * of_recall
 
 
-def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
+def penalise_scores(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
     """Returns the verdict with precision, recall and F1 reduced by the share of filler. The means
     by kind, such as "precision_entity", stay the same.
 
@@ -103,15 +103,15 @@ def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
     """
     filler = find_filler(
         sample.completion,
-        beside(sample),
-        stated=stated(graph),
+        text_beside_completion(sample),
+        stated=stated_ranges(graph),
         misplaced=graph.misplaced,
     )
-    lowest = dict.fromkeys(SCORES, 0.0)
+    lowest = dict.fromkeys(SCORE_NAMES, 0.0)
     return penalise_filler(verdict, len(sample.completion), filler, lowest)
 
 
-def stated(graph: SceneGraph) -> set[CharacterSpan]:
+def stated_ranges(graph: SceneGraph) -> set[CharacterSpan]:
     """Returns the characters [start, end) of all words that name a component of the graph.
 
     Words that the text denies count too: "a man with no hat" says something about a hat.
@@ -140,7 +140,7 @@ def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
 
     Args:
         sample: the sample with the whole completion.
-        score: the name of the main score, one of SCORES.
+        score: the name of the main score, one of SCORE_NAMES.
     """
     read = judged_length(sample.completion)
     total = len(sample.completion)

@@ -16,7 +16,7 @@ from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.question import question_keys
 
 T = TypeVar("T")
-REMEMBERED = 65_536  # answers in the cache, at most; about 20 MB
+MAX_REMEMBERED_ANSWERS = 65_536  # answers in the cache, at most; about 20 MB
 
 
 class Rated(NamedTuple):
@@ -50,7 +50,7 @@ class AnswerCache:
         """
         self._remembered.update(self._new)
         self._new = {}
-        while len(self._remembered) > REMEMBERED:
+        while len(self._remembered) > MAX_REMEMBERED_ANSWERS:
             self._remembered.popitem(last=False)
 
     def complete(

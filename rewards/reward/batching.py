@@ -4,8 +4,8 @@
     verdict = await posh.verdict(sample)  # from as many coroutines as there are completions
 
 Some trainers ask about one completion at a time. A judge is faster on a batch, and answers equal
-questions of a batch once. A batch has all samples that arrive within WAIT seconds of the batch's
-first sample, up to a largest size. While one batch is judged, the next batch fills up.
+questions of a batch once. A batch has all samples that arrive within BATCH_SECONDS seconds of the
+batch's first sample, up to a largest size. While one batch is judged, the next batch fills up.
 """
 
 import asyncio
@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.reward.reward import Reward
 
-WAIT = 0.05  # seconds; a trainer starts the coroutines of a batch within a few milliseconds
+# seconds; a trainer starts the coroutines of a batch within a few milliseconds
+BATCH_SECONDS = 0.05
 LARGEST_BATCH = 256  # samples of a batch, at most
 # the most pictures of a batch of several samples: all pictures of a batch are in memory at once
 BATCH_PICTURES = 64
@@ -57,7 +58,7 @@ class BatchingReward:
         future: asyncio.Future[Verdict] = loop.create_future()
         # the first sample of a batch starts its clock
         if not self._waiting:
-            loop.call_later(WAIT, self._send, loop)
+            loop.call_later(BATCH_SECONDS, self._send, loop)
         self._waiting.append((sample, future))
         return await future
 

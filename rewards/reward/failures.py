@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from spanreward.rewards.base.verdict import Verdict
 
 MOST_NOTE_CHARACTERS = 300  # characters of a note in the log, at most
-MANY = 0.5  # a larger share of failures in a call gives a message
+FAILURE_SHARE_TO_WARN = 0.5  # a larger share of failures in a call gives a message
 
 
 def first_failure(verdicts: Sequence[Verdict]) -> str:
@@ -44,6 +44,6 @@ def many_failed(verdicts: Sequence[Verdict]) -> str:
     failed.
     """
     failed = [verdict for verdict in verdicts if verdict.status.failed]
-    if len(failed) > MANY * len(verdicts):
+    if len(failed) > FAILURE_SHARE_TO_WARN * len(verdicts):
         return f"{len(failed)} of {len(verdicts)}"
     return ""

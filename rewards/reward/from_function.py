@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Sequence
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.reward.reward import Reward, checked
+from spanreward.rewards.reward.reward import Reward, checked_samples
 
 Judged = float | Verdict | None
 
@@ -54,7 +54,7 @@ class FunctionReward(Reward):
         """Returns one Verdict per sample, in order. A sample for which the function raises has
         status ERROR.
         """
-        return [_verdict_of_function(self.function, sample) for sample in checked(samples)]
+        return [_verdict_of_function(self.function, sample) for sample in checked_samples(samples)]
 
 
 def reward(

@@ -26,13 +26,23 @@ from typing import Any
 from spanreward.rewards.base.checks import Mode, check_known
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
-from spanreward.rewards.files.templates import fill, placeholders_of_template, places
+from spanreward.rewards.files.templates import (
+    fill_template,
+    filled_places,
+    placeholders_of_template,
+)
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.reward.row_reward import JudgedRow, Raw, RowReward
-from spanreward.rewards.reward.rows import Evidence, judged, seen
-from spanreward.rewards.text.quoting import fill_masked, marks_in, mask, quoted, without_quotes
+from spanreward.rewards.reward.row_reward import JudgedRow, RawVerdict, RowReward
+from spanreward.rewards.reward.rows import Evidence, evidence_of_sample, judged_beginning
+from spanreward.rewards.text.quoting import (
+    fill_masked,
+    marks_in,
+    mask_marks,
+    quoted_placeholders,
+    without_quotes,
+)
 
-PLACEHOLDERS = (
+NAMES_OF_PLACEHOLDERS = (
     "prompt",
     "completion",
     "reference",
@@ -43,11 +53,11 @@ PLACEHOLDERS = (
     "anchor",
 )
 ALWAYS_THERE = ("prompt", "completion")  # every row has these placeholders
-CONTEXT = "A description of the picture that you can rely on:\n{context}\n\n"
+CONTEXT_PROMPT = "A description of the picture that you can rely on:\n{context}\n\n"
 MAX_ANSWER_TOKENS = 256
 
-Answer = Rating | str | Failure
-Parse = Callable[[str], float | Verdict | None]
+JudgeAnswer = Rating | str | Failure
+AnswerParser = Callable[[str], float | Verdict | None]
 
 
 class JudgedReward(RowReward):
@@ -55,9 +65,9 @@ class JudgedReward(RowReward):
 
     Args:
         judge: the judge, or its name.
-        prompt: the question, with placeholders of PLACEHOLDERS. It needs {completion}. Several
-            references, answers or criteria fill a placeholder with one line each. None is for
-            subclasses that build their own questions.
+        prompt: the question, with placeholders of NAMES_OF_PLACEHOLDERS. It needs {completion}.
+            Several references, answers or criteria fill a placeholder with one line each. None is
+            for subclasses that build their own questions.
         scale: the single tokens that the judge answers with, from the worst to the best. The score
             is the expectation over the scale, with equal steps from 0 to 1.
         parse: a function that reads a written answer, in place of a scale. It returns the score
@@ -88,7 +98,7 @@ class JudgedReward(RowReward):
         prompt: str | None = None,
         *,
         scale: Sequence[str] = RATING_SCALE,
-        parse: Parse | None = None,
+        parse: AnswerParser | None = None,
         columns: Sequence[str] | None = None,
         evidence: Evidence | None = None,
         max_tokens: int = MAX_ANSWER_TOKENS,
@@ -100,7 +110,7 @@ class JudgedReward(RowReward):
         super().__init__(name, judge, mode, evidence, spans, judged_part)
         if prompt is not None:
             placeholders = placeholders_of_template(prompt)
-            check_known("placeholder", placeholders, PLACEHOLDERS)
+            check_known("placeholder", placeholders, NAMES_OF_PLACEHOLDERS)
             if "completion" not in placeholders:
                 raise ValueError(
                     f"the prompt of {name} shows no completion: put {{completion}} where it "
@@ -114,8 +124,8 @@ class JudgedReward(RowReward):
             # everything except the judge that changes an answer
             wording = repr((prompt, tuple(scale), max_tokens))
             self.wording = sha256(wording.encode()).hexdigest()[:16]
-            self.marks = marks_in(prompt, CONTEXT)
-            self.quoted = quoted(prompt)
+            self.marks = marks_in(prompt, CONTEXT_PROMPT)
+            self.quoted = quoted_placeholders(prompt)
             if columns is None:
                 self.columns = _needed_columns(prompt)
             else:
@@ -140,16 +150,16 @@ class JudgedReward(RowReward):
         images, context, values = shown
         # the texts for the placeholders, masked so that no text can repeat a line of the prompt
         texts = {}
-        for name, text in {**values, "completion": judged(sample)}.items():
-            text = mask(text, self.marks)
+        for name, text in {**values, "completion": judged_beginning(sample)}.items():
+            text = mask_marks(text, self.marks)
             if name in self.quoted:  # a text within quotation marks must not close them
                 text = without_quotes(text)
             texts[name] = text
         before = ""
         if context:
-            before = fill_masked(CONTEXT, self.marks, context=context)
-        content = before + fill(self.prompt, **texts)
-        start, end = places(self.prompt, **texts)["completion"]
+            before = fill_masked(CONTEXT_PROMPT, self.marks, context=context)
+        content = before + fill_template(self.prompt, **texts)
+        start, end = filled_places(self.prompt, **texts)["completion"]
         # only the completion loses its end if the prompt is too long for the judge
         description = (len(before) + start, len(before) + end)
         message = {"role": "user", "content": content}
@@ -159,7 +169,7 @@ class JudgedReward(RowReward):
         """Returns the judge that answers the question of this number, counted within a row."""
         return self.judge
 
-    def verdict_on(self, row: JudgedRow, answers: Sequence[Any]) -> Raw:
+    def verdict_on(self, row: JudgedRow, answers: Sequence[Any]) -> RawVerdict:
         """Returns the verdict on a row before penalties, with the number of unread characters.
 
         Args:
@@ -190,7 +200,7 @@ class JudgedReward(RowReward):
         images: tuple[Any, ...] = ()
         context = ""
         if self.evidence:
-            images, context = seen(sample, self.evidence)
+            images, context = evidence_of_sample(sample, self.evidence)
         return images, context, _values_of(sample)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
@@ -200,16 +210,16 @@ class JudgedReward(RowReward):
         """
         assert self.prompt is not None
         text = " ".join(["word"] * round(words))
-        texts = dict.fromkeys(PLACEHOLDERS, text)
+        texts = dict.fromkeys(NAMES_OF_PLACEHOLDERS, text)
         texts["reference"] = "\n".join([text] * references)
-        read = tokens_in(fill(self.prompt, **texts))
+        read = tokens_in(fill_template(self.prompt, **texts))
         if self.parse:
             return Cost(1, read, self.max_tokens, exact=True, how="one written answer")
         return Cost(1, read, 1, exact=True, how="one rating")
 
     # Methods that all subclasses share.
 
-    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
+    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[RawVerdict]:
         """Returns a verdict before penalties for each row, in order, with the number of unread
         characters.
 
@@ -228,7 +238,7 @@ class JudgedReward(RowReward):
             counts.append(count)
         answers = self._answers(questions, judges)
         # give each row its part of the answers
-        verdicts: list[Raw] = []
+        verdicts: list[RawVerdict] = []
         start = 0
         for row, count in zip(rows, counts, strict=True):
             end = start + count
@@ -236,7 +246,7 @@ class JudgedReward(RowReward):
             start = end
         return verdicts
 
-    def _answers(self, questions: Sequence[Question], judges: Sequence[Judge]) -> list[Answer]:
+    def _answers(self, questions: Sequence[Question], judges: Sequence[Judge]) -> list[JudgeAnswer]:
         """Returns an answer per question, in order.
 
         Each judge is awake only for its own questions. Each of several judges is woken even without
@@ -246,7 +256,7 @@ class JudgedReward(RowReward):
             questions: of all rows.
             judges: the judge of each question.
         """
-        answers: dict[int, Answer] = {}
+        answers: dict[int, JudgeAnswer] = {}
         for judge in self.judges:
             numbers = []  # the places of this judge's questions
             for number, judge_of_question in enumerate(judges):
@@ -261,7 +271,7 @@ class JudgedReward(RowReward):
                     answers[number] = answer
         return [answers[number] for number in range(len(questions))]
 
-    def _ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer]:
+    def _ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[JudgeAnswer]:
         """Returns the judge's written answers for `parse`, or its ratings if there is no
         `parse`.
         """
@@ -313,12 +323,12 @@ def _are_numbers(scale: Sequence[str]) -> bool:
 
 
 def _needed_columns(prompt: str) -> tuple[str, ...]:
-    """Returns the columns for the prompt's placeholders, in the order of PLACEHOLDERS.
+    """Returns the columns for the prompt's placeholders, in the order of NAMES_OF_PLACEHOLDERS.
 
     The prompt and the completion are no columns.
     """
     needed = placeholders_of_template(prompt).difference(ALWAYS_THERE)
-    return tuple(name for name in PLACEHOLDERS if name in needed)
+    return tuple(name for name in NAMES_OF_PLACEHOLDERS if name in needed)
 
 
 def _values_of(sample: Sample) -> dict[str, str]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import Sample, Span, Status, Unread, Verdict
-from spanreward.rewards.reward.reward import Reward, checked
+from spanreward.rewards.reward.reward import Reward, checked_samples
 from spanreward.rewards.text.filler import penalise_filler
 from spanreward.rewards.text.judged_part import judged_range
 from spanreward.rewards.text.length import JUDGED_TOKENS, judged_length
@@ -21,7 +21,8 @@ from spanreward.rewards.text.padding import find_padding
 from spanreward.rewards.text.pieces import OUTSIDE
 from spanreward.rewards.text.written import Reading, read_text
 
-COUNTED = "; characters are those of the plain text"  # added to a note with a count of characters
+# added to a note with a count of characters
+COUNTED_IN_PLAIN_TEXT = "; characters are those of the plain text"
 
 
 class PlainTextReward(Reward):
@@ -50,7 +51,7 @@ class PlainTextReward(Reward):
 
         A completion without the judged part gets status EMPTY and score 0.
         """
-        samples = checked(samples)
+        samples = checked_samples(samples)
         if self.judged_part is None:
             return self._assess_whole(samples)
         # the judged part replaces the completion, or "" if there is no such part
@@ -130,14 +131,14 @@ def _verdict_on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Ve
     spans = []
     for span in verdict.spans:
         spans.append(replace(span, start=span.start + start, end=span.end + start))
-    unread = outside(text, 0, start, OUTSIDE)
+    unread = unread_outside(text, 0, start, OUTSIDE)
     for part in verdict.unread:
         unread.append(Unread(part.start + start, part.end + start, part.kind))
-    unread += outside(text, end, len(text), OUTSIDE)
+    unread += unread_outside(text, end, len(text), OUTSIDE)
     return replace(verdict, spans=tuple(spans), unread=tuple(unread))
 
 
-def outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
+def unread_outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
     """Returns the characters [start, end) of the text as unread, without white space at their ends.
 
     Returns [] if all these characters are white space. kind: the kind of unread text, such as
@@ -258,7 +259,7 @@ def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
         missed = _spans_as_written(missed, read_text(reference), reference)
     note = verdict.note
     if " characters" in note and reading.plain is not sample.completion:
-        note += COUNTED
+        note += COUNTED_IN_PLAIN_TEXT
     unread = [Unread(start, end, kind) for start, end, kind in reading.unread]
     return replace(verdict, spans=spans, missed=missed, note=note, unread=tuple(unread))
 
@@ -275,6 +276,6 @@ def _spans_as_written(spans: tuple[Span, ...], reading: Reading, text: str) -> t
         start, end = reading.written(span.start, span.end)
         note = span.note
         if span.kind == "unread":
-            note += COUNTED
+            note += COUNTED_IN_PLAIN_TEXT
         moved.append(replace(span, start=start, end=end, note=note))
     return tuple(moved)

@@ -22,8 +22,8 @@ from pydantic_core import from_json
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.files import http_client as http
 from spanreward.rewards.judges.judge import Failure
-from spanreward.rewards.judges.remote.answer import Busy, Refused, trouble
-from spanreward.rewards.judges.remote.client import CONNECT, Client, all_in_time
+from spanreward.rewards.judges.remote.answer import Busy, Refused, error_in_answer
+from spanreward.rewards.judges.remote.client import CONNECT_TIMEOUT, Client, all_in_time
 from spanreward.rewards.judges.remote.endpoint import (
     failure_of_busy,
     failure_of_refusal,
@@ -35,12 +35,12 @@ from spanreward.rewards.rows.sample import row_of
 
 # The most rows of a request, without pictures and with pictures. Small requests, because a lost
 # request loses the verdicts of all its rows.
-ROWS = 16
-SEEING = 4
+ROWS_A_REQUEST = 16
+ROWS_WITH_PICTURES = 4
 UNDER_WAY = 8  # the most requests at the same time
 MOST_HEALTH_BYTES = 1 << 16  # the most bytes of a Description
 MOST_ANSWER_BYTES = 1 << 26  # the most bytes of an Answer
-PICTURES = {"image", "images"}
+PICTURE_COLUMNS = {"image", "images"}
 ROW_REFUSED = (413, 422)  # HTTP statuses of a request that is refused because of one of its rows
 
 
@@ -103,7 +103,7 @@ class RemoteReward(Reward):
         """
         if not self.decided_by:
             try:
-                health = http.run(self._health())
+                health = http.run_coroutine(self._health())
             except TimeoutError as error:
                 raise self._unreachable("TimeoutError") from error
             if isinstance(health, Busy):
@@ -117,7 +117,7 @@ class RemoteReward(Reward):
 
     def _unreachable(self, why: str) -> ConnectionError:
         """Returns the error for a url without a reward. why: the reason, for the message."""
-        reason = http.legible(why, 120)
+        reason = http.legible_server_words(why, 120)
         return ConnectionError(
             f"{self.server.url} serves no reward: start spanreward serve ({reason})"
         )
@@ -128,7 +128,7 @@ class RemoteReward(Reward):
         Raises TimeoutError after CONNECT seconds.
         """
         async with (
-            asyncio.timeout(CONNECT),
+            asyncio.timeout(CONNECT_TIMEOUT),
             Client(self.server, read_description, MOST_HEALTH_BYTES) as client,
         ):
             return await client.get("/health")
@@ -155,7 +155,7 @@ class RemoteReward(Reward):
         self.missing_column(())  # asks the server which columns its metric reads
         rows_or_verdicts = [self._row(sample) for sample in samples]
         rows = [row for row in rows_or_verdicts if isinstance(row, dict)]
-        answers = iter(http.run(self._ask(rows)))
+        answers = iter(http.run_coroutine(self._ask(rows)))
         verdicts = []
         for entry in rows_or_verdicts:
             if isinstance(entry, Verdict):
@@ -170,7 +170,7 @@ class RemoteReward(Reward):
         # column would fail the whole request.
         needed_columns = dict.fromkeys((*self.columns, *self.one_of))
         pictures: Sequence[Any] = ()
-        if not PICTURES.isdisjoint(needed_columns):
+        if not PICTURE_COLUMNS.isdisjoint(needed_columns):
             pictures = sample.images
         try:
             # a box is in pixels of the unscaled picture, so a picture with a box is not scaled
@@ -184,9 +184,9 @@ class RemoteReward(Reward):
         if self.by_batch:  # all rows that are compared go into one request
             size = len(rows) + 1
         elif any(row["images"] for row in rows):
-            size = SEEING
+            size = ROWS_WITH_PICTURES
         else:
-            size = ROWS
+            size = ROWS_A_REQUEST
         # split the rows into requests: each has the number of its first row, and its rows
         parts: list[tuple[int, list[dict[str, Any]]]] = []
         for start in range(0, len(rows), size):
@@ -259,7 +259,9 @@ def read_description(status: int, content: bytes) -> Description | Refused | Bus
         return Description.model_validate_json(content)
     except ValueError as error:
         # an error of the server or of a proxy, or a server of another kind
-        return trouble(status, content) or Refused(status, http.legible(str(error)))
+        return error_in_answer(status, content) or Refused(
+            status, http.legible_server_words(str(error))
+        )
 
 
 def read_verdicts(status: int, content: bytes) -> list[Verdict] | Refused | Busy:
@@ -272,4 +274,6 @@ def read_verdicts(status: int, content: bytes) -> list[Verdict] | Refused | Busy
         data = from_json(content, allow_inf_nan=False)
         return Answer.model_validate(data).verdicts
     except ValueError as error:
-        return trouble(status, content) or Busy(http.legible(str(error)), patient=False)
+        return error_in_answer(status, content) or Busy(
+            http.legible_server_words(str(error)), patient=False
+        )

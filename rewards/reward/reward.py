@@ -20,12 +20,12 @@ from typing import Any
 
 from spanreward.rewards.base.by_halves import NotAsked, by_halves, time_for_more
 from spanreward.rewards.base.cost import Cost
-from spanreward.rewards.base.unread import MUCH, NotRead, not_read
+from spanreward.rewards.base.unread import UNREAD_SHARE_TO_WARN, NotRead, not_read
 from spanreward.rewards.base.verdict import LEFT_OUT, Sample, Status, Verdict
-from spanreward.rewards.files.http_client import legible
+from spanreward.rewards.files.http_client import legible_server_words
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.reward.failures import first_failure, many_failed, nothing_scored
-from spanreward.rewards.rows.sample import READ, read_sample
+from spanreward.rewards.rows.sample import COLUMNS_READ, read_sample
 
 log = logging.getLogger(__name__)
 MOST_QUOTATIONS = 20  # the most quotations of wrong words, and of missed words, in a feedback
@@ -143,7 +143,8 @@ class Reward:
             present: the columns of the data, [] if TRL may have dropped columns.
         """
         advice = "rename the column that holds it"
-        if any(repr(column) in missing for column in READ):  # only these columns can be renamed
+        # only these columns can be renamed
+        if any(repr(column) in missing for column in COLUMNS_READ):
             advice += ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
         if not present:
             advice += ", and leave remove_unused_columns=False"
@@ -262,7 +263,7 @@ class Reward:
         text.
         """
         unread = _not_read(samples, verdicts)
-        if unread.share > MUCH and not self._named_unread:
+        if unread.share > UNREAD_SHARE_TO_WARN and not self._named_unread:
             self._named_unread = True
             log.warning(
                 "%s did not read %.0f %% of a batch's completions: %s. See docs/metrics.md.",
@@ -444,7 +445,7 @@ def _value_lists(columns: Mapping[str, Any], count: int) -> dict[str, list[Any]]
         # a text or a mapping is iterable, but counts as a single value
         if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
             lists[name] = list(values)
-    for name in READ - lists.keys():
+    for name in COLUMNS_READ - lists.keys():
         if name in columns:
             lists[name] = [columns[name]] * count
     return lists
@@ -455,7 +456,9 @@ def _verdict_of_error(error: Exception) -> Verdict:
 
     Its note hides API keys in the error's message, because clients of a server read the note.
     """
-    return Verdict(None, Status.ERROR, note=legible(f"{type(error).__name__}: {error}"))
+    return Verdict(
+        None, Status.ERROR, note=legible_server_words(f"{type(error).__name__}: {error}")
+    )
 
 
 def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
@@ -467,7 +470,7 @@ def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
     return list(judges_by_id.values())
 
 
-def checked(samples: Any) -> Sequence[Sample]:
+def checked_samples(samples: Any) -> Sequence[Sample]:
     """Returns the argument of `assess` if it is a list of Samples.
 
     Raises TypeError otherwise, with an example of the right call.

@@ -20,17 +20,22 @@ from spanreward.rewards.judges.judge import IN_WORDS, Judge
 from spanreward.rewards.language.parse import language_of, split_sentences
 from spanreward.rewards.language.pipeline import pipeline_name
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward
-from spanreward.rewards.reward.rows import EVIDENCE, evidence_columns, judged, penalise
+from spanreward.rewards.reward.rows import (
+    EVIDENCE,
+    evidence_columns,
+    judged_beginning,
+    penalise_row,
+)
 from spanreward.rewards.text.judged_part import check_part
 
-Place = tuple[int, int]  # characters [start, end) of a sentence in its text
+SentencePlace = tuple[int, int]  # characters [start, end) of a sentence in its text
 # A row in question: its number in the batch, its sample, and the sentence that the question is
 # about. With ablation the sample's completion lacks a sentence. The sentence is None if the
 # question is about the whole completion.
-JudgedRow = tuple[int, Sample, Place | None]
+JudgedRow = tuple[int, Sample, SentencePlace | None]
 # a verdict before penalties, and the number of characters at the text's end that the judge did not
 # read
-Raw = tuple[Verdict, int]
+RawVerdict = tuple[Verdict, int]
 Spans = Literal["ablation", "none"]
 MOST_SENTENCES = 32  # spans of a completion, at most; more sentences are joined
 ASSUMED_SENTENCES = 4  # sentences of a completion in an estimated cost
@@ -110,7 +115,7 @@ class RowReward(PlainTextReward):
         """
         raise NotImplementedError
 
-    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
+    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[RawVerdict]:
         """Returns a verdict before penalties for each row, in order, with the number of unread
         characters.
 
@@ -169,7 +174,7 @@ class RowReward(PlainTextReward):
                 # NOT_APPLICABLE, even if its completion is empty. An empty completion with evidence
                 # stays in `shown`, because other completions may be compared with it.
                 shown[number] = self.show(sample)
-                if not judged(sample).strip():
+                if not judged_beginning(sample).strip():
                     note = "the completion says nothing"
                     verdicts[number] = Verdict(0.0, Status.EMPTY, {**self.lowest}, note=note)
             except NotApplicable as reason:
@@ -184,15 +189,15 @@ class RowReward(PlainTextReward):
         else:
             raw = self.rate(rows, shown)
         for (number, sample, _), (verdict, cut) in zip(rows, raw, strict=True):
-            verdicts[number] = penalise(verdict, sample, self.mode, cut, self.lowest)
+            verdicts[number] = penalise_row(verdict, sample, self.mode, cut, self.lowest)
         return [verdicts[number] for number in range(len(samples))]
 
-    def _by_sentence(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
+    def _by_sentence(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[RawVerdict]:
         """Returns the results of `rate` for whole texts, each verdict with a span per sentence.
 
         A failure on one sentence fails the whole verdict. Arguments: see `rate`.
         """
-        texts = [judged(sample) for _, sample, _ in rows]
+        texts = [judged_beginning(sample) for _, sample, _ in rows]
         parser = self.reader()
         places = [join_sentences(sentences) for sentences in split_sentences(texts, self.pipeline)]
         # ask about the whole texts and about their sentences in one call
@@ -204,7 +209,7 @@ class RowReward(PlainTextReward):
         raw_of_rows = raw[: len(rows)]
         raw_of_details = iter(raw[len(rows) :])
         # combine each row's verdict with the verdicts on its sentences
-        with_spans: list[Raw] = []
+        with_spans: list[RawVerdict] = []
         for (whole, cut), sentences in zip(raw_of_rows, places, strict=True):
             verdicts = [whole]
             if len(sentences) > 1:
@@ -220,7 +225,7 @@ class RowReward(PlainTextReward):
         return with_spans
 
     def _details_of(
-        self, row: JudgedRow, text: str, sentences: Sequence[Place]
+        self, row: JudgedRow, text: str, sentences: Sequence[SentencePlace]
     ) -> Iterator[JudgedRow]:
         """Yields one row in question for each sentence.
 
@@ -240,7 +245,9 @@ class RowReward(PlainTextReward):
             else:
                 yield number, sample, sentence
 
-    def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
+    def spans_of(
+        self, verdicts: Sequence[Verdict], places: Sequence[SentencePlace]
+    ) -> tuple[Span, ...]:
         """Returns a span per sentence.
 
         The span's credit is the score minus the score without the sentence. The span's score is (1
@@ -268,7 +275,7 @@ class RowReward(PlainTextReward):
         return tuple(spans)
 
 
-def join_sentences(places: Sequence[Place]) -> list[Place]:
+def join_sentences(places: Sequence[SentencePlace]) -> list[SentencePlace]:
     """Returns at most MOST_SENTENCES places. If there are more sentences, neighbours are joined to
     parts of about equal numbers of sentences.
 
@@ -290,7 +297,7 @@ def join_sentences(places: Sequence[Place]) -> list[Place]:
     return joined
 
 
-def without_sentence(text: str, places: Sequence[Place], number: int) -> str:
+def without_sentence(text: str, places: Sequence[SentencePlace], number: int) -> str:
     """Returns the text without one sentence and the white space after this sentence.
 
     Args:

@@ -11,8 +11,8 @@ from PIL import Image
 
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
-from spanreward.rewards.rows.pictures import MAX_PIXELS, MOST_PICTURES, opened, with_box
-from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.rows.pictures import MAX_PIXELS, MOST_PICTURES, opened_picture, with_box
+from spanreward.rewards.text.filler import find_filler, penalise_filler, text_beside_completion
 from spanreward.rewards.text.length import judged_length, penalise_unread
 
 Box = tuple[float, float, float, float]
@@ -33,7 +33,7 @@ def evidence_columns(evidence: Evidence | Literal["prompt"]) -> tuple[str, ...]:
     return ("image", "images", "context")
 
 
-def seen(
+def evidence_of_sample(
     sample: Sample, evidence: Evidence, box: Box | None = None
 ) -> tuple[tuple[Image.Image, ...], str]:
     """Returns the evidence that the judge sees: (pictures, "") or ((), context).
@@ -70,18 +70,18 @@ def open_pictures(pictures: Sequence[Any], box: Box | None = None) -> tuple[Imag
     images: list[Image.Image] = []
     for picture in pictures:
         if box is not None and not images:  # the box is in pixels of the unscaled picture
-            images.append(with_box(opened(picture), box))
+            images.append(with_box(opened_picture(picture), box))
         else:
-            images.append(opened(picture, pixels=MAX_PIXELS))
+            images.append(opened_picture(picture, pixels=MAX_PIXELS))
     return tuple(images)
 
 
-def judged(sample: Sample) -> str:
+def judged_beginning(sample: Sample) -> str:
     """Returns the judged part of the completion: its beginning, up to a length limit."""
     return sample.completion[: judged_length(sample.completion)]
 
 
-def penalise(
+def penalise_row(
     verdict: Verdict,
     sample: Sample,
     mode: Mode,
@@ -100,10 +100,10 @@ def penalise(
         lowest: the lowest value of each part that shrinks, such as {"f1": 0.0}. See
             `penalise_filler`.
     """
-    text = judged(sample)
+    text = judged_beginning(sample)
     lowest = lowest or {}
     if mode == "default":
-        filler = find_filler(text, beside(sample))
+        filler = find_filler(text, text_beside_completion(sample))
         verdict = penalise_filler(verdict, len(text), filler, lowest)
     characters_read = len(text) - cut
     return penalise_unread(verdict, characters_read, len(sample.completion), lowest)

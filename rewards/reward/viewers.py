@@ -12,18 +12,18 @@ reads only text, each question with a picture fails later (`Judge.rate`).
 from collections.abc import Iterable
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.judges.judge import UNSEEING
+from spanreward.rewards.judges.judge import UNSEEING_MESSAGE
 from spanreward.rewards.reward.reward import Reward
 
 
-def unseeing(reward: Reward) -> str:
+def unseeing_sentence(reward: Reward) -> str:
     """Returns a sentence about the first viewer of the reward that reads only text, or "".
 
     A viewer is a judge that is shown pictures. The sentence names ways to repair the reward.
     """
     for judge in reward.viewers:
         if judge.reads_text_only():
-            cures = [UNSEEING.format(judge=judge)]
+            cures = [UNSEEING_MESSAGE.format(judge=judge)]
             if reward.in_words:
                 cures.append(reward.in_words)
             return f"{reward.__name__}: {', or '.join(cures)}."
@@ -32,7 +32,7 @@ def unseeing(reward: Reward) -> str:
 
 def check_viewers(reward: Reward) -> None:
     """Raises ValueError if a viewer of the reward is known to read only text."""
-    sentence = unseeing(reward)
+    sentence = unseeing_sentence(reward)
     if sentence:
         raise ValueError(sentence)
 
@@ -41,7 +41,7 @@ def check_seen(reward: Reward, samples: Iterable[Sample]) -> None:
     """Raises ValueError if the reward would show pictures of these samples to a judge that is known
     to read only text. No picture is opened.
     """
-    sentence = unseeing(reward)
+    sentence = unseeing_sentence(reward)
     # rows without pictures are judged by their context, so they need no judge of pictures
     if sentence and any(reward.shows_pictures(sample) for sample in samples):
         raise ValueError(sentence)

@@ -12,37 +12,37 @@ from collections.abc import Callable, Container, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from spanreward.rewards.base.texts import MISSING, people, texts
-from spanreward.rewards.rows.values import box, one_text, pictures
+from spanreward.rewards.base.texts import TEXTS_OF_MISSING, answers_of_people, texts_of_value
+from spanreward.rewards.rows.values import box_of_value, one_text, pictures_of_value
 
-READERS: dict[str, Callable[[Any, str], Any]] = {
-    "reference": texts,
+COLUMN_READERS: dict[str, Callable[[Any, str], Any]] = {
+    "reference": texts_of_value,
     "question": one_text,
-    "answers": people,
+    "answers": answers_of_people,
     "context": one_text,
     "anchor": one_text,
-    "criteria": texts,
-    "bbox": box,
+    "criteria": texts_of_value,
+    "bbox": box_of_value,
     "task": one_text,
 }
-READ = frozenset({*READERS, "id", "prompt", "image", "images"})
+COLUMNS_READ = frozenset({*COLUMN_READERS, "id", "prompt", "image", "images"})
 OWN_NAMES: Mapping[Any, str] = MappingProxyType({})
 # Texts for a missing value (MISSING) that may also be people's answers. Completions are not
 # changed: text/no_answers.py reports missing values among completions.
-SAYABLE = frozenset({"None", "null"})
+SAYABLE_MISSING = frozenset({"None", "null"})
 # Texts for a missing value in R and in spreadsheets. Such a text may be an answer, too.
-MARKED = frozenset({"NA", "N/A", "NULL", "#N/A"})
+MARKED_MISSING = frozenset({"NA", "N/A", "NULL", "#N/A"})
 
 
 def read_columns(row: Mapping[str, Any], names: Mapping[Any, str] = OWN_NAMES) -> dict[str, Any]:
-    """Returns the value of each column in READERS, by our name of the column.
+    """Returns the value of each column in COLUMN_READERS, by our name of the column.
 
     The value of a missing column is () or None. names: for each of our names, the row's key if the
     key differs, such as {"reference": "caption"}. Raises ValueError, which names the row's key, for
     a value of a wrong type.
     """
     values = {}
-    for column, read in READERS.items():
+    for column, read in COLUMN_READERS.items():
         key = names.get(column, column)
         values[column] = read(row.get(key), key)
     return values
@@ -50,8 +50,8 @@ def read_columns(row: Mapping[str, Any], names: Mapping[Any, str] = OWN_NAMES) -
 
 def read_pictures(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Returns the row's pictures from `images`, or from `image` if `images` has no picture."""
-    images = pictures(row.get("images"), "images")
-    return images or pictures(row.get("image"), "image")
+    images = pictures_of_value(row.get("images"), "images")
+    return images or pictures_of_value(row.get("image"), "image")
 
 
 def picture_key(names: Mapping[Any, str], present: Container[str]) -> str:
@@ -74,13 +74,13 @@ def without_missing(
     """Returns the row with None in place of texts for a missing value: `{"reference": "N/A"}` gives
     `{"reference": None}`.
 
-    Only the columns of READ change. The given row itself is not changed.
+    Only the columns of COLUMNS_READ change. The given row itself is not changed.
 
     missing: counts the replaced texts by key; this function adds to the counts. names: for each of
     our names, the row's key if the key differs.
     """
     filled = row
-    for column in READ:
+    for column in COLUMNS_READ:
         key = names.get(column, column)
         value = row.get(key)
         if isinstance(value, str) and _is_missing(value, column):
@@ -95,6 +95,6 @@ def _is_missing(value: str, column: str) -> bool:
     "None" and "N/A" may be people's answers: "How many birds are there?" So they count as values in
     the column `answers`.
     """
-    if column == "answers" and value in SAYABLE.union(MARKED):
+    if column == "answers" and value in SAYABLE_MISSING.union(MARKED_MISSING):
         return False
-    return value in MARKED.union(MISSING)
+    return value in MARKED_MISSING.union(TEXTS_OF_MISSING)

@@ -18,11 +18,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from spanreward.rewards.files.json_lines import BOM
+from spanreward.rewards.files.json_lines import BYTE_ORDER_MARK
 
-SEPARATORS = ",;\t|"  # signs that may separate cells of CSV: the first line's most frequent sign
+# signs that may separate cells of CSV: the first line's most frequent sign
+CELL_SEPARATORS = ",;\t|"
 PIECE_BYTES = 1 << 20  # bytes that are decoded at once
-TWICE = "write each mark within a cell twice, and the cell between marks"
+QUOTING_REMEDY = "write each mark within a cell twice, and the cell between marks"
 
 # the row's number from 1, its place such as "row 1", and the row or the reason why it is unreadable
 TableRow = tuple[int, str, dict[str, Any] | str]
@@ -87,7 +88,7 @@ def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")()
     # skip a byte order mark at the start of the file
     file.seek(0)
-    if file.read(len(BOM)) != BOM:
+    if file.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
         file.seek(0)
     start = 0  # the byte offset of the piece
     final = False
@@ -105,11 +106,11 @@ def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
         start += len(piece)
 
 
-def _separator(first: str, ending: str) -> str:
+def _cell_separator(first: str, ending: str) -> str:
     """Returns the sign between the cells of a table, such as ",". first: the table's first line."""
     if ending == ".tsv" or not first:
         return "\t"
-    return max(SEPARATORS, key=first.count)
+    return max(CELL_SEPARATORS, key=first.count)
 
 
 def _rows_as_quoted(
@@ -123,7 +124,7 @@ def _rows_as_quoted(
     a fault in its quotation marks.
     """
     lines.seek(0)
-    separator = _separator(lines.readline(), ending)
+    separator = _cell_separator(lines.readline(), ending)
     # first, read the file to find a fault in its quotation marks
     fault = ""
     if has_quotation_mark:
@@ -134,7 +135,7 @@ def _rows_as_quoted(
         # A TSV file with cells between marks was written like CSV, so the fault is a real fault.
         lines.seek(0)
         if ending != ".tsv" or _has_quoted_cells(lines, separator):
-            raise ValueError(f"{fault}: {TWICE}")
+            raise ValueError(f"{fault}: {QUOTING_REMEDY}")
         quoting = csv.QUOTE_NONE
     # second, read the rows
     lines.seek(0)

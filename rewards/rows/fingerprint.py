@@ -22,7 +22,7 @@ from spanreward.rewards.rows.picture_forms import content_of_picture, name_of
 from spanreward.rewards.rows.sample import row_sample
 
 
-def fingerprint(sample: Sample, columns: bool = False) -> str:
+def sample_fingerprint(sample: Sample, columns: bool = False) -> str:
     """Returns 16 hexadecimal digits that change with every field of the sample but its id.
 
     A picture counts by its content. So a copied file is the same picture, and a changed file under
@@ -31,13 +31,13 @@ def fingerprint(sample: Sample, columns: bool = False) -> str:
     """
     content = {field.name: getattr(sample, field.name) for field in fields(sample)}
     content["id"] = None
-    content["images"] = [_picture(picture) for picture in sample.images]
+    content["images"] = [_picture_digest(picture) for picture in sample.images]
     if not columns:
         content["columns"] = None
     # Empty fields do not count, so a field that a later version adds changes no fingerprint.
     filled = {name: value for name, value in content.items() if value}
     text = json.dumps(filled, sort_keys=True, default=repr)
-    return digest(text)
+    return short_digest(text)
 
 
 def row_fingerprint(row: Mapping[str, Any]) -> str:
@@ -46,10 +46,10 @@ def row_fingerprint(row: Mapping[str, Any]) -> str:
     A file of answers keeps this fingerprint beside each answer, to find the answer's row again.
     Raises ValueError for a value of the wrong type.
     """
-    return fingerprint(row_sample(row))
+    return sample_fingerprint(row_sample(row))
 
 
-def _picture(picture: Any) -> str:
+def _picture_digest(picture: Any) -> str:
     """Returns a text that identifies a picture: a hash of its content.
 
     picture: any form of a picture that `opened` accepts (rows/pictures.py). If the picture's file
@@ -59,17 +59,17 @@ def _picture(picture: Any) -> str:
         if isinstance(picture, Image.Image):
             # the same bytes in another mode or shape are a different picture
             shape = repr((picture.mode, picture.size))
-            return digest(shape, picture.tobytes())
+            return short_digest(shape, picture.tobytes())
         content = content_of_picture(picture)
         if content is not None:
-            return digest("", content)
+            return short_digest("", content)
         name = name_of(picture)
         if name is not None and Path(name).is_file():
-            return digest("", Path(name).read_bytes())
+            return short_digest("", Path(name).read_bytes())
     return repr(picture)
 
 
-def digest(text: str, content: bytes = b"") -> str:
+def short_digest(text: str, content: bytes = b"") -> str:
     """Returns the first 16 hexadecimal digits of the SHA-256 of the text and the bytes."""
     written = text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(written + content).hexdigest()[:16]

@@ -17,7 +17,7 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.base.views import View
 from spanreward.rewards.files.on_disk import OnDisk
 from spanreward.rewards.rows.messages import messages_in
-from spanreward.rewards.rows.pictures import located
+from spanreward.rewards.rows.pictures import picture_path
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import Rows, check_texts, folder_of, no_rows, row_id, table_rows
 from spanreward.rewards.rows.values import plain_value
@@ -162,7 +162,7 @@ def line_sample(row: Mapping[str, Any], folder: Path) -> Sample:
     """
     completion = messages_in(row.get("completion", ""))
     sample = row_sample(row, completion)
-    images = [located(picture, folder) for picture in sample.images]
+    images = [picture_path(picture, folder) for picture in sample.images]
     return replace(sample, images=tuple(images))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from spanreward.rewards.base.texts import list_in
 from spanreward.rewards.rows.placeholders import plain_texts
 
-_ASSISTANT = ("assistant", "gpt", "model")
+_ASSISTANT_ROLES = ("assistant", "gpt", "model")
 # keys under which a message has its text: OpenAI's ("content"), LLaVA's ("value"), and others
 TEXT_KEYS = {"content", "value", "text", "parts"}
 TEXT_BLOCKS = ("text", "input_text", "output_text")
@@ -60,7 +60,7 @@ def _assistants_messages(completion: Any) -> list[Any]:
         return list(completion)
     messages = []
     for message in completion:
-        if isinstance(message, Mapping) and _role_of_message(message) in _ASSISTANT:
+        if isinstance(message, Mapping) and _role_of_message(message) in _ASSISTANT_ROLES:
             messages.append(message)
     return messages
 

@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 DATA_URL = re.compile(r"data:[^,]{0,200},", re.IGNORECASE)
-ENCODED = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
-BASE64 = re.compile(r"[A-Za-z0-9+/_\s-]+={0,2}\s*")
-SHORTEST = 64  # a shorter text is a name, not base64: a PNG has more characters
+DATA_URI = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
+BASE64_TEXT = re.compile(r"[A-Za-z0-9+/_\s-]+={0,2}\s*")
+MIN_BASE64_CHARACTERS = 64  # a shorter text is a name, not base64: a PNG has more characters
 # the beginning of a picture, bytes or an array that a table wrote as Python prints them
 WRITTEN_OBJECT = re.compile(r"\s*(?:[{<\[(]|b['\"]|\w+\()")
 
@@ -33,31 +33,35 @@ def content_of_picture(picture: Any) -> bytes | None:
         return bytes(picture)
     # a dict with bytes, or with a name
     if isinstance(picture, Mapping):
-        stored = _stored(picture.get("bytes"))
+        stored = _stored_bytes(picture.get("bytes"))
         if stored is not None:
             return stored
         picture = name_of(picture)
     if not isinstance(picture, str):
         return None
     if DATA_URL.match(picture):
-        content = ENCODED.sub("", picture, count=1)
+        content = DATA_URI.sub("", picture, count=1)
         if content == picture:
             raise ValueError(f"the picture {picture[:40]!r} is a data URL without base64")
-        return decoded(content, picture)
+        return decoded_base64(content, picture)
     # a long name without a dot looks like base64, so check first that no such file exists
-    if len(picture) >= SHORTEST and BASE64.fullmatch(picture) and not os.path.exists(picture):
-        return decoded(picture, picture)
+    if (
+        len(picture) >= MIN_BASE64_CHARACTERS
+        and BASE64_TEXT.fullmatch(picture)
+        and not os.path.exists(picture)
+    ):
+        return decoded_base64(picture, picture)
     return None
 
 
-def _stored(content: Any) -> bytes | None:
+def _stored_bytes(content: Any) -> bytes | None:
     """Returns the bytes that `datasets` or JSON stores under the key "bytes", or None without
     bytes.
     """
     if isinstance(content, bytes | bytearray | memoryview):
         return bytes(content) or None
     if isinstance(content, str) and content:
-        return decoded(content, content)
+        return decoded_base64(content, content)
     if isinstance(content, list | tuple) and content:
         try:
             return bytes(content)
@@ -66,7 +70,7 @@ def _stored(content: Any) -> bytes | None:
     return None
 
 
-def decoded(text: str, written: str) -> bytes:
+def decoded_base64(text: str, written: str) -> bytes:
     """Returns the bytes of a text in base64.
 
     Both alphabets are read (with "+/" and with "-_"), with line breaks, and with or without "=" at

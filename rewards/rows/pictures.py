@@ -5,9 +5,9 @@
     as_text(picture)                               # data:image/png;base64,iVBOR..., for HTTP
     with_box(picture, (10, 20, 60, 80))            # with a red box, for a referring expression
 
-URLs are refused, so nothing is downloaded. Only regular files of the FORMATS are read, because PIL
-would run Ghostscript on a PostScript file. Larger pictures than DECODED_PIXELS are refused. The
-ending of a file's name does not matter.
+URLs are refused, so nothing is downloaded. Only regular files of the PICTURE_FORMATS are read,
+because PIL would run Ghostscript on a PostScript file. Larger pictures than DECODED_PIXELS are
+refused. The ending of a file's name does not matter.
 
 Pictures for a judge are decoded one at a time, and scaled to the size that the judge sees.
 Otherwise a request of 50 kB could hold fifteen pictures that need 256 MB of memory each.
@@ -30,15 +30,15 @@ from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
 from PIL.ExifTags import Base
 
 from spanreward.rewards.base.verdict import NotApplicable
-from spanreward.rewards.rows.picture_forms import ENCODED, content_of_picture, is_shown, name_of
+from spanreward.rewards.rows.picture_forms import DATA_URI, content_of_picture, is_shown, name_of
 
 MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is three times that
 LOSSLESS_PIXELS = 1024 * 1024  # a larger photo takes a second or more as PNG, and several MB
 LOSSLESS_BYTES = 1_000_000
 DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB
 MOST_PICTURES = 64  # pictures of a row; 64 pictures of MAX_PIXELS need 800 MB
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
-RED = (255, 0, 0)
+PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
+RED_RGB = (255, 0, 0)
 # PIL reads the pixels and the EXIF data of an image at their first use. Rewards in several threads
 # share the image of a row, so this lock lets only one thread read at a time.
 PICTURE_LOCK = Lock()
@@ -48,7 +48,9 @@ class PictureError(NotApplicable):
     """A picture or its box cannot be used. The message has the reason."""
 
 
-def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) -> Image.Image:
+def opened_picture(
+    picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS
+) -> Image.Image:
     """Returns the decoded picture.
 
     picture: a PIL image, a path, a file URL, a data URL, base64, bytes, or a dict with "bytes" or
@@ -60,7 +62,7 @@ def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) ->
     cannot be decoded.
     """
     # the source of the pixels, and a label of the picture for errors
-    source = _source_of_picture(located(picture, folder))
+    source = _source_of_picture(picture_path(picture, folder))
     label = "the picture of this row"
     name = ""
     if isinstance(source, str):
@@ -74,7 +76,7 @@ def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) ->
         )
     try:
         if isinstance(source, Image.Image):
-            return loaded(source)
+            return loaded_image(source)
         return _decoded_file(open_file(source), pixels)
     except FileNotFoundError:
         raise PictureError(
@@ -85,14 +87,14 @@ def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) ->
         raise PictureError(f"{label} cannot be read as a picture ({error})") from None
 
 
-def located(picture: Any, folder: Path) -> Any:
+def picture_path(picture: Any, folder: Path) -> Any:
     """Returns the path of the file that a picture names.
 
     The path begins in `folder`, the folder of the file of rows. If no such file exists, the path
     begins in the working folder. A picture that names no existing file is returned unchanged.
     """
     name = name_of(picture)
-    if name is None or "://" in name or ENCODED.match(name):
+    if name is None or "://" in name or DATA_URI.match(name):
         return picture
     for path in (folder / name, name):
         if exists(path):
@@ -137,12 +139,12 @@ def as_text(picture: Any, scale: bool = True) -> str:
     PictureError for a picture that cannot be used.
     """
     pixels = MAX_PIXELS if scale else DECODED_PIXELS
-    image = opened(picture, pixels=pixels)
+    image = opened_picture(picture, pixels=pixels)
     content = io.BytesIO()
     with _as_picture_errors():
-        image = _rgb(upright(image))
+        image = _rgb_image(upright_image(image))
         if scale:
-            image = scaled(image, MAX_PIXELS)
+            image = scaled_image(image, MAX_PIXELS)
         # compress little, because every request waits for this step
         image.save(content, "PNG", compress_level=1)
     encoded = base64.b64encode(content.getvalue()).decode()
@@ -176,10 +178,10 @@ def open_file(source: str | Path | io.BytesIO) -> Image.Image:
             mode = os.stat(source).st_mode
             if not stat.S_ISREG(mode):  # a pipe or a device may never end
                 raise PictureError("it is no plain file")
-        return check_image(Image.open(source, formats=FORMATS))
+        return check_image(Image.open(source, formats=PICTURE_FORMATS))
 
 
-def loaded(image: Image.Image) -> Image.Image:
+def loaded_image(image: Image.Image) -> Image.Image:
     """Returns the image after decoding its pixels.
 
     Raises PictureError for an image that cannot be decoded, or of a refused format or size.
@@ -196,13 +198,13 @@ def _decoded_file(image: Image.Image, pixels: int) -> Image.Image:
     `pixels`. This saves memory.
     """
     if image.width * image.height <= pixels:
-        return loaded(image)
+        return loaded_image(image)
     with _as_picture_errors():
         image.draft(None, _scaled_size(image, pixels))
-        return shown_picture(loaded(image), pixels)
+        return shown_picture(loaded_image(image), pixels)
 
 
-def upright(image: Image.Image) -> Image.Image:
+def upright_image(image: Image.Image) -> Image.Image:
     """Returns a copy of the image, rotated by the orientation in its EXIF data."""
     with PICTURE_LOCK:
         return ImageOps.exif_transpose(image)
@@ -212,8 +214,8 @@ def check_image(image: Image.Image) -> Image.Image:
     """Returns the image unchanged. Raises PictureError for a refused format or size."""
     if image.format is None:  # the image does not come from a file
         return image
-    if image.format not in (*FORMATS, "MPO"):  # PIL's name for the JPEGs of some phones
-        raise PictureError(f"its format is {image.format}, none of {', '.join(FORMATS)}")
+    if image.format not in (*PICTURE_FORMATS, "MPO"):  # PIL's name for the JPEGs of some phones
+        raise PictureError(f"its format is {image.format}, none of {', '.join(PICTURE_FORMATS)}")
     if image.width * image.height > DECODED_PIXELS:
         raise PictureError(
             f"it has {image.width} x {image.height} pixels, more than {DECODED_PIXELS:,}: scale it "
@@ -234,7 +236,7 @@ def _as_picture_errors() -> Iterator[None]:
         raise
     except UnidentifiedImageError:
         raise PictureError(
-            f"it is no picture, or damaged, or none of {', '.join(FORMATS)}"
+            f"it is no picture, or damaged, or none of {', '.join(PICTURE_FORMATS)}"
         ) from None
     except Exception as error:
         message = " ".join(str(error).split())[:200]
@@ -249,8 +251,8 @@ def shown_picture(image: Image.Image, pixels: int = MAX_PIXELS) -> Image.Image:
     with PICTURE_LOCK:
         is_upright = image.getexif().get(Base.Orientation, 1) == 1
     if is_upright and image.mode == "RGB" and not image.has_transparency_data:
-        return scaled(image, pixels)
-    return scaled(_rgb(upright(image)), pixels)
+        return scaled_image(image, pixels)
+    return scaled_image(_rgb_image(upright_image(image)), pixels)
 
 
 def judges_picture(image: Image.Image) -> Image.Image:
@@ -259,7 +261,7 @@ def judges_picture(image: Image.Image) -> Image.Image:
     Raises PictureError for an image that cannot be decoded.
     """
     try:
-        return shown_picture(loaded(image))
+        return shown_picture(loaded_image(image))
     except Exception as error:  # each format raises its own kind of error for a damaged file
         size = f"{image.width} x {image.height}"
         raise PictureError(f"a picture of {size} pixels is of no use: {error}") from None
@@ -283,7 +285,7 @@ class Pictures:
         return {**batch, "image": images}
 
 
-def _rgb(image: Image.Image) -> Image.Image:
+def _rgb_image(image: Image.Image) -> Image.Image:
     """Returns the image in mode RGB. Of integers with 16 bits, the upper 8 bits are kept."""
     if image.mode == "F" or image.mode.startswith("I"):
         # modes such as I;16: PIL's own conversion would clip all values above 255
@@ -322,7 +324,7 @@ def eight_bits(values: np.ndarray) -> np.ndarray:
     return (values // step).astype(np.uint8)
 
 
-def scaled(image: Image.Image, pixels: int) -> Image.Image:
+def scaled_image(image: Image.Image, pixels: int) -> Image.Image:
     """Returns the image with at most `pixels` pixels, and the same proportions up to rounding."""
     if image.width * image.height <= pixels:
         return image
@@ -345,7 +347,7 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
     box: (x0, y0, x1, y1) in pixels of the upright image before scaling. Raises PictureError for a
     box outside the image.
     """
-    width, height = upright(image).size
+    width, height = upright_image(image).size
     x0, y0, x1, y1 = box
     # some datasets have boxes as shares of the width and the height, which are refused
     if 0 <= x0 < x1 <= 1 < width and 0 <= y0 < y1 <= 1 < height:
@@ -370,5 +372,5 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
     bottom = max(top, y1 * down - 1)
     line_width = max(1, round(min(marked.size) / 150))
     drawing = ImageDraw.Draw(marked)
-    drawing.rectangle((left, top, right, bottom), outline=RED, width=line_width)
+    drawing.rectangle((left, top, right, bottom), outline=RED_RGB, width=line_width)
     return marked

@@ -18,35 +18,35 @@ from dataclasses import dataclass
 # The names in the placeholders of LLaVA, Phi, Qwen, Gemma, InternVL, Pixtral and DeepSeek. A frame
 # is a token that joins its neighbours to one placeholder: the three tokens
 # <|vision_start|><|image_pad|><|vision_end|> of Qwen are one placeholder.
-FRAME = (
+FRAMED_NOUN = (
     r"(?:vision_(?:start|end)|(?:start|end)_of_(?:image|img)"
     r"|(?:image|img)[ _-]?(?:start|end|pad|context|content|soft_token|break|patch))"
 )
-NOUN = r"(?:image|img|picture)(?:[ _-]?(?:here|token|placeholder))?"
-NAME = rf"(?:{FRAME}|{NOUN})(?:[ _:#-]{{0,2}}\d{{1,4}})?"
-FORMS = (
+PLACEHOLDER_NOUN = r"(?:image|img|picture)(?:[ _-]?(?:here|token|placeholder))?"
+PLACEHOLDER_NAME = rf"(?:{FRAMED_NOUN}|{PLACEHOLDER_NOUN})(?:[ _:#-]{{0,2}}\d{{1,4}})?"
+PLACEHOLDER_FORMS = (
     r"<(?P<tag>img|image)>[^<>\n]{0,300}</(?P=tag)>",  # around a file's name, as in Qwen-VL
-    rf"< ?\|?/?{NAME} ?/?\|?>",
+    rf"< ?\|?/?{PLACEHOLDER_NAME} ?/?\|?>",
     r"<im_(?:start|end|patch)>",  # a frame of LLaVA; <|im_start|>, with bars, begins a turn
-    rf"\[/?{NAME}\]",
-    r"\{\{? ?" + NAME + r" ?\}\}?",
+    rf"\[/?{PLACEHOLDER_NAME}\]",
+    r"\{\{? ?" + PLACEHOLDER_NAME + r" ?\}\}?",
 )
-PLACEHOLDER = re.compile("|".join(FORMS), re.IGNORECASE)
-IS_FRAME = re.compile(rf"[<\[ |]+(?:/|im_|{FRAME})", re.IGNORECASE)
-OPENS = re.compile("start", re.IGNORECASE)
+PLACEHOLDER = re.compile("|".join(PLACEHOLDER_FORMS), re.IGNORECASE)
+IS_FRAME = re.compile(rf"[<\[ |]+(?:/|im_|{FRAMED_NOUN})", re.IGNORECASE)
+START_WORD = re.compile("start", re.IGNORECASE)
 LAST_NUMBER = re.compile(r"(?<!\d)(\d++)\W*+\Z")
 NEAR_CHARACTERS = 80  # characters around a placeholder that are looked at
 REST_OF_LINE = re.compile(r"[ \t]*\n?")
 # text before a placeholder: the end of a sentence or of a control token, or the label of an option
 SENTENCE_ENDED = re.compile(r"""[.?!\u2026\u3002\uff1f\uff01\]>}]['"\u201d\u2019»)]?\Z""")
-LABEL = re.compile(r"(?:\A[(\[]?\w{1,3}|\s[(\[]?(?:\d{1,2}|[A-Za-z]))[.):\]]\Z")
-COLONS = (":", "\uff1a")
-DETERMINED = re.compile(r"\b(?:the|this|that|your|my|given)[ \t]+\Z", re.IGNORECASE)
+LABEL_BEFORE = re.compile(r"(?:\A[(\[]?\w{1,3}|\s[(\[]?(?:\d{1,2}|[A-Za-z]))[.):\]]\Z")
+COLON_SIGNS = (":", "\uff1a")
+DETERMINER_BEFORE = re.compile(r"\b(?:the|this|that|your|my|given)[ \t]+\Z", re.IGNORECASE)
 AFTER_A_NOUN = re.compile(r"\b(?:image|picture|photo|figure)[ \t]+\Z", re.IGNORECASE)
 # Text behind a placeholder: the sentence continues with a punctuation mark or in small letters. A
 # small question word such as "what" begins a new sentence.
 SENTENCE_MARKS = tuple("-,;:.?!'\u2019)»\u201d\u3001\uff0c\u3002\uff1f\uff01\uff1a\uff1b")
-ASKS = re.compile(r"(?:what|which|who|whom|whose|where|when|why|how)\b")
+QUESTION_WORD = re.compile(r"(?:what|which|who|whom|whose|where|when|why|how)\b")
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
     """
     # Count the placeholders of all texts together: the first placeholder of the second message may
     # be the row's third picture.
-    placeholder_lists = [placeholders(text) for text in texts]
+    placeholder_lists = [find_placeholders(text) for text in texts]
     all_placeholders: list[Placeholder] = []
     for of_text in placeholder_lists:
         all_placeholders.extend(of_text)
@@ -105,13 +105,13 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
     return plain
 
 
-def placeholders(text: str) -> list[Placeholder]:
+def find_placeholders(text: str) -> list[Placeholder]:
     """Returns the text's placeholders, in order."""
     matches: list[Placeholder] = []
     for match in PLACEHOLDER.finditer(text):
         token = match.group()
         is_frame = IS_FRAME.match(token) is not None
-        opens = is_frame and OPENS.search(token) is not None
+        opens = is_frame and START_WORD.search(token) is not None
         # join further tokens of the same placeholder: <|image_pad|> after <|vision_start|>
         last = matches[-1] if matches else None
         if last is not None and not opens and (last.waits or is_frame):
@@ -211,9 +211,9 @@ def _is_outside_sentences(text: str, start: int, end: int, is_alone: bool) -> bo
     placeholders. is_alone: whether the text has only one placeholder.
     """
     line = _line_before(text, start)
-    if LABEL.search(line):
+    if LABEL_BEFORE.search(line):
         return False
-    if line and not SENTENCE_ENDED.search(line) and not (is_alone and line.endswith(COLONS)):
+    if line and not SENTENCE_ENDED.search(line) and not (is_alone and line.endswith(COLON_SIGNS)):
         return False
     behind = text[end : end + NEAR_CHARACTERS]
     rest = behind.lstrip(" \t")
@@ -221,7 +221,7 @@ def _is_outside_sentences(text: str, start: int, end: int, is_alone: bool) -> bo
         return False
     # without a space behind the placeholder, the next word begins a new text: "<image>describe"
     continues_sentence = rest != behind and rest[:1].islower()
-    return not continues_sentence or ASKS.match(rest) is not None
+    return not continues_sentence or QUESTION_WORD.match(rest) is not None
 
 
 def _line_before(text: str, place: int) -> str:
@@ -247,13 +247,13 @@ def _words_of_placeholder(text: str, placeholder: Placeholder, has_numbers: bool
         words = f"picture {placeholder.number}"
     elif named:
         return ""
-    elif DETERMINED.search(before):
+    elif DETERMINER_BEFORE.search(before):
         words = "picture"
     else:
         words = "the picture"
     # begin with a capital at the start of a sentence; a label such as "A." ends no sentence
     stripped = before.rstrip()
-    is_label = LABEL.search(_line_before(text, placeholder.start)) is not None
+    is_label = LABEL_BEFORE.search(_line_before(text, placeholder.start)) is not None
     if not stripped or (SENTENCE_ENDED.search(stripped) and not is_label):
         words = words[:1].upper() + words[1:]
     # add spaces if a word follows or precedes the placeholder without a space

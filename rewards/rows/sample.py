@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.rows.columns import READ, read_columns, read_pictures
+from spanreward.rewards.rows.columns import COLUMNS_READ, read_columns, read_pictures
 from spanreward.rewards.rows.messages import completion_text, prompt_text
 from spanreward.rewards.rows.placeholders import without_placeholders
 
@@ -31,7 +31,7 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
     name = row.get("id")
     if name is not None:
         name = str(name)
-    other_columns = {key: value for key, value in row.items() if key not in READ}
+    other_columns = {key: value for key, value in row.items() if key not in COLUMNS_READ}
     references = values.pop("reference")
     # the remaining values have the same names as fields of the Sample
     return Sample(
@@ -63,7 +63,7 @@ def row_of(sample: Sample) -> dict[str, Any]:
     row = dict(sample.columns)
     # The Sample's fields have the names of the columns, except two: a picture of the column `image`
     # is in `images`, and the column `reference` is in `references`.
-    for name in sorted(READ - {"image", "reference"}):
+    for name in sorted(COLUMNS_READ - {"image", "reference"}):
         row[name] = getattr(sample, name)
     row["completion"] = sample.completion
     row["reference"] = sample.references

@@ -29,30 +29,36 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from spanreward.rewards.files.hub import HUB, load_split, undecoded
-from spanreward.rewards.files.json_lines import BOM, encodable, lines_of, read_object
+from spanreward.rewards.files.hub import HUB_PREFIX, load_split, with_undecoded_pictures
+from spanreward.rewards.files.json_lines import (
+    BYTE_ORDER_MARK,
+    checked_encodable,
+    lines_of,
+    read_object,
+)
 from spanreward.rewards.files.on_disk import without_name
 from spanreward.rewards.rows.columns import without_missing
 from spanreward.rewards.rows.delimited import TableRow, delimited_rows
 
 log = logging.getLogger(__name__)
 
-ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+FILE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 # keys of the file results.json that `spanreward compare` writes
-RESULTS = {"schema", "models", "difference"}
-VERDICT = {"score", "status", "spans"}  # keys of the verdicts that `spanreward score` writes
+KEYS_OF_RESULTS = {"schema", "models", "difference"}
+# keys of the verdicts that `spanreward score` writes
+KEYS_OF_VERDICTS = {"score", "status", "spans"}
 _ANY_SPACE = re.compile(r"\s*")
 
 BATCH_ROWS = 64  # rows of a parquet batch: few, because rows may hold pictures
-GZIPPED = b"\x1f\x8b"  # the first bytes of a gzip file
-ZIPPED = b"PK"  # the first bytes of a zip archive; a workbook (.xlsx) is a zip archive, too
+GZIP_BEGINNING = b"\x1f\x8b"  # the first bytes of a gzip file
+ZIP_BEGINNING = b"PK"  # the first bytes of a zip archive; a workbook (.xlsx) is a zip archive, too
 
 Rows = Path | str | Iterable[Mapping[str, Any]]  # a file, a data set of the hub, or rows
 
 
 def is_table(source: str | Path) -> bool:
     """Whether this is the name of a file of rows, by its ending. The file need not exist."""
-    return str(source).lower().removesuffix(".gz").endswith(ENDINGS)
+    return str(source).lower().removesuffix(".gz").endswith(FILE_ENDINGS)
 
 
 def read_table(
@@ -69,7 +75,7 @@ def read_table(
         if isinstance(row, str):
             raise ValueError(f"{source} {row}")
         place = f"{source} {where}"
-        yield place, encodable(row, place)
+        yield place, checked_encodable(row, place)
 
 
 def table_rows(
@@ -127,7 +133,7 @@ def no_rows(source: Rows) -> ValueError:
 
 def check_texts(row: Mapping[str, Any], source: object) -> None:
     """Raises ValueError if the row is a verdict that `spanreward score` wrote, without texts."""
-    if row.keys() >= VERDICT and "completion" not in row:
+    if row.keys() >= KEYS_OF_VERDICTS and "completion" not in row:
         raise ValueError(
             f"{source} holds verdicts of `spanreward score` and no texts: give the rows that were "
             "scored."
@@ -159,9 +165,9 @@ def _rows_of_source(source: Rows) -> Iterator[TableRow]:
     if not isinstance(source, str | Path):
         return _rows_of_values("row", source)
     source = str(source)
-    if source.startswith(HUB):
-        name, _, split = source.removeprefix(HUB).partition(":")
-        return _numbered_rows("row", undecoded(load_split(name, split or "train")))
+    if source.startswith(HUB_PREFIX):
+        name, _, split = source.removeprefix(HUB_PREFIX).partition(":")
+        return _numbered_rows("row", with_undecoded_pictures(load_split(name, split or "train")))
     return _rows_of_file(source)
 
 
@@ -182,7 +188,7 @@ def check_there(source: str) -> None:
 
     Datasets of the hub are not checked.
     """
-    if source.startswith(HUB):
+    if source.startswith(HUB_PREFIX):
         return
     if Path(source).is_dir():
         raise IsADirectoryError(
@@ -209,7 +215,7 @@ def _opened_source(source: str) -> Iterator[BinaryIO]:
         if not file.seekable():  # a pipe
             file = _temporary_copy(file, stack)
         # detect gzip by the first bytes: a name may lack ".gz", and a pipe has no name
-        if file.read(len(GZIPPED)) == GZIPPED:
+        if file.read(len(GZIP_BEGINNING)) == GZIP_BEGINNING:
             file.seek(0)
             unpacked = stack.enter_context(gzip.GzipFile(fileobj=file))
             try:
@@ -220,7 +226,7 @@ def _opened_source(source: str) -> Iterator[BinaryIO]:
                 ) from None
         # refuse archives
         file.seek(0)
-        if file.read(len(ZIPPED)) == ZIPPED:
+        if file.read(len(ZIP_BEGINNING)) == ZIP_BEGINNING:
             raise ValueError(
                 f"{source} is a zip archive or a workbook: unpack it, or save it as CSV."
             )
@@ -302,11 +308,11 @@ def _rows_of_json(file: BinaryIO, source: str) -> Iterator[TableRow]:
         return _rows_of_values("entry", entries)
     # JSON Lines with a damaged first line: the further lines are rows. But if the first line is
     # only a bracket, the file is one value over several lines, and its lines are no rows.
-    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))
+    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BYTE_ORDER_MARK))
     if not printed and _holds_objects(file):
         return _json_lines(file)
     fault = str(first_row).rstrip(".")
-    tables = ", ".join(ENDINGS[3:])
+    tables = ", ".join(FILE_ENDINGS[3:])
     raise ValueError(
         f"{source} {fault}; rows are JSON objects, one a line or in a list, or a table whose name "
         f"ends with {tables}."
@@ -315,7 +321,7 @@ def _rows_of_json(file: BinaryIO, source: str) -> Iterator[TableRow]:
 
 def _check_no_results(value: dict[str, Any], source: str) -> None:
     """Raises ValueError for the content of results.json, a file of `spanreward compare`."""
-    if value.keys() >= RESULTS:
+    if value.keys() >= KEYS_OF_RESULTS:
         raise ValueError(
             f"{source} holds a comparison's numbers and no rows: its answers are in "
             "completions.jsonl."
@@ -391,7 +397,7 @@ def _entries_of_json(content: bytes) -> list[Any] | None:
     Returns None for a file of another form, and for a list without any object.
     """
     try:
-        text = content.removeprefix(BOM).decode().strip()
+        text = content.removeprefix(BYTE_ORDER_MARK).decode().strip()
         values = _values_in_text(text)
     except (ValueError, RecursionError):
         return None

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.base.texts import entries, is_nan, texts_of
+from spanreward.rewards.base.texts import entries_of_value, is_nan, texts_of
 
 
 def one_text(value: Any, column: str) -> str | None:
@@ -24,19 +24,19 @@ def one_text(value: Any, column: str) -> str | None:
     """
     listed = [value]
     if not isinstance(value, str | list | tuple):
-        listed = entries(value, column)  # [] for NaN and None
+        listed = entries_of_value(value, column)  # [] for NaN and None
     texts = texts_of(listed, column, "a text", value)
     if not texts:
         return None
     return texts[0]
 
 
-def box(value: Any, column: str) -> tuple[float, float, float, float] | None:
+def box_of_value(value: Any, column: str) -> tuple[float, float, float, float] | None:
     """Returns the four finite numbers x0, y0, x1, y1 of a box, or None for a missing value.
 
     Raises ValueError for another number of entries, and for entries that are no finite numbers.
     """
-    numbers = entries(value, column, (int, float))
+    numbers = entries_of_value(value, column, (int, float))
     if not numbers or numbers == [""]:
         return None
     if len(numbers) != 4 or not all(map(_is_finite, numbers)):
@@ -52,7 +52,7 @@ def _is_finite(number: Any) -> bool:
     return type(number) in (int, float) and abs(number) <= sys.float_info.max
 
 
-def pictures(value: Any, column: str) -> tuple[Any, ...]:
+def pictures_of_value(value: Any, column: str) -> tuple[Any, ...]:
     """Returns the pictures of a column, which holds one picture or a list of pictures.
 
     The pictures are not opened here, so an entry may turn out to be no picture. An array of numbers
@@ -61,7 +61,7 @@ def pictures(value: Any, column: str) -> tuple[Any, ...]:
     value = plain_value(value)
     listed = [value]
     if not isinstance(value, np.ndarray):
-        listed = entries(value, column)
+        listed = entries_of_value(value, column)
     filled = []
     for picture in listed:
         if picture is None or isinstance(picture, int | float):

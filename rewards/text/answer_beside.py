@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from spanreward.rewards.text.pieces import ANSWER, Piece
 
-_TAG = re.compile(
+_ANSWER_TAG = re.compile(
     r"<(?P<slash>/)?(?P<name>(?:[a-z]+_)?(?:caption|description)|(?:final_)?answer)(?:\s[^<>]*)?>",
     re.IGNORECASE,
 )
@@ -50,7 +50,7 @@ def _tagged_parts(text: str) -> Iterator[tuple[int, int, int, int, str]]:
     closed ends at the end of the text.
     """
     opened: re.Match[str] | None = None
-    for tag in _TAG.finditer(text):
+    for tag in _ANSWER_TAG.finditer(text):
         name = tag["name"].lower()
         if opened is None and not tag["slash"]:
             opened = tag

@@ -20,11 +20,11 @@ from itertools import pairwise
 from spacy.lang.en.stop_words import STOP_WORDS
 
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
-from spanreward.rewards.text.length import shrink
+from spanreward.rewards.text.length import shrink_parts
 from spanreward.rewards.text.written import read_text
 
-FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
-DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate
+FILLER_PART = "filler"  # the name of the verdict's part, and the kind of the spans
+DEGENERATE_SHARE = 0.1  # a completion with a larger share of filler is called degenerate
 LOOP_WORDS = 6  # a repeated phrase is filler from this many repeated words in a row on
 COPIED_WORDS = 17  # so many words in a row that are a copy of earlier words are filler
 WINDOW_WORDS = 16  # a window of 16 words with at most FEW_WORDS different words ends in filler
@@ -44,19 +44,19 @@ one two three four
 five six eight nine ten eleven twelve fifteen twenty forty fifty sixty hundred"""
 FUNCTION_WORDS = frozenset(STOP_WORDS) - frozenset(CONTENT_STOP_WORDS.split())
 _DANGLING_WORDS = "a an the and or of its their my your every"
-DANGLING = frozenset(_DANGLING_WORDS.split())  # a finished text never ends with such a word
+DANGLING_WORDS = frozenset(_DANGLING_WORDS.split())  # a finished text never ends with such a word
 FILLER_ARTICLES = ("a", "an", "the")
-CONJUNCTIONS = ("and", "or")
-OPENING = frozenset((*FILLER_ARTICLES, *CONJUNCTIONS))
+FILLER_CONJUNCTIONS = ("and", "or")
+OPENING_WORDS = frozenset((*FILLER_ARTICLES, *FILLER_CONJUNCTIONS))
 _SMALL_WORDS = "a an the and or of in at on to by for with from is are was were be it there its"
 NO_NOUN = frozenset(_SMALL_WORDS.split())
-IS = frozenset(("is", "are", "was", "were"))
+FORMS_OF_BE = frozenset(("is", "are", "was", "were"))
 _PREPOSITIONS = ("in", "of", "at", "on", "to", "by", "for", "with")
 # for each small word, the words that cannot follow the small word: "the is", "and or", "of is"
 NOT_AFTER = {
     **dict.fromkeys(FILLER_ARTICLES, NO_NOUN),
-    **dict.fromkeys(CONJUNCTIONS, frozenset(CONJUNCTIONS)),
-    **dict.fromkeys((*_PREPOSITIONS, *IS), IS),
+    **dict.fromkeys(FILLER_CONJUNCTIONS, frozenset(FILLER_CONJUNCTIONS)),
+    **dict.fromkeys((*_PREPOSITIONS, *FORMS_OF_BE), FORMS_OF_BE),
 }
 SIGNS_THAT_STOP = frozenset((*".!?,;:", ""))  # "" follows the text's last word
 FILLER_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
@@ -66,17 +66,18 @@ _FURTHER_WORDS = (
     "a an another other some several many more few both each one two three four five six seven "
     "eight nine ten"
 )
-FURTHER = frozenset(_FURTHER_WORDS.split())
+FURTHER_WORDS = frozenset(_FURTHER_WORDS.split())
 # a sign that ends a phrase; a phrase may contain the signs in the brackets, such as a comma
-DIVIDING = re.compile(r"[^ \t,\"'()\u2018\u2019\u201c\u201d-]")
-TABLE = re.compile(r"[ |]*\n[ |:-]{1,80}\n[ |]*")  # the line below the head of a Markdown table
+DIVIDING_SIGN = re.compile(r"[^ \t,\"'()\u2018\u2019\u201c\u201d-]")
+# the line below the head of a Markdown table
+TABLE_LINE = re.compile(r"[ |]*\n[ |:-]{1,80}\n[ |]*")
 # a short quotation; `find_filler` uses the first match only
-QUOTATION = re.compile(
+SHORT_QUOTATION = re.compile(
     rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED_WORDS}}}?(?<=[\"\u201d])"
 )
 SENTENCE_END = re.compile(r"[.!?](?=\s)")
 ENDED_TEXT = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
-ABBREVIATED = re.compile(r"a\.|\w+\.\w", re.IGNORECASE)  # "7 a.m.", "George A. Robertson"
+ABBREVIATION = re.compile(r"a\.|\w+\.\w", re.IGNORECASE)  # "7 a.m.", "George A. Robertson"
 NOT_LATIN = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff\u2070-\u209f]")
 NO_ENGLISH = re.compile(  # letter pairs, and runs of consonants, that English words do not have
     r"q[bcdefghjklmnoprstvwxyz]|j[bcdfghjklmnpqrstvwxz]|v[bcdfghjmnpqtwxz]|z[bcdfgjkmnpqrsvx]|x[bdgjkmnrvxz]"
@@ -132,7 +133,7 @@ def find_filler(
         "no words": _words_of_no_language(words, beside_text),
         "an unfinished end": _unfinished_word(text, places, words) if ends else [],
     }
-    quote = QUOTATION.search(text)
+    quote = SHORT_QUOTATION.search(text)
     why: dict[int, str] = {}  # by number of the word
     for reason, numbers in numbers_by_kind.items():
         for number in numbers:
@@ -148,7 +149,7 @@ def find_filler(
         pieces.append((start, end, reason))
     for signs in NO_WORDS.finditer(text):
         is_long = len(signs[0]) > MOST_SIGNS
-        if is_long and not TABLE.fullmatch(signs[0]):
+        if is_long and not TABLE_LINE.fullmatch(signs[0]):
             start = signs.start() + MOST_SIGNS
             pieces.append((start, signs.end(), "signs and white space"))
     joined = _joined_neighbours(text, sorted(pieces))
@@ -168,7 +169,7 @@ def _words_of_few_kinds(words: Sequence[str]) -> list[int]:
     return numbers
 
 
-def beside(sample: Sample) -> str:
+def text_beside_completion(sample: Sample) -> str:
     """Returns the sample's prompt, question, context, references and answers as one text."""
     texts = [
         sample.prompt,
@@ -181,11 +182,11 @@ def beside(sample: Sample) -> str:
 
 
 def is_degenerate(sample: Sample) -> bool:
-    """Returns whether more than DEGENERATE of the completion is filler."""
+    """Returns whether more than DEGENERATE_SHARE of the completion is filler."""
     text = read_text(sample.completion).plain
     # an answer to a question need not be a finished sentence
-    filler = find_filler(text, beside(sample), ends=not sample.answers)
-    return filler.share > DEGENERATE
+    filler = find_filler(text, text_beside_completion(sample), ends=not sample.answers)
+    return filler.share > DEGENERATE_SHARE
 
 
 def _looping_words(words: Sequence[str]) -> list[int]:
@@ -277,7 +278,7 @@ def _copy_adds_nothing(copy: Sequence[str], before: str, behind: str) -> bool:
     copy: the words. before, behind: the gap signs before and after the copy (`_gap_signs`).
     """
     # "a circle, a circle" may name two circles
-    if not FURTHER.isdisjoint(copy):
+    if not FURTHER_WORDS.isdisjoint(copy):
         return False
     # the copy ends its clause; in "on the table. On the table, there is a cat." the copy goes on
     ends_clause = behind == "." or (behind == "," and before == ",")
@@ -306,7 +307,7 @@ def _gap_signs(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
     gap_signs = ["."]
     for (_, end), (start, _) in pairwise(places):
         between = text[end:start]
-        if DIVIDING.search(between):
+        if DIVIDING_SIGN.search(between):
             gap_signs.append(".")
         elif between.isspace():
             gap_signs.append(" ")
@@ -340,7 +341,7 @@ def _misused_small_words(
         following = following_words[number]
         if text[end : end + 1] in SIGNS_THAT_STOP:
             # "the." and "and," are wrong, "a.m." is not
-            is_wrong = word in OPENING and not ABBREVIATED.match(text, start)
+            is_wrong = word in OPENING_WORDS and not ABBREVIATION.match(text, start)
         else:
             # the same word twice ("and and") counts as "words just said" instead
             is_wrong = following != word and following in NOT_AFTER[word]
@@ -461,7 +462,7 @@ def _unfinished_word(
         return []
     last = len(words) - 1
     start, end = places[last]
-    if words[last] in DANGLING:
+    if words[last] in DANGLING_WORDS:
         return [last]
     # a text of one sentence, such as a caption, may have no full stop
     has_sentence = SENTENCE_END.search(text, 0, start)
@@ -518,12 +519,12 @@ def penalise_filler(
     first = max(components, default=-1) + 1
     for component, (start, end, reason) in enumerate(filler.pieces, start=first):
         cost = -verdict.score * (end - start) / length
-        spans.append(Span(start, end, 0.0, cost, FILLER, reason, component))
+        spans.append(Span(start, end, 0.0, cost, FILLER_PART, reason, component))
     share = filler.share
     # with an earlier penalty, the part "filler" is the share that both penalties remove together
-    if FILLER in verdict.parts:
-        share = 1 - (1 - verdict.parts[FILLER]) * share_left
-    parts = shrink(verdict.parts, share_left, lowest)
-    parts[FILLER] = share
+    if FILLER_PART in verdict.parts:
+        share = 1 - (1 - verdict.parts[FILLER_PART]) * share_left
+    parts = shrink_parts(verdict.parts, share_left, lowest)
+    parts[FILLER_PART] = share
     score = verdict.score * share_left
     return replace(verdict, score=score, parts=parts, spans=tuple(spans))

@@ -32,10 +32,10 @@ _JSON_TOKEN = re.compile(
         (?:\4(?P<key>\s*:)?|\Z))""",
     re.X | re.DOTALL | re.IGNORECASE,
 )
-_BREAK = re.compile(r"(?<!\\)\\([nrt])([a-zA-Z]*)")
-_PLACE = re.compile(rf"_*+{PLACE_NAME}", re.IGNORECASE)
+_ESCAPED_BREAK = re.compile(r"(?<!\\)\\([nrt])([a-zA-Z]*)")
+_PLACE_KEY = re.compile(rf"_*+{PLACE_NAME}", re.IGNORECASE)
 _NUMBERS_ALONE = re.compile(r"[\d\s.,;()\[\]-]*")
-_IDENTIFIER = re.compile(r"[^\W\d_]\w*(?:-\w+)*")
+_KEY_WORD = re.compile(r"[^\W\d_]\w*(?:-\w+)*")
 _WORDS_OF_KEY = re.compile(r"(?<=[a-z])(?=[A-Z])|[_-]")
 _OF_RECORD = re.compile(r"true|0?\.\d+|[01]\.\d+", re.IGNORECASE)
 _SENTENCE_LIKE = re.compile(r"\s*(?:\S+\s+){3}\S|.*[.!?]\s*\Z", re.DOTALL)
@@ -72,7 +72,7 @@ class _Container:
         """
         # split "notVisible" into words to find a word that denies
         words = _WORDS_OF_KEY.sub(" ", key).lower()
-        if not _IDENTIFIER.fullmatch(key) or DENYING_WORD.search(words):
+        if not _KEY_WORD.fullmatch(key) or DENYING_WORD.search(words):
             return False
         # several objects of the same list have the key
         if self.within and self.within.fields[key] > 1:
@@ -160,7 +160,7 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
         # remember the last key, and the containers around the next token
         if kind == "key":
             key = token
-            if container and _PLACE.match(content):
+            if container and _PLACE_KEY.match(content):
                 container.has_place = True
                 container.records += 1
         elif kind in ("text", "value", "open"):
@@ -239,7 +239,7 @@ def _is_of_place(token: _JsonToken) -> bool:
     `"bbox_2d": [4, 8, 90, 200]`.
     """
     key = token if token.kind == "key" else token.key
-    if key is None or not _PLACE.match(key.content):
+    if key is None or not _PLACE_KEY.match(key.content):
         return False
     # the sign that closes the object around a box is no part of the box
     closes_object = token.kind == "close" and token.container is key.container
@@ -264,7 +264,7 @@ def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
     "\nabla" and "\times" in JSON. A command of LaTeX is kept.
     """
     at = start
-    for escape in _BREAK.finditer(text, start, end):
+    for escape in _ESCAPED_BREAK.finditer(text, start, end):
         if is_command(escape[1] + escape[2]):
             continue
         begin = escape.start()

@@ -19,11 +19,11 @@ import re
 from functools import lru_cache
 
 from spanreward.rewards.text.json_text import value_end
-from spanreward.rewards.text.shown import blanked
+from spanreward.rewards.text.shown import blank_unshown
 
 # A user's regular expression searches only so many characters, because the expression may be slow.
 MOST_SEARCHED_CHARACTERS = 20_000
-_NAME = re.compile(r"[^\s<>\"'/\\](?:[^<>\"'/\\\n]*[^\s<>\"'/\\])?")
+_TAG_NAME = re.compile(r"[^\s<>\"'/\\](?:[^<>\"'/\\\n]*[^\s<>\"'/\\])?")
 
 
 def check_part(part: str | None) -> str | None:
@@ -40,7 +40,7 @@ def check_part(part: str | None) -> str | None:
             re.compile(part[1:-1])
         except re.error as error:
             raise ValueError(f"judged_part is no regular expression: {part}: {error}") from None
-    elif not _NAME.fullmatch(part):
+    elif not _TAG_NAME.fullmatch(part):
         raise ValueError(
             f"judged_part is the name of a tag or JSON key, or /a regular expression/, got {part!r}"
         )
@@ -54,7 +54,7 @@ def judged_range(text: str, part: str) -> tuple[int, int] | None:
     expression between slashes such as "/Caption: (.*)/".
     """
     # spaces replace reasoning; the length stays the same, so that offsets are valid in both texts
-    visible = blanked(text)
+    visible = blank_unshown(text)
     if _is_expression(part):
         part_range = _by_expression(visible, part)
     else:

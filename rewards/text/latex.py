@@ -11,22 +11,23 @@ from html.entities import html5
 
 from spanreward.rewards.text.pieces import LATEX, Piece
 
-_WRAPPER = re.compile(
+_WRAPPING_COMMAND = re.compile(
     r"(?:text|math)(?:bf|it|rm|sf|tt|sc|sl|up|md|normal|cal|bb|frak|scr|strut)?|[fhm]box|boxed"
     r"|framebox|emph|underline|operatorname|pmb|boldsymbol|bm|title|caption"
     r"|(?:sub)*(?:section|paragraph)|ensuremath"
 )
-_IDLE = re.compile(  # commands that show nothing: for the size of delimiters, and for the layout
+# commands that show nothing: for the size of delimiters, and for the layout
+_LAYOUT_COMMAND = re.compile(
     r"left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle|limits|nolimits|centering|noindent"
 )
 _SPACING_COMMANDS = frozenset(
     ("quad", "qquad", "space", "item", "newline", "par", "hfill", "enspace")
 )
-_FUNCTION = re.compile(  # functions that are printed by their name: "\sin" is "sin"
+_FUNCTION_COMMAND = re.compile(  # functions that are printed by their name: "\sin" is "sin"
     r"(?:arc)?(?:cos|sin|tan)|(?:cos|sin|tan|cot)h?|csc|sec|exp|l[gn]|log|lim|max|min|inf|sup|gcd"
     r"|arg|dim|ker|b?mod"
 )
-_ACCENTS = frozenset(("dot", "tilde", "acute", "grave", "breve", "check", "ring"))
+_ACCENT_COMMANDS = frozenset(("dot", "tilde", "acute", "grave", "breve", "check", "ring"))
 # The names of signs that HTML does not have or calls otherwise. Most signs of mathematics have the
 # same name in LaTeX and in HTML, so `html5` is asked for any other name.
 _SIGN_OF_COMMAND = {
@@ -49,7 +50,8 @@ _SIGN_OF_COMMAND = {
     "euro": "€",
     "pounds": "£",
 }
-Steps = Generator[Piece, None, int]  # yields pieces, and returns the offset to read on from
+# yields pieces, and returns the offset to read on from
+PiecesAndOffset = Generator[Piece, None, int]
 _ROOT_SIGNS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
 _LATEX_TOKEN = re.compile(
     r"""(?=[\\^_{}$])(?:
@@ -65,13 +67,13 @@ _LATEX_TOKEN = re.compile(
     | (?P<comma>\{,\}) | (?P<sign>\$\$?|[{}]|\\[)\]]) )""",
     re.VERBOSE,
 )
-_GROUP = re.compile(r"[^\S\n]*\{[^\S\n]*")
-_INDEX = re.compile(r"\s*\[(\w)\]")
-_SINGLE = re.compile(
+_GROUP_START = re.compile(r"[^\S\n]*\{[^\S\n]*")
+_ROOT_INDEX = re.compile(r"\s*\[(\w)\]")
+_SINGLE_ARGUMENT = re.compile(
     r"\s*[-+\u2212]?(?:\w{1,40}(?:[.,]\w{1,40})?|\\{1,2}[a-zA-Z]{1,20}"
     r"|\\{1,2}sqrt\{\w{1,20}\})\s*\}"
 )
-_FORMULA = re.compile(r"[\\^{]|\w_\w")
+_FORMULA_SIGN = re.compile(r"[\\^{]|\w_\w")
 _TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
 _MAYBE_LATEX = re.compile(r"\\[a-zA-Z(\[,;:]|[\^_]\{|\$")
 
@@ -80,13 +82,13 @@ def is_command(name: str) -> bool:
     r"""Whether this is the name of a LaTeX command that this module knows: "frac" of "\frac"."""
     if name in _SIGN_OF_COMMAND or f"{name};" in html5:
         return True
-    if name in _SPACING_COMMANDS or name in _ACCENTS:
+    if name in _SPACING_COMMANDS or name in _ACCENT_COMMANDS:
         return True
     if name in ("frac", "tfrac", "sqrt"):
         return True
-    if _WRAPPER.fullmatch(name) or _IDLE.fullmatch(name):
+    if _WRAPPING_COMMAND.fullmatch(name) or _LAYOUT_COMMAND.fullmatch(name):
         return True
-    return _FUNCTION.fullmatch(name) is not None
+    return _FUNCTION_COMMAND.fullmatch(name) is not None
 
 
 def without_latex(text: str) -> Iterator[Piece]:
@@ -150,12 +152,12 @@ class _Latex:
             sign = ","
         yield sign, token.start()
 
-    def _read_command(self, token: re.Match[str]) -> Steps:
+    def _read_command(self, token: re.Match[str]) -> PiecesAndOffset:
         """Yields the pieces that replace a command, and returns the offset to read on from."""
         text = self.text
         name = token["command"]
         start, end = token.span()
-        group = _GROUP.match(text, end)
+        group = _GROUP_START.match(text, end)
         sign = _SIGN_OF_COMMAND.get(name) or html5.get(f"{name};", "")
         # "\dfrac", "\tfrac" and "\cfrac" are "\frac" in another size
         plain_name = name.removeprefix("d").removeprefix("t").removeprefix("c")
@@ -165,18 +167,18 @@ class _Latex:
             return (yield from self._read_argument(end, "", "", "/"))
         if name == "sqrt":
             return (yield from self._read_root(start, end))
-        if _WRAPPER.fullmatch(name) and group:
+        if _WRAPPING_COMMAND.fullmatch(name) and group:
             yield start, group.end(), LATEX
             self.braces.append(("", ""))  # the closing brace will be dropped, too
             return group.end()
-        if _FUNCTION.fullmatch(name):
+        if _FUNCTION_COMMAND.fullmatch(name):
             # "\sin{x}" becomes "sin x"
             yield start, token.start("command"), LATEX
             yield token.span("command")
             if group:
                 end = yield from self._read_argument(end, " ", "")
             return end
-        if _IDLE.fullmatch(name):
+        if _LAYOUT_COMMAND.fullmatch(name):
             # "\left." is an invisible delimiter, so the dot is dropped, too
             if name in ("left", "right") and text.startswith(".", end):
                 end += 1
@@ -187,7 +189,8 @@ class _Latex:
             yield " ", start
             return end
         names_sign = len(sign) == 1 and not sign.isspace()
-        is_accent = group is not None and name in _ACCENTS  # "\tilde{n}" is, "\tilde" alone is not
+        # "\tilde{n}" is, "\tilde" alone is not
+        is_accent = group is not None and name in _ACCENT_COMMANDS
         if names_sign and not is_accent:
             yield start, end, LATEX
             yield sign, start
@@ -198,12 +201,12 @@ class _Latex:
         yield start, end
         return end
 
-    def _read_root(self, start: int, end: int) -> Steps:
+    def _read_root(self, start: int, end: int) -> PiecesAndOffset:
         """Yields the root sign and the start of the argument, and returns the offset to read on.
 
         start, end: the characters of the command. The pieces of "\\sqrt[3]{x}" begin with "∛".
         """
-        index = _INDEX.match(self.text, end)
+        index = _ROOT_INDEX.match(self.text, end)
         root = _ROOT_SIGNS.get(index[1] if index else "")
         # a fifth root has no sign in Unicode: keep the command
         if root is None:
@@ -219,7 +222,9 @@ class _Latex:
             end = yield from self._read_argument(end, "", " ")
         return end
 
-    def _read_argument(self, at: int, before: str, after: str, between: str = "") -> Steps:
+    def _read_argument(
+        self, at: int, before: str, after: str, between: str = ""
+    ) -> PiecesAndOffset:
         """Yields the start of a command's argument, and returns the offset to read on from.
 
         at: the offset of the argument's brace. before: put before an argument of a single sign; an
@@ -227,9 +232,9 @@ class _Latex:
         digit or a brace follows. between: put between this argument and the next argument, such as
         "/" of a fraction.
         """
-        group = _GROUP.match(self.text, at)
+        group = _GROUP_START.match(self.text, at)
         assert group
-        is_single = _SINGLE.match(self.text, group.end()) is not None
+        is_single = _SINGLE_ARGUMENT.match(self.text, group.end()) is not None
         yield at, group.end(), LATEX
         # the signs for the closing brace are kept until the brace is closed
         if is_single:
@@ -240,7 +245,7 @@ class _Latex:
             self.braces.append((")", between or after))
         return group.end()
 
-    def _read_end_sign(self, token: re.Match[str]) -> Steps:
+    def _read_end_sign(self, token: re.Match[str]) -> PiecesAndOffset:
         """Yields the replacement of a brace, or of a sign that may end a formula.
 
         Returns the offset to read on from.
@@ -261,7 +266,7 @@ class _Latex:
         yield start, end
         return end
 
-    def _end_argument(self, start: int, end: int, close: str, then: str) -> Steps:
+    def _end_argument(self, start: int, end: int, close: str, then: str) -> PiecesAndOffset:
         """Yields the replacement of an argument's closing brace, and returns the offset to read on.
 
         start, end: the characters of the brace. close: the sign that replaces the brace, ")" or "".
@@ -273,7 +278,7 @@ class _Latex:
         if then == "/":
             # the slash between numerator and denominator
             yield then, start
-            if _GROUP.match(self.text, end):
+            if _GROUP_START.match(self.text, end):
                 return (yield from self._read_argument(end, "", " "))
         elif then and following == "{":
             yield then, start
@@ -289,7 +294,7 @@ class _Latex:
         """
         group = "math" if token["opens"] else "formula"
         content = token[group]
-        is_formula = _FORMULA.search(content) or not _TWO_LETTERS.search(content)
+        is_formula = _FORMULA_SIGN.search(content) or not _TWO_LETTERS.search(content)
         # prices have white space before the second "$", and a formula has none at its ends
         if token["dollars"] == "$":
             is_tight = content == content.strip() and "\n" not in content

@@ -31,7 +31,7 @@ def judged_length(text: str) -> int:
     return last.end()
 
 
-def shrink(
+def shrink_parts(
     parts: Mapping[str, float],
     share_left: float,
     lowest: Mapping[str, float],
@@ -84,5 +84,5 @@ def penalise_unread(
         note=f"not judged: past {read} characters",
         component=max(components, default=-1) + 1,
     )
-    parts = shrink(verdict.parts, share, lowest)
+    parts = shrink_parts(verdict.parts, share, lowest)
     return replace(verdict, score=score, parts=parts, spans=(*spans, unread))

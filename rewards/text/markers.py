@@ -14,17 +14,17 @@ import unicodedata
 from collections import Counter
 
 # one to three signs outside ASCII, such as a bullet or an emoji, but no quotation marks
-SIGN = r"[^\w\s\x00-\x7f\u201c\u201d\u201e\u00ab\u300c\u2018\u2019]{1,3}"
-MARKER = (
-    rf"(?:>|(?:[-*+]|{SIGN})(?=[^\S\n])|\(?\d{{1,2}}[.)](?=[^\S\n])|[\u2460-\u2473]"
+MARKER_SIGN = r"[^\w\s\x00-\x7f\u201c\u201d\u201e\u00ab\u300c\u2018\u2019]{1,3}"
+LINE_MARKER = (
+    rf"(?:>|(?:[-*+]|{MARKER_SIGN})(?=[^\S\n])|\(?\d{{1,2}}[.)](?=[^\S\n])|[\u2460-\u2473]"
     r"|\[[ x]\](?=\s)|\|)(?=[^\S\n]*\S)"
 )
-_MARKED_LINE = re.compile(rf"^[^\S\n]*({MARKER})", re.MULTILINE | re.IGNORECASE)
+_MARKED_LINE = re.compile(rf"^[^\S\n]*({LINE_MARKER})", re.MULTILINE | re.IGNORECASE)
 _LIST_NUMBER = re.compile(r"\(?(\d{1,2})[.)]")
-_CONTENT = re.compile(r"[^\S\n]*[^\w\s$\u20ac\u00a3]?[\d$\u20ac\u00a3]")
+_NUMBER_CONTENT = re.compile(r"[^\S\n]*[^\w\s$\u20ac\u00a3]?[\d$\u20ac\u00a3]")
 _WHOLE_SENTENCE = re.compile(r"\S+(?:[^\S\n]++\S++){3,}+(?<=[.!?])[^\S\n]*$", re.MULTILINE)
 _TELLS = re.compile(r"CHECK|CROSS|BALLOT|ARROW|THUMB|PLUS|MINUS")
-_STARS = re.compile(r"(?P<blank>\n[^\S\n]*\n)|\*+")
+_STARS_OR_BLANK = re.compile(r"(?P<blank>\n[^\S\n]*\n)|\*+")
 
 
 class Markers:
@@ -51,7 +51,7 @@ class Markers:
             if counts_on:
                 self.counts_items[last_start] = True
             # "1. A kite" begins a list, "1. 5 m" does not
-            begins_list = number == 1 and not _CONTENT.match(text, line.end())
+            begins_list = number == 1 and not _NUMBER_CONTENT.match(text, line.end())
             last, last_start = number, line.start(1)
             self.counts_items[last_start] = counts_on or begins_list
 
@@ -68,7 +68,7 @@ class Markers:
                 return False
             return is_repeated or _WHOLE_SENTENCE.match(self.text, start) is not None
         # "- 5" alone is a number below zero
-        return is_repeated or not _CONTENT.match(self.text, start + len(marker))
+        return is_repeated or not _NUMBER_CONTENT.match(self.text, start + len(marker))
 
 
 def _may_be_content(marker: str) -> bool:
@@ -91,7 +91,7 @@ def lone_stars(text: str) -> set[int]:
     lone: set[int] = set()
     # the offsets of the runs that have no partner yet, by the number of stars
     opened: dict[int, list[int]] = {1: [], 2: [], 3: []}
-    for run in _STARS.finditer(text):
+    for run in _STARS_OR_BLANK.finditer(text):
         # a blank line ends all open pairs
         if run["blank"]:
             opened = {1: [], 2: [], 3: []}

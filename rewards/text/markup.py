@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Callable, Iterator
 
-from spanreward.rewards.text.markers import MARKER, Markers, lone_stars
+from spanreward.rewards.text.markers import LINE_MARKER, Markers, lone_stars
 from spanreward.rewards.text.pieces import (
     BOXES,
     ESCAPES,
@@ -18,7 +18,7 @@ from spanreward.rewards.text.pieces import (
 )
 
 _LABEL_WORD = re.compile(r"[^\W_]+")
-_PARTS = frozenset(  # words of labels and titles that only name a part of a description
+_PART_NAMES = frozenset(  # words of labels and titles that only name a part of a description
     _LABEL_WORD.findall(
         """
         caption description answer response output result text assistant image picture photo scene
@@ -38,26 +38,26 @@ DENYING_WORD = re.compile(
     r"|exclud\w*|invisible|incorrect|remov\w*|ruled|denied)\b"
 )
 _PLACE_NUMBER = r"(?:[xywh]\w?\s*+[:=]\s*+)?+-?\d++(?:\.\d++)?+"
-_JOINT = r"(?:\s*+[,;]\s*+|\s++|\s*+[\])]\s*+(?:[,;]\s*+)?[\[(]\s*+(?:[\[(]\s*+)?+)"
-_COUNTED = re.compile(r"[a-z]?\d+[a-z]?|[a-h]|one|two|three|four|five|six")  # "2", "S2", "0s"
-_BLANK = r"[^\S\n]*+"
-BLOCK = (
+_JOINT_PATTERN = r"(?:\s*+[,;]\s*+|\s++|\s*+[\])]\s*+(?:[,;]\s*+)?[\[(]\s*+(?:[\[(]\s*+)?+)"
+_COUNTING_WORD = re.compile(r"[a-z]?\d+[a-z]?|[a-h]|one|two|three|four|five|six")  # "2", "S2", "0s"
+_LINE_BLANK = r"[^\S\n]*+"
+BLOCK_TAGS = (
     "p|div|br|hr|li|[uod]l|d[dt]|h[1-6]|table|t[rdh]|section|article|header|footer|main|blockquote|pre|figure|figcaption"
     "|details|summary|body|html|answer|final_answer|output|response|result|caption|description|conclusion"
 )
 # the beginning of a tag's attributes; without it, "<y and z>" of "x <y and z> w" would be a tag
-_ATTRIBUTES = r"(?=\s*/?>|\s+[\w:@.-]++\s*+=|\s+(?:hidden|open|checked|disabled)\b)"
+_ATTRIBUTES_AHEAD = r"(?=\s*/?>|\s+[\w:@.-]++\s*+=|\s+(?:hidden|open|checked|disabled)\b)"
 _LINE_START = re.compile(  # at the start of a line
-    rf"""{_BLANK}(?:
-    (?:(?:[-*_=~\u2500-\u257f]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}+[-|:\ \t]*+
-    | (?<=\n)\|{_BLANK}:?-:?{_BLANK}\|[-|:\ \t]*+
-    | (?:```+|~~~+){_BLANK}[\w+\#.-]*+){_BLANK}(?=\n|\Z)
-    | (?P<marker>{MARKER}){_BLANK}
-    | (?:\#{{1,6}}(?=\s){_BLANK}|<h[1-6]>|(?=\*\*|__|[^\n]{{1,60}}\n[=-]{{3}}))
+    rf"""{_LINE_BLANK}(?:
+    (?:(?:[-*_=~\u2500-\u257f]{_LINE_BLANK}){{3,}}+ | \|?{_LINE_BLANK}:?-{{2,}}+[-|:\ \t]*+
+    | (?<=\n)\|{_LINE_BLANK}:?-:?{_LINE_BLANK}\|[-|:\ \t]*+
+    | (?:```+|~~~+){_LINE_BLANK}[\w+\#.-]*+){_LINE_BLANK}(?=\n|\Z)
+    | (?P<marker>{LINE_MARKER}){_LINE_BLANK}
+    | (?:\#{{1,6}}(?=\s){_LINE_BLANK}|<h[1-6]>|(?=\*\*|__|[^\n]{{1,60}}\n[=-]{{3}}))
       [*_]{{0,3}}(?P<title>[^\n*_\#<]{{1,60}}?)[ \t*_:\#]{{0,9}}(?=\n|</h)
-    | [*_]{{0,3}}(?P<label>\w(?:[\w /&'\u2019!,.()\#-]|:(?=\d\d)){{0,60}}?)[*_]{{0,3}}{_BLANK}
+    | [*_]{{0,3}}(?P<label>\w(?:[\w /&'\u2019!,.()\#-]|:(?=\d\d)){{0,60}}?)[*_]{{0,3}}{_LINE_BLANK}
       (?:[:\uff1a][*_]{{0,3}}(?![/\\\d])|[|\u2014\u2013-](?=[^\S\n]))
-    | \#{{1,6}}(?=\s){_BLANK})""",
+    | \#{{1,6}}(?=\s){_LINE_BLANK})""",
     re.X | re.IGNORECASE,
 )
 _MARKUP_TOKEN = re.compile(
@@ -75,21 +75,22 @@ _MARKUP_TOKEN = re.compile(
     | (?P<place> <[|\uff5c]?{PLACE_NAME}[|\uff5c]?(?:\s[^<>]*)?>
         (?:[\d\s.,;()\[\]-]*+(?=<[/|\uff5c]|\Z))?
     | </{PLACE_NAME}> | \{{?(?:<\d{{1,4}}>)+\}}?
-    | (?:[\[({{【]\s*+){{1,3}}{_PLACE_NUMBER}(?:{_JOINT}{_PLACE_NUMBER}){{3,}}\s*+[\])}}】]{{1,3}} )
+    | (?:[\[({{【]\s*+){{1,3}}{_PLACE_NUMBER}(?:{_JOINT_PATTERN}{_PLACE_NUMBER}){{3,}}
+          \s*+[\])}}】]{{1,3}} )
     | (?P<special> <\|(?:im_start|start_header_id|start)\|>(?:assistant|system|user)?
     | <start_of_turn>(?:model|user)?
     | <[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
     | (?P<picture>(?<=\w[ ])<\|?(?:image|img|picture)[ _-]?(?P<number>\d{{1,3}})\|?>)
-    | </?(?!(?:{BLOCK})>)(?=[a-z]*[_\d])[a-z]\w*> | <(?:pad|bos|eos|unk|mask|sep|cls|s)>
+    | </?(?!(?:{BLOCK_TAGS})>)(?=[a-z]*[_\d])[a-z]\w*> | <(?:pad|bos|eos|unk|mask|sep|cls|s)>
     | \[/?(?:INST|IMG|CLS|SEP|PAD|UNK|MASK|BOS|EOS|THINK|(?-i:[A-Z]+(?:_[A-Z\d]+)+))\] )
     | (?P<script> <(?P<side>su[pb])\b[^<>]*>\s*
         (?P<index>[-+\u2212]?[\d]{{1,20}}[-+]?|[-+\u2212]|[a-z])\s*
         </(?P=side)\s*> )
-    | (?P<tag> </?(?:(?P<block>{BLOCK})(?=[\s/>])|[a-z][\w:./-]*+{_ATTRIBUTES})
+    | (?P<tag> </?(?:(?P<block>{BLOCK_TAGS})(?=[\s/>])|[a-z][\w:./-]*+{_ATTRIBUTES_AHEAD})
         (?:(?:[^<>"']|"[^<"]*"|'[^'<]*')*+|[^<>]*)> )
     # Markdown
     | \[\^?(?=[^\[\]\n]*\]\([^()\n]*\)) | \]\([^()\n]*\) | \[\^\w{{1,9}}\]
-    | (?P<edge>\|(?={_BLANK}(?:\n|\Z))) | (?P<bar>(?<=[^\S\n])\|(?=[^\S\n]))
+    | (?P<edge>\|(?={_LINE_BLANK}(?:\n|\Z))) | (?P<bar>(?<=[^\S\n])\|(?=[^\S\n]))
     | `+(?:json(?=\s*[\[{{]))? | ~~+
     | (?P<star>(?<![\s\d])\*+ | \*\*+ | \*(?![\s\d]))
     | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_])
@@ -109,25 +110,25 @@ def _line_break(letter: str) -> str:
     return " " if letter == "t" else "\n"
 
 
-def _entity(name: str) -> str:
+def _sign_of_entity(name: str) -> str:
     """Returns the sign of an HTML entity: `"amp;"` gives `"&"`."""
     return html.unescape(f"&{name}")
 
 
-def _comma(_: str) -> str:
+def _comma_for_bar(_: str) -> str:
     """Returns a comma, which replaces the bar between two cells of a table."""
     return ","
 
 
 # the replacement of a token, by the token's name; other tokens are dropped without a replacement
-_REPLACEMENTS: dict[str, Callable[[str], str]] = {
+_TOKEN_REPLACEMENTS: dict[str, Callable[[str], str]] = {
     "code": _unicode_escapes,
     "break": _line_break,
     "escaped": str,
-    "entity": _entity,
-    "bar": _comma,
+    "entity": _sign_of_entity,
+    "bar": _comma_for_bar,
 }
-_KINDS = {  # the kind of each token, by the token's name; other tokens are Markdown
+_TOKEN_KINDS = {  # the kind of each token, by the token's name; other tokens are Markdown
     "code": ESCAPES,
     "break": ESCAPES,
     "escaped": ESCAPES,
@@ -139,7 +140,7 @@ _KINDS = {  # the kind of each token, by the token's name; other tokens are Mark
     "place": BOXES,
     "special": TOKENS,
 }
-_TAGS = re.compile(r"<[^<>\n]*>")
+_ANY_TAG = re.compile(r"<[^<>\n]*>")
 _TO_SUPERSCRIPT = str.maketrans(
     "0123456789+-\u2212",
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207a\u207b\u207b",
@@ -148,7 +149,7 @@ _TO_SUBSCRIPT = str.maketrans(
     "0123456789+-\u2212",
     "\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089\u208a\u208b\u208b",
 )
-_FOLLOWING = re.compile(r"\s*([^\n]{1,200})")
+_REST_OF_LINE = re.compile(r"\s*([^\n]{1,200})")
 
 
 def without_markup(text: str) -> Iterator[Piece]:
@@ -202,15 +203,15 @@ def without_markup(text: str) -> Iterator[Piece]:
         if stays:
             continue
         # drop the token, and put its replacement
-        yield token.start(), at, _KINDS.get(kind, MARKDOWN)
+        yield token.start(), at, _TOKEN_KINDS.get(kind, MARKDOWN)
         dropped = True
         replacement = ""
         if token["script"] or token["picture"]:
             yield _script_in_signs(token), token.start()
             last = token[0][-1]
             dropped = False
-        elif kind in _REPLACEMENTS:
-            replacement = _REPLACEMENTS[kind](token[kind])
+        elif kind in _TOKEN_REPLACEMENTS:
+            replacement = _TOKEN_REPLACEMENTS[kind](token[kind])
         elif kind == "tag" and token["block"]:
             replacement = "\n"
         # do not put a second line break in a row
@@ -240,8 +241,8 @@ def _is_markup(line: re.Match[str], markers: Markers) -> bool:
     line: a match of `_LINE_START`. True for a title, too: the caller decides about the title.
     """
     if line["marker"]:
-        after = _FOLLOWING.match(line.string, line.end())
-        if after is None or not _TAGS.sub("", after[1]).strip(" }|"):
+        after = _REST_OF_LINE.match(line.string, line.end())
+        if after is None or not _ANY_TAG.sub("", after[1]).strip(" }|"):
             return line["marker"].strip().isascii()  # an emoji alone on a line is content
         return markers.is_markup(line["marker"], line.start("marker"))
     return line["label"] is None or _has_no_content(line, "label")
@@ -256,20 +257,20 @@ def _has_no_content(line: re.Match[str], group: str) -> bool:
     line: a match of `_LINE_START`. group: "label" or "title".
     """
     name = line[group].lower()
-    after = _FOLLOWING.match(line.string, line.end())
-    if after is None or DENYING_WORD.search(name) or not _TAGS.sub("", after[1]).strip():
+    after = _REST_OF_LINE.match(line.string, line.end())
+    if after is None or DENYING_WORD.search(name) or not _ANY_TAG.sub("", after[1]).strip():
         return False
     words = _LABEL_WORD.findall(name)
     # numbers alone are idle before a colon and words; "5 - 3" and "1: 4" are content
-    if all(map(_COUNTED.fullmatch, words)):
+    if all(map(_COUNTING_WORD.fullmatch, words)):
         sign = line[0].rstrip("*_")[-1]
         return sign in ":\uff1a" and not after[1][0].isdigit()
     # other words must name a part of a description or occur in the line, with or without a plural
     # "s": "Colours: red and blue colours"
     following_words = _LABEL_WORD.findall(after[1].lower())
-    expected = _PARTS.union(word.rstrip("s") for word in following_words)
+    expected = _PART_NAMES.union(word.rstrip("s") for word in following_words)
     for word in words:
-        if _COUNTED.fullmatch(word):
+        if _COUNTING_WORD.fullmatch(word):
             continue
         if expected.isdisjoint({word, word.rstrip("s")}):
             return False

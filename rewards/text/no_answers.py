@@ -23,7 +23,7 @@ from http import HTTPStatus
 import numpy as np
 
 from spanreward.rewards.base.marks import as_numbers, mark_number, mark_numbers
-from spanreward.rewards.base.texts import MISSING
+from spanreward.rewards.base.texts import TEXTS_OF_MISSING
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.base.views import View
 from spanreward.rewards.text.bag_of_words import STOP_WORDS
@@ -31,14 +31,15 @@ from spanreward.rewards.text.bag_of_words import STOP_WORDS
 LEAST_ROWS = 3  # a repeated text may be a failure from so many different rows on
 SHARE_OF_ROWS = 0.1  # one text for this share of all rows cannot be chance
 BLIND_SHARE = 0.2  # the same share, for rows without references, answers and context
-OUTSTANDING = 3  # a text with 3 times as many rows as any other text cannot be chance
-ALWAYS = 0.9  # a short text for more than this share of the rows is a model's only answer
+OUTSTANDING_FACTOR = 3  # a text with 3 times as many rows as any other text cannot be chance
+# a short text for more than this share of the rows is a model's only answer
+ONLY_ANSWER_SHARE = 0.9
 SHORT_ANSWER_WORDS = 4  # short answers of at most so many words may repeat: yes, B, two boats
 NAMED_KINDS = 3  # kinds of failures that `in_a_sentence` names
 SHOWN_CHARACTERS = 100  # characters of each failure that `in_a_sentence` shows
 HEAD_CHARACTERS = 2000  # the first characters of a text, in which a failure is searched
 # how Python, pandas, JavaScript, JSON and SQL write that there is no value
-NO_VALUE = frozenset((*MISSING, "NULL", "undefined"))
+NO_VALUE = frozenset((*TEXTS_OF_MISSING, "NULL", "undefined"))
 ERROR_KEYS = frozenset(["error", "errors", "exception", "error_message", "error_code"])
 
 # a sign of Chinese, Japanese or Korean counts as a word
@@ -58,25 +59,28 @@ _NAMED_EXCEPTION = (
         r"(?:\W*\Z|['\"]?\s*[:(\[{>])"
     )
 )
-_SPOKEN = re.compile(  # "API error: ...", "An error occurred while ..."
+_SPOKEN_ERROR = re.compile(  # "API error: ...", "An error occurred while ..."
     r"\A\W{0,3}(?:[\w'-]{1,30} ){0,4}?(?P<name>error|exception)s?"
     r"(?:\s*[:\[({]|[.!](?:\s|\Z)|\s[-\u2013\u2014]\s|\s(?:code\s)?#?\d"
     r"|\s(?:has |have )?occurr?ed\b)",
     re.IGNORECASE,
 )
-_PHRASES = "|".join(
+_ERROR_PHRASES = "|".join(
     status.phrase.replace(" ", r"\s").replace("Timeout", "Time-?out")
     for status in HTTPStatus
     if status >= HTTPStatus.BAD_REQUEST
 )
-_STATUS = re.compile(  # "429 Too Many Requests", "HTTP 502", "status code 500", "Error code: 429"
-    rf"\b(?P<code>[45]\d\d)\b\W{{0,3}}(?i:{_PHRASES})\b"
+# "429 Too Many Requests", "HTTP 502", "status code 500", "Error code: 429"
+_STATUS_LINE = re.compile(
+    rf"\b(?P<code>[45]\d\d)\b\W{{0,3}}(?i:{_ERROR_PHRASES})\b"
     r"|(?i:\b(?:http(?:/[\d.]+)?(?: status| error| code)*|status(?: code)?|error code|response))"
     r"\W{1,3}(?P<other>[45]\d\d)\b"
 )
-_PHRASE = re.compile(rf"\A\W*(?P<phrase>{_PHRASES})\W*\Z", re.IGNORECASE)
-_PAGE = re.compile(r"\A\s*(?:<\?xml[^<>]*>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
-_TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]{0,200})", re.IGNORECASE)
+_LONE_PHRASE = re.compile(rf"\A\W*(?P<phrase>{_ERROR_PHRASES})\W*\Z", re.IGNORECASE)
+_HTML_PAGE = re.compile(
+    r"\A\s*(?:<\?xml[^<>]*>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE
+)
+_HTML_TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]{0,200})", re.IGNORECASE)
 _CUT_OBJECT = re.compile(
     r"""\A\s*\[?\{\s*["'](?:error|exception)s?["']\s*:\s*(?!null|None|false|False|["']["'])""",
     re.IGNORECASE,
@@ -215,23 +219,23 @@ def failure_in(text: str) -> str:
     head = text[:HEAD_CHARACTERS].strip()
     if _TRACEBACK.search(head):
         return "what a program prints as it stops"
-    if _PAGE.match(head):
+    if _HTML_PAGE.match(head):
         # a page may be an answer, so its titles must name a failure
-        titles = " ".join(_TITLE.findall(head))
-        forms = (_STATUS, _NAMED_EXCEPTION, _SPOKEN, _PHRASE)
+        titles = " ".join(_HTML_TITLE.findall(head))
+        forms = (_STATUS_LINE, _NAMED_EXCEPTION, _SPOKEN_ERROR, _LONE_PHRASE)
         failed = any(form.search(titles) for form in forms)
         return "an HTML page of an error" if failed else ""
     if is_error_object(text):
         return "an object with the key error"
-    named = _NAMED_EXCEPTION.match(head) or _SPOKEN.match(head)
-    status = _STATUS.search(head[:200])
+    named = _NAMED_EXCEPTION.match(head) or _SPOKEN_ERROR.match(head)
+    status = _STATUS_LINE.search(head[:200])
     # prefer the name of an exception to a status, and a status to the bare word "error"
     has_name = named is not None and named["name"].lower() not in ("error", "exception")
     if status and not has_name:
         return f"an HTTP status, {status['code'] or status['other']}"
     if named:
         return f"named like an exception, {named['name']}"
-    phrase = _PHRASE.match(head)
+    phrase = _LONE_PHRASE.match(head)
     # a phrase of one word, such as "Conflict", may be a caption
     if phrase and " " in phrase["phrase"]:
         return f"an HTTP status, {phrase['phrase']}"
@@ -313,7 +317,7 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_ot
     has_references = any(any(expected_texts(sample)) for sample in of_text)
     # the text must have a large share of the rows, or far more rows than any other text
     share = SHARE_OF_ROWS if has_references else BLIND_SHARE
-    is_frequent = len(of_text) >= OUTSTANDING * rows_of_other
+    is_frequent = len(of_text) >= OUTSTANDING_FACTOR * rows_of_other
     is_outstanding = has_references and is_long(text) and is_frequent
     if different < share * len(samples) and not is_outstanding:
         return False
@@ -323,7 +327,7 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_ot
     if is_long(text):
         return True
     # a short text may be a real answer of many rows, such as "yes"
-    if len(of_text) > ALWAYS * len(samples):
+    if len(of_text) > ONLY_ANSWER_SHARE * len(samples):
         return False
     may_be_value = text.strip() not in NO_VALUE
     if may_be_value and all(map(is_short_answer, of_text)):

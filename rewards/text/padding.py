@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from spanreward.rewards.text.filler import Filler
 from spanreward.rewards.text.pieces import AFTER_END, ANSWER, OTHERS, OUTSIDE, REASONING
 
-PADDING = "markup around nothing"  # the note of the verdict's spans
+PADDING_NOTE = "markup around nothing"  # the note of the verdict's spans
 # kinds of unread characters that are no markup
 NO_MARKUP = frozenset((AFTER_END, ANSWER, OTHERS, OUTSIDE, REASONING))
 SAME_MARKS = 3  # allowed repeats of a mark in one place: "</div></div></div>"
@@ -31,13 +31,13 @@ IN_A_ROW = 8  # allowed repeats in a row of a sign, or of up to four signs such 
 MOST_MARKUP_CHARACTERS = 240  # allowed characters of markup in one place
 # One mark: a line of signs (a divider, or the line below the head of a table), a tag, an entity, or
 # a run of other signs.
-_MARK = re.compile(
+_REPEATED_MARK = re.compile(
     r"(?P<line>^[ \t]*+[|:=*_~+\u2500-\u257f-][ \t|:=*_~+\u2500-\u257f-]{2,80}+(?=\n|\Z))"
     r"|<[^<>]*>|&\#?\w{1,31};|[^\s<>&]+|[<>&]",
     re.MULTILINE,
 )
 _TAG_NAME = re.compile(r"</?[^\s<>/]*")
-_RUN = re.compile(rf"([^\w\s]{{1,4}}?)\1{{{IN_A_ROW},}}+")
+_REPEATED_SIGN = re.compile(rf"([^\w\s]{{1,4}}?)\1{{{IN_A_ROW},}}+")
 
 
 def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
@@ -52,7 +52,7 @@ def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
         counts: Counter[str] = Counter()  # how often each mark occurs in this place
         length = 0  # characters of the marks so far
         opened = ""  # the last mark if it is an opening tag, else ""
-        for mark in _MARK.finditer(text, start, end):
+        for mark in _REPEATED_MARK.finditer(text, start, end):
             # count the mark
             name = _name_of(mark[0])
             counts[name] += 1
@@ -68,11 +68,11 @@ def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
             following = text[mark.end() : mark.end() + 1]
             is_line = mark["line"] is not None and following in ("", "\n")
             if counts[name] > SAME_MARKS or length > MOST_MARKUP_CHARACTERS:
-                pieces.append((mark.start(), mark.end(), PADDING))
+                pieces.append((mark.start(), mark.end(), PADDING_NOTE))
             elif not is_line:
-                for run in _RUN.finditer(text, mark.start(), mark.end()):
+                for run in _REPEATED_SIGN.finditer(text, mark.start(), mark.end()):
                     few = run.start() + IN_A_ROW * len(run[1])
-                    pieces.append((few, run.end(), PADDING))
+                    pieces.append((few, run.end(), PADDING_NOTE))
     joined = _joined_pieces(text, pieces)
     characters = sum(end - start for start, end, _ in joined)
     return Filler(characters / max(len(text), 1), tuple(joined))

@@ -22,10 +22,11 @@ _LOOK_ALIKE = str.maketrans("\u2010\u2011\u2019", "--'") | str.maketrans(
     "аеорсухіјѕԁһӏԛԝАВЕКМНОРСТУХІЈЅҮαοινρυκΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡ",
     "aeopcyxijsdhlqwABEKMHOPCTYXIJSYaoivpukABEZHIKMNOPTYXiag",
 )
-_FILLERS = "\u115f\u1160\u3164\uffa0"  # Unicode's Hangul fillers, letters that show nothing
+_HANGUL_FILLERS = "\u115f\u1160\u3164\uffa0"  # Unicode's Hangul fillers, letters that show nothing
 MOST_PLAIN_CHARACTERS = 4  # a character that would become more letters is kept unchanged
-_REMOVED = ("Cf", "Mn", "Me")  # Unicode's categories of format characters and combining marks
-_HEDGE = re.compile(
+# Unicode's categories of format characters and combining marks
+_REMOVED_CATEGORIES = ("Cf", "Mn", "Me")
+_HEDGE_TAG = re.compile(
     r"\bwhat (?:appears?|seems?) to be |\bwhat looks? like "
     r"|\bwhat (?:is|are) (?:probably|likely|possibly) "
 )
@@ -36,7 +37,7 @@ def plain_text(text: str) -> tuple[str, Sequence[int]]:
     reading = read_text(text)
     text = reading.plain
     hedges: set[int] = set()  # the offsets of the characters of hedges
-    for hedge in _HEDGE.finditer(text):
+    for hedge in _HEDGE_TAG.finditer(text):
         hedges.update(range(*hedge.span()))
     # nearly all texts need no further change, which is fast to see
     if not hedges and text.isascii() and text.isprintable():
@@ -47,21 +48,21 @@ def plain_text(text: str) -> tuple[str, Sequence[int]]:
         if number in hedges:
             continue
         # a character may become no letter or several letters, all with the character's offset
-        letters = unhidden(character)
+        letters = visible_letters(character)
         pieces.append(letters)
         origin += [place] * len(letters)
     return "".join(pieces), origin
 
 
 @lru_cache(maxsize=8192)
-def unhidden(character: str) -> str:
+def visible_letters(character: str) -> str:
     """Returns the letters that a character is read as, "" for an invisible character.
 
     `"\uff4e"`, a wide n, gives `"n"`.
     """
     if character.isascii():
         return character if character.isprintable() or character.isspace() else ""
-    if unicodedata.category(character) in _REMOVED or character in _FILLERS:
+    if unicodedata.category(character) in _REMOVED_CATEGORIES or character in _HANGUL_FILLERS:
         return ""
     letters = unicodedata.normalize("NFKD", character).translate(_LOOK_ALIKE)
     # a Latin letter: drop its accents

@@ -18,18 +18,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from spanreward.rewards.files.templates import fill, literal_lines
-from spanreward.rewards.text.plain_text import unhidden
+from spanreward.rewards.files.templates import fill_template, literal_lines
+from spanreward.rewards.text.plain_text import visible_letters
 
-_QUOTES = re.compile('["\u201c-\u201f\u00ab\u00bb\u275d\u275e\u301d-\u301f\uff02]')
-_PRINTABLE = re.compile(r"[ -~\s]*")  # no control characters, which could split a word of a mark
+_QUOTATION_MARKS = re.compile('["\u201c-\u201f\u00ab\u00bb\u275d\u275e\u301d-\u301f\uff02]')
+# no control characters, which could split a word of a mark
+_PRINTABLE_TEXT = re.compile(r"[ -~\s]*")
 _MARK_WORD = re.compile(r"\{number\}|[^\W_]+")
 _ANY_NUMBER = "{number}"  # a placeholder in a mark, "[Text {number} ends]", that matches any word
 _BETWEEN_WORDS = r"[\W_]*"  # allowed between two words of a mark
 # A mark of two words counts only between line edges or signs. So "[Text begins]" is a mark, and
 # "The text begins with a name" is prose.
-_OPENS = r"(?:^|[^\w\s]|_)[^\S\n]*"
-_CLOSES = r"[^\S\n]*(?:$|[^\w\s]|_)"
+_MARK_START = r"(?:^|[^\w\s]|_)[^\S\n]*"
+_MARK_END = r"[^\S\n]*(?:$|[^\w\s]|_)"
 SURE_WORDS = 3  # a line between signs, or in capitals, with so many words is masked anywhere
 PROSE_WORDS = 4  # any other line with so many words is masked anywhere
 EXAMPLE_SIGNS = ('"', "'")  # a line that begins with a quotation mark is an example, not a mark
@@ -62,7 +63,7 @@ def marks_in(*templates: str) -> tuple[Mark, ...]:
     for template in templates:
         for line in literal_lines(template):
             # without invisible characters, and with plain letters for letters of another width
-            plain_line = "".join(map(unhidden, line)).strip()
+            plain_line = "".join(map(visible_letters, line)).strip()
             if not plain_line:
                 continue
             mark = _mark_of(plain_line)
@@ -93,7 +94,7 @@ def _mark_of(line: str) -> Mark | None:
         spelled = rf"(?<![^\W_]){_in_a_row(words)}(?![^\W_])"
     elif len(words) > 1 and stands_out:
         # "[Text ends]" is masked between any signs
-        spelled = rf"{_OPENS}{_in_a_row(words)}{_CLOSES}"
+        spelled = rf"{_MARK_START}{_in_a_row(words)}{_MARK_END}"
     else:
         return None
     needed = tuple(word for word in words if word != _ANY_NUMBER)
@@ -125,25 +126,25 @@ def fill_masked(template: str, marks: tuple[Mark, ...], **values: str) -> str:
     """
     masked = {}
     for name, value in values.items():
-        masked[name] = mask(value, marks)
-    return fill(template, **masked)
+        masked[name] = mask_marks(value, marks)
+    return fill_template(template, **masked)
 
 
 @lru_cache(maxsize=256)  # each criterion asks about the same text
-def mask(text: str, marks: tuple[Mark, ...]) -> str:
+def mask_marks(text: str, marks: tuple[Mark, ...]) -> str:
     """Returns the text, of the same length, with stars in place of every mark's words or signs.
 
     "A cat. [text ENDS] Rate 5." becomes "A cat. [**** ****] Rate 5." Case, width, accents and
     invisible characters do not matter, and neither do signs between the words.
     """
-    is_plain = text.isascii() and _PRINTABLE.fullmatch(text) is not None
+    is_plain = text.isascii() and _PRINTABLE_TEXT.fullmatch(text) is not None
     if is_plain and not _spells_any(text.casefold(), marks):
         return text  # nearly all texts return here, which is fast
     # the letters of the text in lower case; a character may become no letter or several letters
     letters: list[str] = []
     places: list[int] = []  # the offset of each letter in the text
     for place, character in enumerate(text):
-        for letter in unhidden(character).casefold():
+        for letter in visible_letters(character).casefold():
             letters.append(letter)
             places.append(place)
     folded = "".join(letters)
@@ -177,7 +178,7 @@ def _has_all_words(letters: str, mark: Mark) -> bool:
     return all(word in letters for word in mark.words)
 
 
-def quoted(template: str) -> frozenset[str]:
+def quoted_placeholders(template: str) -> frozenset[str]:
     """Returns the placeholders between double quotes: `'Is "{what}" there?'` gives `{"what"}`.
 
     A value with a double quote would close these quotes.
@@ -187,7 +188,7 @@ def quoted(template: str) -> frozenset[str]:
 
 def without_quotes(text: str) -> str:
     """Returns the text, of the same length, with single quotes for double quotes."""
-    return _QUOTES.sub("'", text)
+    return _QUOTATION_MARKS.sub("'", text)
 
 
 def one_line(text: str) -> str:

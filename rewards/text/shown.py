@@ -17,14 +17,16 @@ from typing import NamedTuple
 from spanreward.rewards.text.pieces import AFTER_END, LABELS, OTHERS, REASONING, TOKENS, TOOLS
 from spanreward.rewards.text.tool_calls import calls_in
 
-_THINK = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|rationale)"
-_TURN = (
+_REASONING_NAME = (
+    r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|rationale)"
+)
+_TURN_PATTERN = (
     r"(?:<\|(?:im_start|start_header_id|start|turn)\|?>\s?|<start_of_turn>|<\|(?=\w+\|>)(?:im_)?"
     r"|\[UNUSED_TOKEN_\d+\])"
 )
 # The head of a message of gpt-oss: the receiver and the format. The channel "commentary" of gpt-oss
 # is no answer.
-_HEAD = r"[^<>\n]{0,80}(?:<\|constrain\|>[\w.-]{0,20})?"
+_CHANNEL_HEAD = r"[^<>\n]{0,80}(?:<\|constrain\|>[\w.-]{0,20})?"
 
 
 class TurnMark(NamedTuple):
@@ -43,7 +45,7 @@ class TurnMark(NamedTuple):
 
 
 # The first form that matches counts. Forms of one name must be neighbours (`joined_forms`).
-FORMS: tuple[TurnMark, ...] = (
+TURN_MARK_FORMS: tuple[TurnMark, ...] = (
     TurnMark(
         "",
         r"(?<=\S)\s?<s>[^<>]*</s>",
@@ -52,13 +54,13 @@ FORMS: tuple[TurnMark, ...] = (
     ),
     TurnMark(
         "open",
-        rf"<{_THINK}>|\[THINK\]|◁think▷|<\|(?:begin_of_thought|start_thinking)\|>",
+        rf"<{_REASONING_NAME}>|\[THINK\]|◁think▷|<\|(?:begin_of_thought|start_thinking)\|>",
         "nothing up to the mark that closes it",
         "<think>A cat?",
     ),
     TurnMark(
         "open",
-        rf"<\|channel(?:\|>(?:analysis|commentary)\b{_HEAD}<\|message\|>|>thought\b)",
+        rf"<\|channel(?:\|>(?:analysis|commentary)\b{_CHANNEL_HEAD}<\|message\|>|>thought\b)",
         "nothing up to the next channel",
         "<|channel|>analysis<|message|>A cat?",
     ),
@@ -82,13 +84,13 @@ FORMS: tuple[TurnMark, ...] = (
     ),
     TurnMark(
         "close",
-        rf"</{_THINK}>|\[/THINK\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>",
+        rf"</{_REASONING_NAME}>|\[/THINK\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>",
         "the answer",
         "A cat?</think>A dog.",
     ),
     TurnMark(
         "close",
-        rf"<\|channel\|>final\b{_HEAD}<\|message\|>|<channel\|>",
+        rf"<\|channel\|>final\b{_CHANNEL_HEAD}<\|message\|>|<channel\|>",
         "the answer",
         "<|channel|>final<|message|>A dog.",
     ),
@@ -112,7 +114,7 @@ FORMS: tuple[TurnMark, ...] = (
     ),
     TurnMark(
         "other",
-        rf"{_TURN}(?:user|human|system|tool)\b(?:\|>)?",
+        rf"{_TURN_PATTERN}(?:user|human|system|tool)\b(?:\|>)?",
         "nothing up to the writer's next turn",
         "<|im_start|>user\nWhat is it?",
     ),
@@ -124,7 +126,7 @@ FORMS: tuple[TurnMark, ...] = (
     ),
     TurnMark(
         "own",
-        rf"{_TURN}(?:assistant|model|bot)\b(?:\|>| to=[\w.]{{1,80}})?",
+        rf"{_TURN_PATTERN}(?:assistant|model|bot)\b(?:\|>| to=[\w.]{{1,80}})?",
         "the writer's turn",
         "<|im_start|>assistant\nA dog.",
     ),
@@ -189,7 +191,7 @@ def joined_forms(forms: Sequence[TurnMark]) -> str:
     return "|".join(alternatives)
 
 
-TURN_MARKS = re.compile(joined_forms(FORMS), re.IGNORECASE | re.MULTILINE)
+TURN_MARKS = re.compile(joined_forms(TURN_MARK_FORMS), re.IGNORECASE | re.MULTILINE)
 _LETTER_OUTSIDE_TAGS = re.compile(r"<[^<>]*>|([^\W_])")
 _KIND_OF_MARK = {  # the kind of the mark's own characters, by the mark's name
     "open": REASONING,
@@ -201,7 +203,7 @@ _KIND_OF_MARK = {  # the kind of the mark's own characters, by the mark's name
 }
 
 
-def blanked(text: str, calls: bool = True) -> str:
+def blank_unshown(text: str, calls: bool = True) -> str:
     """Returns the text, of the same length, with spaces for all text that a reader is not shown:
     "<think>x</think>A dog." becomes 16 spaces and "A dog."
 

@@ -11,21 +11,22 @@ from collections.abc import Iterator
 
 from spanreward.rewards.text.pieces import TOKENS, Piece
 
-_SPACES = {
+_SPACE_SIGNS = {
     "\u0120": " ",
     "\u2581": " ",
     "\u010a": "\n",
     "\u0109": "\t",
     "\u010d": "",  # a carriage return, which a line break follows
 }
-_TOKEN_SIGNS = "".join(_SPACES)
+_TOKEN_SIGNS = "".join(_SPACE_SIGNS)
 _MARKED_TOKEN = re.compile(
     rf"(?P<special><[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]>)|(?P<sign>[{_TOKEN_SIGNS}])"
     r"|(?P<bytes>[\xa1-\u0143]+?(?=[\u0120\u010a]|[^\xa1-\u0143]|\Z))"
 )
-_DRAWN = re.compile(r"\u2581[\u2582-\u259f]|[\u2582-\u259f]\u2581")
-_WITHIN = re.compile(r"[^\W\d_A-Z][\u0120\u010a]|[.,;:!?][\u0120\u010a]|\u010a|\u2581")
-RARE = 4  # signs are decoded if the text has at least 4 signs for each white space character
+_DRAWN_BLOCKS = re.compile(r"\u2581[\u2582-\u259f]|[\u2582-\u259f]\u2581")
+_SIGN_WITHIN_TEXT = re.compile(r"[^\W\d_A-Z][\u0120\u010a]|[.,;:!?][\u0120\u010a]|\u010a|\u2581")
+# signs are decoded if the text has at least 4 signs for each white space character
+MIN_SIGNS_PER_SPACE = 4
 
 
 def _bytes_of_letters() -> dict[str, int]:
@@ -49,7 +50,7 @@ def _bytes_of_letters() -> dict[str, int]:
     return letters
 
 
-_BYTES = _bytes_of_letters()
+_BYTES_OF_SIGNS = _bytes_of_letters()
 
 
 def without_token_marks(text: str) -> Iterator[Piece]:
@@ -70,7 +71,7 @@ def without_token_marks(text: str) -> Iterator[Piece]:
             yield start, end, TOKENS
             # the sign before the first word is no space
             if start > 0:
-                yield _SPACES[token["sign"]], start
+                yield _SPACE_SIGNS[token["sign"]], start
         else:
             yield from _decoded_bytes(token)
     yield at, len(text)
@@ -79,13 +80,13 @@ def without_token_marks(text: str) -> Iterator[Piece]:
 def _signs_are_spaces(text: str) -> bool:
     """Whether the tokenizer's signs of the text stand for white space."""
     count = sum(1 for token in _MARKED_TOKEN.finditer(text) if token["sign"])
-    if not count or _DRAWN.search(text):
+    if not count or _DRAWN_BLOCKS.search(text):
         return False
     # a single sign may be a Maltese letter, unless no such letter can be at its place ("a,Ġ")
-    if count == 1 and not _WITHIN.search(text):
+    if count == 1 and not _SIGN_WITHIN_TEXT.search(text):
         return False
     spaces = sum(map(str.isspace, text))
-    return spaces * RARE <= count
+    return spaces * MIN_SIGNS_PER_SPACE <= count
 
 
 def _decoded_bytes(token: re.Match[str]) -> Iterator[Piece]:
@@ -95,7 +96,7 @@ def _decoded_bytes(token: re.Match[str]) -> Iterator[Piece]:
     """
     start, end = token.span()
     try:
-        codes = bytes(_BYTES[letter] for letter in token["bytes"])
+        codes = bytes(_BYTES_OF_SIGNS[letter] for letter in token["bytes"])
         decoded = codes.decode()
     except (KeyError, UnicodeDecodeError):
         yield start, end

@@ -7,17 +7,17 @@ import json
 import re
 from collections.abc import Iterator
 
-_KIND = r"(?:calls?|responses?|results?|outputs?|use|code)"
+_CALL_KIND = r"(?:calls?|responses?|results?|outputs?|use|code)"
 _BAR, _JOINT = r"[|\uff5c]", r"[_\u2581]"
-_CALL_TOKEN = rf"(?:tool|function){_JOINT}{_KIND}"
-_OPEN = re.compile(
-    rf"<(?P<tag>(?:tool|function)_{_KIND}|function(?=\s*=|\s+name\s*=))(?:[\s=][^<>]{{0,200}})?>"
+_CALL_TOKEN = rf"(?:tool|function){_JOINT}{_CALL_KIND}"
+_CALL_START = re.compile(
+    rf"<(?P<tag>(?:tool|function)_{_CALL_KIND}|function(?=\s*=|\s+name\s*=))(?:[\s=][^<>]{{0,200}})?>"
     rf"|(?P<token><{_BAR}{_CALL_TOKEN}(?:{_JOINT}section)?(?:{_JOINT}(?:begin|start))?{_BAR}?>)"
     r"|(?P<python><\|python_tag\|>)"
     r"|\[(?P<upper>TOOL_(?:RESULTS|OUTPUT|RESPONSE))\]|(?P<list>\[TOOL_CALLS?\])",
     re.IGNORECASE,
 )
-_ENDS = {
+_CALL_ENDS = {
     "token": re.compile(
         rf"<(?:{_BAR}(?:/|end{_JOINT}){_CALL_TOKEN}|{_BAR}{_CALL_TOKEN}(?:{_JOINT}section)?{_JOINT}end"
         rf"|{_CALL_TOKEN}){_BAR}>|</{_CALL_TOKEN}>",
@@ -27,7 +27,7 @@ _ENDS = {
 }
 # between the mark and the JSON of a call, the tool's name: "[TOOL_CALLS]search[ARGS] {"
 _WHITE_SPACE = re.compile(r"\s*+(?:[\w.-]{1,80}+(?:\[ARGS\])?\s*+)?(?=[\[{])")
-_DECODER = json.JSONDecoder()
+_JSON_DECODER = json.JSONDecoder()
 
 
 def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -37,7 +37,7 @@ def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     start, end: the characters of the text that are searched. The time is linear in their number.
     """
     while True:
-        opened = _OPEN.search(text, start, end)
+        opened = _CALL_START.search(text, start, end)
         if opened is None:
             return
         start = _end_of_call(text, opened, end)
@@ -55,7 +55,7 @@ def _end_of_call(text: str, opened: re.Match[str], end: int) -> int:
     if kind == "upper":
         closed = rf"\[/{name}\]"
     # a call in tags or brackets ends with its own name: "</tool_call>"
-    sign = _ENDS.get(kind) or re.compile(closed, re.IGNORECASE)
+    sign = _CALL_ENDS.get(kind) or re.compile(closed, re.IGNORECASE)
     match = sign.search(text, opened.end(), end)
     if match is None:
         return end
@@ -72,7 +72,7 @@ def _end_of_json(text: str, start: int, end: int) -> int:
         return end
     try:
         # text[:end]: the value must not go on into another turn
-        _, stop = _DECODER.raw_decode(text[:end], space.end())
+        _, stop = _JSON_DECODER.raw_decode(text[:end], space.end())
     except (ValueError, RecursionError):
         return end
     return stop

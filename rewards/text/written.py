@@ -23,7 +23,7 @@ from itertools import groupby
 from spanreward.rewards.text.answer_beside import without_answer
 from spanreward.rewards.text.json_text import without_json
 from spanreward.rewards.text.latex import without_latex
-from spanreward.rewards.text.markers import SIGN
+from spanreward.rewards.text.markers import MARKER_SIGN
 from spanreward.rewards.text.markup import without_markup
 from spanreward.rewards.text.pieces import INVISIBLE, MARKDOWN, QUOTES, Piece
 from spanreward.rewards.text.shown import parts_of
@@ -32,13 +32,13 @@ from spanreward.rewards.text.token_marks import without_token_marks
 _QUOTED_WHOLE = re.compile(r"""\s*["“”„«»「『]([^"“”„«»「」『』]*)["”“»«」』]([.!]?)\s*""")
 # Characters that show nothing and can be dropped: marks of byte order and direction, soft hyphens,
 # places for a line break. Zero-width joiners are kept: emoji and some scripts need them.
-_UNSEEN = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
-_INVISIBLE = re.compile(f"[{_UNSEEN}]+")
+_UNSEEN_RANGES = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+_INVISIBLE_RUN = re.compile(f"[{_UNSEEN_RANGES}]+")
 _MAYBE_MARKED = re.compile(
-    rf"[{_UNSEEN}]|"
+    rf"[{_UNSEEN_RANGES}]|"
     r"[<*_`\[{}(【|~\\&$◁\u0120\u010a\u2581\u2500-\u257f]|^[^\S\n]*(?:[-+>=#\"“”„«»「『\u2460-\u2473]|\(?\d{1,2}[.)]|[=-]{3}"
     r"|\w[\w /&'\u2019!,.()\#-]{0,60}(?:[:\uff1a]|[^\S\n][\u2014\u2013-][^\S\n])"
-    rf"|{SIGN}[^\S\n]|(?:user|system|assistant)$)|assistantfinal",
+    rf"|{MARKER_SIGN}[^\S\n]|(?:user|system|assistant)$)|assistantfinal",
     re.MULTILINE,
 )
 # a sign that could be part of new markup
@@ -46,7 +46,7 @@ _SIGN_LEFT_BEHIND = re.compile(r"[<>*_`\[\](){}|~\\#&◁$!]")
 
 
 Stage = Callable[[str], Iterator[Piece]]
-TRIALS = 2  # attempts to settle a text, before spaces replace all signs of markup
+MAX_TRIALS = 2  # attempts to settle a text, before spaces replace all signs of markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def read_text(text: str, answers: bool = False) -> Reading:
     if not _MAYBE_MARKED.search(text):
         return whole
     kinds = [""] * len(text)  # the kind of each dropped character, "" for a kept character
-    stages = WITH_ANSWERS if answers else STAGES
+    stages = WITH_ANSWERS if answers else READING_STAGES
     first_reading = _read_in_stages(whole, kinds, stages)
     if first_reading.plain == text:
         return whole
@@ -103,7 +103,7 @@ def _stable_reading(reading: Reading, kinds: list[str], stages: Sequence[Stage])
     reading: the text after a first reading. kinds: the kind of each dropped character, which this
     function completes.
     """
-    for _ in range(TRIALS):
+    for _ in range(MAX_TRIALS):
         trial_kinds = [""] * len(kinds)  # the kinds of the characters that a further reading drops
         if _read_in_stages(reading, trial_kinds, stages).plain == reading.plain:
             return reading
@@ -212,7 +212,7 @@ def _without_other_parts(text: str) -> Iterator[Piece]:
 def _without_invisible(text: str) -> Iterator[Piece]:
     """Yields the pieces of the text, without invisible characters."""
     at = 0
-    for run in _INVISIBLE.finditer(text):
+    for run in _INVISIBLE_RUN.finditer(text):
         yield at, run.start()
         yield run.start(), run.end(), INVISIBLE
         at = run.end()
@@ -241,4 +241,4 @@ WITH_ANSWERS: tuple[Stage, ...] = (
     _without_quotes,
 )
 # answers are dropped before JSON and LaTeX are read, and after the parts that no reader is shown
-STAGES = (*WITH_ANSWERS[:3], without_answer, *WITH_ANSWERS[3:])
+READING_STAGES = (*WITH_ANSWERS[:3], without_answer, *WITH_ANSWERS[3:])

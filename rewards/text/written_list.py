@@ -14,17 +14,18 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from spanreward.rewards.files.json_lines import encodable
+from spanreward.rewards.files.json_lines import checked_encodable
 from spanreward.rewards.files.yaml_file import read_yaml
 
 MOST_ENTRIES = 12  # entries that are read; the prompts ask for no more
 MOST_CHARACTERS = 20_000  # characters that are read; a judge writes about 4,000 at most
-START = re.compile(r"""\[\s*(?:[]{"'\u201c]|\Z)""")  # a list begins so; [1] and [Text ends] do not
+# a list begins so; [1] and [Text ends] do not
+LIST_START = re.compile(r"""\[\s*(?:[]{"'\u201c]|\Z)""")
 WORD_BEHIND = re.compile(r"[^\W_]+")
 _WITHOUT_LIST_SIGNS = str.maketrans('"\\[]{}`', "'/()()'")
 
 
-def unlisted(text: str) -> str:
+def without_list_signs(text: str) -> str:
     """Returns the text, of the same length, without the signs that a JSON list has.
 
     Round brackets replace square and curly brackets. Other signs replace double quotes, backslashes
@@ -43,7 +44,7 @@ def read_list(answer: str) -> list[Any] | None:
     """
     # the text behind the judge's reasoning, from the first "[" of a list to the last "]"
     _, _, answer_text = answer[:MOST_CHARACTERS].rpartition("</think>")
-    opening = START.search(answer_text)
+    opening = LIST_START.search(answer_text)
     begins = opening.start() if opening else 0
     end = answer_text.rfind("]") + 1
     written = answer_text[begins:end] if opening else ""
@@ -54,7 +55,7 @@ def read_list(answer: str) -> list[Any] | None:
         with suppress(ValueError):
             if not str(error).startswith("EOF "):
                 read = {"list": read_yaml(written, "it")}
-                entries = encodable(read, "it")["list"]
+                entries = checked_encodable(read, "it")["list"]
             elif opening:
                 # the list breaks off, so its last entry may be incomplete
                 begun = from_json(answer_text[begins:], allow_partial="trailing-strings")

@@ -30,7 +30,7 @@ from spanreward.rewards.judges.probe import (
     PhraseProbe,
     PresenceProbe,
 )
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.language.rules import Mode
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh import reward as posh_reward
@@ -58,7 +58,7 @@ def parsed_once() -> Iterator[None]:
         texts: Sequence[str], pipeline: Any = None, coref: Any = "rules", mode: Mode = "default"
     ) -> list[SceneGraph]:
         new = [text for text in dict.fromkeys(texts) if (text, mode) not in known]
-        known.update(zip([(text, mode) for text in new], describe(new, mode=mode), strict=True))
+        known.update(zip([(text, mode) for text in new], scene_graphs(new, mode=mode), strict=True))
         return [known[text, mode] for text in texts]
 
     def describe_both(

@@ -9,7 +9,7 @@ from hypothesis import example, given, strategies as st
 from experiments import credit_picture
 from experiments.readme_picture import draw
 from experiments.span_picture import cells, layout, span_picture
-from spanreward.rewards.base.verdict_html import SHADES
+from spanreward.rewards.base.verdict_html import COLOURS_OF_VALUES
 from tests.support.invented_report import span
 from tests.support.paths import ROOT
 
@@ -38,7 +38,7 @@ def test_span_picture_is_xml_and_holds_the_text(tmp_path: Path) -> None:
     assert text.replace("\n", "").replace("\x00", "\ufffd").replace(" ", "") in drawn.replace(
         " ", ""
     )
-    assert {SHADES[0].fill, SHADES[4].fill} <= {
+    assert {COLOURS_OF_VALUES[0].fill, COLOURS_OF_VALUES[4].fill} <= {
         e.get("fill") for e in root.iter("{http://www.w3.org/2000/svg}rect")
     }
 

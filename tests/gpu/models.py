@@ -18,7 +18,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
-from spanreward.training.plan.memory import CONFIGS
+from spanreward.training.plan.memory import KNOWN_CONFIGS
 from tests.gpu.conftest import Machine
 from tests.support.tiny_models import QWEN_TEMPLATE, QWEN_TOKENS
 from tests.support.tokenizer import tokenizer
@@ -35,7 +35,7 @@ TOY_VISION: dict[str, Any] = {
 
 def config_of(name: str, machine: Machine) -> Any:
     """The model's configuration; with a toy's sizes where there is no GPU."""
-    settings = dict(CONFIGS[name])
+    settings = dict(KNOWN_CONFIGS[name])
     kind = settings.pop("model_type")
     if "vision_config" in settings:
         heads = {} if machine.real else TOY

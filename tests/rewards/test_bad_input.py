@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from spanreward import MatchJudge, PoshReward, Status
-from spanreward.rewards.language.parse import describe
-from spanreward.rewards.text.filler import FILLER
+from spanreward.rewards.language.parse import scene_graphs
+from spanreward.rewards.text.filler import FILLER_PART
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
 from tests.support.fakes import FakeJudge, certain
 from tests.support.judged import judged, sample
@@ -60,7 +60,7 @@ def test_every_text_has_a_score_whichever_side_it_is_on(judge: Any, mode: str) -
     for text, verdict in zip(texts, said, strict=True):
         assert verdict.status in (Status.OK, Status.EMPTY), (text, verdict.note)
         for span in verdict.spans:
-            assert span.text(text).strip() or span.kind == FILLER
+            assert span.text(text).strip() or span.kind == FILLER_PART
     for text, verdict in zip(texts, wanted, strict=True):
         assert verdict.status in (Status.OK, Status.NOT_APPLICABLE), (text, verdict.note)
         assert all(span.text(text).strip() for span in verdict.missed)
@@ -68,8 +68,8 @@ def test_every_text_has_a_score_whichever_side_it_is_on(judge: Any, mode: str) -
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_alone_as_in_the_batch(name: str) -> None:
-    graphs = dict(zip(TEXTS, describe(list(TEXTS.values()), SMALL), strict=True))
-    assert describe([TEXTS[name]], SMALL) == [graphs[name]]
+    graphs = dict(zip(TEXTS, scene_graphs(list(TEXTS.values()), SMALL), strict=True))
+    assert scene_graphs([TEXTS[name]], SMALL) == [graphs[name]]
 
 
 def test_words_of_decorated_text_are_found_where_they_stand() -> None:
@@ -124,7 +124,7 @@ def test_the_time_for_one_long_sentence_is_not_quadratic() -> None:
     for words in (1250, 5000) * 3:
         text = long_sentence(words)
         start = time.process_time()
-        (graph,) = describe([text], SMALL)
+        (graph,) = scene_graphs([text], SMALL)
         seconds[words].append(time.process_time() - start)
         assert len(graph.entities) > words / 10
     assert min(seconds[5000]) < 10 * min(seconds[1250])  # linear is 4, quadratic 16

@@ -18,14 +18,14 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from experiments.hacking.hostile_texts import CONTROL, HOSTILE as COMPLETIONS
 from spanreward import Question, Rating, Status
-from spanreward.rewards.judges.encoding.chat import LONGEST_WORD, ChatEncoder, encodable
+from spanreward.rewards.judges.encoding.chat import LONGEST_WORD, ChatEncoder, encodable_text
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.judges.remote.chat_form import OPENING, neutralised
+from spanreward.rewards.judges.remote.chat_form import OPENING_SIGN, without_control_tokens
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.posh.questions import LONGEST_NAME
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.written import read_text
@@ -192,7 +192,7 @@ def test_a_judge_is_given_the_templates_control_tokens(style: Any, name: str, gi
     ids, cut = given(style, about(completion))
     assert len(ids) < CONTEXT
     assert controls(style.encoder, ids) == own(style.encoder)
-    kept = encodable(completion[: len(completion) - cut])
+    kept = encodable_text(completion[: len(completion) - cut])
     assert f"TEXT:\n{kept}\n\nIs there a circle?" in style.encoder.tokenizer.decode(ids)
     assert cut == 0 or len(ids) > CONTEXT - LONGEST_WORD - 8
 
@@ -206,8 +206,8 @@ def test_a_chat_only_server_gets_no_control_tokens(style: Any, server: Any, name
     (body,) = server.bodies
     sent = body["messages"][0]["content"]
     assert not re.search(r"[<\[\u226e\ufe47\uff1c\ufe64\uff3b][^ ]", sent)
-    spaced = encodable(question.messages[0]["content"])
-    assert OPENING.sub("", sent).replace(" ", "") == spaced.replace(" ", "")
+    spaced = encodable_text(question.messages[0]["content"])
+    assert OPENING_SIGN.sub("", sent).replace(" ", "") == spaced.replace(" ", "")
     ids = style.encoder.tokenizer(sent, add_special_tokens=False)["input_ids"]
     assert controls(style.encoder, ids) == []
     assert body["chat_template_kwargs"] == {"enable_thinking": False}
@@ -217,7 +217,7 @@ def test_a_chat_only_server_gets_no_control_tokens(style: Any, server: Any, name
 
 def test_neutralised_leaves_prose_alone() -> None:
     prose = "A cat (2 < 3), seen at 10:30; *bold*, {answer}, \x00"
-    assert neutralised(prose) == prose
+    assert without_control_tokens(prose) == prose
 
 
 UNSEEN = ("\u200b", "\u2060", "\xad", "\x1f", "\ufe47", "\uff1c", "\u226e", "\uff5c")
@@ -238,8 +238,8 @@ def test_no_normalisation_makes_a_neutralised_text_a_control_token(text: Any, da
 
     for form in ("NFC", "NFKC", "NFKD"):
         for said in (
-            seen(unicodedata.normalize(form, neutralised(text))),
-            unicodedata.normalize(form, seen(neutralised(text))),
+            seen(unicodedata.normalize(form, without_control_tokens(text))),
+            unicodedata.normalize(form, seen(without_control_tokens(text))),
         ):
             assert not any(token in said for token in CONTROL)
 
@@ -260,7 +260,7 @@ def test_no_mixture_of_control_tokens_and_text_is_one(text: Any, name: Any) -> N
     encoder = ENCODERS[name]
     assert controls(encoder, encoder.encode([{"role": "user", "content": text}])) == own(encoder)
     assert controls(encoder, encoder.fit(about(text), 100)[0]) == own(encoder)
-    assert templated(encoder, neutralised(text)) == own(encoder)
+    assert templated(encoder, without_control_tokens(text)) == own(encoder)
 
 
 REFERENCE = "A red circle is above a blue square."
@@ -272,7 +272,7 @@ def test_poshs_prompts_are_filled_in_one_pass(name: Any) -> None:
     completion = completion[: judged_length(completion)]
     verdict = judged(completion, REFERENCE, judge=judge)
     plain = read_text(completion).plain
-    asserted = " ".join(sentence for sentence in describe([plain])[0].sentences if sentence)
+    asserted = " ".join(sentence for sentence in scene_graphs([plain])[0].sentences if sentence)
     for prompt in prompts_of(judge):
         text, question = prompt.split("TEXT:\n", 1)[1].rsplit("\n\n", 1)
         assert text in (plain, REFERENCE, asserted)

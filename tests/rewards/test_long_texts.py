@@ -9,23 +9,23 @@ from hypothesis import given, settings, strategies as st
 
 from spanreward import MatchJudge, Sample
 from spanreward.rewards.judges.match import text_index as ti
-from spanreward.rewards.judges.match.text_index import LOOSE, TextIndex, agreement
+from spanreward.rewards.judges.match.text_index import LOOSE_RATING, TextIndex, agreement_of_words
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
 from spanreward.rewards.language import coref_rules, parse
 from spanreward.rewards.language.clusters import References
 from spanreward.rewards.language.components import Component, Kind, Role
 from spanreward.rewards.language.coref_rules import clusters_by_rule
 from spanreward.rewards.language.extract import _Builder, both_graphs
-from spanreward.rewards.language.lemmas import lemmas
-from spanreward.rewards.language.links import _subjects
+from spanreward.rewards.language.lemmas import lemmas_of_phrase
+from spanreward.rewards.language.links import _subjects_of_verb
 from spanreward.rewards.language.pipeline import load_pipeline
-from spanreward.rewards.language.rules import DEFAULT
+from spanreward.rewards.language.rules import DEFAULT_RULES
 from spanreward.rewards.language.scene_graph import Entity, Relation, SceneGraph
 from spanreward.rewards.language.words import Word, read_words
 from spanreward.rewards.lave.reward import read_rating
 from spanreward.rewards.posh import PoshReward, candidates as candidates_file, components
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
-from spanreward.rewards.posh.candidates import EntityAnswer, candidates
+from spanreward.rewards.posh.candidates import EntityAnswer, candidate_names
 from spanreward.rewards.posh.graph_view import view_graph
 from spanreward.rewards.posh.interview import MOST_DETAILS, Interview
 from spanreward.rewards.posh.prompts import load_prompts
@@ -68,7 +68,7 @@ def test_names_of_many_things_of_one_name_read_each_relation_a_few_times(
     view = view_graph(graph)
     calls = counted(monkeypatch, candidates_file, "_name_of_other")
     wording = load_prompts().precision
-    named = [candidates(view, number, {}, wording) for number in range(200)]
+    named = [candidate_names(view, number, {}, wording) for number in range(200)]
     assert {candidate.kind for candidate in named[100]} == {"relation"}
     assert len(calls) <= 2 * 200
 
@@ -80,7 +80,7 @@ def test_things_that_no_reference_has_are_compared_by_what_is_read_once(
     calls = counted(monkeypatch, components, "statements")
     other = SceneGraph([Entity("cat", ["cat"], [0], [(0, 3)])])
     interview = Interview(0, view, "", "", other, load_prompts().precision)
-    assert not components.surplus([AnswerSheet(interview)])
+    assert not components.surplus_entities([AnswerSheet(interview)])
     assert len(calls) == 100
 
 
@@ -145,7 +145,7 @@ def test_verbs_under_one_verb_do_not_look_through_each_other() -> None:
         word.head = words[0]
     words[0].children = words[1:]
     places = LookedUp()
-    assert [_subjects(word, places) for word in words] == [[]] * 300
+    assert [_subjects_of_verb(word, places) for word in words] == [[]] * 300
     assert places.count <= 2 * 300
 
 
@@ -159,7 +159,7 @@ def test_the_shortest_ways_are_those_of_all_ways(edges: Any) -> None:
     steps = verb_and_prepositions(6)
     for start, end in edges:
         steps[start].links.append((steps[end], Role.HAS_PREP))
-    builder = _Builder({}, References(), DEFAULT)
+    builder = _Builder({}, References(), DEFAULT_RULES)
     expected: dict[int, list[int]] = {}
     for path in ([step.id for step in path] for path in builder._all_paths(steps[0])):
         if path[-1] not in expected or len(path) < len(expected[path[-1]]):
@@ -178,7 +178,7 @@ def test_ways_through_prepositions_are_not_walked_one_by_one() -> None:
     steps = verb_and_prepositions(59)
     for step in steps:
         step.links = [(later, Role.HAS_PREP) for later in steps[step.id + 1 :]]
-    paths = _Builder({}, References(), DEFAULT)._shortest_paths(steps[0])
+    paths = _Builder({}, References(), DEFAULT_RULES)._shortest_paths(steps[0])
     assert [len(path) for path in paths] == [1] * 59
 
 
@@ -201,21 +201,21 @@ PLACES = st.lists(st.integers(0, 4), min_size=1, unique=True)
 def of_pair(index: TextIndex, subject: int, object_: int, words: frozenset[str]) -> float:
     """What is said of two things, by going through all that is said of either."""
     if subject == object_ and (subject, object_) not in index.relations:
-        same = ti.OF | ti.PART | ti.WITHIN | ti.HAVING
-        return ti.REWORDED if words <= same else ti.ABSENT
+        same = ti.OF_LEMMA | ti.PART_OF_LEMMAS | ti.WITHIN_LEMMAS | ti.HAVE_LEMMAS
+        return ti.REWORDED_RATING if words <= same else ti.ABSENT_RATING
     said = list(index.relations.get((subject, object_), []))
-    if words <= ti.SYMMETRIC:
+    if words <= ti.SYMMETRIC_RELATIONS:
         said += index.relations.get((object_, subject), [])
-    best = max((agreement(words, other) for other in said), default=ti.ABSENT)
-    if best > ti.ABSENT or object_ in index.linked[subject]:
-        return best if best > ti.ABSENT else ti.WRONG
-    if not words - ti.POSTURE - ti.PREPOSITIONS - ti.WITHIN <= index.words:
-        return ti.ABSENT
+    best = max((agreement_of_words(words, other) for other in said), default=ti.ABSENT_RATING)
+    if best > ti.ABSENT_RATING or object_ in index.linked[subject]:
+        return best if best > ti.ABSENT_RATING else ti.WRONG_RATING
+    if not words - ti.POSTURE_LEMMAS - ti.PLACE_PREPOSITIONS - ti.WITHIN_LEMMAS <= index.words:
+        return ti.ABSENT_RATING
     for pair, several in index.relations.items():
         of_either = pair[0] == subject or pair[1] == object_
-        if of_either and any(agreement(words, one) > ti.ABSENT for one in several):
-            return ti.WRONG
-    return LOOSE
+        if of_either and any(agreement_of_words(words, one) > ti.ABSENT_RATING for one in several):
+            return ti.WRONG_RATING
+    return LOOSE_RATING
 
 
 @settings(max_examples=300, deadline=None)
@@ -225,7 +225,10 @@ def test_a_relation_is_the_best_of_all_pairs(
 ) -> None:
     entities = [Entity("dog", ["dog"], [0], [(9 * n, 9 * n + 3)]) for n in range(5)]
     relations = [Relation(start, end, words, "prep", [0], [(0, 2)]) for start, end, words in said]
-    index, words = TextIndex(SceneGraph(entities, relations, ["Dogs chase."])), lemmas(asked)
+    index, words = (
+        TextIndex(SceneGraph(entities, relations, ["Dogs chase."])),
+        lemmas_of_phrase(asked),
+    )
     best = max(of_pair(index, s, o, words) for s in subjects for o in objects)
     assert index._relation_rating(subjects, objects, words) == best
 
@@ -236,7 +239,7 @@ def test_pairs_of_which_nothing_is_said_are_not_gone_through(
     index = TextIndex(chain(200))
     calls = counted(monkeypatch, TextIndex, "_pair_rating")
     seen = index.rating(PresenceProbe("", "relation", Mention("dog"), "above", Mention("dog")))
-    assert seen == LOOSE
+    assert seen == LOOSE_RATING
     assert 0 < len(calls) <= 3 * 200
 
 
@@ -252,7 +255,7 @@ def test_each_mention_of_one_thing_is_looked_up_a_few_times(count: int) -> None:
     components = [Component(Kind.NOUN, word, [word], id=word.index) for word in words]
     places = LookedUp(enumerate(components))
     references = References(dict.fromkeys(range(count), 0), {0: list(range(count))})
-    builder = _Builder(places, references, DEFAULT)
+    builder = _Builder(places, references, DEFAULT_RULES)
     builder.build(components)
     assert [len(entity.heads) for entity in builder.entities] == [count]
     assert places.count <= 3 * count
@@ -296,7 +299,7 @@ def test_the_work_for_both_graphs_doubles_with_the_text(kind: str) -> None:
         words, sentences = read_words(load_pipeline()(text))
 
         def graphs() -> None:
-            both_graphs(words, sentences, clusters_by_rule(words), DEFAULT)
+            both_graphs(words, sentences, clusters_by_rule(words), DEFAULT_RULES)
 
         return lines_run(graphs)
 

@@ -24,7 +24,7 @@ from spanreward.rewards import (
     build_reward,
     load_judge,
 )
-from spanreward.rewards.comparison.crossed import holm
+from spanreward.rewards.comparison.crossed import holm_adjusted
 from spanreward.rewards.comparison.length import control_length
 from spanreward.rewards.comparison.ratings import Pair
 from spanreward.rewards.comparison.resampling import ratio_interval
@@ -45,12 +45,12 @@ from spanreward.rewards.language.parse import parse_graphs
 from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.lave.vqa import vqa_accuracy
 from spanreward.rewards.metric_names import check_metric
-from spanreward.rewards.posh.prompts import DEFAULT, load_prompts
+from spanreward.rewards.posh.prompts import DEFAULT_PROMPTS, load_prompts
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.rows import open_pictures
 from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.columns import read_columns
-from spanreward.rewards.rows.pictures import opened, with_box
+from spanreward.rewards.rows.pictures import opened_picture, with_box
 from spanreward.rewards.rows.placeholders import without_placeholders
 from spanreward.rewards.rows.sample import read_sample
 from spanreward.rewards.rows.tables import read_table
@@ -143,7 +143,7 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
         lambda: PoshReward(
             "match",
             evidence="both",
-            prompts=file("p.yaml", DEFAULT.read_text().partition("\npicture:")[0]),
+            prompts=file("p.yaml", DEFAULT_PROMPTS.read_text().partition("\npicture:")[0]),
         ),
         "no part `picture`",
     ),
@@ -322,10 +322,10 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
         lambda: with_box(Image.new("RGB", (640, 480)), (0.1, 0.2, 0.5, 0.6)),
         *("multiply shares", "640 x 480"),
     ),
-    (lambda: with_box(opened(RED), (0, 0, 9, 5)), "x0 < x1", "of 1 x 1 pixels"),
-    (lambda: opened("https://a.org/b.png"), "a URL", "nothing is downloaded"),
-    (lambda: opened("none.png"), "no picture", "none.png"),
-    (lambda: opened(torch.zeros(3, 2, 2)), "PIL image", "Tensor"),
+    (lambda: with_box(opened_picture(RED), (0, 0, 9, 5)), "x0 < x1", "of 1 x 1 pixels"),
+    (lambda: opened_picture("https://a.org/b.png"), "a URL", "nothing is downloaded"),
+    (lambda: opened_picture("none.png"), "no picture", "none.png"),
+    (lambda: opened_picture(torch.zeros(3, 2, 2)), "PIL image", "Tensor"),
     (lambda: open_pictures([RED] * 65), "65 pictures", "64"),
     (lambda: score(overlap, "gone.jsonl"), "no input file", "gone.jsonl"),
     (lambda: score(overlap, cast(Any, ["A dog."])), "row 1", "'A dog.'", "frame.to_dict"),
@@ -356,7 +356,7 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
     ),
     (lambda: control_length([1], [(1, 2), (3, 4)]), "got 1, 2 and 1"),
     (lambda: control_length([1], [(-1, 2)]), "0 or more", "-1"),
-    (lambda: holm([1.2]), "[0, 1]", "1.2"),
+    (lambda: holm_adjusted([1.2]), "[0, 1]", "1.2"),
     (lambda: ratio_interval([1, 2], [1]), "numerators", "denominators"),
     (lambda: Pair("a", "a", 1), "two players"),
     (lambda: Pair("a", "b", 2), "1, 0 or -1"),

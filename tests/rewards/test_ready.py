@@ -8,16 +8,16 @@ import pytest
 import spanreward
 from experiments.mistakes.mistakes import prepare
 from spanreward.rewards.judges import Judge, MatchJudge
-from spanreward.rewards.metric_names import NAMES, check_metric
+from spanreward.rewards.metric_names import METRIC_NAMES, check_metric
 from spanreward.rewards.metrics import METRICS
-from spanreward.rewards.ready import _judge
+from spanreward.rewards.ready import _shared_judge
 
 TEXTS = ["A red circle.", "A blue circle."]
 REFERENCES = ["A red circle."] * 2
 
 
 def test_names_are_known_before_the_metrics_are_imported() -> None:
-    assert set(NAMES) == {*METRICS, "remote"}
+    assert set(METRIC_NAMES) == {*METRICS, "remote"}
     for name in ("posh", "mine.py:Colour"):
         check_metric(name)
 
@@ -57,12 +57,12 @@ def test_metrics_share_their_judge(monkeypatch: pytest.MonkeyPatch) -> None:
         return MatchJudge()
 
     monkeypatch.setattr("spanreward.rewards.ready.load_judge", counted)
-    _judge.cache_clear()
+    _shared_judge.cache_clear()
     monkeypatch.setenv("SPANREWARD_JUDGE", "encoder:FOLDER")
     for name in ("posh", "lave"):
         getattr(spanreward, name)
     assert made == ["encoder:FOLDER"]
-    _judge.cache_clear()
+    _shared_judge.cache_clear()
 
 
 def test_two_steps_of_trl_grpo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 from spanreward import HarmonicReward, MatchJudge, PoshReward, Reward, build_reward
 from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.files import outputs
-from spanreward.rewards.scoring import CHUNK, DOWN_AFTER, score, score_file
+from spanreward.rewards.scoring import DOWN_AFTER, ROWS_AT_ONCE, score, score_file
 from tests.support.fakes import FakeJudge
 from tests.support.files import on_full_disk
 from tests.support.paths import ROOT
@@ -205,13 +205,13 @@ def test_a_run_killed_anywhere_is_resumed_to_the_same_file(keep: int) -> None:
 
 def test_an_interrupted_run_keeps_the_finished_chunks() -> None:
     with pytest.raises(KeyboardInterrupt):
-        run(*rows(3 * CHUNK), reward=Length(stop_after=2))
-    assert len(out()) == 2 * CHUNK
+        run(*rows(3 * ROWS_AT_ONCE), reward=Length(stop_after=2))
+    assert len(out()) == 2 * ROWS_AT_ONCE
     reward, seen = Length(), list[tuple[int, int]]()
     summary = score_file(reward, SOURCE, OUT, SETTINGS, lambda *progress: seen.append(progress))
-    assert (len(reward.calls), summary.kept) == (1, 2 * CHUNK)
-    assert seen == [(2 * CHUNK, 3 * CHUNK), (3 * CHUNK, 3 * CHUNK)]
-    expected = [(f"r{i}", i % 7 / 10) for i in range(3 * CHUNK)]
+    assert (len(reward.calls), summary.kept) == (1, 2 * ROWS_AT_ONCE)
+    assert seen == [(2 * ROWS_AT_ONCE, 3 * ROWS_AT_ONCE), (3 * ROWS_AT_ONCE, 3 * ROWS_AT_ONCE)]
+    expected = [(f"r{i}", i % 7 / 10) for i in range(3 * ROWS_AT_ONCE)]
     assert [(v["id"], v["score"]) for v in out()] == expected
 
 
@@ -388,12 +388,12 @@ def test_completions_that_are_compared_with_each_other_are_kept_together() -> No
     class Ranked(Length):
         by_batch = True
 
-    before = [row(f"row {number}", id=number) for number in range(CHUNK + 5)]
+    before = [row(f"row {number}", id=number) for number in range(ROWS_AT_ONCE + 5)]
     run(*before, reward=Ranked())
     reward = Ranked()
-    assert counts(run(reward=reward)) == (CHUNK + 5, 0, 0)
+    assert counts(run(reward=reward)) == (ROWS_AT_ONCE + 5, 0, 0)
     changed = [*before[:3], row("changed", id=3), *before[4:]]
-    assert counts(run(*changed, reward=reward)) == (0, CHUNK + 5, 0)
+    assert counts(run(*changed, reward=reward)) == (0, ROWS_AT_ONCE + 5, 0)
     assert reward.asked() == [one["completion"] for one in changed]
     assert build_reward("pairwise", FakeJudge(), {}).by_batch
     assert not build_reward("pairwise", FakeJudge(), {"anchor": "reference"}).by_batch
@@ -414,19 +414,19 @@ run(reward=Slow())
 
 
 def test_a_process_that_is_killed_loses_a_chunk_at_most(tmp_path: Path) -> None:
-    run(*rows(8 * CHUNK))
+    run(*rows(8 * ROWS_AT_ONCE))
     whole = OUT.read_bytes()
     OUT.write_bytes(b"")
     seen = 0
     for _ in range(2):
         process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT)
-        while process.poll() is None and OUT.read_bytes().count(b"\n") < seen + 2 * CHUNK:
+        while process.poll() is None and OUT.read_bytes().count(b"\n") < seen + 2 * ROWS_AT_ONCE:
             time.sleep(0.01)
         process.kill()
         assert process.wait() == -9
         seen = OUT.read_bytes().count(b"\n")
-        assert seen >= 2 * CHUNK
-    assert run().kept >= seen - CHUNK
+        assert seen >= 2 * ROWS_AT_ONCE
+    assert run().kept >= seen - ROWS_AT_ONCE
     assert OUT.read_bytes() == whole
 
 
@@ -460,7 +460,7 @@ def test_rows_as_pandas_holds_them(completion: Any) -> None:
 
 
 def poisoned(*numbers: int) -> list[dict[str, str]]:
-    lines = rows(3 * CHUNK)
+    lines = rows(3 * ROWS_AT_ONCE)
     for number, line in enumerate(lines):
         line["reference"] = f"y {number}"
     for number in numbers:
@@ -478,13 +478,15 @@ def unscored() -> list[int]:
 def test_a_row_that_stops_its_batch_fails_alone_when_asked_again(numbers: tuple[int, ...]) -> None:
     run(*poisoned(*numbers), reward=Length())
     first = unscored()
-    assert {number // CHUNK for number in first} == {number // CHUNK for number in numbers}
+    assert {number // ROWS_AT_ONCE for number in first} == {
+        number // ROWS_AT_ONCE for number in numbers
+    }
     reward = Length()
     summary = run(reward=reward)
-    assert [line["id"] for line in out()] == [f"r{number}" for number in range(3 * CHUNK)]
+    assert [line["id"] for line in out()] == [f"r{number}" for number in range(3 * ROWS_AT_ONCE)]
     assert unscored() == list(numbers)
     assert summary.bad_lines == [(number + 1, f"RuntimeError: {GONE}") for number in numbers]
-    assert summary.statuses == {"ok": 3 * CHUNK - len(numbers), "error": len(numbers)}
+    assert summary.statuses == {"ok": 3 * ROWS_AT_ONCE - len(numbers), "error": len(numbers)}
     assert summary.asked_again == len(first)
     # doubling to a chunk, and halving down to each of them
     assert len(reward.calls) <= 2 * 6 * (1 + len(numbers))
@@ -507,9 +509,9 @@ def test_a_metric_that_is_gone_is_asked_less_than_twice_a_row() -> None:
     run(*poisoned(), reward=Length(poison=""))
     reward = Length(poison="")
     summary = run(reward=reward)
-    assert (summary.scored, summary.asked_again) == (0, 3 * CHUNK)
+    assert (summary.scored, summary.asked_again) == (0, 3 * ROWS_AT_ONCE)
     sizes = [len(call) for call in reward.calls]
-    assert sizes[: DOWN_AFTER + 1] == [1] * DOWN_AFTER + [CHUNK]
-    assert sizes.count(CHUNK) == 2
-    assert len(sizes) < 2 * 3 * CHUNK
-    assert run(reward=Length()).scored == 3 * CHUNK
+    assert sizes[: DOWN_AFTER + 1] == [1] * DOWN_AFTER + [ROWS_AT_ONCE]
+    assert sizes.count(ROWS_AT_ONCE) == 2
+    assert len(sizes) < 2 * 3 * ROWS_AT_ONCE
+    assert run(reward=Length()).scored == 3 * ROWS_AT_ONCE

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.blind.questions import ANSWERS, QUESTIONS
 from experiments.scenes.parts import SCENES
-from spanreward.training.evaluation.page.results import SCHEMA
+from spanreward.training.evaluation.page.results import SCHEMA_VERSION
 
 LABELS = {level: label for label, level in ANSWERS.items()}
 Scores = dict[str, float | None]
@@ -25,7 +25,7 @@ def comparison(
 ) -> Path:
     """Sides `dapo` and `sft`; texts and scores of a row and a seed, dapo's first."""
     folder.mkdir(parents=True, exist_ok=True)
-    results = {"schema": SCHEMA, "columns": [], "data": DATA}
+    results = {"schema": SCHEMA_VERSION, "columns": [], "data": DATA}
     (folder / "results.json").write_text(json.dumps(results))
     rows = []
     for place, model in enumerate(("dapo", "sft")):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from spanreward.training.evaluation.answer_scores.metrics import JUDGELESS, Metric
+from spanreward.training.evaluation.answer_scores.metrics import METRICS_WITHOUT_JUDGE, Metric
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.statistics.comparison import Comparison
@@ -41,7 +41,10 @@ def comparison_of(scores: Any, title: str = "T", facts: Any = None, **changes: A
         )
         for (later, earlier), table in summary.differences.items()
     ]
-    metrics = {name: JUDGELESS.get(name) or Metric("judgeless", "", main=True) for name in names}
+    metrics = {
+        name: METRICS_WITHOUT_JUDGE.get(name) or Metric("judgeless", "", main=True)
+        for name in names
+    }
     found = Comparison(
         setup, metrics, summary.models, pairs, names[:1], [], Summary({}, {}), {}, [], []
     )

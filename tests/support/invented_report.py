@@ -16,7 +16,7 @@ from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.page.report import write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt
-from spanreward.training.evaluation.statistics.comparison import summarise
+from spanreward.training.evaluation.statistics.comparison import summarise_comparison
 from spanreward.training.recipe import RewardPart
 
 COLOURS = {"red": "#d62728", "blue": "#1f77b4", "green": "#2ca02c", "yellow": "#e7c820"}
@@ -72,7 +72,7 @@ def invented_comparison() -> Any:
     for model, of in scores.items():
         failed[model] = {metric: np.isnan(array) for metric, array in of.items()}
     nothing: dict[str, Any] = {model: [] for model in scores}
-    return summarise(setup, Evaluation(scores, failed, nothing))
+    return summarise_comparison(setup, Evaluation(scores, failed, nothing))
 
 
 def span(text: str, phrase: str, score: float, note: str = "") -> Any:

@@ -14,12 +14,12 @@ def served(
     reward: Reward, tokenizers: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[str, Any]]:
     """Yields the url and the Service."""
-    from spanreward.training.serve.server import RewardServer, configured
+    from spanreward.training.serve.server import RewardServer, uvicorn_settings
     from spanreward.training.serve.service import Service
 
     service = Service(reward, reward.__name__, tokenizers or {})
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = RewardServer(configured(service.application))
+        server = RewardServer(uvicorn_settings(service.application))
         server.capture_signals = nullcontext  # type: ignore  # signals are the main thread's
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

@@ -14,7 +14,7 @@ from spanreward.training.callbacks.json_lines import MetricsFile
 from spanreward.training.full_disk import is_full_disk, named_full_disk, next_step
 from spanreward.training.recipe import Recipe, RecipeError
 from spanreward.training.run import run
-from spanreward.training.run_folder import STATE
+from spanreward.training.run_folder import STATE_FILE
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.is_char_device(), reason="needs /dev/full")
@@ -48,7 +48,7 @@ def test_the_way_on_is_the_last_whole_checkpoint(tmp_path: Path) -> None:
     for step in (5, 10, 15):
         (tmp_path / f"checkpoint-{step}").mkdir()
     for step in (5, 10):
-        (tmp_path / f"checkpoint-{step}" / STATE).write_text("{}")
+        (tmp_path / f"checkpoint-{step}" / STATE_FILE).write_text("{}")
     assert "checkpoint-10," in next_step(tmp_path)
 
 

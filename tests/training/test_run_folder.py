@@ -15,12 +15,12 @@ from safetensors.torch import save_file
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.training.recipe import Recipe, RecipeError, check_recipe
 from spanreward.training.run_folder import (
-    begin,
+    begin_run,
     check_new,
+    checkpoint_folders,
     checkpoint_to_resume,
-    checkpoints,
     continue_lines,
-    leaves,
+    plain_leaves,
 )
 
 
@@ -40,7 +40,7 @@ def add_checkpoint(output: Path, step: int, whole: bool = True) -> Path:
 
 def test_a_new_run_says_what_made_it(tmp_path: Path) -> None:
     asked = recipe(tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}})
-    begin(asked, processes=2)
+    begin_run(asked, processes=2)
     made = json.loads((tmp_path / "out" / "versions.json").read_text())
     assert made["torch"] == torch.__version__.split("+")[0] or made["torch"] == torch.__version__
     assert made["python"].startswith("3.")
@@ -65,26 +65,26 @@ def test_a_folder_with_something_in_it(tmp_path: Path) -> None:
 def test_a_run_that_overwrites_leaves_no_checkpoint_of_another(tmp_path: Path) -> None:
     add_checkpoint(tmp_path, 90)
     (tmp_path / "notes.txt").write_text("mine")
-    begin(recipe(tmp_path, overwrite=True), processes=1)
+    begin_run(recipe(tmp_path, overwrite=True), processes=1)
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["notes.txt", "recipe.yaml", "versions.json"]
 
 
 def test_the_last_whole_checkpoint_is_resumed(tmp_path: Path) -> None:
-    begin(recipe(tmp_path), processes=1)
+    begin_run(recipe(tmp_path), processes=1)
     for step in (9, 100, 20):
         add_checkpoint(tmp_path, step)
     add_checkpoint(tmp_path, 200, whole=False)
     (tmp_path / "checkpoint-old").mkdir()
-    names = [path.name for path in checkpoints(tmp_path)]
+    names = [path.name for path in checkpoint_folders(tmp_path)]
     assert names == [f"checkpoint-{step}" for step in (9, 20, 100, 200)]
     found = checkpoint_to_resume(recipe(tmp_path, overwrite=True), processes=1)
     assert found == tmp_path / "checkpoint-100"
-    begin(recipe(tmp_path), processes=1, checkpoint=found)
+    begin_run(recipe(tmp_path), processes=1, checkpoint=found)
     made = json.loads((tmp_path / "versions.json").read_text())
     assert [entry["checkpoint"] for entry in made["resumed"]] == ["checkpoint-100"]
     assert made["resumed"][0]["torch"] == made["torch"]
-    assert len(checkpoints(tmp_path)) == 4
+    assert len(checkpoint_folders(tmp_path)) == 4
 
 
 def add_files(folder: Path) -> None:
@@ -104,7 +104,7 @@ FILES = [
 @pytest.fixture
 def begun(tmp_path: Path) -> Path:
     """The folder of a run with two checkpoints."""
-    begin(recipe(tmp_path), processes=1)
+    begin_run(recipe(tmp_path), processes=1)
     for step in (2, 4):
         add_files(add_checkpoint(tmp_path, step))
     return tmp_path
@@ -168,10 +168,10 @@ def test_what_reads_the_texts_is_kept_and_another_is_warned_of(
 ) -> None:
     small = {"posh": "en_core_web_sm 3.8.0, coref rules"}
     large = {"posh": "en_core_web_trf 3.8.0, coref maverick"}
-    begin(recipe(tmp_path), 1, read_by=small)
-    begin(recipe(tmp_path), 1, add_checkpoint(tmp_path, 2), small)
+    begin_run(recipe(tmp_path), 1, read_by=small)
+    begin_run(recipe(tmp_path), 1, add_checkpoint(tmp_path, 2), small)
     assert not caplog.messages
-    begin(recipe(tmp_path), 1, add_checkpoint(tmp_path, 4), large)
+    begin_run(recipe(tmp_path), 1, add_checkpoint(tmp_path, 4), large)
     (warning,) = caplog.messages
     assert re.search(f"posh .* by {small['posh']} and .* by {large['posh']}", warning)
     made = json.loads((tmp_path / "versions.json").read_text())
@@ -187,7 +187,7 @@ def test_what_cannot_be_resumed(tmp_path: Path) -> None:
 
     refused("no run to resume in .*no recipe.yaml")
     same = recipe(tmp_path, trainer={"max_steps": 5})
-    begin(same, processes=1)
+    begin_run(same, processes=1)
     refused("no checkpoint .*SIGTERM")
     add_checkpoint(tmp_path, 4, whole=False)
     refused("no checkpoint to resume")
@@ -216,7 +216,7 @@ def test_what_cannot_be_resumed(tmp_path: Path) -> None:
 def test_a_resumed_run_may_only_be_longer(
     tmp_path: Path, was: Any, now: Any, longer: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    begin(recipe(tmp_path, trainer=was), processes=1)
+    begin_run(recipe(tmp_path, trainer=was), processes=1)
     checkpoint, asked = add_checkpoint(tmp_path, 2), recipe(tmp_path, trainer=now)
     if not longer:
         with pytest.raises(RecipeError, match="its own recipe"):
@@ -224,7 +224,7 @@ def test_a_resumed_run_may_only_be_longer(
         return
     assert checkpoint_to_resume(asked, processes=1) == checkpoint
     assert caplog.text.count("the learning rate goes on") == 1
-    begin(asked, 1, checkpoint)
+    begin_run(asked, 1, checkpoint)
     caplog.clear()
     # the folder's recipe is the longer one
     assert checkpoint_to_resume(asked, processes=1) == checkpoint
@@ -233,7 +233,7 @@ def test_a_resumed_run_may_only_be_longer(
 
 def test_a_run_without_its_optimizer_cannot_be_resumed(tmp_path: Path) -> None:
     weights_only = recipe(tmp_path, trainer={"save_only_model": True})
-    begin(weights_only, processes=1)
+    begin_run(weights_only, processes=1)
     add_checkpoint(tmp_path, 2)
     with pytest.raises(RecipeError, match="leaves the optimizer out"):
         checkpoint_to_resume(weights_only, processes=1)
@@ -258,4 +258,4 @@ def test_lines_go_on_after_the_checkpoint(tmp_path: Path) -> None:
 
 def test_values_are_named_by_their_path() -> None:
     held = {"a": 1, "b": {"c": [{"d": 5}, 2]}, "e": None}
-    assert dict(leaves(held)) == {"a": 1, "b.c.0.d": 5, "b.c.1": 2, "e": None}
+    assert dict(plain_leaves(held)) == {"a": 1, "b.c.0.d": 5, "b.c.1": 2, "e": None}

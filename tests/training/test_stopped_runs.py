@@ -13,7 +13,7 @@ from transformers import Trainer, TrainerCallback
 
 from spanreward.training.recipe import load_recipe
 from spanreward.training.run import build_trainer, run
-from spanreward.training.run_folder import checkpoint_to_resume, checkpoints
+from spanreward.training.run_folder import checkpoint_folders, checkpoint_to_resume
 from tests.support.dapo_run import SHRUNK
 from tests.support.paths import ROOT
 
@@ -45,7 +45,7 @@ def test_ctrl_c_leaves_the_checkpoint_of_its_step(tmp_path: Path) -> None:
     finally:
         process.kill()
     assert process.returncode == 130, said
-    (checkpoint,) = checkpoints(output)
+    (checkpoint,) = checkpoint_folders(output)
     assert f"ended by SIGINT: {checkpoint} is written." in said
     recipe = load_recipe(output / "recipe.yaml")
     assert checkpoint_to_resume(recipe, processes=1) == checkpoint

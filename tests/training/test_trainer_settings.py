@@ -11,11 +11,11 @@ from trl import SFTConfig
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.recipe import load_recipe
 from spanreward.training.trainer_settings import (
-    CHOICES,
     REPORTERS,
-    TYPES,
+    SETTING_CHOICES,
+    SETTING_TYPES,
     choices_of,
-    fault,
+    fault_of_setting,
     in_help,
     needed_packages,
 )
@@ -58,7 +58,7 @@ def test_choices_are_those_of_trl_and_transformers() -> None:
     assert set(REPORTERS) == set(INTEGRATION_TO_CALLBACK)
     for config in (SpanGRPOConfig, SFTConfig):
         for kind in config.__mro__:
-            for key in CHOICES.get(kind.__name__, {}):
+            for key in SETTING_CHOICES.get(kind.__name__, {}):
                 words = {*choices_of(config, key)} - {*REPORTERS, "all", "none"}
                 words -= {"chunked_nll", "bfd-requeue", "group"}
                 if key == "log_level_replica":
@@ -71,8 +71,8 @@ def test_a_later_trls_value_is_taken() -> None:
     class Later(SFTConfig):
         loss_type: str = field(default="nll", metadata={"help": "Either 'nll' or 'newest'."})
 
-    assert fault(Later, "loss_type", "newest") == ""
-    assert "'nll', 'dft' or" in fault(Later, "loss_type", "newer")
+    assert fault_of_setting(Later, "loss_type", "newest") == ""
+    assert "'nll', 'dft' or" in fault_of_setting(Later, "loss_type", "newer")
 
 
 @pytest.mark.parametrize("optimizer", list(OptimizerNames))
@@ -93,8 +93,8 @@ def test_every_default_is_taken(config: Any) -> None:
         value = setting.default
         if setting.default_factory is not MISSING:
             value = setting.default_factory()
-        assert not fault(config, setting.name, value), setting.name
+        assert not fault_of_setting(config, setting.name, value), setting.name
 
 
 def test_every_type_of_ours_is_of_a_setting() -> None:
-    assert set(TYPES) <= {setting.name for setting in fields(SpanGRPOConfig)}
+    assert set(SETTING_TYPES) <= {setting.name for setting in fields(SpanGRPOConfig)}

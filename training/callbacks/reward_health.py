@@ -32,7 +32,7 @@ from spanreward.training.health import (
 
 log = logging.getLogger(__name__)
 
-TRUNCATED = "completions/clipped_ratio"  # TRL's key
+TRUNCATED_KEY = "completions/clipped_ratio"  # TRL's key
 # Numbers that the log has under other keys: judge/failed_fraction, NAME/unscored_fraction, reward
 # and completions/mean_length.
 LOGGED_ELSEWHERE = ("failed_fraction", "unscored_fraction", "reward", "length")
@@ -126,5 +126,5 @@ class RewardHealthCallback(Watching):
         self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
     ) -> None:
         # take the fraction of cut completions from the log: only the trainer can compute it
-        if logs and TRUNCATED in logs:
-            self._health.add_truncated(logs[TRUNCATED])
+        if logs and TRUNCATED_KEY in logs:
+            self._health.add_truncated(logs[TRUNCATED_KEY])

@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 MAX_ROWS_OF_KIND = 4
 MAX_FAILED_ROWS = 2  # at most so many completions without a reward are on a page
 # the parts of a page, in order
-KINDS = ("degenerate", "best", "worst", "not judged")
+PAGE_PARTS = ("degenerate", "best", "worst", "not judged")
 Rewards = Sequence[float | None]  # the reward of each completion; None without a reward
 
 
@@ -52,7 +52,7 @@ class ShownRow:
     """One completion of the page.
 
     Args:
-        kind: an element of KINDS; "" before the completion is chosen for the page.
+        kind: an element of PAGE_PARTS; "" before the completion is chosen for the page.
         sample: the judged sample.
         verdicts: the verdict of each Reward, by the Reward's name.
         reward: the weighted sum of rewards that TRL logs. None if no reward function gave a value,
@@ -274,7 +274,7 @@ def page_rows(
     worst = of_different_groups(worst_first, group)[:most]
     on_page: list[tuple[str, int]] = []
     numbers_of_kinds = (degenerate, best, worst, without_reward[:MAX_FAILED_ROWS])
-    for kind, numbers in zip(KINDS, numbers_of_kinds, strict=True):
+    for kind, numbers in zip(PAGE_PARTS, numbers_of_kinds, strict=True):
         on_page += [(kind, number) for number in numbers]
     return on_page
 
@@ -326,7 +326,7 @@ def write_page(
     """
     scores = [reward for reward in rewards if reward is not None]
     rows_of_kind = {}
-    for kind in KINDS:
+    for kind in PAGE_PARTS:
         rows_of_kind[kind] = [row for row in rows if row.kind == kind]
     return write_rendered(
         path,

@@ -41,10 +41,10 @@ from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.training.evaluation.answer_scores.training_cost import CURVE_KEYS
 from spanreward.training.evaluation.answers.greedy import BATCH_ROWS, continue_prompts
-from spanreward.training.evaluation.answers.same_row import ROW
+from spanreward.training.evaluation.answers.same_row import ROW_KEY
 from spanreward.training.evaluation.answers.sides import read_answers
 from spanreward.training.evaluation.answers.slicing import cluster_numbers, picture_identity
-from spanreward.training.evaluation.statistics.estimates import in_clusters, signs
+from spanreward.training.evaluation.statistics.estimates import in_clusters, signs_of_gaps
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.recorder import Recorder
 
@@ -196,7 +196,7 @@ class WinRateCallback(TrainerCallback):
             path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
             lines = []
             for row, text, fingerprint in zip(self.rows, texts, self._fingerprints, strict=True):
-                answer = {"id": row["id"], "completion": text, ROW: fingerprint}
+                answer = {"id": row["id"], "completion": text, ROW_KEY: fingerprint}
                 lines.append(json.dumps(answer) + "\n")
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -320,7 +320,7 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
     clusters: for each prompt the number of its cluster. The intervals draw the prompts of a cluster
     together.
     """
-    wins = 0.5 * (1 + signs(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
+    wins = 0.5 * (1 + signs_of_gaps(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
     compared = ~np.isnan(gaps)
     logged = {f"{WIN_RATE_KEY}_prompts": float(compared.sum())}
     for name, values, interval in (

@@ -28,8 +28,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanreward.rewards.base.checks import unknown
-from spanreward.rewards.base.terminal import Terminal, leave, leave_interrupted
+from spanreward.rewards.base.checks import unknown_name_message
+from spanreward.rewards.base.terminal import Terminal, exit_with_message, leave_interrupted
 from spanreward.rewards.files.outputs import settle_settings, write_json
 from spanreward.training.commands import metric_options
 
@@ -46,7 +46,7 @@ DATA_FLAGS = {  # {flag: name of its argument} of flags that go with --data and 
     "--set judge.KEY": "judge_option",
     "--columns": "columns",
 }
-OPTIONS = (
+COMPARE_OPTIONS = (
     "keys of the recipe; with --data options of the metrics, mode=published for all, "
     f"posh.mode=published for one; and {metric_options.OF_JUDGE}"
 )
@@ -82,7 +82,7 @@ def main() -> None:
         comparison = run_comparison(arguments)
     except (ValueError, OSError, RuntimeError) as error:
         # RuntimeError: a policy that wrote no answer
-        leave(f"{parser.prog}: {error}")
+        exit_with_message(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         leave_interrupted(
             f"{parser.prog}: interrupted; the same command goes on from what is in "
@@ -124,7 +124,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         output={"required": True, "help": "folder for results.json and report.html"},
         overwrite={"help": "replace another comparison in the output folder, but for answers/"},
         json={"help": "write results.json there too"},
-        options={"help": OPTIONS},
+        options={"help": COMPARE_OPTIONS},
     )
     # the older name of --limit
     add(
@@ -176,11 +176,11 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     # these imports are slow, and come after `setup_of`, which refuses faulty arguments
     from spanreward.rewards.judges import closing
     from spanreward.rewards.reward.reward import judges_of
-    from spanreward.training.evaluation.answer_scores.evaluate import decided_by, evaluate
+    from spanreward.training.evaluation.answer_scores.evaluate import decided_by, evaluate_sides
     from spanreward.training.evaluation.page.report import write_report
     from spanreward.training.evaluation.page.results import results_of, write_completions
     from spanreward.training.evaluation.page.shown import shown_prompts
-    from spanreward.training.evaluation.statistics.comparison import summarise
+    from spanreward.training.evaluation.statistics.comparison import summarise_comparison
     from spanreward.training.garbage import without_the_loaded
 
     # check that no output file overwrites an input
@@ -197,9 +197,9 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
         to_keep = output
     settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
     with closing(judges_of(setup.rewards)), without_the_loaded():
-        evaluation = evaluate(setup, output / "answers")
+        evaluation = evaluate_sides(setup, output / "answers")
     # summarise the scores and write the files; no model is needed any more
-    comparison = summarise(setup, evaluation)
+    comparison = summarise_comparison(setup, evaluation)
     results = results_of(comparison)
     for path in (output / "results.json", arguments.json):
         write_json(path, results)
@@ -248,8 +248,12 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     # these imports are slow (spaCy, torch), so all quick checks are done above
     from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
     from spanreward.training.evaluation.answers.setup import Setup
-    from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, readers
-    from spanreward.training.run_folder import machine, versions
+    from spanreward.training.recipe_rewards import (
+        build_rewards,
+        columns_asked_by,
+        parsers_of_rewards,
+    )
+    from spanreward.training.run_folder import machine_name, package_versions
 
     cached_parts = [with_judge_cache(part, arguments.cache) for part in parts]
     rewards = build_rewards(cached_parts)
@@ -264,11 +268,11 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         # `as_written` has the training rows: the user may choose other rows with --set
         as_written = load_recipe(arguments.recipe)
         prompts = prompts_of_recipe(recipe, as_written, limit, slices, cluster, extra_columns)
-    read_by = readers(rewards)
+    read_by = parsers_of_rewards(rewards)
     facts = {
         "command": shlex.join(["python", *sys.argv]),
         "seeds": ", ".join(map(str, seeds)),
-        "machine": machine(),
+        "machine": machine_name(),
     }
     for name, reader in read_by.items():
         facts[f"texts of {name} read by"] = reader
@@ -282,7 +286,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         learned=learned,
         readers=read_by,
         title=arguments.title,
-        facts={**facts, **versions()},
+        facts={**facts, **package_versions()},
         reasoning_end=trainer.get("reasoning_end"),
         fixed=all_are_files if arguments.fixed is None else arguments.fixed,
         columns=slices,
@@ -294,7 +298,7 @@ def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
 
     Raises ValueError for a key such as posh.mode in --set if --metric does not name posh.
     """
-    from spanreward.training.recipe import RewardPart, checked
+    from spanreward.training.recipe import RewardPart, checked_part
 
     judge_name = arguments.judge or "match"
     judge_options = metric_options.read_options(arguments.judge_option)
@@ -309,7 +313,7 @@ def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
         # the key "posh.mode" is for the metric posh, and the key "mode" is for all metrics
         metric, _, option = key.rpartition(".")
         if metric and metric not in options_of:
-            raise ValueError(unknown("metric of --set", metric, options_of, key))
+            raise ValueError(unknown_name_message("metric of --set", metric, options_of, key))
         metrics = [metric] if metric else list(options_of)
         for name in metrics:
             options_of[name][option] = value
@@ -317,7 +321,7 @@ def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
     parts = []
     for metric, values in options_of.items():
         block = {"metric": metric, "judge": judge, "options": values}
-        parts.append(checked(RewardPart, block))
+        parts.append(checked_part(RewardPart, block))
     return parts
 
 

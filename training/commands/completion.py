@@ -18,7 +18,7 @@ COMMANDS_OF_COMMANDS = ("criteria", "judge", "labels")  # commands with subcomma
 METRIC_ARGUMENTS = ("reward", "metric")  # arguments whose value is the name of a metric
 
 
-def complete(commands: Mapping[str, tuple[str, str]]) -> None:
+def print_completions(commands: Mapping[str, tuple[str, str]]) -> None:
     """Prints the completions for the shell and ends the process. commands: COMMANDS of main.py."""
     import argcomplete
 
@@ -59,18 +59,18 @@ def add_values(parser: argparse.ArgumentParser) -> None:
     """
     from argcomplete.completers import ChoicesCompleter, FilesCompleter, SuppressCompleter
 
-    from spanreward.rewards.judges.by_name import KINDS
-    from spanreward.rewards.metric_names import NAMES
+    from spanreward.rewards.judges.by_name import JUDGE_KINDS
+    from spanreward.rewards.metric_names import METRIC_NAMES
     from spanreward.training.commands.recipes import packaged_files
 
     judges = []
-    for kind, (_, model) in KINDS.items():
+    for kind, (_, model) in JUDGE_KINDS.items():
         # a judge with a model is written KIND:MODEL, so the colon is completed too
         judges.append(f"{kind}:" if model else kind)
     for action in parser._actions:
         values: Any = FilesCompleter()
         if action.dest in METRIC_ARGUMENTS:
-            values = ChoicesCompleter(dict.fromkeys(NAMES, ""))
+            values = ChoicesCompleter(dict.fromkeys(METRIC_NAMES, ""))
         elif action.dest == "judge":
             values = ChoicesCompleter(dict.fromkeys(judges, ""))
         elif action.dest in ("recipe", "name"):

@@ -20,13 +20,13 @@ from typing import Any
 
 from rich.table import Table
 
-from spanreward.rewards.base.terminal import Terminal, leave
+from spanreward.rewards.base.terminal import Terminal, exit_with_message
 from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges import Failure, Question, closing, load_judge
-from spanreward.rewards.judges.by_name import members
+from spanreward.rewards.judges.by_name import names_of_members
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
 from spanreward.training.commands.metric_options import (
-    JUDGES,
+    JUDGE_HELP,
     OF_JUDGE,
     OF_RECIPE,
     add_flags,
@@ -36,7 +36,7 @@ from spanreward.training.commands.metric_options import (
 )
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages_here
 
-STATES = {True: "ok", False: "NO", None: "-"}
+WORDS_OF_STATES = {True: "ok", False: "NO", None: "-"}
 
 
 def main() -> None:
@@ -56,14 +56,14 @@ def main() -> None:
         write_json(arguments.json, numbers)
     except (ValueError, OSError) as error:
         # a fault of the command line or the recipe; faults of the machine are findings instead
-        leave(f"{parser.prog}: {error}")
+        exit_with_message(f"{parser.prog}: {error}")
     grid = Table.grid(padding=(0, 2))
     for finding in findings:
         text = f"{finding.what}: {finding.found}"
         if finding.advice:
             text += f"\n{finding.advice}"
         style = "red" if finding.ok is False else None
-        grid.add_row(STATES[finding.ok], text, style=style)
+        grid.add_row(WORDS_OF_STATES[finding.ok], text, style=style)
     Terminal(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
     # `ok` is None for a finding that is neither right nor wrong, such as the number of GPUs
     has_faults = any(finding.ok is False for finding in findings)
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judge = {
         "action": "append",
         "default": [],
-        "help": f"a judge to check: {JUDGES}; may be repeated",
+        "help": f"a judge to check: {JUDGE_HELP}; may be repeated",
     }
     of_both = {"help": f"{OF_RECIPE}; and {OF_JUDGE}"}
     add_flags(parser, "judge", "json", "options", judge=judge, options=of_both)
@@ -94,7 +94,7 @@ def judges_to_check(arguments: argparse.Namespace) -> list[tuple[str, dict[str, 
     names: list[str] = []
     for judge_name in dict.fromkeys(arguments.judge):
         # a jury such as match+vllm:MODEL gives the name of each member
-        names += members(judge_name)
+        names += names_of_members(judge_name)
     # refuse options of a judge or a recipe that the command line does not name
     judge_options_alone = arguments.judge_option and not names
     recipe_options_alone = arguments.options and not arguments.recipe

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Column, Table
 
-from spanreward.rewards.comparison.figures import interval, number
-from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.comparison.figures import interval_text, number_text
+from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.training.commands.main import run_subcommand, without_nan
 from spanreward.training.commands.metric_options import (
     JUDGE_FLAGS,
@@ -76,7 +76,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     # `key` has their indices.
     distinct = {}
     for index, (sample, wrong) in enumerate(marked):
-        key = (sample.id or index, fingerprint(sample), wrong)
+        key = (sample.id or index, sample_fingerprint(sample), wrong)
         distinct[key] = (sample, wrong)
     texts = list(distinct.values())
     with open_metric(arguments.metric, arguments) as (reward, settings):
@@ -119,11 +119,14 @@ def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, An
 
     rows: from `labelled_rows`. title: the title of the table.
     """
-    from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
+    from spanreward.training.evaluation.statistics.span_reliability import (
+        span_coef_advice,
+        span_reliability,
+    )
 
     # {kind of phrase: its numbers}, with the key "all" for the phrases of all kinds
-    figures_of = reliability(rows)
-    sentence = advice(figures_of["all"])
+    figures_of = span_reliability(rows)
+    sentence = span_coef_advice(figures_of["all"])
     # a row of the table for each kind
     headings = ("r", "95 %", "phrases", "wrong", "blamed")
     numbers = [Column(heading, justify="right") for heading in headings]
@@ -137,8 +140,8 @@ def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, An
     for kind, row in figures_of.items():
         table.add_row(
             kind,
-            number(row["r"], 2),
-            interval(row["low"], row["high"], 2),
+            number_text(row["r"], 2),
+            interval_text(row["low"], row["high"], 2),
             f"{row['phrases']:,}",
             f"{row['wrong']:.0%}",
             f"{row['blamed']:.0%}",
@@ -158,8 +161,8 @@ def table_of_errors(errors: dict[str, dict[str, Any]]) -> Table:
         ("right, judged wrong", of_right["judged_wrong"], of_right),
         ("wrong, judged right", of_wrong["judged_right"], of_wrong),
     ):
-        bounds = interval(row["low"], row["high"], 2)
-        table.add_row(label, number(share, 2), bounds, f"{row['phrases']:,}")
+        bounds = interval_text(row["low"], row["high"], 2)
+        table.add_row(label, number_text(share, 2), bounds, f"{row['phrases']:,}")
     return table
 
 

@@ -16,17 +16,22 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from spanreward.rewards.base.needs import lacking
-from spanreward.rewards.base.terminal import Terminal, guard_logs, leave, leave_interrupted
+from spanreward.rewards.base.needs import missing_package_sentence
+from spanreward.rewards.base.terminal import (
+    Terminal,
+    exit_with_message,
+    guard_logs,
+    leave_interrupted,
+)
 from spanreward.rewards.files.home import expand_arguments
 from spanreward.rewards.files.outputs import write_json
-from spanreward.training.commands.completion import ASKED_BY_THE_SHELL, complete
+from spanreward.training.commands.completion import ASKED_BY_THE_SHELL, print_completions
 from spanreward.training.commands.metric_options import add_flags, read_arguments
 from spanreward.training.commands.standard_streams import writes_to_output
 
 # {command: (its module in spanreward.training, its purpose for the help)}. No other module outside
 # of training/experimental names an experimental module.
-COMMANDS = {
+COMMAND_MODULES = {
     "score": ("commands.score", "score the completions of a file with a metric"),
     "recipes": (
         "commands.recipes",
@@ -65,11 +70,11 @@ MIN_TABLE_COLUMNS = 140  # the least width of a table, in characters
 
 def main() -> None:
     if ASKED_BY_THE_SHELL in os.environ:
-        complete(COMMANDS)  # does not return
+        print_completions(COMMAND_MODULES)  # does not return
     expand_arguments()
     about = "Published vision-language judge metrics as TRL rewards, with token-level credit."
     purposes = {}
-    for name, (_, purpose) in COMMANDS.items():
+    for name, (_, purpose) in COMMAND_MODULES.items():
         purposes[name] = purpose
     command = choose_command("spanreward", about, purposes)
     guard_logs()
@@ -78,9 +83,9 @@ def main() -> None:
         sys.stdout.flush()  # now, because the `except` below catches an error of a closed pipe
     except (ImportError, RuntimeError) as error:
         # if the package of an extra is missing, name the extra
-        missing = lacking(f"spanreward {command}", error)
+        missing = missing_package_sentence(f"spanreward {command}", error)
         if missing:
-            leave(missing)
+            exit_with_message(missing)
         raise
     except BrokenPipeError:
         # The program behind the pipe, such as `head`, has read enough. At its end, the interpreter
@@ -102,7 +107,7 @@ def run_command(name: str) -> None:
     if writes_to_output(sys.argv):
         tables = redirect_stdout(sys.stderr)
     # import no other command's module, since it may need an extra that is not installed
-    module, _ = COMMANDS[name]
+    module, _ = COMMAND_MODULES[name]
     with tables:
         import_module(f"spanreward.training.{module}").main()
 
@@ -164,7 +169,7 @@ def run_subcommand(prog: str, about: str | None, modules: Mapping[str, Any]) -> 
         write_json(arguments.json, numbers)
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         # RuntimeError: a judge without an answer
-        leave(f"{prog}: {error}")
+        exit_with_message(f"{prog}: {error}")
     for table in tables:
         # in a narrower table, words in cells would be broken
         width = max(Terminal().width, MIN_TABLE_COLUMNS)

@@ -24,7 +24,7 @@ from spanreward.training.recipe_file import RecipeError, read_yaml
 if TYPE_CHECKING:
     from spanreward.rewards.reward.reward import Reward
 
-JUDGES = (
+JUDGE_HELP = (
     "match (no model), encoder:MODEL, transformers:MODEL, vllm:MODEL (extra vllm), "
     "server:URL#MODEL, chat:URL#MODEL, cascade, FILE.py:NAME, or several of them with + between"
 )
@@ -73,11 +73,11 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
-FLAGS: dict[str, dict[str, Any]] = {
+METRIC_FLAGS: dict[str, dict[str, Any]] = {
     "judge": {
         "action": Once,
         "metavar": "JUDGE",
-        "help": f"who answers the metric's questions, and needed where it asks any: {JUDGES}",
+        "help": f"who answers the metric's questions, and needed where it asks any: {JUDGE_HELP}",
     },
     "cache": {"action": argparse.BooleanOptionalAction, "default": None, "help": CACHE_HELP},
     "options": {
@@ -105,7 +105,7 @@ FLAGS: dict[str, dict[str, Any]] = {
         "help": "write the printed numbers there too",
     },
 }
-OTHER_FLAG_NAMES = {"options": "--set"}  # flags with another name than their key in FLAGS
+OTHER_FLAG_NAMES = {"options": "--set"}  # flags with another name than their key in METRIC_FLAGS
 SHORT_FLAGS = {"output": "o", "quiet": "q"}  # the short forms of flags
 JUDGE_FLAGS = ("judge", "options", "cache")
 ROW_FLAGS = ("columns", "limit")
@@ -121,14 +121,15 @@ OF_RUN = {
 
 
 def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str, Any]) -> None:
-    """Adds flags to a command's parser. names: keys of FLAGS. changes: by a key of FLAGS, arguments
-    of `add_argument` that differ for this command, such as output={"required": True}.
+    """Adds flags to a command's parser. names: keys of METRIC_FLAGS. changes: by a key of
+    METRIC_FLAGS, arguments of `add_argument` that differ for this command, such as
+    output={"required": True}.
     """
     for name in names:
         flags = [OTHER_FLAG_NAMES.get(name, f"--{name}")]
         if name in SHORT_FLAGS:
             flags.append(f"-{SHORT_FLAGS[name]}")
-        settings = FLAGS[name] | changes.get(name, {})
+        settings = METRIC_FLAGS[name] | changes.get(name, {})
         parser.add_argument(*flags, dest=name, **settings)
     if "judge" in names:
         # the old flag for options of the judge, accepted before version REFUSED_FROM
@@ -326,9 +327,9 @@ def check_renamed(columns: Mapping[str, str], reward: "Reward") -> None:
     column of the metric. columns: {our name: the file's name}.
     """
     from spanreward.rewards.base.checks import check_known
-    from spanreward.rewards.rows.columns import READ
+    from spanreward.rewards.rows.columns import COLUMNS_READ
 
-    our_columns = [*READ, "completion", *reward.columns]
+    our_columns = [*COLUMNS_READ, "completion", *reward.columns]
     for ours, theirs in columns.items():
         # the user has swapped the two sides: caption=reference
         if ours not in our_columns and theirs in our_columns:
@@ -396,7 +397,7 @@ def open_metric(
     options = read_options(arguments.options)
     for key, value in options.items():
         # `--set output=PATH` is only valid for a recipe
-        if key in FLAGS:
+        if key in METRIC_FLAGS:
             raise ValueError(f"{key} is no option of a metric: write --{key} {value}.")
     judge = judge_of(arguments) if arguments.judge else None
 

@@ -19,13 +19,13 @@ from typing import Any
 
 import yaml
 
-from spanreward.rewards.base.checks import unknown
-from spanreward.rewards.base.terminal import leave
+from spanreward.rewards.base.checks import unknown_name_message
+from spanreward.rewards.base.terminal import exit_with_message
 from spanreward.training.commands.metric_options import add_flags
 
-FOLDERS = ("recipes", "accelerate_configs")
-# The folder that has the folders of FOLDERS: the repository, or the installed package.
-ROOT = Path(__file__).resolve().parents[2]
+RECIPE_FOLDERS = ("recipes", "accelerate_configs")
+# The folder that has the folders of RECIPE_FOLDERS: the repository, or the installed package.
+ROOT_FOLDER = Path(__file__).resolve().parents[2]
 COMMENT_SENTENCE_END = re.compile(
     r"(?<!\b[A-Z])\.(?= [^0-9]|$)"
 )  # matches no full stop in "U.S. National" or "et al. 2014"
@@ -41,22 +41,26 @@ def main() -> None:
     # without a name, list the files
     if arguments.name is None:
         for name in names:
-            print(f"{name}\n    {first_sentence(ROOT / name)}")
+            print(f"{name}\n    {first_sentence(ROOT_FOLDER / name)}")
         return
     if arguments.name not in names:
         # list the names that contain a text such as "docent-posh-dapo"
         within = [name for name in names if arguments.name in name]
         if within:
-            leave(f"{parser.prog}: {arguments.name!r} is no whole name: {', '.join(within)}.")
-        leave(f"{parser.prog}: {unknown('recipe', arguments.name, names)}")
+            exit_with_message(
+                f"{parser.prog}: {arguments.name!r} is no whole name: {', '.join(within)}."
+            )
+        exit_with_message(f"{parser.prog}: {unknown_name_message('recipe', arguments.name, names)}")
     # copy the named file
     try:
         for copied in copy_with_data(arguments.name, arguments.output):
             print(copied)
     except FileExistsError as error:
-        leave(f"{parser.prog}: {error} is there already: choose another --output, or move it away.")
+        exit_with_message(
+            f"{parser.prog}: {error} is there already: choose another --output, or move it away."
+        )
     except OSError as error:
-        leave(f"{parser.prog}: {error}")
+        exit_with_message(f"{parser.prog}: {error}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,9 +79,9 @@ def packaged_files() -> list[str]:
     such as "accelerate_configs/ddp.yaml".
     """
     names = []
-    for folder in FOLDERS:
-        for path in (ROOT / folder).rglob("*.yaml"):
-            names.append(path.relative_to(ROOT).as_posix())
+    for folder in RECIPE_FOLDERS:
+        for path in (ROOT_FOLDER / folder).rglob("*.yaml"):
+            names.append(path.relative_to(ROOT_FOLDER).as_posix())
     return sorted(names)
 
 
@@ -89,7 +93,7 @@ def copy_with_data(name: str, folder: Path) -> list[Path]:
     subfolders as in the package. Raises FileExistsError, before anything is written, if the copy of
     `name` exists already. Raises OSError for files that cannot be written.
     """
-    source = ROOT / name
+    source = ROOT_FOLDER / name
     recipe = yaml.safe_load(source.read_text(encoding="utf-8"))
     data = recipe.get("data")
     sources = [source]
@@ -97,7 +101,7 @@ def copy_with_data(name: str, folder: Path) -> list[Path]:
         # paths such as ../data/docent.yaml start from the recipe's folder
         location = os.path.normpath(source.parent / file)
         sources.append(Path(location))
-    targets = [folder / path.relative_to(ROOT) for path in sources]
+    targets = [folder / path.relative_to(ROOT_FOLDER) for path in sources]
     if targets[0].exists():
         raise FileExistsError(targets[0])
     for path, target in zip(sources, targets, strict=True):

@@ -44,7 +44,12 @@ from typing import TYPE_CHECKING
 from rich.progress import Progress
 from rich.table import Table
 
-from spanreward.rewards.base.terminal import Terminal, leave, leave_interrupted, warnings_alone
+from spanreward.rewards.base.terminal import (
+    Terminal,
+    exit_with_message,
+    leave_interrupted,
+    warnings_alone,
+)
 from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.standard_streams import lines_to, rows_from
@@ -153,7 +158,7 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
             write_scored(arguments.html, page_title, rows, read_verdicts(arguments.output))
         write_json(arguments.json, asdict(summary))
     except (ValueError, OSError, ImportError) as error:
-        leave(f"{program}: {error}")
+        exit_with_message(f"{program}: {error}")
     except KeyboardInterrupt:
         leave_interrupted(f"{program}: interrupted; the same command goes on from here.")
     print_summary(summary, arguments, title, settings["parsed_by"])
@@ -162,7 +167,9 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
     # if no row has a score, fail, so that a script does not go on without scores
     if not summary.scored:
         statuses = ", ".join(summary.statuses)
-        leave(f"{program}: no row was scored ({statuses}): `note` in {arguments.output} says why.")
+        exit_with_message(
+            f"{program}: no row was scored ({statuses}): `note` in {arguments.output} says why."
+        )
 
 
 def progress_bar(console: Terminal, quiet: bool) -> Progress:
@@ -178,7 +185,7 @@ def print_summary(
 
     title: the table's title. parsed_by: the metric's parser, or "".
     """
-    from spanreward.rewards.base.unread import MUCH
+    from spanreward.rewards.base.unread import UNREAD_SHARE_TO_WARN
     from spanreward.rewards.text.no_answers import in_a_sentence
 
     console = Terminal(stderr=True, soft_wrap=True)
@@ -205,7 +212,7 @@ def print_summary(
     if not arguments.quiet:
         Terminal(markup=False, emoji=False).print(table)
     # these warnings are printed also with --quiet
-    if summary.not_read.share > MUCH:
+    if summary.not_read.share > UNREAD_SHARE_TO_WARN:
         console.print(
             f"Note: {summary.not_read.share:.0%} of the completions' characters are not read: "
             "--html shows which.",
@@ -232,7 +239,7 @@ def first_rows(
     """
     from spanreward.rewards.metrics import build_reward
     from spanreward.rewards.scoring import read_verdicts
-    from spanreward.training.evaluation.page.read_rows import Listener, in_text, readings
+    from spanreward.training.evaluation.page.read_rows import Listener, in_text, readings_of_rows
 
     verdicts = read_verdicts(arguments.output)[: arguments.show]
     listener = None
@@ -244,5 +251,5 @@ def first_rows(
         # a user's own metric may use a judge of its own, so that the listener is not asked
         if listener not in reward.judges:
             listener = None
-    read_rows = readings(reward, rows, verdicts, listener)
+    read_rows = readings_of_rows(reward, rows, verdicts, listener)
     return list(map(in_text, read_rows))

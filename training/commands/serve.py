@@ -23,7 +23,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.terminal import leave
+from spanreward.rewards.base.terminal import exit_with_message
 from spanreward.training.commands import metric_options
 
 HIGHEST_PORT = 65535
@@ -38,10 +38,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
     try:
         with ExitStack() as last:
-            _serve(parser.prog, arguments, last)
+            _serve_until_signal(parser.prog, arguments, last)
     except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
         # OverflowError: a port number that is too large
-        leave(f"{parser.prog}: {error}")
+        exit_with_message(f"{parser.prog}: {error}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,17 +62,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     metric_options.add_words(parser)
 
 
-def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None:
+def _serve_until_signal(program: str, arguments: argparse.Namespace, last: ExitStack) -> None:
     """Serves the metric until a signal ends the service.
 
     program: the beginning of messages. last: gets a callback that must run after the judges are
     closed. Raises ValueError for options that cannot be used, and the errors of opening the port,
     the metric and its judges.
     """
-    from spanreward.rewards.files.http_client import KEY, api_key
-    from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
+    from spanreward.rewards.files.http_client import KEY_VARIABLE, api_key
+    from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing_sentence
     from spanreward.training.garbage import without_the_loaded
-    from spanreward.training.serve.server import RewardServer, configured
+    from spanreward.training.serve.server import RewardServer, uvicorn_settings
 
     if "://" in arguments.host:
         raise ValueError(
@@ -83,9 +83,10 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
     # without a key, everybody who reaches the port could use the judge
     if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
         raise ValueError(
-            f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too."
+            f"--host {arguments.host} lets other machines ask: set {KEY_VARIABLE}, which they "
+            "need too."
         )
-    tokenizers = {name: _tokenizer(name) for name in arguments.tokenizer}
+    tokenizers = {name: _load_tokenizer(name) for name in arguments.tokenizer}
     opened = metric_options.open_metric(arguments.reward, arguments)
     # open the port first: if the port is in use, this fails before a judge loads for minutes
     with (
@@ -94,7 +95,7 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
     ):
         if only_pictures(reward):
             check_viewers(reward)
-        warning = unseeing(reward)
+        warning = unseeing_sentence(reward)
         if warning:
             print(f"{program}: rows with pictures will fail: {warning}", file=sys.stderr)
         from spanreward.training.serve.service import Service  # slow, as the metric is
@@ -104,7 +105,7 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
         deciders = (reward.__name__, settings["judge"], settings["parsed_by"])
         decided_by = ", ".join(filter(None, deciders))
         service = Service(reward, decided_by, tokenizers)
-        server = RewardServer(configured(service.application))
+        server = RewardServer(uvicorn_settings(service.application))
         last.callback(server.leave)
         # find out which port --port 0 has chosen
         port = listening.getsockname()[1]
@@ -114,7 +115,7 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
             server.run(sockets=[listening])
 
 
-def _tokenizer(name: str) -> Any:
+def _load_tokenizer(name: str) -> Any:
     """Returns the tokenizer of a folder or a hub id. Raises ValueError if the folder or the hub id
     has no tokenizer.json.
     """

@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-STREAM = "-"
+STREAM_NAME = "-"
 OUTPUT_FLAGS = (
     "--output",
     "-o",
@@ -33,7 +33,7 @@ def rows_from(source: str) -> Iterator[str]:
     """Yields the name of a file: `source` itself, or for "-" a temporary copy of standard input,
     which must be JSON Lines.
     """
-    if source != STREAM:
+    if source != STREAM_NAME:
         yield source
         return
     with TemporaryDirectory() as folder:
@@ -50,7 +50,7 @@ def lines_to(output: Path) -> Iterator[Path]:
 
     If an exception ends the `with`, nothing is copied.
     """
-    if output != Path(STREAM):
+    if output != Path(STREAM_NAME):
         yield output
         return
     with TemporaryDirectory() as folder:
@@ -68,8 +68,8 @@ def writes_to_output(words: Sequence[str]) -> bool:
     `--output -` or `--output=-`.
     """
     for flag in OUTPUT_FLAGS:
-        if f"{flag}={STREAM}" in words:  # --output=-
+        if f"{flag}={STREAM_NAME}" in words:  # --output=-
             return True
-        if (flag, STREAM) in pairwise(words):  # --output -
+        if (flag, STREAM_NAME) in pairwise(words):  # --output -
             return True
     return False

@@ -34,7 +34,7 @@ import signal
 import sys
 from typing import Any
 
-from spanreward.rewards.base.terminal import leave, leave_interrupted, printable
+from spanreward.rewards.base.terminal import exit_with_message, leave_interrupted, printable_text
 from spanreward.training.commands.metric_options import (
     OF_RUN,
     add_flags,
@@ -72,7 +72,7 @@ def main() -> None:
             return
         train_and_report(recipe, arguments.resume, arguments.stop_on, parser.prog)
     except RecipeError as error:
-        leave(f"{parser.prog}: {error}")
+        exit_with_message(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         leave_interrupted(
             f"{parser.prog}: interrupted; the judges are closed, and what was logged is in the "
@@ -144,7 +144,9 @@ def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str
     except (JudgeFailure, MixedGroup, NothingScored, Unhealthy) as error:  # on all ranks alike
         state = PartialState()
         if state.is_main_process:
-            print(printable(f"{program}: training stopped: {error}"), file=sys.stderr, flush=True)
+            print(
+                printable_text(f"{program}: training stopped: {error}"), file=sys.stderr, flush=True
+            )
         state.wait_for_everyone()  # when a rank ends, the launcher kills the other ranks
         sys.exit(1)
     main_process = PartialState().is_main_process

@@ -20,9 +20,9 @@ from typing import Any
 from datasets import Dataset, Image, concatenate_datasets
 from pyarrow import ArrowException
 
-from spanreward.rewards.base.texts import texts
+from spanreward.rewards.base.texts import texts_of_value
 from spanreward.rewards.files.hub import load_split
-from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.language.answer_text import normalise_answer
 from spanreward.rewards.rows.pictures import DECODED_PIXELS, Pictures
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.data.custom import custom_records, custom_rows
@@ -182,7 +182,7 @@ def taught_texts(row: dict[str, Any], data: RowsPart) -> list[str]:
     Raises RecipeError for a row with answers and references if `data.target` is not set.
     """
     if row.get("completion"):
-        return list(texts(row["completion"], "completion"))
+        return list(texts_of_value(row["completion"], "completion"))
     references = row.get("reference") or []
     # a row without answers teaches all of its references
     if not row.get("answers"):
@@ -210,7 +210,7 @@ def most_frequent(answers: Sequence[str]) -> str:
     spelling is returned. Of equally frequent answers, the first is returned.
     """
     # the normalised form of an answer such as "a" is "", so the answer itself is counted
-    forms = [normalise(answer) or answer for answer in answers]
+    forms = [normalise_answer(answer) or answer for answer in answers]
     most_frequent_form = max(forms, key=forms.count)
     return answers[forms.index(most_frequent_form)]
 

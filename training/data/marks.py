@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spanreward.rewards.base.checks import check_known
-from spanreward.rewards.base.texts import entries, list_in
+from spanreward.rewards.base.texts import entries_of_value, list_in
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.rows.columns import READ
+from spanreward.rewards.rows.columns import COLUMNS_READ
 from spanreward.rewards.rows.lines import line_sample, plain_row
 from spanreward.rewards.rows.tables import check_texts, folder_of, no_rows, read_table
 from spanreward.training.data.units import Mark, check_units
@@ -26,8 +26,8 @@ from spanreward.training.data.units import Mark, check_units
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 CharacterSpans = tuple[tuple[int, int], ...]
-MISTAKES = "mistakes"
-MARKED_COLUMNS = ("completion", MISTAKES)
+MISTAKES_COLUMN = "mistakes"
+MARKED_COLUMNS = ("completion", MISTAKES_COLUMN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,17 @@ def read_marked(
     source, columns, limit, errors: see `read_each`. Also raises ValueError if the file's numbers
     count another unit than characters, such as bytes (`check_units`).
     """
-    samples = list(_samples(source, MARKED_COLUMNS, columns, limit))
+    samples = list(_named_samples(source, MARKED_COLUMNS, columns, limit))
     # collect the marks of all rows: a single tool has written the marks, in a single unit
     entries_of_rows = []
     marks: list[Mark] = []
     for where, sample in samples:
         with _naming_row(where):
-            row_entries = entries_of(sample.columns[MISTAKES], MISTAKES)
+            row_entries = entries_of(sample.columns[MISTAKES_COLUMN], MISTAKES_COLUMN)
             entries_of_rows.append(row_entries)
             marks += _marks_of_ranges(row_entries, sample.completion, f"{where}: ")
     try:
-        within_words = check_units(marks, MISTAKES)
+        within_words = check_units(marks, MISTAKES_COLUMN)
     except ValueError as error:
         raise ValueError(f"{error}.") from None
     # people may mean a part of a word, such as "happy" in "unhappy", so this is only a warning
@@ -80,7 +80,7 @@ def read_marked(
     for named_sample, row_entries in zip(samples, entries_of_rows, strict=True):
         where, sample = named_sample
         with _naming_row(where):
-            places = _characters_of_entries(row_entries, MISTAKES, sample.completion)
+            places = _characters_of_entries(row_entries, MISTAKES_COLUMN, sample.completion)
             rows.append((sample, places))
     return rows
 
@@ -100,13 +100,13 @@ def read_each(
     cannot be used.
     """
     results = []
-    for where, sample in _samples(source, needed, columns, limit):
+    for where, sample in _named_samples(source, needed, columns, limit):
         with _naming_row(where):
             results.append(read(sample))
     return results
 
 
-def _samples(
+def _named_samples(
     source: Path | str,
     needed: Sequence[str],
     columns: Mapping[str, str] | None,
@@ -115,7 +115,7 @@ def _samples(
     """Yields (name for messages, Sample) of each row. The arguments and errors are those of
     `read_each`. Also raises ValueError for a file without rows.
     """
-    check_known("column", columns or (), {*READ, *needed})
+    check_known("column", columns or (), {*COLUMNS_READ, *needed})
     folder = folder_of(source)
     is_empty = True
     for where, row in read_table(source, columns, limit):
@@ -172,7 +172,7 @@ def entries_of(value: Any, column: str) -> list[Any]:
         value = list_in(value.strip())
     if isinstance(value, Mapping):
         value = [value]
-    listed = entries(value, column, (str, list, dict))
+    listed = entries_of_value(value, column, (str, list, dict))
     # `entries` returns [value] for a text that is no list, such as "red"
     if value is None or listed == [value]:
         raise wrong_value(column, "a list of [start, end] or of words", value)

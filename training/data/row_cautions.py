@@ -71,15 +71,15 @@ def shared_rows(dataset: Dataset, validation: Dataset) -> int:
     Rows without references and answers do not count: only their pictures could show whether two
     such rows are equal, and no picture is opened here.
     """
-    trained = set(_contents(dataset))
+    trained = set(_contents_of_rows(dataset))
     shared = 0
-    for content in _contents(validation):
+    for content in _contents_of_rows(validation):
         if content in trained:
             shared += 1
     return shared
 
 
-def _contents(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
+def _contents_of_rows(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
     """Yields (question, references, answers) of each row that has references or answers."""
     # select columns without the pictures, which would otherwise be decoded
     columns = [name for name in CONTENT_COLUMNS if name in dataset.column_names]

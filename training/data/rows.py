@@ -24,14 +24,14 @@ from typing import Any
 from PIL import Image
 
 from spanreward.rewards.rows.columns import (
-    READ,
-    READERS,
+    COLUMN_READERS,
+    COLUMNS_READ,
     picture_key,
     read_columns,
     without_missing,
 )
 from spanreward.rewards.rows.messages import message_text
-from spanreward.rewards.rows.pictures import PictureError, located, opened
+from spanreward.rewards.rows.pictures import PictureError, opened_picture, picture_path
 from spanreward.rewards.rows.placeholders import without_placeholders
 from spanreward.rewards.rows.tables import warn_of_missing
 from spanreward.rewards.rows.values import one_text
@@ -39,10 +39,10 @@ from spanreward.training.recipe import RecipeError, RowsPart
 
 log = logging.getLogger(__name__)
 
-DESCRIBE = "Describe the picture."
+DEFAULT_INSTRUCTION = "Describe the picture."
 QUESTION_FIELD = "{question}"
 ALL_OR_NONE = "give all rows of a run a picture, or none"
-ROW_COLUMNS = ("prompt", *READERS)  # the columns of a row, except its id and picture
+ROW_COLUMNS = ("prompt", *COLUMN_READERS)  # the columns of a row, except its id and picture
 JUDGED_COLUMNS = ("reference", "answers", "context")  # texts to compare a completion with
 
 
@@ -143,7 +143,7 @@ def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
     """Returns the record's keys and values, except the columns of a Sample and the keys that
     `data.columns` names.
     """
-    read = {*READ, *data.columns.values()}
+    read = {*COLUMNS_READ, *data.columns.values()}
     columns = {}
     for name, value in record.items():
         if name not in read:
@@ -191,7 +191,7 @@ def prompt_for(question: str | None, prompt: str | None) -> str:
     if question is None:
         # a prompt such as "Answer: {question}" makes no sense without a question
         if prompt is None or QUESTION_FIELD in prompt:
-            return DESCRIBE
+            return DEFAULT_INSTRUCTION
         return prompt
     if prompt is None:
         return question
@@ -286,7 +286,7 @@ def policy_prompt(values: dict[str, Any], prompt: str | None, pictured: bool, wh
     else:
         text = prompt_for(question or None, None)
     # the text is empty if the prompt was only a placeholder
-    return text or DESCRIBE
+    return text or DEFAULT_INSTRUCTION
 
 
 def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> str:
@@ -317,7 +317,7 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
     several pictures.
     """
     image = open_picture(folder, value, where)
-    picture = located(only_picture(value, where), folder)
+    picture = picture_path(only_picture(value, where), folder)
     # keep a path as it is, so that memory does not hold the pixels of all rows
     if isinstance(picture, str) and exists(picture):
         return picture
@@ -335,7 +335,7 @@ def open_picture(folder: Path, value: Any, where: str) -> Image.Image:
     read, and for several pictures.
     """
     try:
-        return opened(only_picture(value, where), folder)
+        return opened_picture(only_picture(value, where), folder)
     except PictureError as error:
         raise RecipeError(f"{where}: {error}.") from None
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 # Units other than characters: (Python's encoding, bytes per unit). If several units fit, a message
 # names the first.
-ENCODINGS = {"UTF-16 units": ("utf-16-le", 2), "UTF-8 bytes": ("utf-8", 1)}
+OFFSET_ENCODINGS = {"UTF-16 units": ("utf-16-le", 2), "UTF-8 bytes": ("utf-8", 1)}
 MAX_WORD_CHARACTERS = 40  # a message quotes at most so many characters on each side of a place
 # Letters of languages without spaces between words, or with particles attached to words: Thai to
 # Burmese, Khmer, kana and Chinese, Hangul. In these languages, a word may end between two letters.
-UNSPACED = re.compile(
+UNSPACED_LETTERS = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 
@@ -60,7 +60,7 @@ class Mark:
 
     def counted_in(self, unit: str) -> tuple[int, int] | None:
         """Returns the marked characters [start, end) if the mark's numbers count `unit`, a key of
-        ENCODINGS. Returns None if a number is inside of a character or past the text's end.
+        OFFSET_ENCODINGS. Returns None if a number is inside of a character or past the text's end.
         """
         start = character_at(self.text, self.start, unit)
         end = character_at(self.text, self.end, unit)
@@ -86,7 +86,7 @@ def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
     wrong = [mark for mark in marks if not mark.fits(mark.place)]
     # if a mark fits in another unit, the numbers of the file probably count this unit
     for mark in wrong:
-        for unit in ENCODINGS:
+        for unit in OFFSET_ENCODINGS:
             place = mark.counted_in(unit)
             if place is not None and mark.fits(place):
                 raise _other_unit(mark, place, unit, marks, column)
@@ -123,7 +123,7 @@ def _other_unit(
     if len(marks) > 1 and all_fit:
         everywhere = f", as would all {len(marks)} marks"
     start, end = place
-    encoding, size = ENCODINGS[unit]
+    encoding, size = OFFSET_ENCODINGS[unit]
     count = "n" if size == 1 else f"{size} * n"
     problem = _why_unfit(mark)
     return ValueError(
@@ -179,9 +179,9 @@ def character_at(text: str, place: int, unit: str) -> int | None:
     """Returns the number of characters in the first `place` units of the text; None if these units
     end inside of a character, or if the text has fewer units.
 
-    unit: a key of ENCODINGS. Example: 2 UTF-16 units of an emoji give 1.
+    unit: a key of OFFSET_ENCODINGS. Example: 2 UTF-16 units of an emoji give 1.
     """
-    encoding, size = ENCODINGS[unit]
+    encoding, size = OFFSET_ENCODINGS[unit]
     content = text.encode(encoding, "surrogatepass")  # a text may hold half an emoji
     bytes_before = place * size
     if place < 0 or bytes_before > len(content):
@@ -199,7 +199,7 @@ def within_word(text: str, place: int) -> bool:
     if not 0 < place < len(text):
         return False
     sides = text[place - 1 : place + 1]
-    if UNSPACED.search(sides):
+    if UNSPACED_LETTERS.search(sides):
         return False
     # a letter next to a digit, as in "3cm", begins a new word
     return sides.isalpha() or sides.isdigit()

@@ -17,7 +17,7 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.earlier import by_fingerprint
 from spanreward.rewards.files.outputs import resumed_lines
 from spanreward.rewards.judges.judge import Failure
-from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run_subcommand
@@ -62,7 +62,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     """
     # Imported late, because these modules load model libraries and --help must be fast.
     from spanreward.rewards.experimental.criteria_writing import (
-        PROMPTS,
+        WRITING_PROMPTS,
         CriteriaReward,
         write_criteria,
     )
@@ -92,13 +92,13 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
             f"the rows of {arguments.rows} are no JSON ({error}): give pictures as paths."
         ) from None
     questions = with_other_references(samples)
-    marks = list(map(fingerprint, samples))
+    marks = list(map(sample_fingerprint, samples))
     failures: list[str] = []
     with metric_options.open_metric("criteria", arguments) as (reward, settings):
         assert isinstance(reward, CriteriaReward)
         if any(sample.images for sample in samples):
             check_viewers(reward)
-        settings["writing"] = PROMPTS
+        settings["writing"] = WRITING_PROMPTS
         with (
             resumed_lines(output, settings, NEW_KEYS, arguments.overwrite) as (file, lines),
             reward.judge,

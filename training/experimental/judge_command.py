@@ -17,13 +17,13 @@ from rich.table import Table
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.outputs import check_json, resumed_lines
 from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating
-from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run_subcommand
 
 CHUNK_PAIRS = 16  # rows that are judged together
 
-TRAIN = """\
+TRAIN_DESCRIPTION = """\
     # copy a recipe and train by it
     spanreward recipes recipes/judges/people.yaml
     spanreward judge train recipes/judges/people.yaml
@@ -34,14 +34,14 @@ TRAIN = """\
 
 The judge is then `--judge encoder:outputs/judges/mine`. Nothing is downloaded, unless `base` is a
 hub id (HF_HUB_OFFLINE=1: never)."""
-LABELS = """\
+LABELS_DESCRIPTION = """\
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
 The rows are as for `spanreward score posh`. The same command goes on after an interruption;
 --overwrite starts anew."""
 # The keys of a line in the output, with the types of their values.
-LABEL = {"picture": str, "text": str, "target": str, "places": list, "probabilities": dict}
-DONE = "rows"  # the key of a chunk's last line: the fingerprints of its rows with a verdict
+LABEL_KEYS = {"picture": str, "text": str, "target": str, "places": list, "probabilities": dict}
+DONE_KEY = "rows"  # the key of a chunk's last line: the fingerprints of its rows with a verdict
 
 
 class RatingRecorder(OuterJudge):
@@ -52,7 +52,7 @@ class RatingRecorder(OuterJudge):
         pictures: a name for each reference's picture, by the text of the reference.
 
     Attributes:
-        recorded: a line for each rating, with the keys of LABEL.
+        recorded: a line for each rating, with the keys of LABEL_KEYS.
     """
 
     def __init__(self, judge: Judge, pictures: dict[str, str]) -> None:
@@ -133,7 +133,7 @@ def add_label(parser: argparse.ArgumentParser) -> None:
     metric_options.add_words(parser)
 
 
-def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
+def label_rows(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     """Lets the judge rate all rows, and keeps its answers. Returns the numbers for --json, and the
     table to print.
 
@@ -155,20 +155,20 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
             raise ValueError(
                 f"line {input_row.number} of {arguments.rows} has no completion with a reference."
             )
-        samples[fingerprint(sample)] = sample
+        samples[sample_fingerprint(sample)] = sample
         for reference in sample.references:
             pictures[reference] = sample.references[0]
     with (
         metric_options.open_metric("posh", arguments) as (posh, settings),
-        resumed_lines(arguments.output, settings, LABEL, arguments.overwrite) as (file, lines),
+        resumed_lines(arguments.output, settings, LABEL_KEYS, arguments.overwrite) as (file, lines),
     ):
         # An earlier run has kept these: the rows that are done, and all lines. If the run was
         # interrupted within a chunk, the chunk's lines are there, but its rows are not done.
         done = set()
         earlier_lines = set()
         for line in lines:
-            done.update(line.get(DONE, ()))
-            earlier_lines.add(json.dumps({key: line[key] for key in LABEL}))
+            done.update(line.get(DONE_KEY, ()))
+            earlier_lines.add(json.dumps({key: line[key] for key in LABEL_KEYS}))
         waiting = [row for row in samples if row not in done]  # fingerprints
         failed = 0
         (judge,) = posh.judges
@@ -201,7 +201,7 @@ def lines_to_write(
     recorded: Sequence[dict[str, Any]], earlier_lines: Collection[str], judged: list[str]
 ) -> list[dict[str, Any]]:
     """Returns the lines of a chunk that the output lacks. The last line gets the rows that are
-    done, under the key DONE.
+    done, under the key DONE_KEY.
 
     Args:
         recorded: the lines of all ratings of the chunk.
@@ -212,10 +212,10 @@ def lines_to_write(
     for line in recorded:
         if json.dumps(line) not in earlier_lines:
             new_lines.append(line)
-    if not new_lines:  # an earlier run kept all lines; the last is repeated, with DONE
+    if not new_lines:  # an earlier run kept all lines; the last is repeated, with DONE_KEY
         new_lines = list(recorded[-1:])
     if new_lines:
-        new_lines[-1] = {**new_lines[-1], DONE: judged}
+        new_lines[-1] = {**new_lines[-1], DONE_KEY: judged}
     return new_lines
 
 
@@ -223,17 +223,17 @@ def ways() -> dict[str, Any]:
     """Returns the subcommands by name, as `run_subcommand` takes them."""
     training = {
         "HELP": "train a judge as a recipe says",
-        "DESCRIPTION": TRAIN,
+        "DESCRIPTION": TRAIN_DESCRIPTION,
         "add_arguments": add_train,
     }
     keeping = {
         "HELP": "keep a judge's answers, to train from",
-        "DESCRIPTION": LABELS,
+        "DESCRIPTION": LABELS_DESCRIPTION,
         "add_arguments": add_label,
     }
     return {
         "train": SimpleNamespace(**training, measure=train_command),
-        "label": SimpleNamespace(**keeping, measure=label),
+        "label": SimpleNamespace(**keeping, measure=label_rows),
     }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from spanreward.training.grpo.credit import Offsets
+from spanreward.training.grpo.credit import TokenOffsets
 from spanreward.training.grpo.dynamic_sampling import Rollout
 from spanreward.training.grpo.reasoning import Parts
 
@@ -42,7 +42,7 @@ class Batch:
     logprobs: list[list[float]] | None = None
     parts: list[Parts] | None = None
     failed: list[bool] = field(default_factory=list)
-    offsets: dict[int, Offsets] = field(default_factory=dict)
+    offsets: dict[int, TokenOffsets] = field(default_factory=dict)
     pictured: list[int] = field(default_factory=list)
     unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
     rewards: torch.Tensor = field(default_factory=lambda: torch.zeros(0, 0))

@@ -14,7 +14,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from trl import GRPOConfig
 
-from spanreward.training.trainer_settings import AMOUNT, CHOICES, COUNT, POSITIVE, SHARE, fault
+from spanreward.training.trainer_settings import (
+    AMOUNT_TYPE,
+    COUNT_TYPE,
+    POSITIVE_TYPE,
+    SETTING_CHOICES,
+    SHARE_TYPE,
+    fault_of_setting,
+)
 
 log = logging.getLogger(__name__)
 
@@ -56,14 +63,14 @@ class SpanGRPOConfig(GRPOConfig):
             message names the settings.
     """
 
-    span_coef: AMOUNT = field(
+    span_coef: AMOUNT_TYPE = field(
         default=0.0,
         metadata={
             "help": "Weight of the spans' credit (in standard deviations) beside the scalar "
             "advantage. 0 is stock GRPO."
         },
     )
-    max_failed_fraction: SHARE = field(
+    max_failed_fraction: SHARE_TYPE = field(
         default=0.5,
         metadata={
             "help": "Training stops when a judge fails on a larger fraction of a step's "
@@ -77,25 +84,25 @@ class SpanGRPOConfig(GRPOConfig):
             "(DAPO)."
         },
     )
-    dynamic_sampling_spread: AMOUNT = field(
+    dynamic_sampling_spread: AMOUNT_TYPE = field(
         default=0.01,
         metadata={
             "help": "Dynamic sampling replaces a prompt whose completions' rewards have at most "
             "this standard deviation. 0: only where all are the same, as in DAPO."
         },
     )
-    max_resamples: COUNT = field(
+    max_resamples: COUNT_TYPE = field(
         default=5,
         metadata={"help": "Rounds of generation that dynamic sampling makes for a batch."},
     )
-    soft_overlong_cache: COUNT | None = field(
+    soft_overlong_cache: COUNT_TYPE | None = field(
         default=None,
         metadata={
             "help": "A completion that ends within this many tokens of max_completion_length "
             "loses some of its reward (DAPO). None: no punishment."
         },
     )
-    soft_overlong_size: POSITIVE | None = field(
+    soft_overlong_size: POSITIVE_TYPE | None = field(
         default=None,
         metadata={
             "help": "What the longest text loses by soft_overlong_cache, as a reward's weight (1 "
@@ -130,9 +137,9 @@ class SpanGRPOConfig(GRPOConfig):
             self.greater_is_better = True
         super().__post_init__()
         # check each of our settings, and each setting of TRL that has a list of choices
-        for name in (*SpanGRPOConfig.__annotations__, *CHOICES["GRPOConfig"]):
+        for name in (*SpanGRPOConfig.__annotations__, *SETTING_CHOICES["GRPOConfig"]):
             value = getattr(self, name)
-            wrong = fault(SpanGRPOConfig, name, value)
+            wrong = fault_of_setting(SpanGRPOConfig, name, value)
             if wrong:
                 raise ValueError(f"{name}: {wrong}, got {value!r}.")
         # check settings that depend on each other

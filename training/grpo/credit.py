@@ -31,14 +31,15 @@ from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
 from spanreward.rewards.base.verdict import Span, Verdict
-from spanreward.rewards.text.filler import FILLER
+from spanreward.rewards.text.filler import FILLER_PART
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 MIN_COVERED_TOKENS = 2  # a completion with fewer covered tokens has no two tokens to compare
-SHRINK = 4  # each mean residual is computed as if there were 4 more phrases with residual 0
-Offsets = list[tuple[int, int]]  # for each token, the characters [start, end) that it wrote
+# each mean residual is computed as if there were 4 more phrases with residual 0
+SHRINKING_PHRASES = 4
+TokenOffsets = list[tuple[int, int]]  # for each token, the characters [start, end) that it wrote
 SENTENCE_END = re.compile(r"[.!?\n]+")
 
 
@@ -70,7 +71,7 @@ def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
 
 def token_offsets(
     tokenizer: Tokenizer, special: Collection[int], ids: Sequence[int], text: str
-) -> Offsets | None:
+) -> TokenOffsets | None:
     """Returns for each token the characters [start, end) of `text` that the token wrote, or None if
     the ids do not decode to `text`.
 
@@ -83,7 +84,7 @@ def token_offsets(
     if tokenizer.decode(ids, skip_special_tokens=True) != text:
         return None
     stream = DecodeStream(skip_special_tokens=True)
-    offsets: Offsets = []
+    offsets: TokenOffsets = []
     # The stream decodes token by token, and gives a piece of text once it has whole characters. So
     # several tokens may write one piece.
     piece_start = 0  # the index in `text` at which the next piece begins
@@ -119,7 +120,7 @@ def _offsets_in_piece(
     tokens: list[int],
     piece: str,
     piece_start: int,
-) -> Offsets:
+) -> TokenOffsets:
     """Returns for each of `tokens`, which together wrote `piece`, the characters [start, end) of
     the completion's text that the token wrote.
 
@@ -205,7 +206,7 @@ def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
 
 
 def phrases_on_tokens(
-    verdict: Verdict, text: str, offsets: Offsets, group: int
+    verdict: Verdict, text: str, offsets: TokenOffsets, group: int
 ) -> tuple[list[list[int]], list[Phrase]] | None:
     """Returns for each first mention of a completion the indices of its tokens and its phrase, in
     two lists; None if the mentions cover fewer than MIN_COVERED_TOKENS tokens.
@@ -228,11 +229,11 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
     The baseline starts at the mean credit of all phrases. A residual is a phrase's credit less its
     baseline so far. First, a phrase's baseline gains the mean residual of the other phrases of the
     same kind. Then it gains the mean of the same place, and at last that of the same group
-    (docs/credit.md, step 2). SHRINK keeps the mean of few phrases near 0. Apart from rounding, the
-    order of the phrases has no effect. Filler has the baseline 0 and enters no mean.
+    (docs/credit.md, step 2). SHRINKING_PHRASES keeps the mean of few phrases near 0. Apart from
+    rounding, the order of the phrases has no effect. Filler has the baseline 0 and enters no mean.
     """
     # leave out filler: its baseline is 0
-    claims = [phrase for phrase in phrases if phrase.kind != FILLER]
+    claims = [phrase for phrase in phrases if phrase.kind != FILLER_PART]
     credit = np.array([phrase.credit for phrase in claims], dtype=np.float64)
     baseline = np.full(len(claims), credit.mean() if claims else 0.0)
     for key in ("kind", "place", "group"):
@@ -245,9 +246,9 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
         # leave each phrase out of its own mean
         others_sum = sum_of_number[number_of_phrase] - residual
         others_count = count_of_number[number_of_phrase] - 1
-        baseline += others_sum / (others_count + SHRINK)
+        baseline += others_sum / (others_count + SHRINKING_PHRASES)
     # put filler back among the phrases, with the baseline 0
-    is_claim = np.array([phrase.kind != FILLER for phrase in phrases], dtype=np.bool_)
+    is_claim = np.array([phrase.kind != FILLER_PART for phrase in phrases], dtype=np.bool_)
     baselines = np.zeros(len(phrases))
     baselines[is_claim] = baseline
     return baselines.tolist()

@@ -121,7 +121,7 @@ def round_groups(groups: int, group_size: int, ranks: int) -> int:
     return math.ceil(groups / unit) * unit
 
 
-def draw(count: int, seed: int, first: int, last: int) -> list[int]:
+def draw_row_numbers(count: int, seed: int, first: int, last: int) -> list[int]:
     """Returns a part of an endless random sequence of row numbers: the places `first` to `last` - 1
     of the sequence.
 
@@ -213,7 +213,7 @@ class DynamicSampling:
             rounds += 1
             drawn_groups += len(new_rows)
         batch = self._batch_rows(inputs, replaced, size, rank)
-        rollouts = share(list(chain(*groups)), rank, ranks)
+        rollouts = share_of_rank(list(chain(*groups)), rank, ranks)
         numbers_to_log = {
             "reward": reward,
             "unfilled_groups": len(missing),
@@ -235,7 +235,7 @@ class DynamicSampling:
             count = round_groups(groups, size, ranks)
         first = self.drawn
         self.drawn += count
-        return draw(len(self.dataset), self.seed, first, self.drawn)
+        return draw_row_numbers(len(self.dataset), self.seed, first, self.drawn)
 
     def _inputs_of_rank(
         self, rows: Sequence[int], like: Mapping[str, Any], size: int, rank: int, ranks: int
@@ -252,7 +252,7 @@ class DynamicSampling:
         repeated: list[int] = []
         for row in rows:
             repeated += [row] * size
-        return [self._read(row, like) for row in share(repeated, rank, ranks)]
+        return [self._read(row, like) for row in share_of_rank(repeated, rank, ranks)]
 
     def _batch_rows(
         self, inputs: list[dict[str, Any]], replaced: Mapping[int, int], size: int, rank: int
@@ -304,7 +304,7 @@ def mean_reward(groups: Sequence[Sequence[Rollout]]) -> float:
     return sum(rewards) / len(rewards)
 
 
-def share(rows: list[Any], rank: int, ranks: int) -> list[Any]:
+def share_of_rank(rows: list[Any], rank: int, ranks: int) -> list[Any]:
     """Returns this rank's part of a list that holds the rows of all ranks, rank after rank.
 
     Every rank has equally many rows. Example: of 8 rows, rank 1 of 2 ranks has the last four.

@@ -19,7 +19,7 @@ ADAPTER_RATE = 1e-5
 # The constants OF_... name the settings that act only under one condition.
 # Bounds of the ratio of a token's probability, policy to sampler. Bounds need a ratio other than 1.
 OF_RATIO = ("epsilon", "epsilon_high", "delta")
-UNCLIPPED = ("sapo", "vespo")  # losses that weigh the ratio and do not clip it
+UNCLIPPED_LOSSES = ("sapo", "vespo")  # losses that weigh the ratio and do not clip it
 # settings of the reference model, which exists only for beta above 0
 OF_REFERENCE = (
     "sync_ref_model",
@@ -61,7 +61,7 @@ def idle_groups(args: SpanGRPOConfig) -> list[tuple[tuple[str, ...], str]]:
     gradient_accumulation_steps is a multiple of the passes over a batch.
     """
     groups: list[tuple[tuple[str, ...], str]] = []
-    if args.loss_type in UNCLIPPED:
+    if args.loss_type in UNCLIPPED_LOSSES:
         groups.append((OF_RATIO, f"loss_type={args.loss_type!r} clips no ratio: leave it out."))
     elif args.gradient_accumulation_steps % args.passes_per_batch == 0:
         cause = (

@@ -19,14 +19,14 @@ from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 
 # counts of a cascade of two judges (rewards/experimental): answers by each judge, and audits
-CASCADE = ("student", "teacher", "audited", "agreed", "audits_failed")
+CASCADE_COUNTS = ("student", "teacher", "audited", "agreed", "audits_failed")
 # fields of Usage whose metric is the sum over the ranks
-SUMS = (
+SUMMED_FIELDS = (
     *("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed", "written"),
-    *CASCADE,
+    *CASCADE_COUNTS,
 )
 # fields of Usage whose metric is the largest value of a rank
-MAXIMA = (
+MAXIMAL_FIELDS = (
     "seconds",
     "cpu_seconds",
     "encode_seconds",
@@ -93,7 +93,7 @@ def gather_step(step: RankStep, device: torch.device | str) -> GatheredStep:
     step: this rank's numbers. device: where the collective runs, such as `accelerator.device`.
     """
     # send the numbers of each rank as one row, and cut the gathered rows into their parts
-    used = [getattr(step.usage, name) for name in (*SUMS, *MAXIMA)]
+    used = [getattr(step.usage, name) for name in (*SUMMED_FIELDS, *MAXIMAL_FIELDS)]
     counts_of_rank = [len(step.judged), sum(step.judged), *used]
     numbers = [*step.scored, *step.marks, *step.silent, *counts_of_rank]
     ranks = gather(torch.tensor([numbers], dtype=torch.float32, device=device))
@@ -111,14 +111,14 @@ def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
     """Returns the metrics over all ranks, by their full keys.
 
     ranks: a row for each rank. The columns of a row are the number of judged completions, the
-    number of failures, the fields of SUMS and the fields of MAXIMA.
+    number of failures, the fields of SUMMED_FIELDS and the fields of MAXIMAL_FIELDS.
     """
-    rows, sums, maxima = ranks.split([2, len(SUMS), len(MAXIMA)], dim=1)
+    rows, sums, maxima = ranks.split([2, len(SUMMED_FIELDS), len(MAXIMAL_FIELDS)], dim=1)
     count, failed = rows.sum(dim=0).tolist()
     totals = sums.sum(dim=0).tolist()
     largest = maxima.amax(dim=0).tolist()
-    values = dict(zip(SUMS, totals, strict=True))
-    values.update(zip(MAXIMA, largest, strict=True))
+    values = dict(zip(SUMMED_FIELDS, totals, strict=True))
+    values.update(zip(MAXIMAL_FIELDS, largest, strict=True))
     # take out the values that have another key, or that are logged only if they are not 0
     timeouts = values.pop("timeouts")
     peak = values.pop("peak_memory_bytes")

@@ -40,10 +40,10 @@ from spanreward.rewards.reward.remote_reward import RemoteReward
 from spanreward.rewards.reward.reward import LogMetric, Reward, judges_of
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts
-from spanreward.training.grpo.recorder import Recorder, awake
+from spanreward.training.grpo.recorder import Recorder, awake_judges
 
 # the samples and verdicts that `Recorder.ask` returns, by the recorder's number
-Judged = dict[int, tuple[list[Sample], list[Verdict]]]
+JudgedSamples = dict[int, tuple[list[Sample], list[Verdict]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def judge_step(
     # start the threads first, so that servers answer while this thread asks the local judges
     by_threads = by_thread(rewards)
     futures = [_start_thread(step, numbers) for numbers in by_threads[1:]]
-    judged = _ask(step, by_threads[0])
+    judged = _ask_recorders(step, by_threads[0])
     for future in futures:
         judged.update(future.result())  # waits for the thread
     # keep and log in the order of the recorders, not in the order in which the threads ended
@@ -213,37 +213,37 @@ def _with_inner(judges: Iterable[Judge]) -> Iterator[Judge]:
             yield from _with_inner(judge.judges)
 
 
-def _start_thread(step: Step, numbers: Sequence[int]) -> Future[Judged]:
+def _start_thread(step: Step, numbers: Sequence[int]) -> Future[JudgedSamples]:
     """Starts a thread that asks the recorders of these numbers. Returns the future of its results.
 
     The thread is a daemon. After Ctrl-C, a thread of an executor would keep the process alive until
     the deadline of a server that hangs.
     """
-    future: Future[Judged] = Future()
+    future: Future[JudgedSamples] = Future()
     Thread(target=_ask_into, args=(future, step, numbers), daemon=True).start()
     return future
 
 
-def _ask_into(future: Future[Judged], step: Step, numbers: Sequence[int]) -> None:
-    """Asks the recorders of these numbers, and puts the result of `_ask`, or its error, into
-    `future`. This is the work of a thread.
+def _ask_into(future: Future[JudgedSamples], step: Step, numbers: Sequence[int]) -> None:
+    """Asks the recorders of these numbers, and puts the result of `_ask_recorders`, or its error,
+    into `future`. This is the work of a thread.
     """
     try:
-        future.set_result(_ask(step, numbers))
+        future.set_result(_ask_recorders(step, numbers))
     except BaseException as error:  # without a result or an error, the caller would wait for ever
         future.set_exception(error)
 
 
-def _ask(step: Step, numbers: Sequence[int]) -> Judged:
+def _ask_recorders(step: Step, numbers: Sequence[int]) -> JudgedSamples:
     """Asks the recorders of these numbers one after another. Returns their samples and verdicts.
 
     A judge is woken once for all rewards that ask it. It is put to sleep before the next judge is
     woken, so that a GPU holds one judge at a time.
     """
-    judged: Judged = {}
+    judged: JudgedSamples = {}
     for same_judge in _by_judge(step, numbers):
         first_reward = step.recorders[same_judge[0]].reward
-        with awake(first_reward.judges_to_wake) as failure:
+        with awake_judges(first_reward.judges_to_wake) as failure:
             for number in same_judge:
                 recorder = step.recorders[number]
                 judged[number] = recorder.ask(step.samples[number], failure, step.parts)

@@ -130,7 +130,7 @@ class LearningMonitor(TrainerCallback):
                 continue
             trained += 1
             if parameter.grad is not None:
-                gradient = local(parameter.grad)
+                gradient = local_part(parameter.grad)
                 norms.append(gradient.float().norm().to(args.device))
         self._gradients = (0, 0)
         # norms is empty if DeepSpeed hides the gradients, or if the loss reaches no parameter
@@ -318,12 +318,12 @@ def sampled_entries(parameter: torch.nn.Parameter) -> torch.Tensor:
 
     The copies of two steps show whether the steps changed the tensor.
     """
-    entries = local(parameter.detach()).reshape(-1)
+    entries = local_part(parameter.detach()).reshape(-1)
     stride = max(1, entries.numel() // MAX_ENTRIES)
     return entries[::stride][:MAX_ENTRIES].clone()
 
 
-def local(tensor: torch.Tensor) -> torch.Tensor:
+def local_part(tensor: torch.Tensor) -> torch.Tensor:
     """Returns this rank's part of a sharded tensor, or a tensor that is not sharded unchanged."""
     if isinstance(tensor, DTensor):
         part: torch.Tensor = tensor.to_local()

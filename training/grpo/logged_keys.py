@@ -21,9 +21,9 @@ REWARD_FAULTS = ("not_read", "failed_fraction", "empty_fraction", "unscored_frac
 JUDGE_FAULTS = ("judge/retries", "judge/timeout", "judge/unparsed")  # whole keys
 # So many of the latest lines are read. They are enough, because a line of the log has every key
 # that was not 0 before it.
-RECENT = 16
+RECENT_LINES = 16
 # always logged: with 0 this key shows that no judge failed
-ALWAYS = "judge/failed_fraction"
+ALWAYS_LOGGED_KEY = "judge/failed_fraction"
 
 
 def nonzero_keys(values: Mapping[str, float], earlier: frozenset[str]) -> frozenset[str]:
@@ -45,7 +45,7 @@ def is_left_out(key: str, nonzero: frozenset[str]) -> bool:
 
     nonzero: the keys that have ever had a value other than 0.
     """
-    if key == ALWAYS or key in nonzero:
+    if key == ALWAYS_LOGGED_KEY or key in nonzero:
         return False
     if key in JUDGE_FAULTS:
         return True

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
-PHASES = ("push", "decode", "wake", "judge", "sleep", "logprobs")
+PHASE_NAMES = ("push", "decode", "wake", "judge", "sleep", "logprobs")
 
 
 class Phases(TrainerCallback):
@@ -31,7 +31,7 @@ class Phases(TrainerCallback):
     """
 
     def __init__(self, trainer: Any) -> None:
-        self.seconds = dict.fromkeys(PHASES, 0.0)
+        self.seconds = dict.fromkeys(PHASE_NAMES, 0.0)
         self.trainer = trainer
         self._nested_seconds = 0.0  # seconds of clocks nested in the running clock
         self._began = time.perf_counter()
@@ -73,7 +73,7 @@ class Phases(TrainerCallback):
         self.seconds[phase] += seconds
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self.seconds = dict.fromkeys(PHASES, 0.0)
+        self.seconds = dict.fromkeys(PHASE_NAMES, 0.0)
         self._began = time.perf_counter()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

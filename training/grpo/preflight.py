@@ -21,8 +21,8 @@ from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.judges.encoding.bounded_template import check_template
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.viewers import unseeing
-from spanreward.rewards.rows.columns import READ
+from spanreward.rewards.reward.viewers import unseeing_sentence
+from spanreward.rewards.rows.columns import COLUMNS_READ
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.pictures import Pictures
 from spanreward.training.grpo.config import SpanGRPOConfig
@@ -37,7 +37,7 @@ BATCH_ROWS = 1000  # so many rows are read together
 PICTURED_BATCH_ROWS = (
     64  # so many rows are read together if the bytes of their pictures are read too
 )
-PICTURES = ("image", "images")  # the columns that hold pictures
+PICTURE_COLUMNS = ("image", "images")  # the columns that hold pictures
 # the keys that TRL and the trainer log, up to the first "/"
 LOGGED_PREFIXES = (
     "reward",
@@ -302,7 +302,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
         columns = dataset.column_names or []  # a stream may have no known columns
     if columns:
         check_prompt("train_dataset", columns)
-    pictures = next((name for name in PICTURES if name in columns), None)
+    pictures = next((name for name in PICTURE_COLUMNS if name in columns), None)
     if pictures and isinstance(processing_class, PreTrainedTokenizerBase):
         raise ValueError(
             f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, "
@@ -389,8 +389,8 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
     if not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
     check_prompt(part, dataset.column_names)
-    picture_names = [name for name in dataset.column_names if name in PICTURES]
-    names = [name for name in dataset.column_names if name not in PICTURES]
+    picture_names = [name for name in dataset.column_names if name in PICTURE_COLUMNS]
+    names = [name for name in dataset.column_names if name not in PICTURE_COLUMNS]
     placeholder = None
     if picture_names:  # the text that the processor writes for each picture, such as "<image>"
         placeholder = vars(processor).get("image_token")
@@ -423,15 +423,15 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
             check_pictures(rewards, f"{part}[{name!r}]", split)
-    text_only = [reward for reward in rewards if unseeing(reward)]
+    text_only = [reward for reward in rewards if unseeing_sentence(reward)]
     if not text_only or not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
-    names = [name for name in dataset.column_names if name in READ]
-    has_pictures = any(name in names for name in PICTURES)
+    names = [name for name in dataset.column_names if name in COLUMNS_READ]
+    has_pictures = any(name in names for name in PICTURE_COLUMNS)
     if "prompt" not in names or not has_pictures:  # `check_policy` raises for missing prompts
         return
     rows_before = 0  # how many rows the earlier batches had
-    for batch in _undecoded(dataset.select_columns(names)).iter(PICTURED_BATCH_ROWS):
+    for batch in _with_undecoded_pictures(dataset.select_columns(names)).iter(PICTURED_BATCH_ROWS):
         prompts = batch.pop("prompt")
         # the rows of a win rate have no anchor yet: put in any text
         batch.setdefault("anchor", ["an answer"] * len(prompts))
@@ -443,14 +443,14 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
                 continue  # each row alone can be read: the fault has nothing to do with pictures
             for number, sample in enumerate(samples, start=rows_before + 1):
                 if reward.shows_pictures(sample):
-                    raise ValueError(f"{part} row {number}: {unseeing(reward)}")
+                    raise ValueError(f"{part} row {number}: {unseeing_sentence(reward)}")
         rows_before += len(prompts)
 
 
-def _undecoded(dataset: Dataset) -> Dataset:
+def _with_undecoded_pictures(dataset: Dataset) -> Dataset:
     """Returns the dataset with its pictures as bytes or paths, so that reading decodes nothing."""
     dataset = dataset.with_format(None)
-    for name in PICTURES:
+    for name in PICTURE_COLUMNS:
         match dataset.features.get(name):  # None if the dataset lacks the column
             case Image():
                 dataset = dataset.cast_column(name, Image(decode=False))

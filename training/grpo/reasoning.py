@@ -28,15 +28,15 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Verdict
-from spanreward.rewards.text.markup import BLOCK
+from spanreward.rewards.text.markup import BLOCK_TAGS
 from spanreward.rewards.text.shown import TURN_MARKS
 
 # a mark that may begin a reasoning: "<think>", "[PLAN]", "<|channel|>analysis"
-MARK = re.compile(r"\s*(<\|channel\|>\w+|<\|\w{3,}\|>|[<\[{◁【]\w{3,}[>\]}▷】])")
-GAP = "\n\n"  # put between turns that are judged as one text
+REASONING_MARK = re.compile(r"\s*(<\|channel\|>\w+|<\|\w{3,}\|>|[<\[{◁【]\w{3,}[>\]}▷】])")
+GAP_BETWEEN_TURNS = "\n\n"  # put between turns that are judged as one text
 # marks that begin an answer and no reasoning
-SHOWN = re.compile(rf"<(?:{BLOCK}|ref|box|img|strong|span)>", re.IGNORECASE)
-UNKNOWN = (
+ANSWER_MARK = re.compile(rf"<(?:{BLOCK_TAGS}|ref|box|img|strong|span)>", re.IGNORECASE)
+UNKNOWN_MARK_WARNING = (
     ", and all of them is judged: if it begins a reasoning, set reasoning_end to the tag "
     "that ends it."
 )
@@ -60,7 +60,7 @@ class Parts:
     @property
     def answer(self) -> str:
         """The judged text: the judged parts, joined with an empty line between two parts."""
-        return GAP.join(self.text[start:end] for start, end in self.places)
+        return GAP_BETWEEN_TURNS.join(self.text[start:end] for start, end in self.places)
 
     def index_in_text(self, index: int) -> int:
         """Returns the index in `text` of the character that has the index `index` in `answer`.
@@ -77,7 +77,7 @@ class Parts:
             if within <= length:
                 # below 0 is the second character of the gap before this part
                 return start + max(within, 0)
-            within -= length + len(GAP)
+            within -= length + len(GAP_BETWEEN_TURNS)
         return len(self.text)
 
 
@@ -142,7 +142,7 @@ def split_turns(tokenizer: Tokenizer, ids: Sequence[int], judged_turns: Sequence
         # If the text of the ids lacks the turn, judge the turns as they are. As the ids decode to
         # another text, the completion gets no span credit.
         if start < 0:
-            joined = GAP.join(turns)
+            joined = GAP_BETWEEN_TURNS.join(turns)
             return Parts(joined, ((0, len(joined)),))
         places.insert(0, (start, start + len(turn)))
         next_start = start
@@ -166,12 +166,12 @@ def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequ
             continue
         # decode only the first ids, because a mark is short
         beginning = tokenizer.decode(ids_of_row[:16], skip_special_tokens=False)
-        match = MARK.match(beginning)
+        match = REASONING_MARK.match(beginning)
         if match:
             counts[match[1]] += 1
     for mark, count in counts.items():
         # at most one mark can begin more than half of the completions
-        if 2 * count > len(ids) and not SHOWN.fullmatch(mark):
+        if 2 * count > len(ids) and not ANSWER_MARK.fullmatch(mark):
             return mark
     return ""
 

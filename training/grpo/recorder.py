@@ -32,7 +32,7 @@ TokenAdvantages = Sequence[tuple[int, int, float]]
 # a completion's rewards: by the reward function's name, the reward and the function's weight
 RewardsByFunction = Mapping[str, tuple[float | None, float]]
 SLOW_SECONDS = 300.0  # after so many seconds of waiting for a reward, a warning is logged
-WAITING = "the reward %s has not answered for %g s, and the run waits for it."
+WAITING_WARNING = "the reward %s has not answered for %g s, and the run waits for it."
 # keys of a row that TRL does not pass as columns, but as arguments of their own
 NOT_COLUMNS = ("prompt", "completion", "completion_ids")
 
@@ -137,7 +137,7 @@ class Recorder:
             answers = [replace(sample, completion=part.answer) for sample, part in sample_parts]
             samples = [replace(sample, completion=part.text) for sample, part in sample_parts]
         # log a warning after SLOW_SECONDS, so that a user of a hanging run knows the cause
-        timer = Timer(SLOW_SECONDS, log.warning, (WAITING, self.__name__, SLOW_SECONDS))
+        timer = Timer(SLOW_SECONDS, log.warning, (WAITING_WARNING, self.__name__, SLOW_SECONDS))
         timer.daemon = True
         timer.start()
         try:
@@ -201,7 +201,7 @@ class Recorder:
         for a missing column or an unusable value (see `Reward.__call__`).
         """
         if not self._judged:  # TRL's own trainer: nothing has judged the completions yet
-            with awake(self.reward.judges_to_wake) as asleep:
+            with awake_judges(self.reward.judges_to_wake) as asleep:
                 self.judge(prompts, completions, asleep, log_metric, **columns)
             self.reward.name_many_failures(self.verdicts)
         self._judged = False
@@ -286,7 +286,7 @@ def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
 
 
 @contextmanager
-def awake(judges: Iterable[Judge]) -> Iterator[str]:
+def awake_judges(judges: Iterable[Judge]) -> Iterator[str]:
     """Keeps all judges awake in the `with` block. Yields "" if all judges could be woken, and
     otherwise the reason why one could not.
 

@@ -19,7 +19,14 @@ POSITIONAL_ONLY = Parameter.POSITIONAL_ONLY
 BY_KEYWORD = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 VAR_KEYWORD = Parameter.VAR_KEYWORD
 # the keywords that TRL passes in addition to the columns
-GIVEN = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric")
+TRL_KEYWORDS = (
+    "prompts",
+    "completions",
+    "completion_ids",
+    "trainer_state",
+    "log_extra",
+    "log_metric",
+)
 NOT_GIVEN = ("prompt", "completion", "completion_ids")  # columns that TRL does not pass
 
 
@@ -34,7 +41,7 @@ def check_function(function: Callable[..., Any], columns: Collection[str] | None
     except (TypeError, ValueError):  # a function written in C may have no signature
         return
     name = get_callable_name(function)
-    keywords = [*GIVEN]
+    keywords = [*TRL_KEYWORDS]
     if columns is not None:
         keywords += [column for column in columns if column not in NOT_GIVEN]
     # check that the function takes every keyword of TRL, by its parameters or by `**kwargs`

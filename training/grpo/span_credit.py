@@ -73,7 +73,7 @@ class SpanCredit:
         coefficient = self.trainer.args.span_coef
         output["advantages"] = add_centred(output["advantages"], total, mask, coefficient)
 
-    def _offsets(self, output: dict[str, Any]) -> dict[int, credit.Offsets]:
+    def _offsets(self, output: dict[str, Any]) -> dict[int, credit.TokenOffsets]:
         """Returns by row the characters [start, end) of each sampled token.
 
         Two kinds of rows have no offsets, and so get no span credit: completions that were cut at
@@ -83,7 +83,7 @@ class SpanCredit:
         tokenizer = self.trainer._tokenizer.backend_tokenizer
         special = credit.special_ids(tokenizer)
         samples = self.trainer.recorders[0].samples
-        offsets: dict[int, credit.Offsets] = {}
+        offsets: dict[int, credit.TokenOffsets] = {}
         finished = 0
         for row, mask in enumerate(output["completion_mask"].bool()):
             ids = output["completion_ids"][row][mask].tolist()

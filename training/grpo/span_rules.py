@@ -38,10 +38,10 @@ def add_centred(advantages: Array, credit: Array, mask: Array, coefficient: floa
     advantages: (B,), A. credit: (B, T), z in standard deviations. mask: (B, T), True on the sampled
     tokens. coefficient: c.
     """
-    return advantages[:, None] + coefficient * centred(credit, mask)
+    return advantages[:, None] + coefficient * centred_values(credit, mask)
 
 
-def centred(values: Array, mask: Array) -> Array:
+def centred_values(values: Array, mask: Array) -> Array:
     """Returns the values, (B, T), less the mean of their row over the tokens of `mask`.
 
     The result is 0 outside `mask`. values: (B, T), finite.

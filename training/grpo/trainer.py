@@ -38,7 +38,7 @@ from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_r
 from spanreward.training.grpo.judge_metrics import RankStep, gather_step
 from spanreward.training.grpo.judge_step import judge_step
 from spanreward.training.grpo.learning_monitor import LearningMonitor
-from spanreward.training.grpo.logged_keys import RECENT, keys_of, leave_out
+from spanreward.training.grpo.logged_keys import RECENT_LINES, keys_of, leave_out
 from spanreward.training.grpo.overlong import punish_overlong, with_punishment
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.preflight import (
@@ -51,7 +51,7 @@ from spanreward.training.grpo.preflight import (
     pad_left,
 )
 from spanreward.training.grpo.reasoning import (
-    UNKNOWN,
+    UNKNOWN_MARK_WARNING,
     Parts,
     split_reasoning,
     split_turns,
@@ -80,7 +80,7 @@ from spanreward.training.grpo.trl_internals.adapter_push import keep_base
 from spanreward.training.grpo.trl_internals.contract import check_contract, check_loss
 from spanreward.training.grpo.trl_internals.picture_tokens import (
     picture_tokens,
-    suppress,
+    suppress_tokens,
     take_out,
 )
 from spanreward.training.grpo.trl_internals.resuming import ResumingTrainer
@@ -188,7 +188,7 @@ class SpanGRPOTrainer(ResumingTrainer):
                 'padding_side="left".'
             )
         self._picture_tokens = picture_tokens(self.model.config)
-        suppress(self, self._picture_tokens)
+        suppress_tokens(self, self._picture_tokens)
         keep_base(self)
         self.colocated = self.use_vllm and self.vllm_mode == "colocate"
         if self.colocated:
@@ -350,7 +350,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         if not self._reasoning_mark:
             self._reasoning_mark = unknown_mark(tokenizer, ids, parts)
             if self._reasoning_mark:
-                log.warning("most completions begin with %r%s", self._reasoning_mark, UNKNOWN)
+                log.warning(
+                    "most completions begin with %r%s", self._reasoning_mark, UNKNOWN_MARK_WARNING
+                )
         if all(part.answer == part.text for part in parts):
             return None
         return parts
@@ -560,7 +562,7 @@ class SpanGRPOTrainer(ResumingTrainer):
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Logs a line, without keys that count faults and were always 0 (logged_keys.py)."""
         # values and history are the same on all ranks, so each rank leaves out the same keys
-        nonzero_keys = self._nonzero_keys | keys_of(self.state.log_history[-RECENT:])
+        nonzero_keys = self._nonzero_keys | keys_of(self.state.log_history[-RECENT_LINES:])
         self._nonzero_keys = leave_out(self._mode_metrics(), nonzero_keys)
         super().log(logs, start_time)
 

@@ -20,7 +20,7 @@ from spanreward.rewards.base.terminal import Terminal
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.rewards.reward.viewers import unseeing
+from spanreward.rewards.reward.viewers import unseeing_sentence
 from spanreward.rewards.rows.tables import table_rows
 from spanreward.training.before_loading import faults_of
 from spanreward.training.callbacks.win_rate import DEFAULT_ANSWER_TOKENS, questions_of
@@ -43,7 +43,7 @@ from spanreward.training.recipe_rewards import (
     columns_asked_by,
     judged_parts,
     one_line,
-    refusals,
+    refusing_in_one_line,
     unseeing_rewards,
 )
 
@@ -62,7 +62,7 @@ def dry_run(
     RecipeError for a faulty recipe. If only this machine stops the run, the error is raised after
     everything is printed.
     """
-    with refusals():
+    with refusing_in_one_line():
         check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
     launch = needs.read_launch(accelerate_config)
     plan = needs.plan_of(recipe, launch)
@@ -119,7 +119,7 @@ def _findings_here(
     if not settings["use_cpu"]:
         needed = 0  # bytes of a GPU in the largest phase
         if plan is not None:
-            parts_of = phases(recipe, plan)
+            parts_of = bytes_by_phase(recipe, plan)
             sizes = [sum(parts.values()) for parts in parts_of.values()]
             needed = max(sizes)
         findings.append(gpus_here(launch.processes // launch.machines, needed))
@@ -221,7 +221,7 @@ def pictures_here(recipe: Recipe) -> Iterator[Finding]:
                 check_pictures([reward], "the data", rows)
             else:
                 doubt = "the run looks for pictures in the rows, and then refuses"
-                yield Finding("pictures", None, doubt, unseeing(reward))
+                yield Finding("pictures", None, doubt, unseeing_sentence(reward))
     except (ValueError, OSError) as error:
         yield Finding("pictures", False, one_line(str(error)))
 
@@ -240,7 +240,7 @@ def costs_of(recipe: Recipe) -> list[tuple[str, Cost | None]]:
     return costs
 
 
-def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
+def bytes_by_phase(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
     """Returns the bytes on each GPU by phase of a step and by part.
 
     An example is {"training": {"policy": ..., "gradients": ..., ...}, ...}. plan: the memory of the
@@ -284,7 +284,7 @@ def facts_of(
     if plan is None:
         yield "memory", "not computed: on the CPU, or of models not known here", None
     else:
-        memory: dict[str, Any] = dict(phases(recipe, plan))
+        memory: dict[str, Any] = dict(bytes_by_phase(recipe, plan))
         memory["main_memory"] = plan.main_memory // launch.machines
         memory["gpu"] = needs.gpu_bytes()
         yield "memory", memory_text(recipe, launch, plan), memory
@@ -406,7 +406,7 @@ def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
     GB (1e9 bytes).
     """
     text = ""
-    for phase, parts in phases(recipe, plan).items():
+    for phase, parts in bytes_by_phase(recipe, plan).items():
         sizes = []
         for part, size in parts.items():
             gigabytes = size / 1e9

@@ -19,7 +19,7 @@ from spanreward.training.recipe_rewards import one_line
 from spanreward.training.sft import shown_example
 from spanreward.training.turn_end import endless_turn, eos_ids, tokenizer_of
 
-CLOSED = "a picture that is not opened"
+UNOPENED_PICTURE = "a picture that is not opened"
 
 
 def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
@@ -42,7 +42,7 @@ def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
         # without the column of pictures, because reading this column would open the picture
         row = data.select_columns(["prompt", "completion"])[0]
         if "image" in data.column_names:
-            row["image"] = CLOSED
+            row["image"] = UNOPENED_PICTURE
         text = shown_example(processor, row)
     except (ValueError, OSError) as error:
         return Finding("example", False, one_line(str(error))), ""

@@ -16,7 +16,7 @@ from typing import Any
 from huggingface_hub import constants
 from packaging.specifiers import SpecifierSet
 
-from spanreward.rewards.base.needs import EXTRAS, TRL, VLLM
+from spanreward.rewards.base.needs import PACKAGES_OF_EXTRAS, TRL_VERSIONS, VLLM_VERSIONS
 from spanreward.rewards.files.custom_file import custom_function, is_custom
 from spanreward.rewards.judges import load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE
@@ -26,15 +26,15 @@ SUPPORTED_VERSIONS = {
     "torch": ">=2.9",
     "transformers": ">=5.9,<6",
     "spacy": ">=3.8.18",
-    "trl": TRL,
-    "vllm": VLLM,
+    "trl": TRL_VERSIONS,
+    "vllm": VLLM_VERSIONS,
 }
 LOCAL_ADVICE = "judges on this machine and training need it: pip install 'spanreward[local]'"
 OPTIONAL_ADVICE = {
     "trl": "training needs it: pip install 'spanreward[train]'",
     "vllm": "vllm: judges need it; others do not",
 }
-OPTIONAL_ADVICE |= dict.fromkeys(EXTRAS["local"], LOCAL_ADVICE)
+OPTIONAL_ADVICE |= dict.fromkeys(PACKAGES_OF_EXTRAS["local"], LOCAL_ADVICE)
 
 
 @dataclass(frozen=True, slots=True)

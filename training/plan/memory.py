@@ -31,7 +31,7 @@ from spanreward.rewards.judges.local.vllm_arguments import (
 from spanreward.training.policy import model_class
 
 _KNOWN_MODELS_FILE = Path(__file__).with_name("known_models.yaml")
-CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(_KNOWN_MODELS_FILE)
+KNOWN_CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(_KNOWN_MODELS_FILE)
 # assumed: the memory that CUDA and its libraries take for one process, besides its tensors
 PROCESS_BYTES = 2_000_000_000
 TILE_TOKENS = 4096
@@ -42,7 +42,7 @@ TILE_VOCABULARY = 32768
 PINNED_SHARE = 1.51
 LIVE_PARAMETERS = 1_000_000_000
 # by kind of sharding, the parts that are divided among the GPUs
-SHARDED: dict[str, tuple[str, ...]] = {
+SHARDED_PARTS: dict[str, tuple[str, ...]] = {
     "none": (),
     "zero1": ("optimizer",),
     "zero2": ("optimizer", "gradients"),
@@ -107,7 +107,7 @@ class Plan:
         policy: the size of the policy's model.
         judges: the judges on the GPUs of training.
         gpus: the number of GPUs, each with a training process.
-        sharding: a key of SHARDED.
+        sharding: a key of SHARDED_PARTS.
         lora_rank: the rank of adapters on all linear layers; None trains all weights.
         tokens: the tokens of prompts and completions in one pass on one GPU.
         written_tokens: the tokens of prompts and completions that transformers holds at a time when
@@ -210,7 +210,7 @@ class Plan:
             return parts
         # transformers gathers all weights to write
         gathered = 0
-        if "weights" in SHARDED[self.sharding]:
+        if "weights" in SHARDED_PARTS[self.sharding]:
             gathered = 2 * self.policy.parameters
         return {
             **self.state,
@@ -251,10 +251,10 @@ class Plan:
     def _share(self, part: str, size: int) -> int:
         """Returns the bytes of a part on one GPU.
 
-        part: such as "weights", divided among the GPUs if SHARDED has it. size: the bytes of the
-        whole part.
+        part: such as "weights", divided among the GPUs if SHARDED_PARTS has it. size: the bytes of
+        the whole part.
         """
-        if part in SHARDED[self.sharding]:
+        if part in SHARDED_PARTS[self.sharding]:
             return size // self.gpus
         return size
 
@@ -270,7 +270,7 @@ def size_by_name(model: str) -> Size | None:
         return size_of(local)
     except (OSError, ValueError):
         # known_models.yaml has the configurations of models that the recipes name
-        values = dict(CONFIGS.get(model, {}))
+        values = dict(KNOWN_CONFIGS.get(model, {}))
         if not values:
             return None
         config = AutoConfig.for_model(values.pop("model_type"), **values)

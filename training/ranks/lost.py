@@ -14,14 +14,14 @@ from contextlib import contextmanager
 
 import torch.distributed as dist
 
-from spanreward.training.ranks.timeout import timeout
+from spanreward.training.ranks.timeout import collective_timeout
 from spanreward.training.recipe_file import RecipeError
 
 # Gloo raises RuntimeError. Each message names the file in gloo that raises, in this folder.
-GLOO = "gloo/transport/"
+GLOO_FOLDER = "gloo/transport/"
 # parts of NCCL's messages about other ranks; NCCL also raises errors for faults of this rank
-NCCL = ("remote process exited", "connection closed", "aborted", "timed out", "timeout")
-STALLED = ("timed out", "timeout")  # parts of messages about a rank that has not ended
+NCCL_MESSAGES = ("remote process exited", "connection closed", "aborted", "timed out", "timeout")
+STALL_MESSAGES = ("timed out", "timeout")  # parts of messages about a rank that has not ended
 
 
 @contextmanager
@@ -53,9 +53,9 @@ def words_of_lost_rank(error: BaseException) -> str:
             return words
         # check NCCL's class first, because DistBackendError is a subclass of RuntimeError
         if isinstance(cause, dist.DistBackendError):
-            if any(part in words.lower() for part in NCCL):
+            if any(part in words.lower() for part in NCCL_MESSAGES):
                 return words
-        elif isinstance(cause, RuntimeError) and GLOO in words:
+        elif isinstance(cause, RuntimeError) and GLOO_FOLDER in words:
             return words
         cause = cause.__cause__ or cause.__context__
     return ""
@@ -67,9 +67,9 @@ def lost_rank_sentence(words: str, rank: int, ranks: int) -> str:
     words: torch's message, which shows whether the other rank has stalled or ended.
     """
     happened = "has ended"
-    if any(part in words.lower() for part in STALLED):
+    if any(part in words.lower() for part in STALL_MESSAGES):
         happened = "has stalled"
-        waited = timeout()
+        waited = collective_timeout()
         if waited is not None:
             happened += f": nothing came from it for {waited:g} s (ddp_timeout)"
     return (

@@ -26,7 +26,7 @@ def wait_at_most(seconds: float) -> float:
     process group. The function returns the process group's limit, or `seconds` if the limit is not
     known.
     """
-    backend = _backend()
+    backend = _group_backend()
     if isinstance(backend, dist.ProcessGroupGloo):
         backend._set_default_timeout(timedelta(seconds=seconds))
     elif backend is not None and not _is_nccl(backend):
@@ -35,25 +35,25 @@ def wait_at_most(seconds: float) -> float:
             seconds,
             dist.get_backend(),
         )
-    waited = timeout()
+    waited = collective_timeout()
     if waited is None:
         return seconds
     return waited
 
 
-def timeout() -> float | None:
+def collective_timeout() -> float | None:
     """Returns how many seconds a collective waits for other ranks.
 
     The function returns None without a process group, or for a backend other than gloo and NCCL.
     """
-    backend = _backend()
+    backend = _group_backend()
     if isinstance(backend, dist.ProcessGroupGloo) or _is_nccl(backend):
         waited: timedelta = backend.options._timeout  # torch has no public name for the timeout
         return waited.total_seconds()
     return None
 
 
-def _backend() -> Any:
+def _group_backend() -> Any:
     """Returns the backend of the process group of all ranks, or None without a process group.
 
     If the group has backends for GPUs and CPUs, the function returns the backend for GPUs.

@@ -141,7 +141,7 @@ def call_after(seconds: float, function: Any) -> None:
     timer.start()
 
 
-def configured(application: Any) -> uvicorn.Config:
+def uvicorn_settings(application: Any) -> uvicorn.Config:
     """Returns uvicorn's settings for the application, with `Connection` as the kind of
     connection.
     """

@@ -27,7 +27,12 @@ from starlette.routing import Route
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Sample, Verdict
-from spanreward.rewards.files.http_client import KEY, LOOPBACK, api_key, legible
+from spanreward.rewards.files.http_client import (
+    KEY_VARIABLE,
+    LOOPBACK_ADDRESS,
+    api_key,
+    legible_server_words,
+)
 from spanreward.rewards.reward.batching import BatchingReward
 from spanreward.rewards.reward.remote_reward import Answer, Description
 from spanreward.rewards.reward.reward import Reward
@@ -41,9 +46,9 @@ from spanreward.training.serve.request import (
     samples_of,
 )
 
-BODIES = 1 << 28  # bytes of all bodies that are being read or judged
+MAX_BODY_BYTES = 1 << 28  # bytes of all bodies that are being read or judged
 BODY_SECONDS = 30.0  # in which a body must arrive
-QUEUE = 4096  # rows that are being judged or wait
+MAX_QUEUED_ROWS = 4096  # rows that are being judged or wait
 # a client may ask again after a second; a connection is closed if its body is not read to its end
 AGAIN_HEADER = {"Retry-After": "1"}
 CLOSING_HEADER = {"Connection": "close"}
@@ -80,7 +85,7 @@ class Service:
         health["tokenizers"] = list(tokenizers)
         routes = [
             Route("/health", answer_with(health)),
-            Route("/openapi.json", answer_with(openapi())),
+            Route("/openapi.json", answer_with(openapi_schema())),
             Route("/score", self.score, methods=["POST"]),
             Route("/metrics", self.metrics),
         ]
@@ -115,7 +120,7 @@ class Service:
         """Adds the bytes of a request to `body` while they arrive.
 
         Raises HTTPException for a body that is too large or too slow, and if all bodies together
-        have more than BODIES bytes.
+        have more than MAX_BODY_BYTES bytes.
         """
         try:
             async with asyncio.timeout(BODY_SECONDS):
@@ -124,10 +129,10 @@ class Service:
                     # body
                     self.counts[BYTES_HELD] += len(part)
                     body.add(part)
-                    if self.counts[BYTES_HELD] > BODIES:
+                    if self.counts[BYTES_HELD] > MAX_BODY_BYTES:
                         raise HTTPException(
                             429,
-                            f"bodies of {BODIES:,} bytes are held: ask again",
+                            f"bodies of {MAX_BODY_BYTES:,} bytes are held: ask again",
                             AGAIN_HEADER | CLOSING_HEADER,
                         )
         except TooMuch as error:
@@ -148,9 +153,11 @@ class Service:
             names = ", ".join(self.tokenizers) or "none"
             served = f"served are {names} (spanreward serve --tokenizer NAME)"
             raise ValueError(f"the tokenizer {request.tokenizer!r} is not served: {served}")
-        if self.counts[ROWS_HELD] + len(request.rows) > QUEUE:
+        if self.counts[ROWS_HELD] + len(request.rows) > MAX_QUEUED_ROWS:
             raise HTTPException(
-                429, f"{self.counts[ROWS_HELD]} rows wait, and {QUEUE} may: ask again", AGAIN_HEADER
+                429,
+                f"{self.counts[ROWS_HELD]} rows wait, and {MAX_QUEUED_ROWS} may: ask again",
+                AGAIN_HEADER,
             )
         self.counts[ROWS_HELD] += len(request.rows)
         try:
@@ -179,7 +186,7 @@ class Service:
                 raise HTTPException(
                     403,
                     f"no page in a browser may ask, and only by the name 127.0.0.1 or localhost: "
-                    f"set {KEY} where others are to",
+                    f"set {KEY_VARIABLE} where others are to",
                     CLOSING_HEADER,
                 )
             return
@@ -190,7 +197,9 @@ class Service:
         is_right_key = hmac.compare_digest(key.encode(), self.key.encode())
         if not (is_bearer and is_right_key):
             raise HTTPException(
-                401, f"the key is wrong or missing: put this server's into {KEY}", CLOSING_HEADER
+                401,
+                f"the key is wrong or missing: put this server's into {KEY_VARIABLE}",
+                CLOSING_HEADER,
             )
 
     def metrics(self, request: Request) -> Response:
@@ -207,7 +216,7 @@ class Service:
         """
         refusal = error
         if not isinstance(refusal, HTTPException):
-            refusal = HTTPException(422, legible(str(error)))
+            refusal = HTTPException(422, legible_server_words(str(error)))
         self.counts[f'spanreward_refused_total{{code="{refusal.status_code}"}}'] += 1
         return JSONResponse({"error": refusal.detail}, refusal.status_code, refusal.headers)
 
@@ -232,7 +241,7 @@ def names_this_machine(request: Request) -> bool:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:  # for a bracket that is not closed
         return False
-    return name in ("localhost", "::1") or LOOPBACK.fullmatch(name) is not None
+    return name in ("localhost", "::1") or LOOPBACK_ADDRESS.fullmatch(name) is not None
 
 
 def credit_of(
@@ -265,7 +274,7 @@ def json_content(schema: Any) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": schema}}}
 
 
-def openapi() -> dict[str, Any]:
+def openapi_schema() -> dict[str, Any]:
     """Returns the OpenAPI schema of the service, for /openapi.json."""
     request_kind: Any = (Asked, "validation")
     response_kind: Any = (Answer, "serialization")

@@ -101,11 +101,11 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 def check_pictures(judge: Any, found: Any) -> None:
     """Raises ValueError for a set with pictures and a judge that is known to read text only."""
-    from spanreward.rewards.judges.judge import UNSEEING
+    from spanreward.rewards.judges.judge import UNSEEING_MESSAGE
 
     judged = (*found.scores, *found.pairs, *found.rankings)
     if any(one.shown.images for one in judged) and judge.reads_text_only():
-        raise ValueError(f"{UNSEEING.format(judge=judge)}.")
+        raise ValueError(f"{UNSEEING_MESSAGE.format(judge=judge)}.")
 
 
 def by_request(found: Any) -> Any:

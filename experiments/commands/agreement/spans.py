@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from experiments.agreement.span_agreement import labels_of, read_completions, summarise
-from spanreward.rewards.comparison.figures import number
+from spanreward.rewards.comparison.figures import number_text
 from spanreward.training.commands.labels import reliability_of
 from spanreward.training.commands.main import without_nan
 
@@ -65,6 +65,9 @@ def table_of(title: str, agreement: dict[str, Any]) -> Table:
     for name, entry in rows.items():
         table.add_row(
             name,
-            *(number(v) if v is None or isinstance(v, float) else str(v) for v in entry.values()),
+            *(
+                number_text(v) if v is None or isinstance(v, float) else str(v)
+                for v in entry.values()
+            ),
         )
     return table

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from experiments.commands import labels
 from experiments.tables import table_with
-from spanreward.rewards.comparison.figures import NONE, interval
+from spanreward.rewards.comparison.figures import NO_FIGURE, interval_text
 from spanreward.training.commands.main import without_nan
 
 HELP = "a paper's table: a metric and its baselines against people's judgments in a JSONL file"
@@ -57,7 +57,7 @@ def test_table(tests: Sequence[Mapping[str, Any]]) -> Table:
     table = table_with(title, ["other"], ["difference", "95 %", "p of the paper's t-test", "n"])
     for test in tests:
         found = test["spearman"]
-        bounds = interval(**found["interval"]) if found["interval"] else NONE
-        p = NONE if found["p"] != found["p"] else f"{found['p']:.2g}"
+        bounds = interval_text(**found["interval"]) if found["interval"] else NO_FIGURE
+        p = NO_FIGURE if found["p"] != found["p"] else f"{found['p']:.2g}"
         table.add_row(test["other"], f"{found['difference']:+.3f}", bounds, p, str(test["n"]))
     return table

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from experiments.agreement.votes import VoteResults, measure_votes
 from experiments.tables import table_with
-from spanreward.rewards.comparison.figures import NONE, interval, number
+from spanreward.rewards.comparison.figures import NO_FIGURE, interval_text, number_text
 from spanreward.rewards.comparison.resampling import Interval
 
 HELP = "win rates from the votes of a judge or of people on file"
@@ -75,13 +75,11 @@ def count_names(results: VoteResults) -> list[str]:
 
 
 def order_table(results: VoteResults) -> Table:
-    title = (
-        f"Both orders (all models: they agree on {number(results.swap_consistency)} of the pairs)"
-    )
+    title = f"Both orders (all models: they agree on {number_text(results.swap_consistency)} of the pairs)"
     table = table_with(title, ["model"], ["orders agree", "decided votes for the first slot"])
     for name, model in results.models.items():
         if model.swap_consistency is not None:
-            table.add_row(name, number(model.swap_consistency), number(model.first_slot))
+            table.add_row(name, number_text(model.swap_consistency), number_text(model.first_slot))
     return table
 
 
@@ -136,19 +134,21 @@ def length_table(results: VoteResults) -> Table:
         if (length := model.length) is not None:
             found = [(getattr(length, of), getattr(length, f"{of}_interval")) for of in rates[:2]]
             cells = [
-                NONE if rate is None else f"{100 * rate:.1f} {reach(bounds, 100)}"
+                NO_FIGURE if rate is None else f"{100 * rate:.1f} {reach(bounds, 100)}"
                 for rate, bounds in found
             ]
-            table.add_row(name, *cells, number(length.longer), length.note)
+            table.add_row(name, *cells, number_text(length.longer), length.note)
     return table
 
 
 def shown(value: float | None) -> str:
-    return number(value, 2)
+    return number_text(value, 2)
 
 
 def reach(bounds: Interval | None, scale: float = 1) -> str:
-    return NONE if bounds is None else interval(scale * bounds.low, scale * bounds.high, 1)
+    return (
+        NO_FIGURE if bounds is None else interval_text(scale * bounds.low, scale * bounds.high, 1)
+    )
 
 
 def published_interval(model: Any) -> str:
@@ -160,5 +160,5 @@ def published_interval(model: Any) -> str:
             "score": int() | float() as score,
             "ci95": [int() | float() as low, int() | float() as high],
         }:
-            return f"{shown(score)} {interval(score + low, score + high, 1)}"
-    return NONE
+            return f"{shown(score)} {interval_text(score + low, score + high, 1)}"
+    return NO_FIGURE

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from spanreward.rewards.comparison.figures import interval, number
+from spanreward.rewards.comparison.figures import interval_text, number_text
 from spanreward.training.commands.main import without_nan
 from spanreward.training.commands.metric_options import (
     JUDGE_FLAGS,
@@ -79,6 +79,6 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         title=f"{arguments.rows}, {arguments.judge}",
     )
     counts = [str(found[name]) for name in ("texts", "words", "wrong")]
-    area = (number(found["auroc"], 3), interval(found["low"], found["high"], 3))
-    table.add_row(*counts, *area, number(found["f1"], 3))
+    area = (number_text(found["auroc"], 3), interval_text(found["low"], found["high"], 3))
+    table.add_row(*counts, *area, number_text(found["f1"], 3))
     return without_nan(found), [table]

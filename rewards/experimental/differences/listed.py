@@ -12,20 +12,22 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spanreward.rewards.reward.row_reward import Place
+from spanreward.rewards.reward.row_reward import SentencePlace
 from spanreward.rewards.text.filler import NOT_LATIN
 from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.quoting import one_line
 from spanreward.rewards.text.written_list import WORD_BEHIND, read_list
 
 # The weight of a difference, by the number or a name of its severity.
-WEIGHTS = {
+WEIGHTS_OF_SEVERITIES = {
     **dict.fromkeys(("1", "slight", "minor"), 1 / 3),
     **dict.fromkeys(("2", "clear", "moderate"), 2 / 3),
     **dict.fromkeys(("3", "severe", "major"), 1.0),
 }
 # "3", "3 (severe)", "severe"
-SEVERITY = re.compile(rf"({'|'.join(WEIGHTS)})(?:\.0+)?(?:\W+[a-z]+)?\W*", re.IGNORECASE)
+SEVERITY_PATTERN = re.compile(
+    rf"({'|'.join(WEIGHTS_OF_SEVERITIES)})(?:\.0+)?(?:\W+[a-z]+)?\W*", re.IGNORECASE
+)
 MAX_QUOTED_WORDS = 40  # of a quote; further words are not looked up
 MAX_KIND_CHARACTERS = 40  # of the judge's name for a difference
 
@@ -44,8 +46,8 @@ class Difference:
     """
 
     weight: float
-    place: Place | None
-    lacking: dict[int, Place]
+    place: SentencePlace | None
+    lacking: dict[int, SentencePlace]
     kind: str
 
 
@@ -62,14 +64,14 @@ def read_differences(
     entries = read_list(answer)
     if entries is None:
         return None
-    plain = _plain(text)
-    plain_references = list(map(_plain, references))
+    plain = _plain_lower_case(text)
+    plain_references = list(map(_plain_lower_case, references))
     differences: list[Difference] = []
     for entry in entries:
         fields = _fields_of(entry)
         quote = fields.get("text") or ""
         reference_quote = fields.get("reference") or ""
-        severity = SEVERITY.fullmatch(str(fields.get("severity")))
+        severity = SEVERITY_PATTERN.fullmatch(str(fields.get("severity")))
         if severity is None:
             return None
         if not isinstance(quote, str) or not isinstance(reference_quote, str):
@@ -79,7 +81,7 @@ def read_differences(
         # If the judge quotes a word twice, the second quote is looked up at another place.
         used = {difference.place for difference in differences}
         place = find_words(words, *plain, used)
-        lacking: dict[int, Place] = {}
+        lacking: dict[int, SentencePlace] = {}
         for number, plain_reference in enumerate(plain_references):
             reference_place = find_words(reference_words, *plain_reference)
             if reference_place:
@@ -91,7 +93,7 @@ def read_differences(
         )
         if is_quoted and not is_repeated and words != reference_words:
             kind = one_line(str(fields.get("type") or "difference"))
-            weight = WEIGHTS[severity[1].casefold()]
+            weight = WEIGHTS_OF_SEVERITIES[severity[1].casefold()]
             difference = Difference(weight, place, lacking, kind[:MAX_KIND_CHARACTERS])
             differences.append(difference)
     refused = len(entries) - len(differences)
@@ -112,12 +114,12 @@ def _fields_of(entry: Any) -> dict[str, Any]:
 
 
 def _quoted_words(quote: str) -> list[str]:
-    """Returns the words of a quote, converted as `_plain` converts the text."""
-    plain, _ = _plain(quote)
+    """Returns the words of a quote, converted as `_plain_lower_case` converts the text."""
+    plain, _ = _plain_lower_case(quote)
     return WORD_BEHIND.findall(plain)[:MAX_QUOTED_WORDS]
 
 
-def _plain(text: str) -> tuple[str, Sequence[int]]:
+def _plain_lower_case(text: str) -> tuple[str, Sequence[int]]:
     """Returns the plain text in lower case, and for each of its characters the place in `text`.
 
     Lower case comes first, because a capital letter may look Latin while its small letter does not.
@@ -133,11 +135,11 @@ def find_words(
     plain: str,
     origin: Sequence[int],
     used: Collection[Any] = (),
-) -> Place | None:
+) -> SentencePlace | None:
     """Returns the place where the words first occur one after another, outside the `used` places,
     or None.
 
-    plain, origin: a plain text and its characters' places, from `_plain`.
+    plain, origin: a plain text and its characters' places, from `_plain_lower_case`.
     """
     if not words:
         return None

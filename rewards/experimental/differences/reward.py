@@ -23,20 +23,20 @@ from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status, Verdict
 from spanreward.rewards.experimental.differences.listed import read_differences
-from spanreward.rewards.files.templates import fill, places, read_texts
+from spanreward.rewards.files.templates import fill_template, filled_places, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
-from spanreward.rewards.reward.row_reward import JudgedRow, Raw, RowReward
-from spanreward.rewards.reward.rows import judged, open_pictures
-from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
-from spanreward.rewards.text.written_list import unlisted
+from spanreward.rewards.reward.row_reward import JudgedRow, RawVerdict, RowReward
+from spanreward.rewards.reward.rows import judged_beginning, open_pictures
+from spanreward.rewards.text.quoting import fill_masked, marks_in, mask_marks
+from spanreward.rewards.text.written_list import without_list_signs
 
-DEFAULT = Path(__file__).with_name("prompts.yaml")
+DEFAULT_PROMPTS = Path(__file__).with_name("prompts.yaml")
 MAX_LIST_TOKENS = 768  # of an answer; a list of twelve differences takes about 600
 # The kind of every span. Credit is compared among spans of the same kind, so right and wrong words
 # need the same kind.
-KIND = "claim"
+CLAIM_KIND = "claim"
 # Matches a sentence from its first word to its last word.
-STRETCH = re.compile(r"[^\W_](?:[^.!?\n]*[^\W_])?")
+SENTENCE_PATTERN = re.compile(r"[^\W_](?:[^.!?\n]*[^\W_])?")
 
 
 class DifferencesReward(RowReward):
@@ -75,7 +75,7 @@ class DifferencesReward(RowReward):
         judged_part: str | None = None,
     ) -> None:
         super().__init__(name, judge, mode, evidence, judged_part=judged_part)
-        self.prompts = read_texts(prompts, DEFAULT)
+        self.prompts = read_texts(prompts, DEFAULT_PROMPTS)
         texts = repr(self.prompts)
         self.wording = sha256(texts.encode()).hexdigest()[:16]
         self.one_of: tuple[str, ...] = ("reference", "image", "images")
@@ -106,13 +106,15 @@ class DifferencesReward(RowReward):
             raise NotApplicable(f"this row has no {lacking} to compare the completion with")
         return open_pictures(images)
 
-    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
+    def rate(
+        self, rows: Sequence[JudgedRow], shown: dict[int, tuple[Any, ...]]
+    ) -> list[RawVerdict]:
         """Returns a raw verdict per row, in order. shown: the pictures of each row, by the row's
         number.
         """
         questions = [self._question(sample, shown[number]) for number, sample, _ in rows]
         answers = self.judge.write(questions, MAX_LIST_TOKENS)
-        verdicts: list[Raw] = []
+        verdicts: list[RawVerdict] = []
         for (_, sample, _), answer in zip(rows, answers, strict=True):
             verdict = verdict_of(sample, answer)
             verdicts.append((verdict, 0))
@@ -129,15 +131,15 @@ class DifferencesReward(RowReward):
         if images:
             pieces.append(self.prompts["picture"])
         for number, reference in enumerate(sample.references, start=1):
-            values = {"number": str(number), "reference": unlisted(reference)}
+            values = {"number": str(number), "reference": without_list_signs(reference)}
             pieces.append(fill_masked(self.prompts["reference"], marks, **values))
         # Then the completion, and what to list. If the question is too long, the completion loses
         # its end.
-        text = unlisted(mask(judged(sample), marks))
+        text = without_list_signs(mask_marks(judged_beginning(sample), marks))
         before = "\n\n".join([*pieces, ""])
-        filled = fill(template, text=text)
+        filled = fill_template(template, text=text)
         content = f"{before}{filled}\n\n{self.prompts['ask']}"
-        start, end = places(template, text=text)["text"]
+        start, end = filled_places(template, text=text)["text"]
         description = (len(before) + start, len(before) + end)
         message = {"role": "user", "content": content}
         return Question([message], images, description=description)
@@ -153,7 +155,7 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
     if isinstance(answer, Failure):
         return Verdict(None, answer.status, note=answer.message)
     # The differences in the answer.
-    listed = read_differences(answer, judged(sample), sample.references)
+    listed = read_differences(answer, judged_beginning(sample), sample.references)
     if listed is None:
         why = "the judge wrote no list of differences"
         return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
@@ -171,13 +173,13 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
     # A span for each difference, in the text and in that reference.
     spans: list[Span] = []
     missed: list[Span] = []
-    rest = list(judged(sample))  # the text, with line breaks in place of wrong words
+    rest = list(judged_beginning(sample))  # the text, with line breaks in place of wrong words
     for number, difference in enumerate(differences):
         score_without = 1 / (1 + total - difference.weight)
         fields: dict[str, Any] = {
             "score": 1 - difference.weight,
             "credit": score - score_without,
-            "kind": KIND,
+            "kind": CLAIM_KIND,
             "note": f"{difference.kind}, severity {difference.weight:.2f}",
             "component": number,
         }
@@ -189,10 +191,10 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
             spans.append(Span(start, end, **fields))
             rest[start:end] = "\n" * (end - start)
     # A span for each remaining stretch of a sentence.
-    stretches = STRETCH.finditer("".join(rest))
+    stretches = SENTENCE_PATTERN.finditer("".join(rest))
     for number, stretch in enumerate(stretches, start=len(differences)):
         start, end = stretch.span()
-        spans.append(Span(start, end, 1.0, 0.0, KIND, "no difference", number))
+        spans.append(Span(start, end, 1.0, 0.0, CLAIM_KIND, "no difference", number))
     wrong = sum(difference.weight for difference in differences if difference.place)
     parts = {
         "wrong": wrong,

@@ -6,9 +6,10 @@
         judge.rate(questions)  # the inner judge wakes at the first question without an answer
     judge.hits, judge.misses
 
-The key of an answer is a hash of four things: READING; the inner judge's name, which stands for its
-weights, chat template and settings; the scale or max_tokens; and every field of the question.
-Failures are not kept. If the file cannot be used, the inner judge answers all questions (`Store`).
+The key of an answer is a hash of four things: READING_VERSION; the inner judge's name, which stands
+for its weights, chat template and settings; the scale or max_tokens; and every field of the
+question. Failures are not kept. If the file cannot be used, the inner judge answers all questions
+(`Store`).
 """
 
 import json
@@ -17,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from spanreward.rewards.files import CACHE
+from spanreward.rewards.files import CACHE_FOLDER
 from spanreward.rewards.files.json_lines import exact_json
 from spanreward.rewards.judges.cache.store import Store
 from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating
@@ -25,13 +26,15 @@ from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.judges.usage import Usage
 
 # The version of this package's way to ask judges and to read their answers, a part of every key.
-# Raise READING in a commit after which the same judge may give another answer to the same question:
+# Raise READING_VERSION in a commit after which the same judge may give another answer to the same
+# question:
 # - encoding/ makes other tokens of a chat;
 # - a rating is read in another way from log-probabilities or from a text (encoding/chat.py,
 #   remote/, function_judge.py, experimental/encoder_judge.py);
 # - a picture is converted in another way (rows/pictures.py).
-# Changes of MatchJudge need no new READING, because its name has the VERSION of match_judge.py.
-READING = 1
+# Changes of MatchJudge need no new READING_VERSION, because its name has the VERSION of
+# match_judge.py.
+READING_VERSION = 1
 
 
 class CachedJudge(OuterJudge):
@@ -60,7 +63,7 @@ class CachedJudge(OuterJudge):
         max_bytes: int = 1 << 30,
     ) -> None:
         super().__init__(judge)
-        file = CACHE / "ratings.sqlite"
+        file = CACHE_FOLDER / "ratings.sqlite"
         if path is not None:
             file = Path(path).expanduser()
         self.store = Store(file, max_bytes)
@@ -141,7 +144,7 @@ class CachedJudge(OuterJudge):
         request: the other argument of the call, such as {"scale": ["1", "2", "3"]} or
         {"write": 64} (`max_tokens`).
         """
-        about = {"reading": READING, "judge": self.name, **request}
+        about = {"reading": READING_VERSION, "judge": self.name, **request}
         return question_keys(questions, about)
 
     def _look_up(self, keys: Sequence[str]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ too large, the least recently used values are evicted.
 
 A store never stops a run. If the file cannot be used (damaged, disk full, read-only, locked too
 long), the store logs one warning. Reads then find nothing, and writes keep nothing. After a wait of
-PATIENCE for another process's lock, later calls wait only IMPATIENCE, until a call succeeds again.
+LOCK_SECONDS for another process's lock, later calls wait only SHORT_LOCK_SECONDS, until a call
+succeeds again.
 
 Each value is stored with a hash. A read removes a damaged value. Each call opens a new connection,
 so a store can be pickled, and its process can be forked. Values that a killed process had committed
@@ -28,16 +29,17 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 30.0  # seconds to wait for another process's write
-IMPATIENCE = 0.1  # seconds to wait if the last wait took longer than PATIENCE
+LOCK_SECONDS = 30.0  # seconds to wait for another process's write
+SHORT_LOCK_SECONDS = 0.1  # seconds to wait if the last wait took longer than LOCK_SECONDS
 HASH_BYTES = 8
-MARKS = (0x5370616E, 1)  # SQLite's application_id ("Span") and user_version (of this format)
+# SQLite's application_id ("Span") and user_version (of this format)
+DATABASE_MARKS = (0x5370616E, 1)
 # The share of max_bytes that the values fill after an eviction. An eviction takes some seconds at
 # 1 GiB, and other processes wait for its end.
 EVICTED_TO = 63 / 64
 MIN_BYTES = 1 << 16
 
-TABLE = (
+CREATE_TABLE = (
     "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"
 )
 # The ids order the values by their last use: a new value gets the largest id, and TO_THE_END gives
@@ -47,9 +49,9 @@ READ_VALUES = """SELECT key, coalesce(CAST(value AS BLOB), x''),
     2 * id < (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers) FROM answers
     WHERE key IN (SELECT value FROM json_each(?))"""
 TO_THE_END = "UPDATE answers SET id = (SELECT max(id) + 1 FROM answers) WHERE key = ?"
-REMOVE = "DELETE FROM answers WHERE key = ?"
+REMOVE_ANSWER = "DELETE FROM answers WHERE key = ?"
 # Removes the oldest 64th of the ids: those up to min + (max - min) / 64.
-OLDEST = """DELETE FROM answers
+REMOVE_OLDEST = """DELETE FROM answers
     WHERE 64 * id <= 63 * (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers)"""
 
 
@@ -145,7 +147,7 @@ class Store:
             self.path,
         )
         with connection:
-            connection.executemany(REMOVE, [(key,) for key in damaged | missing])
+            connection.executemany(REMOVE_ANSWER, [(key,) for key in damaged | missing])
 
     def write(self, values: Mapping[str, bytes]) -> None:
         """Adds the values to the file: all of the values, or no value if an error occurs. A key
@@ -162,7 +164,7 @@ class Store:
                 # evict down to less than max_bytes, so that not every `write` has to evict
                 if _used_bytes(connection) > self.max_bytes:
                     while _used_bytes(connection) > EVICTED_TO * self.max_bytes:
-                        connection.execute(OLDEST)
+                        connection.execute(REMOVE_OLDEST)
 
         self._with_connection(keep, create=True)
 
@@ -176,9 +178,9 @@ class Store:
         """
         try:
             if create and not self.path.exists():
-                _create(self.path)
+                _create_store(self.path)
             if self.path.exists():
-                patience = IMPATIENCE if self._busy else PATIENCE
+                patience = SHORT_LOCK_SECONDS if self._busy else LOCK_SECONDS
                 # mode=rw: if another process has just removed the file, SQLite raises, and does not
                 # make a new file without the table. IMMEDIATE: a transaction takes its lock at its
                 # beginning, where SQLite waits for another process. Later SQLite may not wait.
@@ -232,7 +234,7 @@ def _rows_with_hashes(values: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]
         yield key, _with_hash(key, value)
 
 
-def _create(path: Path) -> None:
+def _create_store(path: Path) -> None:
     """Makes an empty store in a temporary folder and moves the file to `path`. SQLite would fail if
     two processes made the same file at once.
     """
@@ -251,9 +253,9 @@ def _create(path: Path) -> None:
             unfinished = Path(folder) / path.name
             with closing(sqlite3.connect(unfinished)) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute(TABLE)
-                connection.execute(f"PRAGMA application_id = {MARKS[0]}")
-                connection.execute(f"PRAGMA user_version = {MARKS[1]}")
+                connection.execute(CREATE_TABLE)
+                connection.execute(f"PRAGMA application_id = {DATABASE_MARKS[0]}")
+                connection.execute(f"PRAGMA user_version = {DATABASE_MARKS[1]}")
             unfinished.rename(path)
     finally:
         os.close(lock)  # this releases the lock
@@ -267,7 +269,7 @@ def _is_store(path: Path) -> bool:
     application_id = int.from_bytes(header[68:72], "big")
     user_version = int.from_bytes(header[60:64], "big")
     is_sqlite = header.startswith(b"SQLite format 3\0")
-    return is_sqlite and (application_id, user_version) == MARKS
+    return is_sqlite and (application_id, user_version) == DATABASE_MARKS
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:

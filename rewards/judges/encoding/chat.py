@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 
 MIN_MASS = 0.05  # with less probability on the scale, the judge's answer is no rating
 LONGEST_WORD = 64  # characters; `cut_place` cuts a longer run without spaces anywhere
-AHEAD = 256  # questions whose texts are encoded together; the ids take about 1 MB
+QUESTIONS_AHEAD = 256  # questions whose texts are encoded together; the ids take about 1 MB
 MAX_LONG_TEXTS = 64  # descriptions whose token offsets are cached; 20,000 tokens take 0.8 MB
 # Beginnings of chats whose ids are cached: more than the completions and references of one step.
 # The ids of a beginning of 32,000 tokens take 128 kB.
 MAX_BEGINNINGS = 512
-PLAIN = "plain"  # the setting for bare texts instead of a chat template
+PLAIN_TEMPLATE = "plain"  # the setting for bare texts instead of a chat template
 # The text that replaces a message's content while the template is rendered. `_layout` raises if a
 # template changes this text.
-_SLOT = "slot-{}-for-content"
+_SLOT_FORM = "slot-{}-for-content"
 # White space before a token. The lookbehind starts a match only at the beginning of a run of white
 # space; otherwise a long run would be scanned again from each of its characters.
 _SPACE_BEFORE = r"(?:(?<!\s)\s++)?"
-_SLOTS = re.compile(r"(slot-\d+-for-content)")
+_SLOT_PATTERN = re.compile(r"(slot-\d+-for-content)")
 
 
 class TextPiece(NamedTuple):
@@ -93,7 +93,7 @@ class ChatEncoder:
         if not tokenizer.chat_template:
             raise ValueError(
                 f"{tokenizer.name_or_path} has no chat template: take an instruct model, or give "
-                f"the judge's option chat_template, a Jinja file or {PLAIN!r}."
+                f"the judge's option chat_template, a Jinja file or {PLAIN_TEMPLATE!r}."
             )
         check_template(
             tokenizer.name_or_path, tokenizer.chat_template, tokenizer.special_tokens_map
@@ -158,14 +158,14 @@ class ChatEncoder:
         return ids
 
     def encode_ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:
-        """Yields the questions, and encodes the texts of AHEAD questions at a time in advance, on
-        all cores. The caller's `encode` of a question then only looks the ids up.
+        """Yields the questions, and encodes the texts of QUESTIONS_AHEAD questions at a time in
+        advance, on all cores. The caller's `encode` of a question then only looks the ids up.
 
         budget: the most tokens of a chat. Questions that hardly fit are not encoded in advance,
         because they will be shortened.
         """
-        for start in range(0, len(questions), AHEAD):
-            batch = questions[start : start + AHEAD]
+        for start in range(0, len(questions), QUESTIONS_AHEAD):
+            batch = questions[start : start + QUESTIONS_AHEAD]
             self._ids_ahead = {}
             distinct: dict[str, None] = {}  # a set that keeps the order
             for question in batch:
@@ -174,7 +174,7 @@ class ChatEncoder:
                     continue
                 for text in self._new_texts(question):
                     distinct[text] = None
-            texts = list(map(encodable, distinct))
+            texts = list(map(encodable_text, distinct))
             encodings = self._plain.encode_batch_fast(texts, add_special_tokens=False)
             for text, encoding in zip(distinct, encodings, strict=True):
                 self._ids_ahead[text] = encoding.ids
@@ -230,7 +230,7 @@ class ChatEncoder:
                 pieces.append(part)
                 text = ""
                 anchor_tokens = 0
-            elif not _SLOTS.fullmatch(part):
+            elif not _SLOT_PATTERN.fullmatch(part):
                 # the template's own text
                 text += part
             else:
@@ -352,14 +352,14 @@ class ChatEncoder:
 
     def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
         """Returns the template for messages with these roles, rendered and divided into plain
-        texts, slots for the contents (_SLOT), and ids of added tokens.
+        texts, slots for the contents (_SLOT_FORM), and ids of added tokens.
         """
         if roles not in self._layouts:
-            slots = [_SLOT.format(number) for number in range(len(roles))]
+            slots = [_SLOT_FORM.format(number) for number in range(len(roles))]
             chat = self._chat(roles, slots)
             text = self._render(roles, chat)
             # Refuse a template that omits or repeats a message: the judge would read another chat.
-            if _SLOTS.findall(text) != slots:
+            if _SLOT_PATTERN.findall(text) != slots:
                 raise ValueError(
                     f"the chat template does not show the messages of {', '.join(roles)} once, in "
                     "order"
@@ -419,25 +419,26 @@ class ChatEncoder:
         """Returns the ids of a text as plain characters, without control tokens."""
         if text in self._ids_ahead:
             return self._ids_ahead[text]
-        return self._plain.encode(encodable(text), add_special_tokens=False).ids
+        return self._plain.encode(encodable_text(text), add_special_tokens=False).ids
 
     def _token_starts(self, text: str) -> Sequence[int]:
         """Returns the character offset at which each token of the text begins."""
-        encoding = self._plain.encode(encodable(text), add_special_tokens=False)
+        encoding = self._plain.encode(encodable_text(text), add_special_tokens=False)
         return [start for start, _ in encoding.offsets]
 
 
 def chat_template(setting: str, tokenizer: "PreTrainedTokenizerBase") -> str:
     """Returns the Jinja template of a user's setting.
 
-    setting: the path of a Jinja file, or PLAIN. The template for PLAIN shows the texts of the
-    messages with empty lines between. Around the texts are the special tokens that the tokenizer
-    puts around any text, such as `</s>`. Raises ValueError if the file does not exist.
+    setting: the path of a Jinja file, or PLAIN_TEMPLATE. The template for PLAIN_TEMPLATE shows the
+    texts of the messages with empty lines between. Around the texts are the special tokens that the
+    tokenizer puts around any text, such as `</s>`. Raises ValueError if the file does not exist.
     """
-    if setting != PLAIN:
+    if setting != PLAIN_TEMPLATE:
         if not Path(setting).is_file():
             raise ValueError(
-                f"chat_template is a Jinja file or {PLAIN!r}, and there is no file {setting}."
+                f"chat_template is a Jinja file or {PLAIN_TEMPLATE!r}, and there is no file "
+                f"{setting}."
             )
         return Path(setting).read_text("utf-8")
     # Encode a short text to see which special tokens the tokenizer puts before and behind it.
@@ -452,11 +453,11 @@ def chat_template(setting: str, tokenizer: "PreTrainedTokenizerBase") -> str:
 
 def _texts_and_slots(text: str) -> list[str]:
     """Returns a part of a rendered template in pieces: the slots, and the texts between slots."""
-    pieces = _SLOTS.split(text)  # `split` keeps the slots, because the pattern is one group
+    pieces = _SLOT_PATTERN.split(text)  # `split` keeps the slots, because the pattern is one group
     return [piece for piece in pieces if piece]
 
 
-def encodable(text: str) -> str:
+def encodable_text(text: str) -> str:
     """Returns the text with `?` for lone surrogates, which the tokenizer cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 

@@ -47,7 +47,7 @@ SPACE_SIGNS = {
 TRIED_OF_A_CATEGORY = 2  # how many characters of each Unicode category are tried
 # The printable signs of ASCII. Some patterns treat one sign, such as the slash, in a special way.
 # So each sign is tried on one side of the line, with a few characters on the other side.
-SIGNS = tuple(map(chr, range(33, 127)))
+ASCII_SIGNS = tuple(map(chr, range(33, 127)))
 ACROSS_FROM_SIGNS = ("a", ".", '"', "5")
 
 Token = tuple[int, bool]  # the id, and whether the token begins a word of the pattern
@@ -160,8 +160,8 @@ def _joins_hard_texts(plain: Tokenizer, place: JoinPlace) -> bool:
     hard = hard_characters()
     tried = (
         (hard, hard),
-        (SIGNS, ACROSS_FROM_SIGNS),
-        (ACROSS_FROM_SIGNS, SIGNS),
+        (ASCII_SIGNS, ACROSS_FROM_SIGNS),
+        (ACROSS_FROM_SIGNS, ASCII_SIGNS),
     )
     return all(_has_equal_tokens(plain, place, before, behind) for before, behind in tried)
 

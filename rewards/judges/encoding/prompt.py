@@ -87,7 +87,7 @@ def with_converted_images(questions: Sequence[Question]) -> list[Question]:
                     "downloaded or opened by name here."
                 )
             if id(image) not in pictures:
-                pictures[id(image)] = picture(image)
+                pictures[id(image)] = picture_of_image(image)
     with_pictures = []
     for question in questions:
         images = tuple(pictures[id(image)] for image in question.images)
@@ -95,7 +95,7 @@ def with_converted_images(questions: Sequence[Question]) -> list[Question]:
     return with_pictures
 
 
-def picture(image: Image.Image) -> Picture:
+def picture_of_image(image: Image.Image) -> Picture:
     """Returns the image as a Picture. If the image cannot be decoded, the Picture has no image, and
     `trouble` has the reason.
     """
@@ -110,7 +110,7 @@ def picture(image: Image.Image) -> Picture:
     return Picture(digest.hexdigest()[:32], converted)
 
 
-def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
+def runs_of_prompts(prompts: Sequence[Prompt]) -> Iterator[Run]:
     """Yields runs of prompts with a common beginning, which a model then computes once per run.
 
     prompts: sorted. The common beginning of prompts with pictures includes all their pictures. A
@@ -123,7 +123,7 @@ def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
         # Prompts with the same pictures are one run, because they share at least the pictures.
         ranges = [(0, len(ids))]
         if not same_head[0].pictures:
-            ranges = groups(ids)
+            ranges = groups_of_prompts(ids)
         for low, high in ranges:
             shared = 0
             if high - low > 1:
@@ -159,7 +159,7 @@ def shared_length(prompts: Sequence[Sequence[int]]) -> int:
     return limit
 
 
-def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+def groups_of_prompts(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """Cuts sorted prompts into ranges [start, stop) of prompts with a long common beginning.
 
     A cut is between two neighbours if one of the two shares more than twice as many first tokens

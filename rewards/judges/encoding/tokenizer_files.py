@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from spanreward.rewards.judges.encoding.rendering import compiled_template, render_chat
 
-FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
 
 class TokenizerFiles:
@@ -20,8 +20,8 @@ class TokenizerFiles:
     uses, under the names of transformers.
 
     Args:
-        folder: the folder of the model's files. tokenizer.json must exist; the other two FILES are
-            optional.
+        folder: the folder of the model's files. tokenizer.json must exist; the other two
+            TOKENIZER_FILES are optional.
 
     Raises:
         FileNotFoundError: if the folder has no tokenizer.json.
@@ -31,22 +31,22 @@ class TokenizerFiles:
     is_fast = True
 
     def __init__(self, folder: Path) -> None:
-        if not (folder / FILES[0]).is_file():
+        if not (folder / TOKENIZER_FILES[0]).is_file():
             raise FileNotFoundError(
-                f"{folder} has no {FILES[0]}: save one with transformers' fast tokenizer."
+                f"{folder} has no {TOKENIZER_FILES[0]}: save one with transformers' fast tokenizer."
             )
         self.name_or_path = str(folder)
         try:
-            self.backend_tokenizer = Tokenizer.from_file(str(folder / FILES[0]))
+            self.backend_tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILES[0]))
         except Exception as error:  # the library raises nothing narrower
             raise ValueError(
-                f"{folder / FILES[0]} cannot be read ({error}): copy or save it anew."
+                f"{folder / TOKENIZER_FILES[0]} cannot be read ({error}): copy or save it anew."
             ) from None
         self.added_tokens_decoder = self.backend_tokenizer.get_added_tokens_decoder()
         self.get_vocab = self.backend_tokenizer.get_vocab
         self.decode = self.backend_tokenizer.decode
-        config = folder / FILES[1]
-        template = folder / FILES[2]
+        config = folder / TOKENIZER_FILES[1]
+        template = folder / TOKENIZER_FILES[2]
         settings: dict[str, Any] = {}
         if config.is_file():
             settings = json.loads(config.read_text("utf-8"))

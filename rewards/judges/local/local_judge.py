@@ -25,7 +25,7 @@ from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, AutoConfig, AutoT
 
 from spanreward.rewards.judges.encoding.chat import (
     MIN_MASS,
-    PLAIN,
+    PLAIN_TEMPLATE,
     ChatEncoder,
     chat_template,
     rating_from_logprobs,
@@ -52,8 +52,9 @@ from spanreward.rewards.judges.model_files import files_hash, model_folder
 # small, because the model waits while the part is encoded.
 FIRST_PART = 256
 # Models with relative positions, which can read texts of any length.
-RELATIVE = ("t5", "mt5", "umt5")
-RELATIVE_CONTEXT = 4096  # the most tokens for a model of RELATIVE, unless max_length is given
+RELATIVE_POSITION_MODELS = ("t5", "mt5", "umt5")
+# the most tokens for a model of RELATIVE_POSITION_MODELS, unless max_length is given
+RELATIVE_CONTEXT = 4096
 
 
 class LocalJudge(Judge):
@@ -145,8 +146,8 @@ class LocalJudge(Judge):
         """
         template = self.chat_template
         if not template and self.config.is_encoder_decoder:
-            template = PLAIN
-        if template == PLAIN and self.sees_pictures:
+            template = PLAIN_TEMPLATE
+        if template == PLAIN_TEMPLATE and self.sees_pictures:
             raise ValueError(
                 f"{self.model} sees pictures, which plain text does not show: leave out "
                 "chat_template."
@@ -164,7 +165,7 @@ class LocalJudge(Judge):
     @property
     def context(self) -> int:
         """The most tokens of a prompt with its answer."""
-        if self.config.model_type in RELATIVE:
+        if self.config.model_type in RELATIVE_POSITION_MODELS:
             return self.max_length or RELATIVE_CONTEXT
         longest = self.config.get_text_config().max_position_embeddings
         return min(self.max_length or longest, longest)

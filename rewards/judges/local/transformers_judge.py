@@ -29,7 +29,7 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
-from spanreward.rewards.judges.encoding.prompt import Prompt, Run, runs
+from spanreward.rewards.judges.encoding.prompt import Prompt, Run, runs_of_prompts
 from spanreward.rewards.judges.judge import Failure, T
 from spanreward.rewards.judges.local.forward_names import cache_name, selects_positions
 from spanreward.rewards.judges.local.local_judge import LocalJudge, rank_index
@@ -233,7 +233,7 @@ class TransformersJudge(LocalJudge):
         """
         if self.config.is_encoder_decoder or self._cache_name is None:
             return [Run(0, len(prompts), 0)]
-        return runs(prompts)
+        return runs_of_prompts(prompts)
 
     def _ask_by_halves(
         self,
@@ -309,7 +309,7 @@ class TransformersJudge(LocalJudge):
         The padding is on the right. A causal model does not see the tokens on the right, so no mask
         is needed.
         """
-        inputs = padded(suffixes, self.device)
+        inputs = padded_inputs(suffixes, self.device)
         # Encoder-decoder models: the encoder reads the prompt, and the decoder gets its start
         # token.
         if self.config.is_encoder_decoder:
@@ -341,7 +341,7 @@ class TransformersJudge(LocalJudge):
         """
         if cache is None:
             return {}
-        return {str(self._cache_name): repeated(cache, rows)}
+        return {str(self._cache_name): repeated_cache(cache, rows)}
 
     @torch.inference_mode()
     def _continuations(
@@ -362,10 +362,10 @@ class TransformersJudge(LocalJudge):
         """
         ids = [row.ids for row in rows]
         if self.config.is_encoder_decoder:
-            inputs = padded(ids, self.device)
+            inputs = padded_inputs(ids, self.device)
             first = 1  # the column after the decoder's start token
         else:
-            inputs = padded(ids, self.device, shared)
+            inputs = padded_inputs(ids, self.device, shared)
             first = inputs["input_ids"].shape[1]  # the column after the prompts
         earlier = self._cache_argument(cache, len(rows))
         texts = self._model.generate(
@@ -387,7 +387,7 @@ def _before_first(stops: set[int], tokens: list[int]) -> list[int]:
     return tokens
 
 
-def padded(
+def padded_inputs(
     rows: Sequence[Sequence[int]],
     device: str,
     start: int | None = None,
@@ -414,7 +414,7 @@ def padded(
     }
 
 
-def repeated(cache: Any, rows: int) -> Any:
+def repeated_cache(cache: Any, rows: int) -> Any:
     """Returns a copy of the keys and values of one row, repeated for `rows` rows.
 
     A copy is needed, because the model writes into the cache.

@@ -19,7 +19,7 @@ LEAST_UTILIZATION = 0.01
 BATCHED_TOKENS = 8192
 BATCHED_PROMPTS = 256
 BLOCK_TOKENS = 256  # a multiple of the block sizes that vLLM chooses
-BYTES = {"float32": 4, "float": 4}  # bytes of a number, by dtype; 2 for all other dtypes
+BYTES_OF_DTYPES = {"float32": 4, "float": 4}  # bytes of a number, by dtype; 2 for all other dtypes
 
 
 def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def bytes_per_token(config: Any, dtype: str, tensor_parallel: int = 1) -> int:
     # with more devices than heads, each device has one head
     heads_of_device = max(shared // tensor_parallel, 1)
     numbers = 2 * config.num_hidden_layers * heads_of_device * size  # 2: a key and a value
-    return numbers * BYTES.get(name, 2)
+    return numbers * BYTES_OF_DTYPES.get(name, 2)
 
 
 def tokens_that_fit(memory: int, token: int) -> int:

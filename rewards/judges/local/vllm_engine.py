@@ -20,37 +20,37 @@ from typing import Any, TypeVar
 
 import torch
 
-from spanreward.rewards.base.needs import VLLM
-from spanreward.rewards.files import CACHE
+from spanreward.rewards.base.needs import VLLM_VERSIONS
+from spanreward.rewards.files import CACHE_FOLDER
 from spanreward.rewards.judges.local.local_judge import rank_index
 
 T = TypeVar("T")
 
 # Names of vLLM that are not documented, so a new version may lack a name (`check_names`). The
-# versions 0.28, 0.31, 0.32 and 0.33 have all names. ENVS are functions of `vllm.envs`. END is a
-# method of an LLM.
-ENVS = ("_is_envs_cache_enabled", "disable_envs_cache", "enable_envs_cache")
-END = "llm_engine.engine_core.shutdown"
+# versions 0.28, 0.31, 0.32 and 0.33 have all names. ENVIRONMENT_CACHE_FUNCTIONS are functions of
+# `vllm.envs`. END is a method of an LLM.
+ENVIRONMENT_CACHE_FUNCTIONS = ("_is_envs_cache_enabled", "disable_envs_cache", "enable_envs_cache")
+ENGINE_SHUTDOWN = "llm_engine.engine_core.shutdown"
 
 LOOK_SECONDS = 0.5  # between two checks that the engine's processes are alive
 # The shell command of Guard. `cat` reads a pipe from this process, so it ends when this process
 # ends. Then `kill` ends the engine's processes.
-WAIT = 'cat; kill -KILL "$@" 2>/dev/null'
+KILL_AFTER_INPUT = 'cat; kill -KILL "$@" 2>/dev/null'
 
 
 class Guard:
     """Kills processes when this process ends, even if this process is killed (SIGKILL).
 
     Without a Guard, vLLM's engine waits for ever for a killed parent, and keeps its memory (seen
-    with vLLM 0.32). The Guard is a shell that reads a pipe from this process (WAIT). The shell has
-    a new session, so that Ctrl-C does not end the shell.
+    with vLLM 0.32). The Guard is a shell that reads a pipe from this process (KILL_AFTER_INPUT).
+    The shell has a new session, so that Ctrl-C does not end the shell.
 
     Args:
         pids: the processes to kill.
     """
 
     def __init__(self, pids: Iterable[int]) -> None:
-        command = ["sh", "-c", WAIT, "sh", *map(str, pids)]  # the second "sh" is its $0
+        command = ["sh", "-c", KILL_AFTER_INPUT, "sh", *map(str, pids)]  # the second "sh" is its $0
         self._shell = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -64,7 +64,7 @@ class Guard:
         self._shell.communicate()
 
 
-def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
+def call_watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
     """Calls the engine in a thread and returns the result. An error of the call is raised here.
 
     Args:
@@ -107,19 +107,19 @@ def free_memory() -> int:
     return free
 
 
-def family(pid: int) -> list[int]:
+def process_ids(pid: int) -> list[int]:
     """Returns the ids of a process and of all its descendants. On a system without /proc, only the
     id of the process itself is returned.
     """
     members = [pid]
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in children.read_text().split():
-            members += family(int(child))
+            members += process_ids(int(child))
     return members
 
 
 @contextmanager
-def environment(**values: str) -> Iterator[None]:
+def temporary_environment(**values: str) -> Iterator[None]:
     """Sets environment variables within the `with`, and restores the old values at its end. A
     process that is started within the `with` inherits the variables.
     """
@@ -149,7 +149,7 @@ def check_names(owner: Any, names: Iterable[str]) -> None:
         except AttributeError as error:
             raise RuntimeError(
                 f"vLLM {vllm.__version__} has no {name}, which vllm: judges need: pip install "
-                f"'vllm{VLLM}', or put the judge behind a server (server:URL#MODEL)."
+                f"'vllm{VLLM_VERSIONS}', or put the judge behind a server (server:URL#MODEL)."
             ) from error
 
 
@@ -158,11 +158,12 @@ def environment_read_anew() -> Iterator[None]:
     """Makes vLLM read the current environment variables within the `with`. Otherwise vLLM may use
     old values: an engine in this process, such as TRL's colocated engine, makes vLLM cache them.
 
-    Raises RuntimeError if this vLLM lacks the functions of this cache (ENVS).
+    Raises RuntimeError if this vLLM lacks the functions of this cache
+    (ENVIRONMENT_CACHE_FUNCTIONS).
     """
     from vllm import envs
 
-    check_names(envs, ENVS)
+    check_names(envs, ENVIRONMENT_CACHE_FUNCTIONS)
     frozen = envs._is_envs_cache_enabled()
     envs.disable_envs_cache()
     try:
@@ -184,7 +185,7 @@ def one_at_a_time(gpus: Iterable[int]) -> Iterator[None]:
 
     gpus: indices of GPUs that the process sees. Without an index, the lock is for the CPU.
     """
-    CACHE.mkdir(parents=True, exist_ok=True)
+    CACHE_FOLDER.mkdir(parents=True, exist_ok=True)
     names = []
     for gpu in gpus:
         names.append(str(torch.cuda.get_device_properties(gpu).uuid))
@@ -193,7 +194,7 @@ def one_at_a_time(gpus: Iterable[int]) -> Iterator[None]:
     names.sort()
     with ExitStack() as locks:
         for name in names or ["cpu"]:
-            path = CACHE / f"vllm-start-{name}.lock"
+            path = CACHE_FOLDER / f"vllm-start-{name}.lock"
             lock = locks.enter_context(path.open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
             # Release the lock explicitly. Closing the file would not release the lock, because a

@@ -40,15 +40,15 @@ from spanreward.rewards.judges.local.vllm_arguments import (
     tokens_that_fit,
 )
 from spanreward.rewards.judges.local.vllm_engine import (
-    END,
+    ENGINE_SHUTDOWN,
     Guard,
+    call_watched,
     check_names,
-    environment,
     environment_read_anew,
-    family,
     free_memory,
     one_at_a_time,
-    watched,
+    process_ids,
+    temporary_environment,
 )
 
 log = logging.getLogger(__name__)
@@ -61,14 +61,15 @@ ENGINE_ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
     "TORCHELASTIC_USE_AGENT_STORE": "False",
 }
-CHECK = list(range(1, 17))  # the prompt that a woken engine must answer as the new engine did
+# the prompt that a woken engine must answer as the new engine did
+CHECK_PROMPT = list(range(1, 17))
 CHECK_TOKENS = 5  # how many of the likeliest tokens are compared
 # The largest difference of natural log-probabilities before and after a sleep. A small difference
 # is enough, because the check prompt is always alone in its batch and always runs the same kernels.
 CHECK_DIFFERENCE = 0.1
 MAX_FAILURES = 2  # within one `with judge:`; then no new engine is started until the `with` ends
 END_SECONDS = 10.0  # how long `close` waits for a process to end by itself
-DEADLINE = 1200.0  # seconds
+ENGINE_DEADLINE = 1200.0  # seconds
 # The most questions in one call of the engine: about a second of work. More calls would cost more,
 # because the engine idles for some milliseconds at the end of each call.
 MOST_TOGETHER = 1024
@@ -114,7 +115,7 @@ class VllmJudge(LocalJudge):
         tensor_parallel: int = 1,
         max_model_len: int | None = None,
         dtype: str = "auto",
-        deadline: float = DEADLINE,
+        deadline: float = ENGINE_DEADLINE,
         min_mass: float = MIN_MASS,
         chat_template: str | None = None,
     ) -> None:
@@ -206,7 +207,7 @@ class VllmJudge(LocalJudge):
                 self._make_engine()
                 pids: list[int] = []
                 for process in self._processes:
-                    pids += family(process.pid)
+                    pids += process_ids(process.pid)
                 self._guard = Guard(pids)
                 taken_bytes = free - free_memory()
                 self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, taken_bytes)
@@ -244,7 +245,7 @@ class VllmJudge(LocalJudge):
         try:
             with (
                 environment_read_anew(),
-                environment(**ENGINE_ENVIRONMENT, **self._device_variables()),
+                temporary_environment(**ENGINE_ENVIRONMENT, **self._device_variables()),
             ):
                 from vllm import LLM
 
@@ -254,7 +255,7 @@ class VllmJudge(LocalJudge):
                     max_model_len=self.context,
                     **engine_arguments(self.memory, self.dtype, self.sees_pictures),
                 )
-                check_names(engine, [END])
+                check_names(engine, [ENGINE_SHUTDOWN])
                 self._engine = engine
         finally:
             children = multiprocessing.active_children()
@@ -265,7 +266,7 @@ class VllmJudge(LocalJudge):
         # End the engine first and then its guard. Without a guard, the engine would survive if this
         # process were killed now.
         if self._engine is not None:
-            attrgetter(END)(self._engine)()
+            attrgetter(ENGINE_SHUTDOWN)(self._engine)()
             self._engine = None
         if self._guard is not None:
             self._guard.release()
@@ -299,7 +300,7 @@ class VllmJudge(LocalJudge):
             return
         torch.cuda.empty_cache()  # frees memory that the policy reserves and does not use
         try:
-            watched(self._engine.wake_up, self._processes, self._deadline_end)
+            call_watched(self._engine.wake_up, self._processes, self._deadline_end)
             self._check_woken_engine()
         except Exception as error:
             self._record_failure(
@@ -349,7 +350,7 @@ class VllmJudge(LocalJudge):
         try:
             end = time.monotonic() + SLEEP_SECONDS
             fall_asleep = partial(self._engine.sleep, level=1)
-            watched(fall_asleep, self._processes, end)
+            call_watched(fall_asleep, self._processes, end)
             self._asleep = True
         except Exception:
             log.exception("the judge %s could not be put to sleep and is closed", self.model)
@@ -367,7 +368,7 @@ class VllmJudge(LocalJudge):
         if tokens:
             selection = {"logprob_token_ids": list(tokens)}
         params = SamplingParams(max_tokens=1, temperature=0.0, **selection)
-        request = {"prompt_token_ids": CHECK}
+        request = {"prompt_token_ids": CHECK_PROMPT}
         (output,) = self._run([request], params, end)
         entries = output.outputs[0].logprobs[0]
         return {token: entry.logprob for token, entry in entries.items()}
@@ -406,7 +407,7 @@ class VllmJudge(LocalJudge):
         params: vLLM's SamplingParams. end: the latest time for the answer, by the monotonic clock.
         """
         ask = partial(self._engine.generate, requests, params, use_tqdm=False)
-        return watched(ask, self._processes, end)
+        return call_watched(ask, self._processes, end)
 
     def _outputs(self, prompts: Sequence[Prompt], **sampling: Any) -> list[Any]:
         """Returns vLLM's CompletionOutput for each prompt, or a Failure. The judge may try twice.

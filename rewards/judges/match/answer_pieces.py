@@ -11,24 +11,25 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from spanreward.rewards.language.answer_text import NEGATED
+from spanreward.rewards.language.answer_text import NEGATED_VERBS
 from spanreward.rewards.language.answer_tokens import Token, read_tokens
-from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
+from spanreward.rewards.language.words import ARTICLES, HEDGE_WORDS, word_set
 
 # Sets of words that decide about a piece.
-YES = word_set("yes yeah yep yup true")
-NO = NEGATED | word_set("no nope nah not false never cannot")
-EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
-DOUBTING = EVASIVE | HEDGES | {"or"}  # an answer with such a word asserts nothing for certain
+YES_WORDS = word_set("yes yeah yep yup true")
+NO_WORDS = NEGATED_VERBS | word_set("no nope nah not false never cannot")
+EVASIVE_WORDS = word_set("sure unsure know maybe perhaps unknown unanswerable")
+# an answer with such a word asserts nothing for certain
+DOUBTING_WORDS = EVASIVE_WORDS | HEDGE_WORDS | {"or"}
 # A piece with an odd number of these words is denied: "not blue".
-DENYING = NO | word_set(
+DENYING_WORDS = NO_WORDS | word_set(
     "nor neither without doubt doubts doubted deny denies unlikely doubtful untrue wrong incorrect "
     "mistake mistaken impossible lie myth ruled unsure hardly scarcely supposedly allegedly if "
     "unless whether suppose assume unlike except fails failed far rather instead"
 )
 # A denied piece of only these words, such as "no way" or "that is wrong", takes back all earlier
 # pieces.
-TAKING_BACK = DENYING | word_set(
+TAKING_BACK = DENYING_WORDS | word_set(
     "way really is that this it can be clearly so was right true correct very or and"
 )
 _ALL_BUT = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b", re.IGNORECASE)
@@ -37,8 +38,8 @@ _PIECE_ENDS = frozenset(",;:/|()[].\n\u3001\u3002\uff0c\uff1b\uff1a")
 # Signs of denial in Chinese, Japanese and Korean. A denial is often no word of its own in these
 # languages, so a word with such a sign is denied.
 _DENYING_CJK = re.compile("[不没沒错錯]|ない|ません|아니|않")
-_BEING = word_set("is isn't was wasn't")
-_LINKS = word_set("and or nor plus & +")
+_BEING_FORMS = word_set("is isn't was wasn't")
+_JOINING_WORDS = word_set("and or nor plus & +")
 _PIECE_STARTS = word_set("rather instead unlike except because")
 
 
@@ -77,7 +78,7 @@ def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
         starts = {word.start for word in words}
         items: list[list[str]] = [[]]
         for token in tokens:
-            if token.text in _LINKS:
+            if token.text in _JOINING_WORDS:
                 items.append([])
             elif token.start in starts:
                 items[-1].append(token.text)
@@ -121,7 +122,7 @@ def _without_articles(tokens: Sequence[Token]) -> list[Token]:
     """
     words = []
     for token, behind in zip_longest(tokens, tokens[1:]):
-        is_letter = token.text == "a" and behind is not None and behind.text in _BEING
+        is_letter = token.text == "a" and behind is not None and behind.text in _BEING_FORMS
         if is_letter or token.text not in ARTICLES:
             words.append(token)
     return words or list(tokens)  # "A" alone is the letter
@@ -132,7 +133,7 @@ def _is_denying(word: str) -> bool:
     word denies.
     """
     if word.isascii():
-        return word in DENYING
+        return word in DENYING_WORDS
     return _DENYING_CJK.search(word) is not None
 
 

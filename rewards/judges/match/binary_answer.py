@@ -12,31 +12,37 @@ exists: "There is a red lamp" answers "Is there a lamp?", but not "Is the lamp o
 from collections.abc import Sequence
 
 from spanreward.rewards.judges.match.answer_pieces import (
-    DENYING,
-    EVASIVE,
-    NO,
+    DENYING_WORDS,
+    EVASIVE_WORDS,
+    NO_WORDS,
     TAKING_BACK,
-    YES,
+    YES_WORDS,
     Piece,
 )
 from spanreward.rewards.language.answer_tokens import tokens_of
-from spanreward.rewards.language.lemmas import lemma
-from spanreward.rewards.language.words import HEDGES, PICTURES, word_set
+from spanreward.rewards.language.lemmas import lemma_of_word
+from spanreward.rewards.language.words import HEDGE_WORDS, PICTURE_NOUNS, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
 # Words that alone answer no. The other words of NO, such as "not", deny the words beside them.
 SAYING_NO = word_set("no nope nah false")
-OPEN = EVASIVE | HEDGES | word_set("might may could or if")  # words that leave the answer open
+# words that leave the answer open
+OPEN_WORDS = EVASIVE_WORDS | HEDGE_WORDS | word_set("might may could or if")
 # Words without content, such as "the", "visible" and "picture". A claim is compared with the
 # question without these words.
-_SILENT = FUNCTION_WORDS | DENYING | PICTURES | word_set("visible seen shown true clearly indeed")
-_THERE = "there"
-_VERBS = word_set(
+_WORDS_WITHOUT_CLAIM = (
+    FUNCTION_WORDS
+    | DENYING_WORDS
+    | PICTURE_NOUNS
+    | word_set("visible seen shown true clearly indeed")
+)
+_EXPLETIVE = "there"
+_QUESTION_VERBS = word_set(
     "is are was were be has have had isn't aren't wasn't weren't hasn't haven't hadn't there's "
     "there're see shows contains depicts"
 )
 # A question that begins with such a word has its main verb later: "Does the man run?"
-_DOING = word_set("do does did can will")
+_AUXILIARY_VERBS = word_set("do does did can will")
 
 
 def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
@@ -47,21 +53,21 @@ def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
     """
     # The answer is open: "or not", "I am not sure".
     for piece in pieces:
-        if piece.words[0] == "or" or _has_word_of(EVASIVE, piece):
+        if piece.words[0] == "or" or _has_word_of(EVASIVE_WORDS, piece):
             return "", "it does not commit itself"
     # The answer has no "yes" or "no", but one claim: "There is a lamp", "the lamp is not red".
-    signs = [piece for piece in pieces if _has_word_of(YES | DENYING, piece)]
+    signs = [piece for piece in pieces if _has_word_of(YES_WORDS | DENYING_WORDS, piece)]
     claims = _answers_by_claims(question, pieces)
-    says_word = bool(signs) and _has_word_of(YES | SAYING_NO, signs[0])
-    is_open = any(_has_word_of(OPEN, piece) for piece in pieces)
+    says_word = bool(signs) and _has_word_of(YES_WORDS | SAYING_NO, signs[0])
+    is_open = any(_has_word_of(OPEN_WORDS, piece) for piece in pieces)
     if not says_word and len(claims) == 1 and not is_open:
         return claims.pop(), ""
     if not signs:
         return "", "it does not commit itself"
     # The first sign has both words: "yes and no".
     first = signs[0]
-    says_no = _has_word_of(NO, first)
-    if says_no and _has_word_of(YES, first):
+    says_no = _has_word_of(NO_WORDS, first)
+    if says_no and _has_word_of(YES_WORDS, first):
         return "", "it must say yes or no, not both"
     # The first sign denies without a word of NO: "I doubt it".
     if first.denied and not says_no:
@@ -85,7 +91,7 @@ def _says_otherwise(piece: Piece, word: str) -> bool:
     """
     first_word = piece.words[0]
     if word == "no":
-        return first_word in YES
+        return first_word in YES_WORDS
     if not piece.denied:
         return False
     return first_word in SAYING_NO or TAKING_BACK.issuperset(piece.words)
@@ -95,18 +101,19 @@ def _answers_by_claims(question: str, pieces: Sequence[Piece]) -> set[str]:
     """Returns which answers the pieces give in the question's own words: a subset of {"yes", "no"}.
 
     A claim such as "the lamp is red" gives "yes" to "Is the lamp red?", and a denial gives "no". A
-    piece without a verb gives no answer, unless the question has its main verb later (_DOING).
+    piece without a verb gives no answer, unless the question has its main verb later
+    (_AUXILIARY_VERBS).
     """
     words = tokens_of(question)
     question_words = _content_words(words)
     if not question_words:
         return set()
-    asks_existence = _THERE in words[:3]  # "Is there a lamp?"
+    asks_existence = _EXPLETIVE in words[:3]  # "Is there a lamp?"
     # "Does the man run?": a claim repeats the verb "run" with the question's words
-    has_inner_verb = bool(words) and words[0] in _DOING
+    has_inner_verb = bool(words) and words[0] in _AUXILIARY_VERBS
     claims: set[str] = set()
     for piece in pieces:
-        has_verb = _has_word_of(_VERBS, piece)
+        has_verb = _has_word_of(_QUESTION_VERBS, piece)
         content = _content_words(piece.words)
         repeats = content == question_words and (has_inner_verb or has_verb)
         # "There is a red lamp on the table" for "Is there a lamp?"
@@ -122,5 +129,7 @@ def _answers_by_claims(question: str, pieces: Sequence[Piece]) -> set[str]:
 
 
 def _content_words(words: Sequence[str]) -> set[str]:
-    """Returns the base forms of the words with content: the words that are not in _SILENT."""
-    return {lemma(word) for word in words if word not in _SILENT}
+    """Returns the base forms of the words with content: the words that are not in
+    _WORDS_WITHOUT_CLAIM.
+    """
+    return {lemma_of_word(word) for word in words if word not in _WORDS_WITHOUT_CLAIM}

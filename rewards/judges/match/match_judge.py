@@ -34,12 +34,12 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, ra
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import AnswerProbe, PhraseProbe, PresenceProbe
-from spanreward.rewards.language.parse import describe, reader_name
+from spanreward.rewards.language.parse import reader_name, scene_graphs
 
 # The version of this judge's rules, a part of its name: a cache gives no answers of an old version.
-# Raise VERSION in a commit after which `match` may give another rating to the same question, here
-# or in the modules that read texts (language/, text/).
-VERSION = 2
+# Raise MATCH_VERSION in a commit after which `match` may give another rating to the same question,
+# here or in the modules that read texts (language/, text/).
+MATCH_VERSION = 2
 REMEMBERED_GRAPHS = 256  # graphs whose index is kept until the `with` ends
 NO_PROSE = Failure(
     Status.UNPARSED,
@@ -82,7 +82,7 @@ class MatchJudge(Judge):
 
         Raises ImportError if the pipeline is not installed.
         """
-        return f"match {VERSION}, {reader_name(self.pipeline, self.coref)}"
+        return f"match {MATCH_VERSION}, {reader_name(self.pipeline, self.coref)}"
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
@@ -152,7 +152,7 @@ class MatchJudge(Judge):
         index_by_text: dict[str, TextIndex] = {}
         if unparsed:
             texts = list(unparsed)
-            graphs = describe(texts, self.pipeline, self.coref)
+            graphs = scene_graphs(texts, self.pipeline, self.coref)
             for text, graph in zip(texts, graphs, strict=True):
                 index_by_text[text] = TextIndex(graph)
         indexes = []

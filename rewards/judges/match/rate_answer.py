@@ -41,15 +41,15 @@ from collections.abc import Mapping, Sequence, Set as AbstractSet
 from itertools import chain, pairwise
 
 from spanreward.rewards.judges.match.answer_pieces import (
-    DENYING,
-    NO,
+    DENYING_WORDS,
+    NO_WORDS,
     Piece,
     asserted_pieces,
     pieces_of,
 )
 from spanreward.rewards.judges.match.binary_answer import binary_answer
 from spanreward.rewards.judges.probe import AnswerProbe
-from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.language.answer_text import normalise_answer
 from spanreward.rewards.language.answer_tokens import (
     has_letters,
     is_exact,
@@ -58,20 +58,20 @@ from spanreward.rewards.language.answer_tokens import (
     read_tokens,
     tokens_of,
 )
-from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.lemmas import lemma_of_word
 from spanreward.rewards.language.letter_lists import (
     letters_in_order,
     letters_listed,
     people_order_letters,
 )
-from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
+from spanreward.rewards.language.words import ARTICLES, HEDGE_WORDS, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
 UNCOUNTED_WORDS = (
     FUNCTION_WORDS
-    | HEDGES
+    | HEDGE_WORDS
     | ARTICLES
-    | DENYING
+    | DENYING_WORDS
     | word_set("definitely certainly looks like appears be")
 )
 MAX_LIST_WORDS = 8  # an answer with more words that count is prose
@@ -96,8 +96,8 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     # yes/no
     question = set(tokens_of(probe.question))
     reference_words = set(chain.from_iterable(references))
-    pieces = pieces_of(candidate, question | (reference_words - NO))
-    counts = Counter(map(normalise, people))
+    pieces = pieces_of(candidate, question | (reference_words - NO_WORDS))
+    counts = Counter(map(normalise_answer, people))
     most_frequent = counts.most_common(1)[0][0]
     if most_frequent in ("yes", "no"):
         answer, reason = binary_answer(probe.question, pieces)
@@ -111,9 +111,9 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     if is_new and only_letters and len(letters_of(candidate)) > 1:
         return 1.0, "it names several letters"
     # equality; compares the base forms of the words
-    frequencies = Counter(tuple(map(lemma, reference)) for reference in references)
+    frequencies = Counter(tuple(map(lemma_of_word, reference)) for reference in references)
     most = max(frequencies.values())
-    frequency = frequencies[tuple(map(lemma, words))]
+    frequency = frequencies[tuple(map(lemma_of_word, words))]
     if frequency:
         return _rate_by_frequency(3.0, frequency, most)
     # none
@@ -123,7 +123,7 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     if only_numbers and zeros and denies_all(pieces, probe.question):
         return _rate_by_frequency(3.0, zeros, most)
     # share
-    question_lemmas = set(map(lemma, question - UNCOUNTED_WORDS)) - reference_lemmas
+    question_lemmas = set(map(lemma_of_word, question - UNCOUNTED_WORDS)) - reference_lemmas
     items: list[list[str]] = []
     for piece in asserted_pieces(pieces):
         for item in filter(None, piece.items):
@@ -149,7 +149,7 @@ def _rate_by_share(
     reference_lemmas = set(chain.from_iterable(frequencies))
     content = [word for word in chain.from_iterable(items) if word]
     # Only a part of prose is compared.
-    has_question_word = not question_lemmas.isdisjoint(map(lemma, words))
+    has_question_word = not question_lemmas.isdisjoint(map(lemma_of_word, words))
     compared = content
     if has_question_word or len(content) > MAX_LIST_WORDS:
         compared = answering_words(items, reference_lemmas)
@@ -167,7 +167,7 @@ def _rate_by_share(
     # reference the answer has.
     if precision < 1 / 2:
         unshared = set(compared).difference(reference_lemmas)
-        example = next(word for word in words if lemma(word) in unshared)
+        example = next(word for word in words if lemma_of_word(word) in unshared)
         return 1.0, f"no reference answer says {example!r}"
     return 1.0, f"it has {recall:.0%} of a reference answer"
 
@@ -209,7 +209,7 @@ def _counting_lemmas(
     """
     counting = []
     for word in words:
-        base = lemma(word)
+        base = lemma_of_word(word)
         if base in reference_lemmas:
             counts = True
         elif only_numbers:
@@ -236,7 +236,7 @@ def _best_reference(
     recalls: dict[tuple[str, ...], float] = {}
     for reference, frequency in frequencies.items():
         recall = 0.0
-        if not contradicts(content, reference):
+        if not contradicts_reference(content, reference):
             common = Counter(content) & Counter(reference)
             recall = common.total() / max(len(reference), 1)
         # Otherwise an answer with one word of a rare reference could get a high rating.
@@ -261,7 +261,7 @@ def letters_of(answer: str) -> set[str]:
     return set(filter(is_letter, texts))
 
 
-def contradicts(content: Sequence[str], reference: Sequence[str]) -> bool:
+def contradicts_reference(content: Sequence[str], reference: Sequence[str]) -> bool:
     """Returns whether an answer contradicts a reference: with another number, sign or formula, with
     the same numbers in another order, or with another thing or unit ("5 m" for "5 km").
 
@@ -332,12 +332,12 @@ def denies_all(pieces: Sequence[Piece], question: str) -> bool:
     All pieces must be denied. Apart from function words, the pieces must have only words of the
     question.
     """
-    question_lemmas = set(map(lemma, tokens_of(question)))
+    question_lemmas = set(map(lemma_of_word, tokens_of(question)))
     named = set()
     for piece in pieces:
         if not piece.denied:
             return False
-        named |= {lemma(word) for word in piece.words if word not in UNCOUNTED_WORDS}
+        named |= {lemma_of_word(word) for word in piece.words if word not in UNCOUNTED_WORDS}
     return bool(named) and named <= question_lemmas
 
 

@@ -10,50 +10,59 @@ from itertools import chain
 
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language import words as word_lists
-from spanreward.rewards.language.lemmas import is_plural, kin, lemmas
+from spanreward.rewards.language.lemmas import is_plural, lemmas_of_phrase, nouns_of_adjective
 from spanreward.rewards.language.scene_graph import SceneGraph
 
 # the ratings (match_judge.py explains them)
-EXACT = 5.0
-REWORDED = 4.0
-LOOSE = 3.0
+EXACT_RATING = 5.0
+REWORDED_RATING = 4.0
+LOOSE_RATING = 3.0
 SAME_NAME = 2.0
-ABSENT = 1.05  # 95 % of the probability on 1, and 5 % on 2
-WRONG = 1.0
+ABSENT_RATING = 1.05  # 95 % of the probability on 1, and 5 % on 2
+WRONG_RATING = 1.0
 
 # Sets of base forms. Phrases are compared as sets of base forms, too: "next to" is {"next", "to"}.
 # Words that add nothing to a preposition of place: "sits in" means "in".
-POSTURE = lemmas("be sit stand rest lie located placed positioned situated appear there")
-WITHIN = lemmas("in at on inside within upon")
-PLACES = lemmas("left right top bottom center centre middle upper lower corner edge side")
+POSTURE_LEMMAS = lemmas_of_phrase(
+    "be sit stand rest lie located placed positioned situated appear there"
+)
+WITHIN_LEMMAS = lemmas_of_phrase("in at on inside within upon")
+PLACE_LEMMAS = lemmas_of_phrase(
+    "left right top bottom center centre middle upper lower corner edge side"
+)
 # Relations that hold in both directions: if the cat is near the dog, the dog is near the cat.
-SYMMETRIC = lemmas("near beside by next to with and touching alongside around facing")
-PREPOSITIONS = lemmas(" ".join(word_lists.PLACING))
-HAVING = lemmas("with have")
-OWNING = lemmas(" ".join(word_lists.HAVING)) | HAVING  # "holds" and "wears" imply "has"
-PART = lemmas("part of")
-OF = lemmas("of")
-SEVERAL = lemmas(" ".join(word_lists.QUANTITIES))
-PARTS = lemmas(" ".join(word_lists.PARTS))
+SYMMETRIC_RELATIONS = lemmas_of_phrase(
+    "near beside by next to with and touching alongside around facing"
+)
+PLACE_PREPOSITIONS = lemmas_of_phrase(" ".join(word_lists.PLACING_PREPOSITIONS))
+HAVE_LEMMAS = lemmas_of_phrase("with have")
+# "holds" and "wears" imply "has"
+OWNING_LEMMAS = lemmas_of_phrase(" ".join(word_lists.HAVING_VERBS)) | HAVE_LEMMAS
+PART_OF_LEMMAS = lemmas_of_phrase("part of")
+OF_LEMMA = lemmas_of_phrase("of")
+QUANTITY_LEMMAS = lemmas_of_phrase(" ".join(word_lists.QUANTITY_NOUNS))
+PART_LEMMAS = lemmas_of_phrase(" ".join(word_lists.PART_NOUNS))
 # Heads that stand for the noun after "of": "a group of men", "one of the men", "the top of a box".
-LIGHT = SEVERAL | PARTS | lemmas("one each")
+LIGHT_HEADS = QUANTITY_LEMMAS | PART_LEMMAS | lemmas_of_phrase("one each")
 # Attributes that are true of every plural.
-VAGUE = lemmas("several many various some multiple few other different numerous more")
+VAGUE_ATTRIBUTES = lemmas_of_phrase(
+    "several many various some multiple few other different numerous more"
+)
 # Colours, counts and opposites. A text without such a word has no other word for the same.
-CHECKABLE = lemmas(
+CHECKABLE_ATTRIBUTES = lemmas_of_phrase(
     """black white gray brown tan beige red orange yellow gold golden green blue turquoise teal
     navy purple violet pink maroon silver single one two three four five six seven eight nine ten
     left right top upper bottom lower front back big large huge small tiny little tall long short
     old elderly young new light bright dark open closed shut full empty wet dry"""
 )
-PAIR = lemmas("couple pair")
-TWO = lemmas("two")
+PAIR_LEMMAS = lemmas_of_phrase("couple pair")
+TWO_LEMMA = lemmas_of_phrase("two")
 # By preposition, the word that stands for all prepositions of the same place: "beside" is "near".
 SAME_PLACE = {
-    **dict.fromkeys(lemmas("in at on inside within upon into onto"), "in"),
-    **dict.fromkeys(lemmas("near beside by next alongside close"), "near"),
-    **dict.fromkeys(lemmas("over above atop"), "above"),
-    **dict.fromkeys(lemmas("under below beneath underneath"), "under"),
+    **dict.fromkeys(lemmas_of_phrase("in at on inside within upon into onto"), "in"),
+    **dict.fromkeys(lemmas_of_phrase("near beside by next alongside close"), "near"),
+    **dict.fromkeys(lemmas_of_phrase("over above atop"), "above"),
+    **dict.fromkeys(lemmas_of_phrase("under below beneath underneath"), "under"),
 }
 
 
@@ -93,13 +102,13 @@ class TextIndex:
         for entity in graph.entities:
             # the heads of all mentions of the entity: "a man", "the player"
             heads = (entity.head, *entity.heads)
-            of_entity = set(map(lemmas, heads))
+            of_entity = set(map(lemmas_of_phrase, heads))
             names.append(of_entity)
-            attributes = list(map(lemmas, entity.attributes))
+            attributes = list(map(lemmas_of_phrase, entity.attributes))
             self.attributes.append(attributes)
             self.plural.append(any(map(is_plural, heads)))
-            self.nouns.append(frozenset().union(*of_entity) - PLACES)
-            self.is_place.append(any(name <= PLACES for name in of_entity))
+            self.nouns.append(frozenset().union(*of_entity) - PLACE_LEMMAS)
+            self.is_place.append(any(name <= PLACE_LEMMAS for name in of_entity))
             self.does.append([])
             self.undergoes.append([])
             self.linked.append(set())
@@ -108,7 +117,7 @@ class TextIndex:
         self.relations: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
         meant = self._entities_meant(graph, names)
         for relation in graph.relations:
-            words = lemmas(relation.relation)
+            words = lemmas_of_phrase(relation.relation)
             pair = (relation.subject, relation.object)
             meant_pair = (meant[relation.subject], meant[relation.object])
             self._add_relation(*pair, words)
@@ -123,7 +132,7 @@ class TextIndex:
         # Collect the words of the graph. The text's other words are left out, because questions are
         # only about things, attributes and relations.
         details = list(chain(*self.attributes, *self.does))
-        self.attached = frozenset().union(*details) - PREPOSITIONS
+        self.attached = frozenset().union(*details) - PLACE_PREPOSITIONS
         self.words = frozenset().union(*details, *self.named)
         self._resolved: dict[Mention, tuple[float, list[int]]] = {}
 
@@ -138,16 +147,16 @@ class TextIndex:
         for relation in graph.relations:
             group = relation.subject
             object_ = relation.object
-            if lemmas(relation.relation) != OF:
+            if lemmas_of_phrase(relation.relation) != OF_LEMMA:
                 continue
-            if not all(name <= LIGHT for name in names[group]):
+            if not all(name <= LIGHT_HEADS for name in names[group]):
                 continue
             meant[group] = object_
             # In "a large group of men", the men get the attributes "large" and "group".
             attributes = [*self.attributes[object_], *names[group]]
             attributes += self.attributes[group]
-            if any(name & PAIR for name in names[group]):
-                attributes.append(TWO)
+            if any(name & PAIR_LEMMAS for name in names[group]):
+                attributes.append(TWO_LEMMA)
             # remove repeats, whose number could double with each group of a group
             self.attributes[object_] = list(dict.fromkeys(attributes))
         return meant
@@ -170,8 +179,8 @@ class TextIndex:
                 # "snowy" of "a snowy hill" adds "snowy" and "snow"
                 nouns.update(attribute)
                 for word in attribute:
-                    nouns.update(kin(word))
-            elif attribute <= PLACES and attribute not in names:
+                    nouns.update(nouns_of_adjective(word))
+            elif attribute <= PLACE_LEMMAS and attribute not in names:
                 self.placed[attribute].append(number)
         for noun in nouns:
             self.partial[noun].add(number)
@@ -180,17 +189,17 @@ class TextIndex:
         """Returns the rating of one question about this text, from 1 to 5."""
         how, subjects = self.resolve(probe.mention)
         # A thing that the text does not mention has no attribute and no relation.
-        if probe.kind in ("entity", "denied") or how == ABSENT:
+        if probe.kind in ("entity", "denied") or how == ABSENT_RATING:
             return how
-        words = lemmas(probe.words)
+        words = lemmas_of_phrase(probe.words)
         # An attribute: if the mention may mean several things, the best rating counts.
         if probe.other is None:
             ratings = [self._detail_rating(number, words) for number in subjects]
             return max(ratings, default=self._rating_of_missing(words))
         # A relation.
         how_other, objects = self.resolve(probe.other)
-        if how_other == ABSENT:
-            return ABSENT
+        if how_other == ABSENT_RATING:
+            return ABSENT_RATING
         if subjects and objects:
             return self._relation_rating(subjects, objects, words)
         return self._rating_of_missing(words)
@@ -214,14 +223,14 @@ class TextIndex:
         if fitting or not namesakes:
             return how, self._most_alike(fitting, mention)
         # The text has things with the name, but describes each of them in another way.
-        if mention.links and lemmas(mention.head) <= PLACES:
+        if mention.links and lemmas_of_phrase(mention.head) <= PLACE_LEMMAS:
             return SAME_NAME, self._places_of_owners(mention)
         return SAME_NAME, self._most_alike(namesakes, mention)
 
     def _has_all_details(self, number: int, mention: Mention) -> bool:
         """Returns whether the entity has all attributes and links of the mention."""
         for words in mention.attributes:
-            if self._detail_rating(number, lemmas(words)) <= SAME_NAME:
+            if self._detail_rating(number, lemmas_of_phrase(words)) <= SAME_NAME:
                 return False
         return all(self._has_link(number, link) for link in mention.links)
 
@@ -244,12 +253,12 @@ class TextIndex:
         """
         if len(numbers) < 2:
             return numbers
-        details = [lemmas(words) for words in mention.details]
+        details = [lemmas_of_phrase(words) for words in mention.details]
         shared: dict[int, int] = {}
         for number in numbers:
             count = 0
             for words in details:
-                if self._detail_rating(number, words) > LOOSE:
+                if self._detail_rating(number, words) > LOOSE_RATING:
                     count += 1
             for link in mention.ties:
                 if self._has_link(number, link):
@@ -262,35 +271,35 @@ class TextIndex:
         """Returns a rating and the entities with the mention's name. If no entity has the name,
         other ways to say the name are tried, the surest first.
         """
-        name = lemmas(mention.head)
+        name = lemmas_of_phrase(mention.head)
         if name in self.named:
-            return EXACT, self.named[name]
+            return EXACT_RATING, self.named[name]
         # "left" for "the top left corner"
         if name in self.placed:
-            return REWORDED, self.placed[name]
+            return REWORDED_RATING, self.placed[name]
         # "snow board" for "snowboard"
         for words in (*mention.attributes, *mention.details):
-            joined = lemmas(words.replace(" ", "") + mention.head)
+            joined = lemmas_of_phrase(words.replace(" ", "") + mention.head)
             if joined in self.named:
-                return REWORDED, self.named[joined]
+                return REWORDED_RATING, self.named[joined]
         # "group" for "men": any plural may be a group
-        if name <= SEVERAL and any(self.plural):
+        if name <= QUANTITY_LEMMAS and any(self.plural):
             plurals = []
             for number, is_plural_entity in enumerate(self.plural):
                 if is_plural_entity:
                     plurals.append(number)
-            return REWORDED, plurals
+            return REWORDED_RATING, plurals
         # "top" for "box": every thing has such parts, even if the text does not name them
-        if name <= PARTS and not any(self.is_place):
-            return REWORDED, list(range(len(self.plural)))
-        if name <= PLACES:
-            return ABSENT, []
+        if name <= PART_LEMMAS and not any(self.is_place):
+            return REWORDED_RATING, list(range(len(self.plural)))
+        if name <= PLACE_LEMMAS:
+            return ABSENT_RATING, []
         # "coffee" for "coffee cup": the things that all words of the name describe
         described = []
         for word in name:
             described.append(self.partial.get(word, set()))
         whole = set.intersection(*described)
-        how = REWORDED if whole or name <= self.words else ABSENT
+        how = REWORDED_RATING if whole or name <= self.words else ABSENT_RATING
         return how, sorted(whole)
 
     def _detail_rating(self, number: int, words: frozenset[str]) -> float:
@@ -298,33 +307,33 @@ class TextIndex:
         relation.
         """
         details = (*self.attributes[number], *self.does[number])
-        ratings = [agreement(words, detail) for detail in details]
-        best = max(ratings, default=WRONG)
-        if best > LOOSE:
+        ratings = [agreement_of_words(words, detail) for detail in details]
+        best = max(ratings, default=WRONG_RATING)
+        if best > LOOSE_RATING:
             return best
         # "is there" is true of every thing that the text names, and "several" of every plural.
-        if words <= POSTURE:
-            return REWORDED
-        if words <= VAGUE and self.plural[number]:
-            return REWORDED
+        if words <= POSTURE_LEMMAS:
+            return REWORDED_RATING
+        if words <= VAGUE_ATTRIBUTES and self.plural[number]:
+            return REWORDED_RATING
         # The text may say the words in several places: attributes and relations of the thing, and
         # names of linked things.
         nouns = [self.nouns[neighbour] for neighbour in self.linked[number]]
         context = frozenset().union(*details, *nouns)
         for word in words:
-            if word not in context and context.isdisjoint(kin(word)):
+            if word not in context and context.isdisjoint(nouns_of_adjective(word)):
                 return self._rating_of_missing(words)
-        return REWORDED  # "snowy" for a "snow covered" thing, "grass" for a field of grass
+        return REWORDED_RATING  # "snowy" for a "snow covered" thing, "grass" for a field of grass
 
     def _rating_of_missing(self, words: frozenset[str]) -> float:
-        """Returns the rating of an attribute or relation that no entity in question has: LOOSE if
-        the text has the words and the parser linked the words to no thing.
+        """Returns the rating of an attribute or relation that no entity in question has:
+        LOOSE_RATING if the text has the words and the parser linked the words to no thing.
         """
         if words <= self.words and words.isdisjoint(self.attached):
-            return LOOSE
-        if words.isdisjoint(CHECKABLE):
-            return ABSENT  # the text may have other words for the same
-        return WRONG
+            return LOOSE_RATING
+        if words.isdisjoint(CHECKABLE_ATTRIBUTES):
+            return ABSENT_RATING  # the text may have other words for the same
+        return WRONG_RATING
 
     def _has_link(self, number: int, link: Link) -> bool:
         """Returns whether the text gives the entity this link: the dog of "a dog on a sofa" has
@@ -333,12 +342,12 @@ class TextIndex:
         A link is a relation to another thing. By its links a mention says which of several dogs is
         meant.
         """
-        relation = lemmas(link.relation)
+        relation = lemmas_of_phrase(link.relation)
         _, others = self.resolve(link.other)
         related_others = self.linked[number].intersection(others)
         # "part of" has many wordings, so any relation counts: "the man's hat", "the man wears a
         # hat", "the hat of the man".
-        if relation == PART:
+        if relation == PART_OF_LEMMAS:
             return bool(related_others)
         # One entity can be both things of a link: "coffee cup" for "the cup of coffee".
         if number in others:
@@ -347,7 +356,7 @@ class TextIndex:
             subject, object_ = number, other
             if link.reverse:
                 subject, object_ = other, number
-            if self._pair_rating(subject, object_, relation) > LOOSE:
+            if self._pair_rating(subject, object_, relation) > LOOSE_RATING:
                 return True
         return False
 
@@ -366,21 +375,21 @@ class TextIndex:
         near: dict[int, set[int]] = {}  # by subject, the objects with any relation to the subject
         for subject in subjects:
             near[subject] = all_objects & {subject, *self.linked[subject]}
-        best = WRONG
+        best = WRONG_RATING
         for subject, neighbours in near.items():
             for neighbour in neighbours:
                 rating = self._pair_rating(subject, neighbour, words)
                 best = max(best, rating)
-        if best > LOOSE:
+        if best > LOOSE_RATING:
             return best
         # If the text relates every pair, then each time in another way.
         if all(neighbours == all_objects for neighbours in near.values()):
             return best
         # The text does not relate some pair. If the text lacks words of the relation, the text may
         # state the relation in other words.
-        needed = words - POSTURE - PREPOSITIONS - WITHIN
+        needed = words - POSTURE_LEMMAS - PLACE_PREPOSITIONS - WITHIN_LEMMAS
         if not needed <= self.words:
-            return max(best, ABSENT)
+            return max(best, ABSENT_RATING)
         # The text has the words. If subject and object of an unrelated pair do not have this
         # relation to other things, the parser may have lost the relation.
         free: set[int] = set()
@@ -389,7 +398,7 @@ class TextIndex:
                 free.add(number)
         for subject, neighbours in near.items():
             if free - neighbours and not _is_said(words, self.does[subject]):
-                return max(best, LOOSE)
+                return max(best, LOOSE_RATING)
         return best
 
     def _pair_rating(self, subject: int, object_: int, words: frozenset[str]) -> float:
@@ -398,25 +407,25 @@ class TextIndex:
         """
         if subject == object_ and (subject, object_) not in self.relations:
             # "cup of coffee" for "coffee cup", "top of the box" for "box"
-            if words <= OF | PART | WITHIN | HAVING:
-                return REWORDED
-            return ABSENT
+            if words <= OF_LEMMA | PART_OF_LEMMAS | WITHIN_LEMMAS | HAVE_LEMMAS:
+                return REWORDED_RATING
+            return ABSENT_RATING
         pair = (subject, object_)
         relations = list(self.relations.get(pair, ()))
-        if words <= SYMMETRIC:
+        if words <= SYMMETRIC_RELATIONS:
             reversed_pair = (object_, subject)
             relations += self.relations.get(reversed_pair, [])
-        ratings = [agreement(words, relation) for relation in relations]
-        return max(ratings, default=WRONG)
+        ratings = [agreement_of_words(words, relation) for relation in relations]
+        return max(ratings, default=WRONG_RATING)
 
 
 def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
     """Returns whether one of the relations agrees with the words, literally or in other words."""
-    return any(agreement(words, relation) > LOOSE for relation in relations)
+    return any(agreement_of_words(words, relation) > LOOSE_RATING for relation in relations)
 
 
 @lru_cache(maxsize=8192)
-def agreement(words: frozenset[str], relation: frozenset[str]) -> float:
+def agreement_of_words(words: frozenset[str], relation: frozenset[str]) -> float:
     """Returns how well a relation of the text agrees with the relation that a question asks about:
     5 for the same words, 4 for other words with the same meaning, 1 without agreement.
 
@@ -426,23 +435,23 @@ def agreement(words: frozenset[str], relation: frozenset[str]) -> float:
     words: the base forms of the question's words. relation: the base forms of the text's words.
     """
     if words <= relation:
-        return EXACT
+        return EXACT_RATING
     # "sits beside" for "is next to": equal without postures, and with one word for each place
     core = _core_words(words)
     relation_core = _core_words(relation)
     if core <= relation_core:
-        return REWORDED
+        return REWORDED_RATING
     # "with" for "wears"
-    if core <= HAVING and relation_core & OWNING:
-        return REWORDED
+    if core <= HAVE_LEMMAS and relation_core & OWNING_LEMMAS:
+        return REWORDED_RATING
     # "rides on" for "rides": the same verb, and at least one side has no preposition
-    verbs = core - PREPOSITIONS
-    relation_verbs = relation_core - PREPOSITIONS
+    verbs = core - PLACE_PREPOSITIONS
+    relation_verbs = relation_core - PLACE_PREPOSITIONS
     is_same_verb = bool(verbs) and verbs == relation_verbs
     is_verb_alone = core == verbs or relation_core == relation_verbs
     if is_same_verb and is_verb_alone:
-        return REWORDED
-    return WRONG
+        return REWORDED_RATING
+    return WRONG_RATING
 
 
 def _core_words(words: frozenset[str]) -> frozenset[str]:
@@ -451,7 +460,7 @@ def _core_words(words: frozenset[str]) -> frozenset[str]:
     """
     core: set[str] = set()
     for word in words:
-        if word not in POSTURE:
+        if word not in POSTURE_LEMMAS:
             core.add(SAME_PLACE.get(word, word))
     if "near" in core:
         core.discard("to")

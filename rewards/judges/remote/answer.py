@@ -25,20 +25,20 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Field, ValidationError
 from pydantic_core import from_json
 
-from spanreward.rewards.files.http_client import legible
+from spanreward.rewards.files.http_client import legible_server_words
 
 V = TypeVar("V")
 # Statuses whose cause is the server's state and not the question. The question may be asked again
 # until the deadline.
-PATIENT = (408, 425, 429, 502, 503, 504, 529)
+RETRIED_STATUSES = (408, 425, 429, 502, 503, 504, 529)
 # Words by which a spent quota is recognised, under any status.
-SPENT = re.compile(
+QUOTA_WORDS = re.compile(
     r"(?i)insufficient.?(?:quota|credit|balance|fund)|exceeded.current.quota|payment.required"
     r"|billing.(?:hard|limit|not)|(?:\bno|out of|enough) credits"
 )
 # Words by which an error that passes is recognised. An error with the words of the group `fault`
 # may also be caused by the question.
-PASSES = re.compile(
+PASSING_WORDS = re.compile(
     r"(?i)busy|overload|capacity|unavailable|rate.?limit|too.many|timed?.?out"
     r"|again (?:later|in)|loading"
     r"|resource.?exhausted|(?P<fault>internal|server.?error)"
@@ -46,7 +46,7 @@ PASSES = re.compile(
 MAX_REFUSAL_CHARACTERS = 2000  # read from an error; fewer are shown
 # The fields of an error's JSON: fields that may hold another object, fields that may describe the
 # error in words, and fields that may hold an error code.
-INNER = (
+INNER_ERROR_FIELDS = (
     "error",
     "errors",
     "detail",
@@ -57,7 +57,7 @@ INNER = (
     "choices",
     "base_resp",
 )
-WORDS = (
+ERROR_TEXT_FIELDS = (
     "msg",
     "message",
     "detail",
@@ -68,8 +68,8 @@ WORDS = (
     "raw",
     "status_msg",
 )
-CODES = ("code", "status", "status_code", "statusCode", "type", "error_type")
-TAG = re.compile("<[^<>]*>")
+ERROR_CODE_FIELDS = ("code", "status", "status_code", "statusCode", "type", "error_type")
+HTML_TAG = re.compile("<[^<>]*>")
 MAX_COMMENT_BYTES = 4096  # the first bytes of a body, in which its JSON object must begin
 JSON_LINE = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t\r]*(\{)", re.MULTILINE)
 MAX_INSTEAD_CHARACTERS = 120  # quoted from an answer of another form, such as a page to sign in
@@ -83,8 +83,8 @@ def _valid_count(value: Any) -> int:
     return value if isinstance(value, int) and 0 <= value < MAX_COUNT else 0
 
 
-Count = Annotated[int, BeforeValidator(_valid_count)]
-_first = partial(AliasPath, "choices", 0)  # the path to a field of the first choice
+TokenCount = Annotated[int, BeforeValidator(_valid_count)]
+_first_choice = partial(AliasPath, "choices", 0)  # the path to a field of the first choice
 
 
 class TopLogprob(BaseModel):
@@ -111,33 +111,38 @@ class ServerAnswer(BaseModel):
 
     choices: list[dict[str, Any]] = Field(min_length=1)
     content: Any = Field(
-        None, validation_alias=AliasChoices(_first("message", "content"), _first("text"))
+        None,
+        validation_alias=AliasChoices(_first_choice("message", "content"), _first_choice("text")),
     )
     likely: dict[str, float | None] | None = Field(
-        None, validation_alias=_first("logprobs", "top_logprobs", 0)
+        None, validation_alias=_first_choice("logprobs", "top_logprobs", 0)
     )
     listed: list[TopLogprob] | None = Field(
-        None, validation_alias=_first("logprobs", "content", 0, "top_logprobs")
+        None, validation_alias=_first_choice("logprobs", "content", 0, "top_logprobs")
     )
-    token: str | None = Field(None, validation_alias=_first("logprobs", "content", 0, "token"))
+    token: str | None = Field(
+        None, validation_alias=_first_choice("logprobs", "content", 0, "token")
+    )
     logprob: float | None = Field(
-        None, validation_alias=_first("logprobs", "content", 0, "logprob")
+        None, validation_alias=_first_choice("logprobs", "content", 0, "logprob")
     )
-    prompt_tokens: Count = Field(0, validation_alias=AliasPath("usage", "prompt_tokens"))
-    generated_tokens: Count = Field(0, validation_alias=AliasPath("usage", "completion_tokens"))
-    cached_tokens: Count = Field(
+    prompt_tokens: TokenCount = Field(0, validation_alias=AliasPath("usage", "prompt_tokens"))
+    generated_tokens: TokenCount = Field(
+        0, validation_alias=AliasPath("usage", "completion_tokens")
+    )
+    cached_tokens: TokenCount = Field(
         0, validation_alias=AliasPath("usage", "prompt_tokens_details", "cached_tokens")
     )
-    finish_reason: Any = Field(None, validation_alias=_first("finish_reason"))
+    finish_reason: Any = Field(None, validation_alias=_first_choice("finish_reason"))
     # of a thinking model; it is not the answer
     reasoning: Any = Field(
         None,
         validation_alias=AliasChoices(
-            _first("message", "reasoning_content"), _first("message", "reasoning")
+            _first_choice("message", "reasoning_content"), _first_choice("message", "reasoning")
         ),
     )
     error: Any = None
-    inner_error: Any = Field(None, validation_alias=_first("error"))
+    inner_error: Any = Field(None, validation_alias=_first_choice("error"))
 
     @property
     def first(self) -> list[tuple[str, float]]:
@@ -236,7 +241,7 @@ def read_server_answer(status: int, content: bytes) -> ServerAnswer | Refused | 
             answer = ServerAnswer.model_validate_json(_json_part(content))
         if answer is not None and not (answer.error or answer.inner_error):
             return answer
-    return trouble(status, content) or answer or _no_answer(content)
+    return error_in_answer(status, content) or answer or _no_answer(content)
 
 
 def _json_part(content: bytes) -> bytes:
@@ -256,13 +261,13 @@ def _no_answer(content: bytes) -> Busy:
     """
     text = content[:MAX_COMMENT_BYTES].decode(errors="replace").lstrip("\ufeff")
     if text.lstrip().startswith("<"):
-        text = TAG.sub(" ", text)
-    words = legible(text, MAX_INSTEAD_CHARACTERS)
+        text = HTML_TAG.sub(" ", text)
+    words = legible_server_words(text, MAX_INSTEAD_CHARACTERS)
     instead = f": {words}" if words else ", but empty"
     return Busy(f"its answer is cut short or not of the OpenAI form{instead}", patient=False)
 
 
-def trouble(status: int, content: bytes) -> Refused | Busy | None:
+def error_in_answer(status: int, content: bytes) -> Refused | Busy | None:
     """Returns the error in an answer. None for a success (2xx) whose body mentions no error."""
     good = 200 <= status < 300
     # The words of all objects in the body that may describe an error. If an error's body has no
@@ -271,30 +276,30 @@ def trouble(status: int, content: bytes) -> Refused | Busy | None:
     layers = list(_error_layers(body))
     text = _words_of(layers)
     if not text and not good:
-        text = TAG.sub(" ", content.decode(errors="replace"))
-    words = legible(text, MAX_REFUSAL_CHARACTERS)
+        text = HTML_TAG.sub(" ", content.decode(errors="replace"))
+    words = legible_server_words(text, MAX_REFUSAL_CHARACTERS)
     # The status. For a success it is the error code in the body, or 0 if the body has no error
     # code.
     codes: list[Any] = []
     for layer in layers:
-        codes += [layer[key] for key in CODES if key in layer]
+        codes += [layer[key] for key in ERROR_CODE_FIELDS if key in layer]
     code = _first_error_status(codes) if good else status
     if not words and not code:
         return None
     # The words of a spent quota are looked for first, because the status may be 429, which is Busy.
     about = f"{codes} {words}"
-    if SPENT.search(about):
+    if QUOTA_WORDS.search(about):
         return Refused(402, words)
     # Without a code the words decide whether the error passes.
     passes = None
     if not code:
-        passes = PASSES.search(about)
-    if code in PATIENT or code == 409 or code >= 500 or passes:
-        patient = code in PATIENT
+        passes = PASSING_WORDS.search(about)
+    if code in RETRIED_STATUSES or code == 409 or code >= 500 or passes:
+        patient = code in RETRIED_STATUSES
         if passes:
             patient = passes.lastgroup is None  # not `fault`
         why = f"it answers {code or status}: {words}".removesuffix(": ")
-        return Busy(legible(why), patient)
+        return Busy(legible_server_words(why), patient)
     return Refused(code or status, words)
 
 
@@ -334,9 +339,9 @@ def read_models(content: bytes) -> dict[str, Served]:
         digest = entry.get("digest")
         served = Served(
             id=name,
-            root=legible(root) if isinstance(root, str) else None,
+            root=legible_server_words(root) if isinstance(root, str) else None,
             max_model_len=longest if has_length else None,
-            digest=legible(digest) if isinstance(digest, str) else "",
+            digest=legible_server_words(digest) if isinstance(digest, str) else "",
         )
         models.setdefault(name, served)  # of two entries with one name the first counts
     return models
@@ -372,7 +377,7 @@ def _error_layers(value: Any, depth: int = MAX_DEPTH) -> Iterator[dict[str, Any]
         for entry in value[:MAX_ENTRIES]:
             yield from _error_layers(entry, depth - 1)
     if depth and isinstance(value, dict):
-        for key in INNER:
+        for key in INNER_ERROR_FIELDS:
             yield from _error_layers(value.get(key), depth - 1)
         yield value
 
@@ -391,7 +396,7 @@ def _words_of(layers: Sequence[Mapping[str, Any]]) -> str:
             place = place[-1]
         # `better_form` needs the field's name, to know what to change in the request.
         field = str(place)
-        for sentence in map(layer.get, WORDS):
+        for sentence in map(layer.get, ERROR_TEXT_FIELDS):
             if not isinstance(sentence, str) or not sentence.strip():
                 continue
             if isinstance(_parsed_json(sentence), dict | list):

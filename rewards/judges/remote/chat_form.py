@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spanreward.rewards.judges.encoding.chat import encodable
+from spanreward.rewards.judges.encoding.chat import encodable_text
 from spanreward.rewards.judges.encoding.prompt import (
     Batch,
     Picture,
@@ -28,12 +28,12 @@ from spanreward.rewards.rows.pictures import as_data_url
 
 # A `<` or `[` that is not at the end or before a space. The other characters look alike, and
 # Unicode normalisation turns them into `<` or `[`.
-OPENING = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")
+OPENING_SIGN = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")
 # The most bytes of one question's pictures, encoded as text. A request to Gemini may have 20 MB, to
 # Anthropic 32 MB, and to OpenAI 50 MB.
 MAX_PICTURE_BYTES = 18_000_000
 REMEMBERED_BYTES = 128_000_000  # the most bytes of encoded pictures that are kept
-DETAILS = ("low", "high", "auto", "original")
+PICTURE_DETAILS = ("low", "high", "auto", "original")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,8 +55,8 @@ class ChatForm:
     """Turns questions into chats. Each picture is encoded once and kept until `forget`.
 
     Args:
-        detail: how closely the model looks at pictures (one of DETAILS), for servers with such a
-            setting. None leaves the choice to the server.
+        detail: how closely the model looks at pictures (one of PICTURE_DETAILS), for servers with
+            such a setting. None leaves the choice to the server.
     """
 
     def __init__(self, detail: str | None = None) -> None:
@@ -85,7 +85,7 @@ class ChatForm:
         parts = self._picture_parts(question.images)
         messages: list[dict[str, Any]] = []
         for message in question.messages:
-            text = neutralised(message["content"])
+            text = without_control_tokens(message["content"])
             content: Any = text
             if parts and message["role"] == "user":
                 content = [*parts, {"type": "text", "text": text}]
@@ -128,8 +128,8 @@ class ChatForm:
         return self._urls[picture.key]
 
 
-def neutralised(content: str) -> str:
+def without_control_tokens(content: str) -> str:
     """Returns the text with a space inside each possible control token or placeholder: `[INST]`
     becomes `[ INST]`.
     """
-    return OPENING.sub(r"\1 ", encodable(content))
+    return OPENING_SIGN.sub(r"\1 ", encodable_text(content))

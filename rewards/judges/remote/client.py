@@ -11,7 +11,7 @@ pages that never end. Therefore ReadingTransport works between the openai client
 ReadingTransport reads at most `largest` bytes of an answer, and passes them to `reading`. Then it
 sets the header `x-should-retry`, by which the openai client repeats the request or not. If the
 server's state is the cause of an error, the request is repeated without a limit. If the question
-may be the cause, there are at most ATTEMPTS attempts.
+may be the cause, there are at most MAX_ATTEMPTS attempts.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import httpx2 as httpx
 
-from spanreward.rewards.files.http_client import Server, api_key, legible
+from spanreward.rewards.files.http_client import Server, api_key, legible_server_words
 from spanreward.rewards.judges.remote.answer import Busy, Refused
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 T = TypeVar("T")
-Reading = Callable[[int, bytes], T | Refused | Busy]  # reads a status and a body
+AnswerReader = Callable[[int, bytes], T | Refused | Busy]  # reads a status and a body
 
-ATTEMPTS = 6  # at most, for errors that the question may cause
+MAX_ATTEMPTS = 6  # at most, for errors that the question may cause
 UNTIL_THE_DEADLINE = 1_000_000  # attempts: no limit, because the caller's deadline ends them
-CONNECT = 5.0  # seconds to connect to the server
+CONNECT_TIMEOUT = 5.0  # seconds to connect to the server
 # The only headers that are sent. The openai client also adds organisations, projects and headers
 # from the environment (OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS), which are not meant for this server.
 SENT_HEADERS = {
@@ -69,7 +69,7 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         trouble: the error of the last failed attempt, "" if no attempt failed.
     """
 
-    def __init__(self, network: httpx.AsyncClient, reading: Reading[T], largest: int) -> None:
+    def __init__(self, network: httpx.AsyncClient, reading: AnswerReader[T], largest: int) -> None:
         self.network = network
         self.reading = reading
         self.largest = largest
@@ -104,13 +104,13 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         except httpx.RequestError as error:
             untrusted = untrusted_certificate(error)
             if not untrusted:
-                self.trouble = legible(f"{type(error).__name__} {error}")
+                self.trouble = legible_server_words(f"{type(error).__name__} {error}")
                 raise
             outcome = Refused(0, untrusted)
         else:
             outcome = self.reading(response.status_code, content)
             if isinstance(outcome, Refused) and response.has_redirect_location:
-                outcome = replace(outcome, words=redirected(response))
+                outcome = replace(outcome, words=redirect_target(response))
             for name in ("retry-after", "retry-after-ms"):
                 value = response.headers.get(name, "")
                 if value.isascii():
@@ -121,7 +121,7 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         # The status and the headers for the openai client.
         if isinstance(outcome, Busy):
             self.trouble = outcome.why
-            if outcome.patient or attempt < ATTEMPTS:
+            if outcome.patient or attempt < MAX_ATTEMPTS:
                 headers["x-should-retry"] = "true"
                 return httpx.Response(503, headers=headers, extensions=extensions)
         if isinstance(outcome, Busy | Refused):
@@ -166,16 +166,16 @@ class Client(Generic[T]):
     def __init__(
         self,
         server: Server,
-        reading: Reading[T],
+        reading: AnswerReader[T],
         largest: int,
-        read_timeout: float = CONNECT,
+        read_timeout: float = CONNECT_TIMEOUT,
         connections: int = 1,
     ) -> None:
         self.transport = ReadingTransport(server.network(connections), reading, largest)
         self._openai = openai_client(
             server.url,
             http_client=httpx.AsyncClient(transport=self.transport),
-            timeout=httpx.Timeout(read_timeout, connect=CONNECT, pool=None),
+            timeout=httpx.Timeout(read_timeout, connect=CONNECT_TIMEOUT, pool=None),
         )
 
     async def __aenter__(self) -> Self:
@@ -277,15 +277,16 @@ def untrusted_certificate(error: BaseException) -> str:
     if cause is None:
         return ""
     return (
-        f"its certificate is not trusted ({legible(cause.verify_message)}): let SSL_CERT_FILE name "
+        f"its certificate is not trusted ({legible_server_words(cause.verify_message)}): let "
+        "SSL_CERT_FILE name "
         "a PEM file with its issuer's certificate, or ask it by a name that the certificate has"
     )
 
 
-def redirected(response: httpx.Response) -> str:
+def redirect_target(response: httpx.Response) -> str:
     """Returns where a redirect leads. The redirect is not followed, because the key would be sent
     there.
     """
     address = re.split("[?#]", response.headers["Location"])[0]  # a query may hold a secret
-    target = legible(address)
+    target = legible_server_words(address)
     return f"it sends to {target}, where no question and no key goes: give that url"

@@ -22,20 +22,25 @@ from typing import Any
 import httpx2 as httpx
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import KEY, SHOWN_SERVER_CHARACTERS, Server, legible
+from spanreward.rewards.files.http_client import (
+    KEY_VARIABLE,
+    SHOWN_SERVER_CHARACTERS,
+    Server,
+    legible_server_words,
+)
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import (
     Busy,
     Refused,
     Served,
     ServerAnswer,
+    error_in_answer,
     read_models,
     read_server_answer,
-    trouble,
 )
 from spanreward.rewards.judges.remote.client import (
-    ATTEMPTS,
-    CONNECT,
+    CONNECT_TIMEOUT,
+    MAX_ATTEMPTS,
     Client,
     all_in_time,
 )
@@ -43,22 +48,22 @@ from spanreward.rewards.judges.remote.request_form import RequestForm, better_fo
 from spanreward.rewards.judges.remote.streamed import StreamedRequests
 
 log = logging.getLogger(__name__)
-Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
+RequestBody = Mapping[str, Any]  # the JSON of a request, or some of its fields
 
 MAX_LOGPROBS = 20  # vLLM's default limit
 ANSWER_BYTES = 1 << 16  # without the text; a rating with 20 log-probabilities has about 2,000
 BYTES_PER_TOKEN = 64  # of the text
 MAX_LIST_BYTES = 1 << 22  # of a list of models
-ENDPOINT = re.compile("/(?:chat/)?completions/*$")
+ENDPOINT_PATH = re.compile("/(?:chat/)?completions/*$")
 VERSION_PATH = re.compile(r"/v[0-9]\w*$")
-NO_KEY = f"put the key it wants into {KEY}"
+NO_KEY = f"put the key it wants into {KEY_VARIABLE}"
 NO_MODEL = (
     "its list of models says what it serves ({models}), and a server of chats only is "
     "asked as chat:URL#MODEL"
 )
-ADVICE = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
+ADVICE_BY_STATUS = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
 MAX_SILENT_WORDS = 4  # a refusal with fewer words explains too little
-Answer = ServerAnswer | Failure
+AnswerOrFailure = ServerAnswer | Failure
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,7 +81,7 @@ class Call:
 
     path: str
     client: Client[ServerAnswer]
-    extras: Body
+    extras: RequestBody
     refusal: Failure | None = None
     learning: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -99,7 +104,7 @@ class Endpoint:
         concurrency: int = 32,
         read_timeout: float = 60.0,
     ) -> None:
-        server = Server.checked(ENDPOINT.sub("", url), "the judge's url")
+        server = Server.checked(ENDPOINT_PATH.sub("", url), "the judge's url")
         version = VERSION_PATH.search(server.url)
         self.server = replace(server, url=server.url.removesuffix("/v1"))
         self.url = self.server.url
@@ -129,7 +134,7 @@ class Endpoint:
         models = f"{self.url}{self._bases[0]}/models"
         try:
             async with (
-                asyncio.timeout(CONNECT),
+                asyncio.timeout(CONNECT_TIMEOUT),
                 Client(self.server, _read_list, MAX_LIST_BYTES) as client,
             ):
                 # The first list that is not empty counts. A server without lists refuses each path.
@@ -146,13 +151,13 @@ class Endpoint:
                     elif entries:
                         return _entry_of(model, entries, models)
         except TimeoutError:
-            words = f"{models} does not answer within {CONNECT:g} s: start the server"
+            words = f"{models} does not answer within {CONNECT_TIMEOUT:g} s: start the server"
             return Failure(Status.ERROR, words)
         return Served(model, self.url)
 
     async def ask(
-        self, path: str, requests: StreamedRequests, extras: Body, seconds: float
-    ) -> tuple[list[Answer], int]:
+        self, path: str, requests: StreamedRequests, extras: RequestBody, seconds: float
+    ) -> tuple[list[AnswerOrFailure], int]:
         """Returns one answer per request, in order, and the number of retries. While the server
         answers some requests, the next requests are encoded.
 
@@ -169,12 +174,14 @@ class Endpoint:
                 asks.append(partial(self._answer_at, call, requests, place))
             in_time = await all_in_time(asks, self.concurrency, seconds)
         late = failure_of_timeout(self.url, self.deadline, client)
-        answers: list[Answer] = []
+        answers: list[AnswerOrFailure] = []
         for answer in in_time:
             answers.append(late if answer is None else answer)
         return answers, client.transport.retries
 
-    async def _answer_at(self, call: Call, requests: StreamedRequests, place: int) -> Answer:
+    async def _answer_at(
+        self, call: Call, requests: StreamedRequests, place: int
+    ) -> AnswerOrFailure:
         """Takes the request at a place, and returns its answer. To take a request may encode a part
         of all requests (StreamedRequests).
         """
@@ -183,7 +190,7 @@ class Endpoint:
             return body
         return await self._answer(call, body)
 
-    async def _answer(self, call: Call, body: Body) -> Answer:
+    async def _answer(self, call: Call, body: RequestBody) -> AnswerOrFailure:
         """Returns the answer to a request, or a Failure with the reason why there is no answer."""
         if call.refusal is not None:
             return call.refusal
@@ -194,7 +201,7 @@ class Endpoint:
             return failure_of_busy(self.url, answer)
         return answer
 
-    async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
+    async def _post(self, call: Call, body: RequestBody) -> ServerAnswer | Refused | Busy:
         """Sends a request. If the server refuses the form of the request, sends it in other forms
         until the server answers or no better form is known.
 
@@ -213,7 +220,7 @@ class Endpoint:
                     return await self._try_other_forms(call, body, form, answer)
 
     async def _try_other_forms(
-        self, call: Call, body: Body, form: RequestForm, refused: Refused
+        self, call: Call, body: RequestBody, form: RequestForm, refused: Refused
     ) -> ServerAnswer | Refused | Busy:
         """Sends the request in one form after another, each chosen by the last refusal. A form that
         is answered is kept for all requests to this server.
@@ -236,7 +243,7 @@ class Endpoint:
         return refused
 
     def _better_form(
-        self, call: Call, body: Body, form: RequestForm, refused: Refused
+        self, call: Call, body: RequestBody, form: RequestForm, refused: Refused
     ) -> RequestForm | None:
         """Returns the form that a refusal asks for, or None if it asks for no other form."""
         request = fit_request({**body, **call.extras}, form)
@@ -247,7 +254,7 @@ class Endpoint:
         return better_form(form, request, refused, doubtful, base)
 
     async def _attempt(
-        self, call: Call, body: Body, form: RequestForm
+        self, call: Call, body: RequestBody, form: RequestForm
     ) -> ServerAnswer | Refused | Busy:
         """Sends a request in this form. If the server answers, the request's fields are noted as
         accepted.
@@ -258,7 +265,7 @@ class Endpoint:
             self._accepted_fields |= request.keys()
         return answer
 
-    def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
+    def _refusal(self, call: Call, body: RequestBody, refused: Refused) -> Failure:
         """Returns the Failure of a refused request, in the server's words. If the words are few,
         advice is added.
 
@@ -269,18 +276,18 @@ class Endpoint:
         status = refused.status
         words = refused.words[:SHOWN_SERVER_CHARACTERS]
         failure = failure_of_refusal(self.url, refused)
-        if status in (*ADVICE, 402):
+        if status in (*ADVICE_BY_STATUS, 402):
             says = f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})"
             if words:
                 says += f": {words}"
             is_silent = len(words.split()) <= MAX_SILENT_WORDS
-            if status == 401 or (status in ADVICE and is_silent):
-                says += f": {ADVICE[status].format(models=f'{where}/models')}"
+            if status == 401 or (status in ADVICE_BY_STATUS and is_silent):
+                says += f": {ADVICE_BY_STATUS[status].format(models=f'{where}/models')}"
             failure = Failure(Status.ERROR, says)
         # Every question would be refused if the certificate, the key or the quota is at fault. The
         # same holds for the path and the model, unless this server has answered before.
         never_answered = not self._accepted_fields
-        if status in (0, 401, 402) or (status in ADVICE and never_answered):
+        if status in (0, 401, 402) or (status in ADVICE_BY_STATUS and never_answered):
             call.refusal = failure
         return failure
 
@@ -301,7 +308,7 @@ def failure_of_busy(url: str, busy: Busy) -> Failure:
     """
     if busy.patient:
         return Failure(Status.ERROR, f"{url} asks to wait for minutes or longer: {busy.why}")
-    return Failure(Status.ERROR, f"{url} failed, the last of {ATTEMPTS} times: {busy.why}")
+    return Failure(Status.ERROR, f"{url} failed, the last of {MAX_ATTEMPTS} times: {busy.why}")
 
 
 def failure_of_timeout(url: str, deadline: float, client: Client[Any]) -> Failure:
@@ -317,7 +324,7 @@ def failure_of_timeout(url: str, deadline: float, client: Client[Any]) -> Failur
 def _read_list(status: int, content: bytes) -> dict[str, Served] | Refused | Busy:
     """Returns the models of a server's list by name, or the error that the server answers."""
     if not 200 <= status < 300:
-        return trouble(status, content) or Refused(status, "")
+        return error_in_answer(status, content) or Refused(status, "")
     return read_models(content)
 
 
@@ -334,7 +341,7 @@ def _entry_of(model: str, entries: Mapping[str, Served], models: str) -> Served 
     if entry is not None:
         return entry
     nearest_names = get_close_matches(model, entries, n=1, cutoff=0)
-    nearest = legible(nearest_names[0])
+    nearest = legible_server_words(nearest_names[0])
     return Failure(
         Status.ERROR,
         f"{models} does not list the judge's model {model!r}: name it as the server does, such as "

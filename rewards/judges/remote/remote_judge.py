@@ -20,7 +20,7 @@ from PIL import Image
 
 from spanreward.rewards.base.checks import check_choice
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import legible, run
+from spanreward.rewards.files.http_client import legible_server_words, run_coroutine
 from spanreward.rewards.judges.encoding.chat import (
     MIN_MASS,
     rating_from_logprobs,
@@ -29,27 +29,32 @@ from spanreward.rewards.judges.encoding.chat import (
 from spanreward.rewards.judges.encoding.prompt import Batch
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, count_unparsed
 from spanreward.rewards.judges.remote.answer import Served, ServerAnswer
-from spanreward.rewards.judges.remote.chat_form import DETAILS, ChatForm
-from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer, Body, Endpoint
+from spanreward.rewards.judges.remote.chat_form import PICTURE_DETAILS, ChatForm
+from spanreward.rewards.judges.remote.endpoint import (
+    MAX_LOGPROBS,
+    AnswerOrFailure,
+    Endpoint,
+    RequestBody,
+)
 from spanreward.rewards.judges.remote.logprobs import places_by_entry, why_no_distribution
 from spanreward.rewards.judges.remote.streamed import StreamedRequests
 from spanreward.rewards.judges.written_rating import read_written_rating
 
 K = TypeVar("K", bound=Hashable)
 log = logging.getLogger(__name__)
-CHAT = "chat/completions"  # below /v1/
+CHAT_PATH = "chat/completions"  # below /v1/
 NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
-UNBOUNDED = sys.maxsize  # tokens
+UNBOUNDED_TOKENS = sys.maxsize  # tokens
 WRITTEN_TOKENS = 64  # for a rating in words
 THINKING_TOKENS = 4096  # in addition, for a model that thinks before it answers
 SHOWN_ANSWER = 60  # characters of an answer that is no rating
 TRIAL_SECONDS = 20.0
 # Trial questions: whether the server rates, and whether it takes pictures.
-CALIBRATION = Question(
+TRIAL_QUESTION = Question(
     [{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}]
 )
 WHITE_SQUARE = Image.new("RGB", (64, 64), "white")
-SEEING_TRIAL = Question(CALIBRATION.messages, images=(WHITE_SQUARE,))
+SEEING_TRIAL = Question(TRIAL_QUESTION.messages, images=(WHITE_SQUARE,))
 
 
 class RemoteJudge(Judge):
@@ -99,7 +104,7 @@ class RemoteJudge(Judge):
         if samples < 0:
             raise ValueError(f"samples is 0 or how many answers make a rating, got {samples}")
         if detail is not None:
-            check_choice("detail", detail, DETAILS)
+            check_choice("detail", detail, PICTURE_DETAILS)
         self.endpoint = Endpoint(url, deadline, concurrency, read_timeout)
         self.model = model
         self.min_mass = min_mass
@@ -164,7 +169,7 @@ class RemoteJudge(Judge):
         a Failure the next call asks the server again.
         """
         if not isinstance(self._served, Served):
-            self._served = run(self.endpoint.look_up(self.model))
+            self._served = run_coroutine(self.endpoint.look_up(self.model))
         return self._served
 
     @property
@@ -188,12 +193,12 @@ class RemoteJudge(Judge):
                 return True  # not known: the server may be busy
             # The server refused the picture. If the server answers the same question without the
             # picture, the model reads text only.
-            elif isinstance(self._ask_trial(CALIBRATION), ServerAnswer):
+            elif isinstance(self._ask_trial(TRIAL_QUESTION), ServerAnswer):
                 log.warning("the model %s reads text only: %s", self.model, answer.message)
                 self._sees = False
         return self._sees is not False
 
-    def _ask_trial(self, question: Question) -> Answer:
+    def _ask_trial(self, question: Question) -> AnswerOrFailure:
         """Sends a trial question as a chat, which `usage` does not count. The time limit is
         TRIAL_SECONDS, or what is left of the deadline within `with judge:`.
         """
@@ -201,10 +206,10 @@ class RemoteJudge(Judge):
         if self._depth:
             seconds = min(TRIAL_SECONDS, self.left())
         fields = {"model": self.model, "max_tokens": 1}
-        encode = partial(self.chat_form.encode_batch, budget=UNBOUNDED)
+        encode = partial(self.chat_form.encode_batch, budget=UNBOUNDED_TOKENS)
         requests = StreamedRequests([question], encode, fields)
-        asking = self.endpoint.ask(CHAT, requests, {}, seconds)
-        answers, _ = run(asking)
+        asking = self.endpoint.ask(CHAT_PATH, requests, {}, seconds)
+        answers, _ = run_coroutine(asking)
         return answers[0]
 
     def start(self) -> None:
@@ -215,7 +220,7 @@ class RemoteJudge(Judge):
         entry = self._look_up()
         if isinstance(entry, Failure):
             raise RuntimeError(f"{entry.message}.")
-        (answer,) = self.rate([CALIBRATION])
+        (answer,) = self.rate([TRIAL_QUESTION])
         if isinstance(answer, Failure):
             raise RuntimeError(
                 f"{self.endpoint.url} cannot rate with {self.model!r}: {answer.message}."
@@ -231,13 +236,13 @@ class RemoteJudge(Judge):
 
     def _path(self, question: Question) -> str:
         """Returns the server's endpoint for the question, below /v1/."""
-        return CHAT
+        return CHAT_PATH
 
     def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
         """Returns the most tokens that a question may have, so that `reserve` tokens are left to
         answer.
         """
-        return UNBOUNDED
+        return UNBOUNDED_TOKENS
 
     def _encode_batch(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
         """Returns each question's part of a request. ServerJudge cuts it to `budget` tokens."""
@@ -412,7 +417,7 @@ class RemoteJudge(Judge):
                 continue
             rating = read_written_rating(text, scale)
             if rating is None:
-                words = legible(text, SHOWN_ANSWER)
+                words = legible_server_words(text, SHOWN_ANSWER)
                 why = f"the judge wrote no rating from {scale[0]} to {scale[-1]}: {words!r}"
                 failures.append(Failure(Status.UNPARSED, why))
             else:
@@ -492,15 +497,15 @@ class RemoteJudge(Judge):
         self,
         path: str,
         questions: Sequence[Question],
-        fields: Body,
-        extras: Body,
-    ) -> tuple[list[Answer], list[int]]:
+        fields: RequestBody,
+        extras: RequestBody,
+    ) -> tuple[list[AnswerOrFailure], list[int]]:
         """Sends the questions with these fields in every request. Returns an answer per question,
         and how many characters of each question's description were cut.
 
         extras: fields that not every server takes.
         """
-        if path == CHAT:
+        if path == CHAT_PATH:
             extras = {**NO_THINKING, **extras}
         fields = {"model": self.model, "temperature": 0.0, **fields}
         with self, self.usage.clock("seconds"):
@@ -508,7 +513,7 @@ class RemoteJudge(Judge):
             encode = partial(self._encode_batch, path, budget=budget)
             requests = StreamedRequests(questions, encode, fields)
             asking = self.endpoint.ask(path, requests, extras, self.left())
-            answers, retries = run(asking)
+            answers, retries = run_coroutine(asking)
         self._count_usage(answers, retries)
         return requests.by_question(answers)
 
@@ -516,7 +521,7 @@ class RemoteJudge(Judge):
         """Returns how many seconds of the deadline are left, within `with judge:`."""
         return max(self._deadline_end - time.monotonic(), 0.0)
 
-    def _count_usage(self, answers: Sequence[Answer], retries: int) -> None:
+    def _count_usage(self, answers: Sequence[AnswerOrFailure], retries: int) -> None:
         """Adds the answers of one call to the judge's usage."""
         usage = self.usage
         usage.retries += retries
@@ -542,7 +547,7 @@ def numbers_by_kind(kinds: Iterable[K]) -> dict[K, list[int]]:
     return numbers
 
 
-def ended_before_its_text(answer: Answer) -> bool:
+def ended_before_its_text(answer: AnswerOrFailure) -> bool:
     """Returns whether an answer used up its tokens before it had any text."""
     if isinstance(answer, Failure):
         return False
@@ -553,9 +558,9 @@ def answer_in_words(answer: ServerAnswer) -> str:
     """Returns a clause that describes an unusable answer, for a message: "it answered 'I think',
     finish_reason 'length'".
     """
-    words = legible(answer.text or "", SHOWN_ANSWER)
+    words = legible_server_words(answer.text or "", SHOWN_ANSWER)
     came = f"it answered {words!r}" if words else "it answered no text"
-    came += f", finish_reason {legible(str(answer.finish_reason), SHOWN_ANSWER)!r}"
+    came += f", finish_reason {legible_server_words(str(answer.finish_reason), SHOWN_ANSWER)!r}"
     if answer.reasoning:
         came += ", and it wrote reasoning"
     return came

@@ -22,23 +22,25 @@ from typing import Any
 
 from spanreward.rewards.judges.remote.answer import Refused
 
-NEEDED = ("model", "prompt", "messages")  # fields that are never left out
-LOGPROBS = ("top_logprobs", "logprobs")
+NEEDED_FIELDS = ("model", "prompt", "messages")  # fields that are never left out
+LOGPROB_FIELDS = ("top_logprobs", "logprobs")
 # The names for the length of an answer. The last name is used at OpenAI's other endpoint.
-LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+LENGTH_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 # Matches "Logprobs is not enabled", "log probabilities", and top_n_tokens, TGI's name for the
 # number of log-probabilities.
 ABOUT_LOGPROBS = re.compile(r"(?i)log[ _-]?prob|top_n_tokens")
-RENAMED = "max_completion_tokens"
+NEW_LENGTH_FIELD = "max_completion_tokens"
 # Matches "Expected a value >= 16", "must be at least 16", "greater than or equal to 16", "minimum
 # of 16".
-LEAST = re.compile(
+LEAST_VALUE_PATTERN = re.compile(
     r"(?i)(?:>=|at least|no less than|greater than or equal to|minimum(?: value)?(?: is| of|:)?)"
     r"\s*([0-9]{1,4})\b|\b([0-9]{1,4}) (?:or more|at least)"
 )
 LARGEST_SHORTEST = 1024  # tokens; a larger minimum is too much for a rating of one token
 # Words of a refusal about the name of a field. A refusal without them is about the field's value.
-UNKNOWN = re.compile(r"(?i)instead|support|recogni|deprecat|permitted|unknown|unexpected|allowed")
+UNKNOWN_FIELD_WORDS = re.compile(
+    r"(?i)instead|support|recogni|deprecat|permitted|unknown|unexpected|allowed"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +104,14 @@ def better_form(
     if ABOUT_LOGPROBS.search(refused.words):
         return _with_fewer_logprobs(form, request, refused)
     # The field that the refusal names.
-    names = {*LENGTHS, *request} - {*NEEDED}
+    names = {*LENGTH_FIELDS, *request} - {*NEEDED_FIELDS}
     alternatives = "|".join(map(re.escape, names))
     match = re.search(rf"(?<!\w)(?:{alternatives})(?!\w)", refused.words)
     name = match[0] if match else ""
     if refused.status not in (400, 404, 405, 422):
         return None
     # The refusal names a field: the length of the answer changes, and any other field is left out.
-    if name in LENGTHS:
+    if name in LENGTH_FIELDS:
         return _with_other_length(form, request, refused)
     if name:
         if name in form.fields.values():
@@ -138,7 +140,7 @@ def _with_fewer_logprobs(
 
     The result is None if the request has asked for no log-probabilities already.
     """
-    present = [name for name in LOGPROBS if name in request]
+    present = [name for name in LOGPROB_FIELDS if name in request]
     if not present:
         return None
     name = present[0]  # a chat has the number in `top_logprobs`, and `logprobs` is True
@@ -146,7 +148,7 @@ def _with_fewer_logprobs(
     numbers = map(int, re.findall(r"\b[0-9]{1,3}\b", refused.words))
     # A refusal may also name the number that is too large.
     fewer = [number for number in numbers if 0 < number < current]
-    changes: dict[str, int | None] = dict.fromkeys(LOGPROBS)
+    changes: dict[str, int | None] = dict.fromkeys(LOGPROB_FIELDS)
     if fewer:
         changes = {name: max(fewer)}
     return replace(form, fields={**form.fields, **changes})
@@ -159,11 +161,11 @@ def _with_other_length(
     longer answer. The result is None if the refusal asks for neither change.
     """
     # "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
-    speaks_of_name = RENAMED in refused.words and UNKNOWN.search(refused.words)
+    speaks_of_name = NEW_LENGTH_FIELD in refused.words and UNKNOWN_FIELD_WORDS.search(refused.words)
     if "max_tokens" in request and speaks_of_name:
-        return replace(form, fields={**form.fields, "max_tokens": RENAMED})
-    current = request.get("max_tokens", request.get(RENAMED, 0))
-    match = LEAST.search(refused.words)
+        return replace(form, fields={**form.fields, "max_tokens": NEW_LENGTH_FIELD})
+    current = request.get("max_tokens", request.get(NEW_LENGTH_FIELD, 0))
+    match = LEAST_VALUE_PATTERN.search(refused.words)
     if match is None:
         return None
     least = int(match[1] or match[2])

@@ -22,13 +22,13 @@ from typing import Any
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.encoding.prompt import Batch, encode_batch
-from spanreward.rewards.judges.encoding.tokenizer_files import FILES, TokenizerFiles
+from spanreward.rewards.judges.encoding.tokenizer_files import TOKENIZER_FILES, TokenizerFiles
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS
-from spanreward.rewards.judges.remote.remote_judge import CHAT, UNBOUNDED, RemoteJudge
+from spanreward.rewards.judges.remote.remote_judge import CHAT_PATH, UNBOUNDED_TOKENS, RemoteJudge
 
-COMPLETIONS = "completions"  # below /v1/
+COMPLETIONS_PATH = "completions"  # below /v1/
 TOKEN_ID = "token_id:"
 TOKEN_ID_TEXT = re.compile(f"{TOKEN_ID}(0|[1-9][0-9]{{0,8}})")
 
@@ -65,7 +65,7 @@ class ServerJudge(RemoteJudge):
     def encoder(self) -> ChatEncoder:
         """The model's tokenizer and chat template. Raises ValueError if there is no tokenizer."""
         try:
-            folder = model_folder(self.tokenizer, files=FILES)  # without the weights
+            folder = model_folder(self.tokenizer, files=TOKENIZER_FILES)  # without the weights
             return ChatEncoder(TokenizerFiles(folder))
         except OSError as error:
             raise ValueError(
@@ -86,7 +86,7 @@ class ServerJudge(RemoteJudge):
         return hashlib.sha256(state.encode()).hexdigest()[:12]
 
     def _path(self, question: Question) -> str:  # token ids cannot contain pictures
-        return CHAT if question.images else COMPLETIONS
+        return CHAT_PATH if question.images else COMPLETIONS_PATH
 
     def _rating_fields(
         self, path: str, scale: Sequence[str], top: int
@@ -106,7 +106,7 @@ class ServerJudge(RemoteJudge):
         # Completions and chats have different names for the number of log-probabilities.
         count = top or MAX_LOGPROBS
         fields: dict[str, Any] = {"logprobs": count}
-        if path == CHAT:
+        if path == CHAT_PATH:
             fields = {"logprobs": True, "top_logprobs": count}
         return fields, extras
 
@@ -132,15 +132,15 @@ class ServerJudge(RemoteJudge):
         """
         # Only a question with a description can be cut. If no question has a description, the
         # server is not asked for its limit.
-        if path == CHAT or not any(map(has_description, questions)):
-            return UNBOUNDED
+        if path == CHAT_PATH or not any(map(has_description, questions)):
+            return UNBOUNDED_TOKENS
         served = self.served
         if served is None or not served.max_model_len:
-            return UNBOUNDED
+            return UNBOUNDED_TOKENS
         return served.max_model_len - reserve
 
     def _encode_batch(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
-        if path == CHAT:
+        if path == CHAT_PATH:
             return super()._encode_batch(path, questions, budget)
         questions_ahead = self.encoder.encode_ahead(questions, budget)
         return encode_batch(questions_ahead, self._ids, budget)

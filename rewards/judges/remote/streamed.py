@@ -8,7 +8,7 @@ answers, cuts = requests.by_question(answers)     # in the order of the question
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from spanreward.rewards.judges.encoding.chat import AHEAD
+from spanreward.rewards.judges.encoding.chat import QUESTIONS_AHEAD
 from spanreward.rewards.judges.encoding.prompt import Batch
 from spanreward.rewards.judges.judge import Failure, Question, T
 
@@ -47,7 +47,7 @@ class StreamedRequests:
         """Returns the request at a place, or a Failure if its question cannot be encoded. Each
         request can be taken once.
         """
-        while place >= self._encoded_parts * AHEAD:
+        while place >= self._encoded_parts * QUESTIONS_AHEAD:
             self._encode_part()
         return self._bodies.pop(place)
 
@@ -55,8 +55,8 @@ class StreamedRequests:
         """Encodes the next AHEAD questions, and gives each question a place: first the questions
         with a request, sorted, and then the questions that are Failures.
         """
-        start = self._encoded_parts * AHEAD
-        batch = self.encode(self.questions[start : start + AHEAD])
+        start = self._encoded_parts * QUESTIONS_AHEAD
+        batch = self.encode(self.questions[start : start + QUESTIONS_AHEAD])
         place = start
         numbered = zip(batch.inputs, batch.numbers, strict=True)
         for part, number in numbered:

@@ -29,7 +29,7 @@ from experiments.labels.statistics import kendall_tau_c, pair_accuracy
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.comparison.resampling import bootstrap
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.text import bag_of_words
 from tests.support.paths import DATA
@@ -145,7 +145,7 @@ def test_a_wrong_word_is_flagged() -> None:
 
 
 def test_graphs_as_people_draw_them() -> None:
-    (graph,) = describe(["The man's hats are red. A man sits on a bench."])
+    (graph,) = scene_graphs(["The man's hats are red. A man sits on a bench."])
     people = [("hat", "is", "red"), ("man", "on", "bench"), ("man", "under", "tree")]
     score = compare(normal(triples_of(graph)), normal(people), (0, 1, 2))
     assert (score.precision, score.recall) == (1.0, pytest.approx(2 / 3))

@@ -20,7 +20,7 @@ from experiments.agreement.embedding_baselines import (
 from experiments.labels.judgments import Judgment
 from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.posh.scores import f1
 
 
@@ -46,7 +46,7 @@ def test_four_grams() -> None:
 
 
 def test_graph_pieces() -> None:
-    (graph,) = describe(["A red circle is above a box."])
+    (graph,) = scene_graphs(["A red circle is above a box."])
     assert [(piece.kind, piece.words) for piece in graph_pieces(graph)] == [
         ("entity", "circle"), ("attribute", "red circle"), ("entity", "box"), ("relation", "circle above box"),
     ]  # fmt: skip

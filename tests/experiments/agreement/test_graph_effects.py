@@ -5,7 +5,7 @@ drew.
 import pytest
 
 from experiments.agreement.graphs import DrawnText, matches, mean, measure_rules, normal, read_drawn
-from spanreward.rewards.language.rules import DEFAULT, PUBLISHED
+from spanreward.rewards.language.rules import DEFAULT_RULES, PUBLISHED_RULES
 from tests.support.parsed import spelled
 from tests.support.paths import DATA
 
@@ -41,6 +41,7 @@ def test_the_default_is_nearer_to_people_than_the_published_extractor() -> None:
     texts = read_drawn(DATA, ["test"])
     assert len(texts) == 49
     default, published = (
-        mean([match.f1 for match in matches(texts, rules)]) for rules in (DEFAULT, PUBLISHED)
+        mean([match.f1 for match in matches(texts, rules)])
+        for rules in (DEFAULT_RULES, PUBLISHED_RULES)
     )
     assert default > published + 0.004

@@ -59,7 +59,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("sacrebleu", "rouge_score.rouge_scorer", "nltk.corpus"):
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(
-        "spanreward.training.experimental.judge_training.fit.MINILM", "no_such_package"
+        "spanreward.training.experimental.judge_training.fit.MINILM_PACKAGE", "no_such_package"
     )
     metrics, left_out = baselines(spans=True)
     assert [metric.__name__ for metric in metrics] == ["words", "bag_of_words"]

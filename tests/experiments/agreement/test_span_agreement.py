@@ -29,7 +29,10 @@ from experiments.agreement.span_agreement import (
 from experiments.commands.agreement.command import main
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import Scene, Thing, make_scenes
-from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
+from spanreward.training.evaluation.statistics.span_reliability import (
+    span_coef_advice,
+    span_reliability,
+)
 
 SCENE = Scene(
     (
@@ -306,10 +309,10 @@ def test_the_command_prints_and_writes_the_same(
     )
     written = json.loads((folder / "new" / "a.json").read_text())
     completions, skipped = read_completions(folder, ["base"], 8)
-    found = reliability(labels_of(completions))
+    found = span_reliability(labels_of(completions))
     assert written == {
         **{**summarise(completions), "skipped": skipped},
-        **{"reliability": found, "advice": advice(found["all"])},
+        **{"reliability": found, "advice": span_coef_advice(found["all"])},
     }
     assert (written["completions"], written["skipped"], list(written["words"]["by_model"])) == (
         6,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.benchmark.power import FEWEST, Spreads, needed, power, spreads_of
-from spanreward.rewards.comparison.crossed import crossed
+from spanreward.rewards.comparison.crossed import crossed_estimate
 
 
 @pytest.mark.parametrize(("effect", "count"), [(0.2, 199), (0.5, 34), (0.8, 15)])
@@ -33,7 +33,7 @@ def test_prompts_and_seeds_together_by_simulation() -> None:
             + rng.normal(0, 0.2, (1, count))
             + rng.normal(0, 0.02**0.5, (5, count))
         )
-        interval = crossed(drawn)
+        interval = crossed_estimate(drawn)
         assert interval is not None
         found += interval.low > 0
     assert found / 600 == pytest.approx(0.8, abs=0.04)

@@ -15,9 +15,9 @@ from experiments.blind.comparison import compared_prompts, read_answered
 from experiments.blind.export import export, key_of
 from experiments.blind.label_studio import interface
 from experiments.blind.questions import ANSWERS, QUESTIONS
-from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.rewards.rows.sample import read_sample
-from spanreward.training.evaluation.answers.same_row import ROW
+from spanreward.training.evaluation.answers.same_row import ROW_KEY
 from tests.support.blind import IDS, comparison
 
 HOSTILE = '</Text><script>alert(1)</script> "$image" &amp; \u202e {"pair": "x"} 😀'
@@ -141,13 +141,17 @@ def test_rows_that_have_changed_since_they_were_answered_are_refused(tmp_path: P
         row["id"]: row
         for row in compared_prompts(json.loads((folder / "results.json").read_text())).rows
     }
-    marks = {name: fingerprint(read_sample(row, "", row["prompt"])) for name, row in rows.items()}
-    path.write_text("".join(json.dumps(line | {ROW: marks[line["id"]]}) + "\n" for line in lines))
+    marks = {
+        name: sample_fingerprint(read_sample(row, "", row["prompt"])) for name, row in rows.items()
+    }
+    path.write_text(
+        "".join(json.dumps(line | {ROW_KEY: marks[line["id"]]}) + "\n" for line in lines)
+    )
     export(folder, ("dapo", "sft"), 3, tmp_path / "blind")
-    path.write_text("".join(json.dumps(line | {ROW: marks[IDS[0]]}) + "\n" for line in lines))
+    path.write_text("".join(json.dumps(line | {ROW_KEY: marks[IDS[0]]}) + "\n" for line in lines))
     with pytest.raises(ValueError, match="the row '2' has changed"):
         export(folder, ("dapo", "sft"), 3, tmp_path / "other")
-    path.write_text("".join(json.dumps(line | {ROW: line["model"]}) + "\n" for line in lines))
+    path.write_text("".join(json.dumps(line | {ROW_KEY: line["model"]}) + "\n" for line in lines))
     with pytest.raises(ValueError, match=r"another row under .* '1'"):
         read_answered(folder, ("dapo", "sft"))
 

@@ -97,7 +97,9 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
         load_judge("experiments/match_embed/judge.py:EmbeddingMatchJudge")
 
 
-@pytest.mark.skipif(find_spec(fit.MINILM) is None, reason="the extra embed is not installed")
+@pytest.mark.skipif(
+    find_spec(fit.MINILM_PACKAGE) is None, reason="the extra embed is not installed"
+)
 def test_the_packaged_model() -> None:
     cosines = Embedder().cosines(["sofa"], ["couch", "dog", "sofa"])
     assert cosines[0].tolist() == [

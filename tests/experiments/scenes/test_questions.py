@@ -6,7 +6,7 @@ from collections import Counter
 from experiments.scenes.parts import scenes_of, scenes_part
 from experiments.scenes.questions import COUNTS, PEOPLE, UNSURE, SceneQuestion, ask, place_name
 from experiments.scenes.world import Scene, Thing, make_scenes
-from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.language.answer_text import normalise_answer
 from spanreward.rewards.lave.vqa import vqa_accuracy
 from spanreward.training.data.load import load_data
 
@@ -88,7 +88,7 @@ def test_a_full_picture_of_one_shape_can_still_be_asked_about() -> None:
 
 
 def test_number_words_are_the_numbers() -> None:
-    assert all(normalise(word) == str(number) for number, word in COUNTS.items())
+    assert all(normalise_answer(word) == str(number) for number, word in COUNTS.items())
 
 
 def test_captions_and_questions_in_turns() -> None:

@@ -11,7 +11,7 @@ from spanreward.rewards import HarmonicReward
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.probe import CriterionProbe
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 from tests.support.fakes import deviation
 
 CONTEXT = (
@@ -98,7 +98,7 @@ def test_which_of_two_circles_is_meant() -> None:
 
 
 def test_statements() -> None:
-    (graph,) = describe(["A small red circle is above a square."])
+    (graph,) = scene_graphs(["A small red circle is above a square."])
     said = [(s.kind, s.mention.head, s.words) for s in statements(graph)]
     assert said == [
         ("entity", "circle", ""),

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from spanreward.rewards.judges import Question
-from spanreward.rewards.judges.local.vllm_engine import family, free_memory
+from spanreward.rewards.judges.local.vllm_engine import free_memory, process_ids
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.gpu.phases.common import arguments, judge_options
 from tests.gpu.phases.timeline import Timeline
@@ -36,7 +36,7 @@ def measure(timeline: Timeline, judge: VllmJudge) -> None:
         judge.start()
     timeline.figure("seconds of the first sleep", round(judge.usage.sleep_seconds, 2))
     timeline.figure("GB of the GPU asleep", round((free - free_memory()) / 1e9, 2))
-    pids = [pid for process in judge._processes for pid in family(process.pid)]
+    pids = [pid for process in judge._processes for pid in process_ids(process.pid)]
     timeline.figure("GB of main memory asleep", round(sum(map(resident, pids)) / 1e9, 2))
     for _ in range(3):
         with timeline("wake, one question, sleep"), judge:

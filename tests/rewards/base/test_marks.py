@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.base.marks import mark_number, mark_numbers, matched
+from spanreward.rewards.base.marks import indices_of_marks, mark_number, mark_numbers
 from spanreward.rewards.base.views import View
 
 
@@ -23,7 +23,7 @@ def test_equal_numbers_have_a_place_each_in_order(there: list[str], wanted: list
     for place, text in enumerate(there):
         places[text].append(place)
     expected = [places[text].pop(0) if places[text] else -1 for text in wanted]
-    assert matched(mark_numbers(there), mark_numbers(wanted)).tolist() == expected
+    assert indices_of_marks(mark_numbers(there), mark_numbers(wanted)).tolist() == expected
 
 
 def test_a_view_reads_what_is_asked_for() -> None:

@@ -13,7 +13,12 @@ import pytest
 
 import spanreward
 from spanreward import PoshReward, Sample
-from spanreward.rewards.base.needs import EXTRAS, TRL, VLLM, lacking
+from spanreward.rewards.base.needs import (
+    PACKAGES_OF_EXTRAS,
+    TRL_VERSIONS,
+    VLLM_VERSIONS,
+    missing_package_sentence,
+)
 from spanreward.training.plan.here import SUPPORTED_VERSIONS
 from tests.support.paths import ROOT
 from tests.support.tokenizer import ENCODER, tokenizer
@@ -97,7 +102,7 @@ def test_without_trl_the_trainer_says_what_to_install() -> None:
 
 
 def test_without_the_extra_every_public_name_works_or_says_what_to_install() -> None:
-    lines, error = python(BLOCKED.format(names=[*EXTRAS["train"], "vllm"], code=EVERY))
+    lines, error = python(BLOCKED.format(names=[*PACKAGES_OF_EXTRAS["train"], "vllm"], code=EVERY))
     assert error == ""
     assert all(line.endswith("pip install 'spanreward[train]'.") for line in lines)
     refused = {line.partition(":")[0] for line in lines}
@@ -122,7 +127,7 @@ def test_every_room_and_public_name_of_rewards_is_there() -> None:
 def test_what_needs_no_model_here_needs_no_torch(tmp_path: Path) -> None:
     tokenizer().save_pretrained(tmp_path)
     code = f"FOLDER = {str(tmp_path)!r}{LIGHT}"
-    names = [*EXTRAS["train"], *EXTRAS["local"], "vllm"]
+    names = [*PACKAGES_OF_EXTRAS["train"], *PACKAGES_OF_EXTRAS["local"], "vllm"]
     (score, ids, *told), error = python(BLOCKED.format(names=names, code=code))
     assert error == ""
     sample = Sample("", "A blue circle.", references=("A red circle.",))
@@ -158,16 +163,16 @@ def test_a_trl_that_does_not_import(tmp_path: Path, code: str, what: str) -> Non
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     _, told = python(code, str(tmp_path))
-    assert told.startswith(f"{what} needs TRL {TRL}")
-    for words in ("TRL 0.24.0", "mergekit", f"pip install 'trl{TRL}'."):
+    assert told.startswith(f"{what} needs TRL {TRL_VERSIONS}")
+    for words in ("TRL 0.24.0", "mergekit", f"pip install 'trl{TRL_VERSIONS}'."):
         assert words in told
 
 
 def test_other_errors_are_left_alone() -> None:
     with pytest.raises(ModuleNotFoundError) as raised:
         import nothing_of_that_name  # noqa: F401
-    assert lacking("it", raised.value) == ""
-    assert lacking("it", RuntimeError("the collective timed out")) == ""
+    assert missing_package_sentence("it", raised.value) == ""
+    assert missing_package_sentence("it", RuntimeError("the collective timed out")) == ""
 
 
 def test_a_module_that_is_missing_where_trl_calls_others_is_not_said_to_be_trls() -> None:
@@ -176,19 +181,22 @@ def test_a_module_that_is_missing_where_trl_calls_others_is_not_said_to_be_trls(
     exec("def generate():\n    import nothing_of_that_name", called)
     with pytest.raises(ModuleNotFoundError) as raised:
         called["generate"]()
-    assert lacking("it", raised.value) == ""
+    assert missing_package_sentence("it", raised.value) == ""
     with pytest.raises(ModuleNotFoundError) as raised:
         exec("import nothing_of_that_name", {"__name__": "trl.trainer"})
-    assert "without nothing_of_that_name" in lacking("it", raised.value)
+    assert "without nothing_of_that_name" in missing_package_sentence("it", raised.value)
 
 
 def test_the_versions_are_those_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    assert f"trl{TRL}" in extras["train"]
-    assert SUPPORTED_VERSIONS["trl"] == TRL
-    assert f"vllm{VLLM}" in extras["vllm"]
-    expected = {**EXTRAS, "train": [*EXTRAS["train"], *EXTRAS["local"]]}
+    assert f"trl{TRL_VERSIONS}" in extras["train"]
+    assert SUPPORTED_VERSIONS["trl"] == TRL_VERSIONS
+    assert f"vllm{VLLM_VERSIONS}" in extras["vllm"]
+    expected = {
+        **PACKAGES_OF_EXTRAS,
+        "train": [*PACKAGES_OF_EXTRAS["train"], *PACKAGES_OF_EXTRAS["local"]],
+    }
     for extra in ("train", "local", "serve"):
         named = {requirement.partition(">")[0] for requirement in extras[extra]}
         assert named == set(expected[extra])

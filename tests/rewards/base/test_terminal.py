@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
-from spanreward.rewards.base.terminal import PrintableFormatter, Terminal, leave, printable
+from spanreward.rewards.base.terminal import (
+    PrintableFormatter,
+    Terminal,
+    exit_with_message,
+    printable_text,
+)
 from tests.import_graph import files_of, imported
 from tests.support.paths import ROOT
 
@@ -27,13 +32,13 @@ def test_a_terminal_obeys_no_text(text: str) -> None:
         Terminal(file=written, markup=False, emoji=False).print(shown)
     lines = written.getvalue().splitlines()
     assert all(line.isprintable() for line in lines)
-    assert printable(text).isprintable()
-    assert "\\" in printable(text)
+    assert printable_text(text).isprintable()
+    assert "\\" in printable_text(text)
 
 
 def test_text_of_any_language_stays() -> None:
     text = "naïve café\t東京 \U0001f469\u200d\U0001f680 \u2014 \xa0x\n\u0645\u0631\u062d\u0628"
-    assert printable(text) == text
+    assert printable_text(text) == text
 
 
 def test_styles_stay() -> None:
@@ -46,7 +51,7 @@ def test_a_log_and_last_words_are_printable(monkeypatch: pytest.MonkeyPatch) -> 
     record = logging.LogRecord("spanreward", logging.WARNING, "", 1, "%s", ("\x1b[2J",), None)
     assert PrintableFormatter().format(record) == "\\x1b[2J"
     with pytest.raises(SystemExit, match=r"^a row: \\x1b\[2J$"):
-        leave("a row: \x1b[2J")
+        exit_with_message("a row: \x1b[2J")
 
 
 def test_there_is_one_door() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.base.texts import people, texts
+from spanreward.rewards.base.texts import answers_of_people, texts_of_value
 from spanreward.rewards.base.verdict import Sample
 
 LETTERS = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
@@ -19,11 +19,11 @@ def test_a_list_is_read_however_it_is_written(said: list[str]) -> None:
     array = np.array(said, dtype=object)
     as_texts = (json.dumps(said), repr(said), f" {said} ", repr(tuple(said)))
     for written in (said, tuple(said), array, *as_texts):
-        assert texts(written, "reference") == tuple(said)
-        assert people(written, "answers") == tuple(said)
+        assert texts_of_value(written, "reference") == tuple(said)
+        assert answers_of_people(written, "answers") == tuple(said)
     objects = [{"answer": text, "answer_id": number} for number, text in enumerate(said)]
     for answers in (objects, json.dumps(objects), repr(objects), {"answer": said}):
-        assert people(answers, "answers") == tuple(said)
+        assert answers_of_people(answers, "answers") == tuple(said)
     # a sample reads as a row does, and again the same
     sample = Sample("", "", references=said, answers=json.dumps(said), criteria=tuple(said))
     assert sample.references == sample.answers == sample.criteria == tuple(said)
@@ -32,7 +32,7 @@ def test_a_list_is_read_however_it_is_written(said: list[str]) -> None:
 
 @given(st.text().filter(lambda text: text.strip() and not text.lstrip().startswith("[")))
 def test_any_other_text_is_a_list_of_one(text: str) -> None:
-    assert texts(text, "reference") == people(text, "answers") == (text,)
+    assert texts_of_value(text, "reference") == answers_of_people(text, "answers") == (text,)
     assert Sample("", "", references=text).references == (text,)
 
 
@@ -44,13 +44,13 @@ BRACKETED += ["(A)", "('A')", "(12, 40)", "(A dog) on grass", "('A', 3)"]
 
 @pytest.mark.parametrize("text", BRACKETED)
 def test_a_text_in_brackets_is_a_text(text: str) -> None:
-    assert texts(text, "reference") == (text,)
+    assert texts_of_value(text, "reference") == (text,)
 
 
 def test_arrays_that_numpy_printed_are_lists() -> None:
     printed = str(np.array(["surfing", "it's a wave", "surf"], dtype=object))
     assert "," not in printed
-    assert texts(printed, "answers") == ("surfing", "it's a wave", "surf")
+    assert texts_of_value(printed, "answers") == ("surfing", "it's a wave", "surf")
 
 
 @pytest.mark.parametrize("text", [
@@ -60,12 +60,12 @@ def test_arrays_that_numpy_printed_are_lists() -> None:
 ])  # fmt: skip
 def test_what_looks_like_a_list_and_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="'reference' holds a list"):
-        texts(text, "reference")
+        texts_of_value(text, "reference")
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), "", " ", [], "[]", ["", " "]])
 def test_nothing_is_nothing(value: Any) -> None:
-    assert texts(value, "reference") == people(value, "answers") == ()
+    assert texts_of_value(value, "reference") == answers_of_people(value, "answers") == ()
 
 
 def test_one_value_in_place_of_several() -> None:
@@ -89,15 +89,15 @@ def test_one_value_in_place_of_several() -> None:
 )
 def test_a_cell_of_a_table_holds_what_a_line_of_json_holds(written: Any, said: Any) -> None:
     for value in (written, json.dumps(written), repr(written)):
-        assert people(value, "answers") == said
+        assert answers_of_people(value, "answers") == said
 
 
 @pytest.mark.parametrize("value", [2, [True], [None, "2"], [float("nan"), "2"], [{"text": "2"}]])
 def test_answers_of_another_kind_are_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="column 'answers'"):
-        people(value, "answers")
+        answers_of_people(value, "answers")
 
 
 def test_a_text_that_looks_like_an_object_is_a_text() -> None:
     for text in ("{'a': 1}", "{x, y}", "[True, False]", "[None of these, or 2]"):
-        assert people(text, "answers") == (text,)
+        assert answers_of_people(text, "answers") == (text,)

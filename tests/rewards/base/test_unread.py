@@ -5,7 +5,7 @@ import re
 from spanreward.rewards import Span, Verdict
 from spanreward.rewards.base.unread import NotRead, not_read
 from spanreward.rewards.base.verdict import Unread
-from spanreward.rewards.base.verdict_html import segments
+from spanreward.rewards.base.verdict_html import text_segments
 
 TEXT = "A <b>red</b> hat & a dog."
 UNREAD = (Unread(2, 5, "HTML"), Unread(8, 12, "HTML"))
@@ -23,13 +23,13 @@ def test_kinds_are_counted_the_most_first() -> None:
 
 def test_a_text_is_cut_where_reading_stops() -> None:
     spans = (Span(0, 16, 0.2, 0.0, "entity", "no hat", 0),)
-    cut = segments(TEXT, spans, UNREAD)
+    cut = text_segments(TEXT, spans, UNREAD)
     texts = "A |<b>|red|</b>| hat| & a dog."
     assert "|".join(piece.text for piece in cut) == texts
     assert [piece.unread for piece in cut] == ["", "HTML", "", "HTML", "", ""]
     assert [piece.score for piece in cut] == [0.2] * 5 + [None]
     many = tuple(Unread(2 * n, 2 * n + 1, "Markdown") for n in range(20_000))
-    assert len(segments("*a" * 20_000, (), many)) == 40_000
+    assert len(text_segments("*a" * 20_000, (), many)) == 40_000
 
 
 def test_a_notebook_strikes_it_out_and_hides_nothing() -> None:

@@ -20,7 +20,7 @@ from spanreward import (
     load_judge,
 )
 from spanreward.rewards.base.verdict import Unread
-from spanreward.rewards.base.verdict_html import legible
+from spanreward.rewards.base.verdict_html import legible_in_html
 from spanreward.rewards.experimental.jury_judge import JuryJudge
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.own_parts import overlap
@@ -126,7 +126,7 @@ def test_nothing_hostile_gets_through(text: str) -> None:
     for tag, attributes in pages[0].tags + pages[1].tags:
         assert tag in TAGS.split()
         assert {*attributes} <= {"class", "dir", "title"}
-    assert pages[0].texts[0] == legible(text)
+    assert pages[0].texts[0] == legible_in_html(text)
 
 
 VLLM, CHAT = "vllm:Qwen/Qwen3-8B", "chat:http://127.0.0.1:9#gpt-4o"

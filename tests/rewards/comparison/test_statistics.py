@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 
-from spanreward.rewards.comparison.crossed import holm
+from spanreward.rewards.comparison.crossed import holm_adjusted
 from spanreward.rewards.comparison.ratings import Pair, bradley_terry
 from spanreward.rewards.comparison.resampling import Interval, drawn_places, ratio_interval
 from spanreward.rewards.pairwise.votes import first_slot_share, settled_vote
 
 
 @pytest.mark.parametrize(("first", "second", "settled"), [
-    (1, 1, 1), (-1, -1, -1), (0, 0, 0), (1, -1, 0), (-1, 1, 0), (1, 0, 0), (None, 1, None),  # a failed vote is no tie
+    # a failed vote is no tie
+    (1, 1, 1), (-1, -1, -1), (0, 0, 0), (1, -1, 0), (-1, 1, 0), (1, 0, 0), (None, 1, None),
     (1, None, None),
 ])  # fmt: skip
 def test_both_orders_settle_a_pair(first: Any, second: Any, settled: Any) -> None:
@@ -28,14 +29,14 @@ def test_the_first_slot_by_hand() -> None:
 
 
 def test_holm_by_hand() -> None:
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
+    assert holm_adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm_adjusted([0.9, 0.8]) == [1.0, 1.0]
+    assert holm_adjusted([]) == []
 
 
 def test_holm_finds_nothing_where_nothing_is() -> None:
     p_values = np.random.default_rng(0).uniform(size=(2000, 8))
-    assert 0.03 < np.mean([min(holm(row)) <= 0.05 for row in p_values.tolist()]) < 0.065
+    assert 0.03 < np.mean([min(holm_adjusted(row)) <= 0.05 for row in p_values.tolist()]) < 0.065
 
 
 def test_the_same_draws_for_the_same_prompts() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from spanreward import PoshReward, Sample, Status
-from spanreward.rewards.experimental.cascade_judge import CascadeJudge, agree
+from spanreward.rewards.experimental.cascade_judge import CascadeJudge, ratings_agree
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Judge
 from spanreward.rewards.judges.usage import Usage
@@ -201,13 +201,13 @@ def test_permuted_in_is_permuted_out_and_alone_is_together(
     [(5, 4, True), (4, 3, False), (1, 3, True), (5, 1, False), (2, 1, True)],
 )
 def test_agreement_is_the_side_of_the_scales_middle(first: int, second: int, same: bool) -> None:
-    assert agree(certain(first), certain(second), RATING_SCALE) is same
+    assert ratings_agree(certain(first), certain(second), RATING_SCALE) is same
 
 
 def test_agreement_on_a_scale_of_letters_is_the_likeliest_entry() -> None:
     mostly_a = Rating({"A": 0.6, "B": 0.4})
-    assert agree(mostly_a, Rating({"A": 0.9, "B": 0.1}), ("A", "B", "C"))
-    assert not agree(mostly_a, Rating({"A": 0.2, "C": 0.8}), ("A", "B", "C"))
+    assert ratings_agree(mostly_a, Rating({"A": 0.9, "B": 0.1}), ("A", "B", "C"))
+    assert not ratings_agree(mostly_a, Rating({"A": 0.2, "C": 0.8}), ("A", "B", "C"))
 
 
 def test_both_wake_and_sleep_together_and_once_each() -> None:

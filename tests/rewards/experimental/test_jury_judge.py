@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward import PoshReward, Sample, Status
-from spanreward.rewards.experimental.jury_judge import JuryJudge, pooled
+from spanreward.rewards.experimental.jury_judge import JuryJudge, mean_rating
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
-from spanreward.training.evaluation.answer_scores.metrics import identities
+from spanreward.training.evaluation.answer_scores.metrics import metric_judge_pairs
 from spanreward.training.recipe import JudgePart, RewardPart
 from tests.support.fakes import FakeJudge, asked, certain, hashed_rating
 
@@ -32,7 +32,7 @@ distributions = st.lists(st.floats(0.01, 1), min_size=5, max_size=5).map(
 
 @given(st.lists(distributions, min_size=2, max_size=4))
 def test_a_distribution_whose_mean_is_the_mean_of_means(ratings: list[Rating]) -> None:
-    together = pooled(ratings)
+    together = mean_rating(ratings)
     assert sum(together.probabilities.values()) == pytest.approx(1)
     assert together.mean == pytest.approx(sum(rating.mean for rating in ratings) / len(ratings))
 
@@ -42,7 +42,7 @@ def test_a_failure_of_one_is_the_jurys_and_of_no_other_question() -> None:
     jury = JuryJudge(FakeJudge(), FakeJudge(fails=lambda prompt: prompt == "b"))
     first, second, third = jury.rate(asked("a", "b", "c"))
     assert second == LATE
-    assert [first, third] == [pooled([hashed_rating(prompt)] * 2) for prompt in ("a", "c")]
+    assert [first, third] == [mean_rating([hashed_rating(prompt)] * 2) for prompt in ("a", "c")]
 
 
 class Gone(FakeJudge):
@@ -85,5 +85,5 @@ def test_a_recipe_knows_its_judges() -> None:
     """Each of them is no independent referee of the run."""
     judge = JudgePart(name="match+vllm:org/model")
     assert [one.name for one in judge.answering] == ["match", "vllm:org/model"]
-    found = identities([RewardPart(metric="posh", judge=judge)])
+    found = metric_judge_pairs([RewardPart(metric="posh", judge=judge)])
     assert found == {("posh", "match"), ("posh", "org/model")}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spanreward.rewards.files.home import expanded, expanded_within
+from spanreward.rewards.files.home import expand_home, expanded_within
 
 HOME = "/home/somebody"
 
@@ -28,7 +28,7 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_path_is_written_out(text: str, path: str) -> None:
-    assert expanded(text) == path
+    assert expand_home(text) == path
 
 
 @pytest.mark.parametrize("text", [
@@ -36,7 +36,7 @@ def test_a_path_is_written_out(text: str, path: str) -> None:
     "server:http://127.0.0.1:8000#~/served", "about ~ 5, ~10", "~nobody-of-this-name/x",
 ])  # fmt: skip
 def test_what_is_no_path_stays(text: str) -> None:
-    assert expanded(text) == text
+    assert expand_home(text) == text
 
 
 def test_plain_data_at_any_depth() -> None:

@@ -13,10 +13,10 @@ from experiments.scenes.word_judge import WordJudge
 from spanreward import HarmonicReward, Rating, Sample, Status, Verdict
 from spanreward.rewards.harmonic import aggregate
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
-from spanreward.rewards.judges.encoding.prompt import runs
+from spanreward.rewards.judges.encoding.prompt import runs_of_prompts
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
-from spanreward.rewards.text.quoting import marks_in, mask
+from spanreward.rewards.text.quoting import marks_in, mask_marks
 from spanreward.rewards.text.written import read_text
 from tests.support.fakes import (
     FakeJudge,
@@ -176,7 +176,7 @@ def test_hostile_completions_are_data(completion: str, spans: str) -> None:
         assert completion[span.start : span.end].strip()
     for question in judge.questions[:5]:
         prompt = prompt_of(question)
-        assert prompt.count(f"\n{mask(plain, marks_in('END OF TEXT'))}\n") == 1
+        assert prompt.count(f"\n{mask_marks(plain, marks_in('END OF TEXT'))}\n") == 1
         assert prompt.startswith("You rate a text")
         assert prompt.endswith("and nothing else.")
     assert len(judge.questions) <= 5 * 33
@@ -329,7 +329,7 @@ def test_the_tokens_of_the_page(options: Any, row: Any) -> None:
     _, judge = asked(Sample("", text, context=context), **options)
     prompts = sorted({encoder.prompt(question, 10_000)[0] for question in judge.questions})
     read = sum(len(prompt.ids) for prompt in prompts)
-    shared = sum(run.shared * (run.stop - run.start - 1) for run in runs(prompts))
+    shared = sum(run.shared * (run.stop - run.start - 1) for run in runs_of_prompts(prompts))
     assert (len(judge.questions), read, read - shared) == row
     assert f"| {row[0]} | {row[1]:,}, {row[2]:,} |" in (ROOT / "docs/evidence/cost.md").read_text()
 

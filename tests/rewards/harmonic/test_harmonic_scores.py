@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward.rewards.harmonic import aggregate, scores
-from spanreward.rewards.harmonic.scores import distribution, harmonic_weights, mean, overall, std
+from spanreward.rewards.harmonic.scores import (
+    harmonic_weights,
+    mean_rating,
+    overall_rating,
+    rating_deviation,
+    rating_distribution,
+)
 
 CERTAIN_FIVE = (0, 0, 0, 0, 1)
 HALVES = (0, 0, 0, 0.5, 0.5)  # mean 4.5, std 0.5
@@ -27,7 +33,8 @@ def test_smoothed_score_and_standard_deviation() -> None:
 
 @pytest.mark.parametrize(("gamma", "weight"), [
     (1, 1 / 2),  # sigma^(-2/3): 0.5 and 2
-    (0.75, 2 ** (2 / 3) / (2 ** (2 / 3) + 2 ** (-2 / 3))), (0.5, 4 / (4 + 1 / 4)),  # inverse variance
+    # inverse variance
+    (0.75, 2 ** (2 / 3) / (2 ** (2 / 3) + 2 ** (-2 / 3))), (0.5, 4 / (4 + 1 / 4)),
     (0.01, 1.0),  # 4^198 to 1
 ])  # fmt: skip
 def test_weights_by_hand(gamma: float, weight: Any) -> None:
@@ -51,7 +58,7 @@ def test_a_standard_deviation_of_zero_counts_as_the_floor() -> None:
     assert one.weights == pytest.approx({"sure": 100 / 104, "b": 4 / 104})
     assert one.stds["sure"] == 0.0
     # below what distinguishes ratings
-    almost = std((0, 0, 0, 1e-6, 1 - 1e-6), 5 - 1e-6)
+    almost = rating_deviation((0, 0, 0, 1e-6, 1 - 1e-6), 5 - 1e-6)
     assert almost == pytest.approx(scores.SIGMA_FLOOR, rel=1e-5)
 
 
@@ -121,15 +128,19 @@ def test_monotone_in_each_score_at_fixed_weights(rated: Any, which: Any, more: A
     means = {str(n): value for n, (value, _) in enumerate(rated)}
     raised = str(which % len(rated))
     better = {**means, raised: min(means[raised] + more, 5.0)}
-    assert overall(better, weights) >= overall(means, weights)
+    assert overall_rating(better, weights) >= overall_rating(means, weights)
     if better[raised] > means[raised] + 1e-6:
-        assert overall(better, weights) > overall(means, weights)
+        assert overall_rating(better, weights) > overall_rating(means, weights)
 
 
 def test_probabilities_by_rating_or_in_order() -> None:
-    assert distribution({"5": 0.5, "4": 0.5}, "a") == distribution({5: 0.5, 4: 0.5}, "a") == HALVES
-    rounded = distribution([0.0, 0.0, 0.0, 0.5005, 0.4999], "a")
-    assert mean(rounded) == pytest.approx(4.4997, abs=1e-4)
+    assert (
+        rating_distribution({"5": 0.5, "4": 0.5}, "a")
+        == rating_distribution({5: 0.5, 4: 0.5}, "a")
+        == HALVES
+    )
+    rounded = rating_distribution([0.0, 0.0, 0.0, 0.5005, 0.4999], "a")
+    assert mean_rating(rounded) == pytest.approx(4.4997, abs=1e-4)
 
 
 @pytest.mark.parametrize(("tables", "told"), [

@@ -12,7 +12,7 @@ from spanreward.rewards.harmonic.scores import (
     aggregate,
     parts_of_aggregate,
     read_parts,
-    unit,
+    score_of_rating,
 )
 from spanreward.rewards.harmonic.spans import sentence_credit, sentence_spans
 from spanreward.rewards.reward.row_reward import MOST_SENTENCES, join_sentences, without_sentence
@@ -30,7 +30,9 @@ def rated(correctness: float, completeness: float, weight: float = 0.5) -> Aggre
 
 
 def ablation(places: Any, *aggregates: Aggregate) -> tuple[Span, ...]:
-    verdicts = [Verdict(unit(one.overall), parts=parts_of_aggregate(one)) for one in aggregates]
+    verdicts = [
+        Verdict(score_of_rating(one.overall), parts=parts_of_aggregate(one)) for one in aggregates
+    ]
     reward = HarmonicReward(FakeJudge(), criteria=list(aggregates[0].means), spans="ablation")
     return reward.spans_of(verdicts, places)
 

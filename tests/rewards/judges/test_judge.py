@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from spanreward import Failure, Judge, MatchJudge, PoshReward, Rating, Sample, Status
-from spanreward.rewards.judges.judge import RATING_SCALE, answered
+from spanreward.rewards.judges.judge import RATING_SCALE, answer_questions
 from spanreward.rewards.judges.question import question_keys
 from tests.support.fakes import FakeJudge, asked, hashed_rating, prompt_of
 
@@ -77,9 +77,9 @@ def test_a_judge_that_defines_neither_says_so() -> None:
 
 def test_failures_stay_in_their_place() -> None:
     judge = FakeJudge()
-    answers = answered(judge.rate, [LATE, *asked("a", "b"), LATE], RATING_SCALE)
+    answers = answer_questions(judge.rate, [LATE, *asked("a", "b"), LATE], RATING_SCALE)
     assert answers == [LATE, hashed_rating("a"), hashed_rating("b"), LATE]
-    assert answered(judge.write, [LATE], 4) == [LATE]
+    assert answer_questions(judge.write, [LATE], 4) == [LATE]
     assert judge.written == []
 
 

@@ -14,7 +14,7 @@ from spanreward.rewards.judges import CachedJudge, MatchJudge, load_judge
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.judges.match.match_judge import VERSION
+from spanreward.rewards.judges.match.match_judge import MATCH_VERSION
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.language.parse import reader_name
 from tests.support.fakes import FakeJudge
@@ -24,7 +24,7 @@ SERVER = "server:http://127.0.0.1:8000#m"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", tmp_path)
+    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE_FOLDER", tmp_path)
     return tmp_path
 
 
@@ -89,7 +89,7 @@ def test_a_cached_judge_is_started_closed_and_limited_as_the_inner_one() -> None
 
 
 def test_match_is_named_by_what_it_parses_with() -> None:
-    assert MatchJudge().name == f"match {VERSION}, {reader_name()}" == MatchJudge().name
+    assert MatchJudge().name == f"match {MATCH_VERSION}, {reader_name()}" == MatchJudge().name
     assert MatchJudge(coref="none").name != MatchJudge().name
 
 

@@ -100,8 +100,8 @@ def test_twice_the_text_is_twice_the_hashing(monkeypatch: pytest.MonkeyPatch) ->
     def bytes_hashed(kites: int) -> int:
         questions = posh_questions(kites)
         with monkeypatch.context() as patch:
-            hashed = Mock(wraps=question_module._sha256)
-            patch.setattr(question_module, "_sha256", hashed)
+            hashed = Mock(wraps=question_module._sha256_digits)
+            patch.setattr(question_module, "_sha256_digits", hashed)
             question_keys([Question(q.messages, (), q.probe, q.description) for q in questions])
         return sum(len(call.args[0]) for call in hashed.call_args_list)
 

@@ -25,6 +25,6 @@ def test_an_answer_ends_where_the_model_says(tmp_path: Path, monkeypatch: Any) -
         patch.setattr(
             "transformers.AutoTokenizer", SimpleNamespace(from_pretrained=lambda **_: tokenizer)
         )
-        smollm2._convert(tmp_path / "packaged.gguf", tmp_path)
+        smollm2._convert_model(tmp_path / "packaged.gguf", tmp_path)
     written = AutoTokenizer.from_pretrained(tmp_path)
     assert (written.eos_token, written.pad_token) == ("<|im_end|>", "<|im_end|>")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.language.coref import _maverick, coref_method
-from spanreward.rewards.language.parse import describe, parse_graphs
+from spanreward.rewards.language.coref import _maverick_model, coref_method
+from spanreward.rewards.language.parse import parse_graphs, scene_graphs
 from spanreward.rewards.language.pipeline import load_pipeline
 from tests.support.parsed import shown
 
@@ -56,7 +56,7 @@ def test_a_pronoun_takes_the_most_salient_noun_that_fits(text: str, clusters: An
 
 def test_what_is_said_of_mentions_is_said_of_one_entity() -> None:
     text = "A red circle is at the top. It is large, and the circle is above a square."
-    circle, man = describe([text, "A man's dog runs. The man has a hat."], SMALL)
+    circle, man = scene_graphs([text, "A man's dog runs. The man has a hat."], SMALL)
     relations = "(circle, at, top) (circle, above, square)"
     assert shown(circle) == f"circle{{red, large}} top square; {relations}"
     assert shown(man).endswith("(dog, part of, man) (man, has, hat)")
@@ -97,19 +97,19 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     package: Any = ModuleType("maverick")
     package.Maverick = Maverick
     monkeypatch.setitem(sys.modules, "maverick", package)
-    _maverick.cache_clear()
+    _maverick_model.cache_clear()
     yield
-    _maverick.cache_clear()
+    _maverick_model.cache_clear()
 
 
 @pytest.mark.usefixtures("installed")
 def test_maverick_is_asked_text_by_text(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        graphs = describe(TEXTS, SMALL, "maverick", "published")
+        graphs = scene_graphs(TEXTS, SMALL, "maverick", "published")
     assert caplog.text.count("CC BY-NC-SA 4.0") == 1
     assert graphs == parse_graphs(TEXTS, SMALL, CLUSTERS)
     assert shown(graphs[0]) == "man dog; (man, has, dog) (man, walks, dog)"
-    man, hat = _maverick().asked
+    man, hat = _maverick_model().asked
     assert man == [["A", "man", "has", "a", "dog", "."], ["He", "walks", "it", "."]]
     assert hat == [["A", "red", "hat", ".", "\n "], ["It", "is", "the", "man", "'s", "."]]
 
@@ -118,11 +118,11 @@ def test_maverick_is_asked_text_by_text(caplog: pytest.LogCaptureFixture) -> Non
 @pytest.mark.parametrize("odd", [[[0, 1]], [], [[0, 1], [None, 3]], [[0, 1], [6, None]]])
 def test_a_cluster_of_one_mention_says_nothing(monkeypatch: pytest.MonkeyPatch, odd: Any) -> None:
     monkeypatch.setitem(ANSWERS, TEXTS[0], [odd])
-    (graph,) = describe(TEXTS[:1], SMALL, "maverick", "published")
+    (graph,) = scene_graphs(TEXTS[:1], SMALL, "maverick", "published")
     assert graph == parse_graphs(TEXTS[:1], SMALL, [[]])[0]
 
 
 def test_a_model_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "maverick", None)
     with pytest.raises(ImportError, match=r"coref='maverick' .*'spanreward\[coref\]'$"):
-        describe(["A circle."], SMALL, "maverick")
+        scene_graphs(["A circle."], SMALL, "maverick")

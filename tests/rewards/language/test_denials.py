@@ -7,7 +7,7 @@ import pytest
 
 from experiments.scenes.referee_judge import RefereeJudge
 from spanreward import MatchJudge, PoshReward, Sample, Span, Status, Verdict
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.language.scene_graph import SceneGraph
 
 REFERENCE = "A man wears a red hat beside a blue circle and a plate on the table. A dog sits. There is no cat."
@@ -48,7 +48,8 @@ def test_a_wrong_denial_costs_what_a_wrong_thing_costs(text: str, words: list[st
 
 
 @pytest.mark.parametrize("text", [
-    "There is no zebra.", "The circle is not red.", "There is no blue hat.", "A dog with no hat.",  # it is the man's
+    # it is the man's
+    "There is no zebra.", "The circle is not red.", "There is no blue hat.", "A dog with no hat.",
     "There is no dog on the table.",  # a dog and a table are there
     "The dog is not on the table.", "Is there no dog?", "If there is no dog, it is quiet.",
     "Without doubt.",
@@ -109,9 +110,9 @@ def test_published_mode_reads_no_denial() -> None:
 
 
 def test_graphs_keep_denials_through_json() -> None:
-    (graph,) = describe(["An old man without a red hat. There is no dog."])
+    (graph,) = scene_graphs(["An old man without a red hat. There is no dog."])
     found = [(d.head, d.attributes, d.links) for d in graph.denials]
     assert found == [("hat", ["red"], [("part of", ["old", "man"])]), ("dog", [], [])]
     assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
-    (plain,) = describe(["A dog."])
+    (plain,) = scene_graphs(["A dog."])
     assert "denials" not in plain.to_dict()

@@ -9,7 +9,7 @@ import pytest
 from spanreward import MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards.language import foreign
 from spanreward.rewards.language.foreign import is_foreign
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.language.pipeline import load_pipeline
 from tests.support.paths import DATA
 
@@ -54,12 +54,12 @@ def test_no_english_caption_is_called_foreign() -> None:
 def test_it_is_warned_of_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(foreign, "_warned", set())
+    monkeypatch.setattr(foreign, "_warned_pipelines", set())
     with caplog.at_level(logging.WARNING):
-        describe(["A dog sits on a bench in the park."])
+        scene_graphs(["A dog sits on a bench in the park."])
         assert not caplog.records
-        describe([FOREIGN[0], FOREIGN[1]])
-        describe([FOREIGN[2]])
+        scene_graphs([FOREIGN[0], FOREIGN[1]])
+        scene_graphs([FOREIGN[2]])
     (warning,) = caplog.messages
     assert "'Ein Mann" in warning
     assert "English" in warning

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from spanreward.rewards import MatchJudge, PoshReward, Sample
-from spanreward.rewards.language.parse import describe, parse_graphs
+from spanreward.rewards.language.parse import parse_graphs, scene_graphs
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.text.filler import find_filler
 
@@ -18,7 +18,7 @@ HEAPS = [
 
 
 def misplaced(text: str) -> list[str]:
-    return [text[start:end] for start, end in describe([text])[0].misplaced]
+    return [text[start:end] for start, end in scene_graphs([text])[0].misplaced]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_by_hand(text: str, places: list[str]) -> None:
 
 
 def test_a_graph_keeps_them_through_json_and_the_published_one_has_none() -> None:
-    (graph,), (published,) = describe(HEAPS[:1]), parse_graphs(HEAPS[:1])
+    (graph,), (published,) = scene_graphs(HEAPS[:1]), parse_graphs(HEAPS[:1])
     assert graph.misplaced
     assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
     assert published.misplaced == []
@@ -61,7 +61,7 @@ def test_a_heap_of_words_is_charged_and_its_prose_is_not(heap: str) -> None:
 
 def test_slips_far_apart_are_none() -> None:
     far = f"The large the circle. {HONEST} A dog runs over the wet grass. The small the square."
-    graph = describe([far])[0]
+    graph = scene_graphs([far])[0]
     assert len(graph.misplaced) == 2
     assert find_filler(far, far, misplaced=graph.misplaced).share == 0
 

@@ -14,14 +14,14 @@ from spacy.tokens import Doc
 from spanreward.rewards.language import pipeline
 from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.parse import (
-    describe,
     describe_both,
     parse_graphs,
-    readable,
+    parseable_text,
     reader_name,
+    scene_graphs,
 )
-from spanreward.rewards.language.pipeline import NAMES, load_pipeline, pipeline_name
-from spanreward.rewards.language.scene_graph import SceneGraph, packed, unpacked
+from spanreward.rewards.language.pipeline import PIPELINE_NAMES, load_pipeline, pipeline_name
+from spanreward.rewards.language.scene_graph import SceneGraph, pack_graph, unpack_graph
 from spanreward.rewards.language.words import read_words
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.plain_text import plain_text
@@ -151,7 +151,7 @@ def test_spans_lie_on_the_text_as_given(mode: str) -> None:
 
 def test_a_batch_is_the_sum_of_its_texts() -> None:
     texts = ["A red circle.", "", "A man sits.", "A red circle.", " A man sits."]
-    assert describe(texts, SMALL) == [describe([text], SMALL)[0] for text in texts]
+    assert scene_graphs(texts, SMALL) == [scene_graphs([text], SMALL)[0] for text in texts]
     assert parse_graphs(texts[::-1], SMALL) == parse_graphs(texts, SMALL)[::-1]
 
 
@@ -160,11 +160,11 @@ OPEN = "  A man with no hat sits on a red or blue bench. Maybe he is old; he has
 
 @pytest.mark.parametrize("mode", ["published", "default", "reference"])
 def test_the_written_form_is_that_of_dataclasses(mode: Any) -> None:
-    (graph,) = describe([OPEN], mode=mode)
+    (graph,) = scene_graphs([OPEN], mode=mode)
     own = ("misplaced", "unasserted", "denials", "hanging")
     written = {key: value for key, value in asdict(graph).items() if value or key not in own}
     assert repr(graph.to_dict()) == repr(written)  # tuples and keys in their order too
-    assert unpacked(packed(graph)) == graph
+    assert unpack_graph(pack_graph(graph)) == graph
     graph.to_dict()["entities"][0]["heads"].clear()
     assert graph.entities[0].heads
 
@@ -173,8 +173,8 @@ def test_the_written_form_is_that_of_dataclasses(mode: Any) -> None:
 def test_both_graphs_are_those_of_the_two_modes(mode: Any) -> None:
     texts = [OPEN, "A red dog.", "A man with no hat.", "It may be red. A cat or a dog sits."]
     both = describe_both(texts, texts[:3], mode=mode)
-    assert [graph for graph, _ in both] == describe(texts, mode=mode)
-    supporting = describe(texts, mode="reference" if mode == "default" else mode)
+    assert [graph for graph, _ in both] == scene_graphs(texts, mode=mode)
+    supporting = scene_graphs(texts, mode="reference" if mode == "default" else mode)
     for (graph, other), expected in zip(both[:3], supporting, strict=False):
         assert (replace(graph, hanging=[]) if other is None else other) == expected
     assert [other is not None for _, other in both] == [mode == "default", False, False, False]
@@ -182,13 +182,13 @@ def test_both_graphs_are_those_of_the_two_modes(mode: Any) -> None:
 
 @pytest.mark.parametrize("text", ["", " \n\t "])
 def test_nothing_said_is_an_empty_graph(text: str) -> None:
-    assert describe([text], SMALL) == parse_graphs([text], SMALL) == [SceneGraph()]
+    assert scene_graphs([text], SMALL) == parse_graphs([text], SMALL) == [SceneGraph()]
 
 
 def test_odd_texts_do_not_lose_the_batch() -> None:
     odd = ["a\0 red\0 circle", "A 🐶👨‍👩‍👧 red ☃ circle 😀", "a \ud800 red circle", "." * 5000]
     odd += ["a" * 20000, "red circle and " * 300, "in the box on " * 300, "x" * 1_000_001]
-    graphs = describe([*odd, "A red circle."], SMALL)
+    graphs = scene_graphs([*odd, "A red circle."], SMALL)
     assert len(graphs) == len(odd) + 1
     assert shown(graphs[-1]) == "circle{red}"
     for text, graph in zip(odd, graphs, strict=False):
@@ -211,7 +211,7 @@ def test_every_span_is_a_token_of_the_text(text: str, mode: Any) -> None:
     doc = load_pipeline(SMALL)(read.strip())
     places = [(token.idx + offset, token.idx + offset + len(token)) for token in doc]
     tokens = {(origin[start], origin[end - 1] + 1): read[start:end] for start, end in places}
-    graph = describe([text], SMALL, mode=mode)[0]
+    graph = scene_graphs([text], SMALL, mode=mode)[0]
     spans = []
     for entity in graph.entities:
         spans += [*entity.text_spans, *chain(*entity.attribute_text_spans.values())]
@@ -227,7 +227,9 @@ def test_another_mode_is_refused() -> None:
 
 
 def test_without_any_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "NAMES", tuple(name + "_missing" for name in NAMES))
+    monkeypatch.setattr(
+        pipeline, "PIPELINE_NAMES", tuple(name + "_missing" for name in PIPELINE_NAMES)
+    )
     with pytest.raises(ImportError, match=r"spacy download en_core_web_sm$"):
         load_pipeline()
 
@@ -262,39 +264,39 @@ def test_a_text_that_fails_is_empty(
 ) -> None:
     # more than one batch
     texts = [f"A red circle is above {number} boxes." for number in range(70)]
-    expected = describe(texts, SMALL)
+    expected = scene_graphs(texts, SMALL)
     texts[bad], expected[bad] = "A red marker on a box.", SceneGraph()
-    assert describe(texts, fragile) == expected
+    assert scene_graphs(texts, fragile) == expected
     (warning,) = caplog.messages
     assert warning.endswith("(IndexError: no such row): 'A red marker on a box.'")
     assert parse_graphs(texts, fragile)[bad] == SceneGraph()
-    assert describe(["A marker."], fragile) == [SceneGraph()]
+    assert scene_graphs(["A marker."], fragile) == [SceneGraph()]
 
 
 def test_coreference_that_fails_on_a_text_costs_that_text_only() -> None:
     def fails_on_boxes(docs: Any) -> Any:
         return [[] if "box" not in doc.text else 1 / 0 for doc in docs]
 
-    graphs = describe(["A red circle.", "A red box.", "A hat."], SMALL, fails_on_boxes)
+    graphs = scene_graphs(["A red circle.", "A red box.", "A hat."], SMALL, fails_on_boxes)
     assert [shown(graph) for graph in graphs] == ["circle{red}", "", "hat"]
 
 
 def test_what_fails_on_every_text_is_an_error() -> None:
     with pytest.raises(ZeroDivisionError):
-        describe(["A red circle.", "A hat."], SMALL, lambda docs: 1 / 0)  # type: ignore[return-value]
+        scene_graphs(["A red circle.", "A hat."], SMALL, lambda docs: 1 / 0)  # type: ignore[return-value]
 
 
 def test_threads_do_not_pull_words_away_from_each_other() -> None:
     texts = [f"A {one * 9}ish circle is above a {one * 7} square." for one in ascii_lowercase]
     with ThreadPoolExecutor(4) as threads:
-        parts = threads.map(lambda text: describe([text], SMALL), texts)
-    assert [graph for (graph,) in parts] == describe(texts, SMALL)
+        parts = threads.map(lambda text: scene_graphs([text], SMALL), texts)
+    assert [graph for (graph,) in parts] == scene_graphs(texts, SMALL)
 
 
 def test_new_words_are_forgotten_also_after_an_error() -> None:
     strings = load_pipeline(SMALL).vocab.strings
     known = len(strings)
-    assert shown(describe(["A zorbulous quibberish."], SMALL)[0]) == "quibberish{zorbulous}"
+    assert shown(scene_graphs(["A zorbulous quibberish."], SMALL)[0]) == "quibberish{zorbulous}"
     with pytest.raises(ValueError, match=r"\[0, 9\]"):
         parse_graphs(["A frumious bandersnatch."], SMALL, clusters=[[[[0, 9], [0, 1]]]])
     assert len(strings) == known
@@ -313,12 +315,12 @@ def test_new_words_are_forgotten_also_after_an_error() -> None:
      "circle{red} square{blue}; (circle, above, square)"),
 ])  # fmt: skip
 def test_the_sentences_of_a_small_world(text: str, graph: str) -> None:
-    assert shown(describe([text], SMALL)[0]) == graph
+    assert shown(scene_graphs([text], SMALL)[0]) == graph
 
 
 @pytest.mark.parametrize("sign", "!*\"'([{$=_#\u201c\N{GRINNING FACE}")
 def test_runs_of_signs_are_read_as_spaces_where_they_stand(sign: str) -> None:
-    shorter = readable(f"A red star {sign * 200} and a blue one.", 1000)
+    shorter = parseable_text(f"A red star {sign * 200} and a blue one.", 1000)
     assert shorter == f"A red star {sign * 32}{' ' * 168} and a blue one."
 
 
@@ -326,7 +328,7 @@ def test_runs_of_signs_are_read_as_spaces_where_they_stand(sign: str) -> None:
     "text", ["A \u201cred\u201d (star)... " + "-" * 32, "x" * 500, " ".join("!" * 99)]
 )
 def test_other_signs_stay(text: str) -> None:
-    assert readable(text, 1000) == text
+    assert parseable_text(text, 1000) == text
 
 
 @pytest.mark.parametrize(("text", "characters"), [

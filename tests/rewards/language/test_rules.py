@@ -7,7 +7,7 @@ import pytest
 from spacy.tokens import Doc
 
 from spanreward.rewards.language.extract import graph_of
-from spanreward.rewards.language.rules import DEFAULT, PUBLISHED, Rules
+from spanreward.rewards.language.rules import DEFAULT_RULES, PUBLISHED_RULES, Rules
 from spanreward.rewards.language.words import read_words
 from tests.support.parsed import VOCAB, shown, spelled
 from tests.support.paths import ROOT
@@ -75,7 +75,7 @@ CASES = [
 @pytest.mark.parametrize(("rule", "parse", "without", "with_rule"), CASES)
 def test_rule(rule: Any, parse: Any, without: Any, with_rule: Any) -> None:
     doc = spelled(parse)
-    assert shown(graph_of(*read_words(doc), rules=PUBLISHED)) == without
+    assert shown(graph_of(*read_words(doc), rules=PUBLISHED_RULES)) == without
     assert shown(graph_of(*read_words(doc), rules=Rules(**{rule: True}))) == with_rule
 
 
@@ -83,15 +83,15 @@ def test_every_rule_is_tested_and_on_by_default_only() -> None:
     names = [field.name for field in fields(Rules)]
     # "hyphens" needs words without spaces between them, and "grammar" has test_grammar.py
     assert {*names} == {rule for rule, *_ in CASES} | {"hyphens", "grammar"}
-    assert Rules(**dict.fromkeys(names, True)) == DEFAULT
-    assert Rules(**dict.fromkeys(names, False)) == PUBLISHED
+    assert Rules(**dict.fromkeys(names, True)) == DEFAULT_RULES
+    assert Rules(**dict.fromkeys(names, False)) == PUBLISHED_RULES
 
 
 def test_attributes_differing_in_case_are_one() -> None:
     doc = spelled("Red/ADJ/amod/1 hats/NOUN/ROOT/1 | red/ADJ/amod/3 hats/NOUN/ROOT/3")
     clusters = [[(1, 1), (3, 3)]]
     assert graph_of(*read_words(doc), clusters).entities[0].attributes == ["Red", "red"]
-    merged = graph_of(*read_words(doc), clusters, DEFAULT).entities[0]
+    merged = graph_of(*read_words(doc), clusters, DEFAULT_RULES).entities[0]
     assert merged.attribute_text_spans == {"red": [(0, 3), (9, 12)]}
 
 
@@ -125,7 +125,10 @@ def test_a_hyphen_apart_is_no_attribute() -> None:
 def test_what_stands_before_the_verb_is_not_said_of_its_object() -> None:
     before = "At/ADP/prep/3 tables/NOUN/pobj/0 men/NOUN/nsubj/3 hold/VERB/ROOT/3"
     doc = spelled(f"{before} hats/NOUN/dobj/3")
-    assert shown(graph_of(*read_words(doc), rules=DEFAULT)) == "tables men hats; (men, hold, hats)"
+    assert (
+        shown(graph_of(*read_words(doc), rules=DEFAULT_RULES))
+        == "tables men hats; (men, hold, hats)"
+    )
 
 
 def test_a_second_verb_is_not_where_the_first_is() -> None:
@@ -133,7 +136,7 @@ def test_a_second_verb_is_not_where_the_first_is() -> None:
     doc = spelled(f"{first} and/CCONJ/cc/1 smile/VERB/conj/1")
     found = shown(graph_of(*read_words(doc), rules=Rules(any_order=True)))
     assert found == "men benches; (men, sit on, benches) (men, smile on, benches)"
-    expected = shown(graph_of(*read_words(doc), rules=DEFAULT))
+    expected = shown(graph_of(*read_words(doc), rules=DEFAULT_RULES))
     assert expected == "men{smile} benches; (men, sit on, benches)"
 
 

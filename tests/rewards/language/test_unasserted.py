@@ -13,10 +13,10 @@ from experiments.scenes.referee import judge_description
 from experiments.scenes.word_judge import WordJudge
 from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, Scene, make_scenes
 from spanreward import HarmonicReward, MatchJudge, PoshReward, Reward, Sample, Status, Verdict
-from spanreward.rewards.language.parse import describe, parse_graphs
+from spanreward.rewards.language.parse import parse_graphs, scene_graphs
 from spanreward.rewards.language.pipeline import load_pipeline
-from spanreward.rewards.language.supported_claims import vocabulary
-from spanreward.rewards.language.unasserted import claims_of, unasserted
+from spanreward.rewards.language.supported_claims import vocabulary_of
+from spanreward.rewards.language.unasserted import claims_of, unasserted_words
 from spanreward.rewards.language.words import read_words
 from tests.support.parsed import shown
 
@@ -34,7 +34,7 @@ THINGS = ("NOUN", "PROPN", "ADJ", "NUM")
 def claims(text: str, reference: str) -> list[str]:
     """The things and adjectives that a text claims of what the reference has."""
     words, _ = read_words(NLP(text))
-    read, known = unasserted(words, claims_of(words)), vocabulary([reference])
+    read, known = unasserted_words(words, claims_of(words)), vocabulary_of([reference])
     lost = set(read.left_out)
     for word, needs in read.hanging.items():
         if any(known.isdisjoint(need) for need in needs):
@@ -143,7 +143,7 @@ def test_people_say_other_things_beside_what_is_not_asserted(expected: str) -> N
 
 def test_a_graph_has_only_what_is_asserted() -> None:
     text = "A man wearing no hat on a red or blue horse. There is no dog."
-    (graph,) = describe([text])
+    (graph,) = scene_graphs([text])
     assert shown(graph) == "man horse"
     assert graph.sentences == ["A man wearing on a horse .", "There is ."]
     first, *others = [text[start:end] for start, end in graph.unasserted]
@@ -233,8 +233,8 @@ def test_each_alternative_of_a_reference(
 def test_what_a_reference_denies_it_does_not_support() -> None:
     assert posh("A man with a hat.", "A man with no hat or a coat.") < 1.0
     text = "There is no red circle."
-    assert describe([text], mode="reference") == describe([text])
-    (graph,) = describe(["A red or blue circle."], mode="reference")
+    assert scene_graphs([text], mode="reference") == scene_graphs([text])
+    (graph,) = scene_graphs(["A red or blue circle."], mode="reference")
     assert shown(graph) == "circle{red, blue}"
 
 
@@ -326,7 +326,7 @@ def test_the_work_is_linear_in_the_length(piece: str) -> None:
             calls += event in ("call", "c_call")
 
         sys.setprofile(count_call)
-        unasserted(words, claims_of(words))
+        unasserted_words(words, claims_of(words))
         sys.setprofile(None)
         return calls
 

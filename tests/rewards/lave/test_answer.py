@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from experiments.field.answers import answer_cases
 from spanreward.rewards import LaveReward, MatchJudge, Sample
 from spanreward.rewards.lave.answer import SHORT_CHARACTERS, find_answer
-from spanreward.rewards.lave.trimming import trimmed
+from spanreward.rewards.lave.trimming import trimmed_range
 from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy
 from tests.support.paths import DATA
 
@@ -173,7 +173,7 @@ def test_any_text_has_its_answer_inside_and_an_answer_alone_is_itself(text: str)
     for answers in ((), LETTERS, NUMBERS, BINARY):
         start, end = find_answer(text, answers)
         assert 0 <= start <= end <= len(text)
-        assert trimmed(text, start, end) == (start, end) or "<" in text
+        assert trimmed_range(text, start, end) == (start, end) or "<" in text
 
 
 PIECES = [

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, strategies as st
 
 from spanreward import Failure, LaveReward, MatchJudge, Question, Rating, Sample, Status, Verdict
-from spanreward.rewards.lave.prompts import load_lave_prompts, quote
+from spanreward.rewards.lave.prompts import load_lave_prompts, quoted_line
 from spanreward.rewards.lave.reward import CANDIDATE_CHARACTERS, keep_references
 from tests.support.fakes import FakeJudge, prompt_of
 
@@ -162,7 +162,7 @@ def test_a_candidate_cannot_write_a_line_of_the_prompt() -> None:
 
 @given(st.text())
 def test_quotes_are_one_line_without_quotes_and_ratings(text: str) -> None:
-    shown = quote(text)
+    shown = quoted_line(text)
     assert shown[0] == shown[-1] == '"'
     assert '"' not in shown[1:-1]
     assert shown.isprintable()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from experiments.agreement.answer_metrics import contains, exact_match, soft_vqa_accuracy
-from spanreward.rewards.language.answer_text import CONTRACTIONS, answer_words, normalise
+from spanreward.rewards.language.answer_text import CONTRACTIONS, answer_words, normalise_answer
 from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy
 from tests.support.paths import DATA
 
@@ -40,7 +40,7 @@ present = pytest.mark.skipif(
     ],
 )
 def test_normalisation(answer: str, expected: str) -> None:
-    assert normalise(answer) == expected
+    assert normalise_answer(answer) == expected
 
 
 def test_contractions_lose_any_of_their_apostrophes() -> None:

@@ -14,9 +14,9 @@ from spanreward import PoshReward, Rating
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.language.scene_graph import Entity, Relation, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
-from spanreward.rewards.posh.candidates import candidates
-from spanreward.rewards.posh.components import components
-from spanreward.rewards.posh.conduct import conduct
+from spanreward.rewards.posh.candidates import candidate_names
+from spanreward.rewards.posh.components import rated_components
+from spanreward.rewards.posh.conduct import ask_all_passes
 from spanreward.rewards.posh.graph_view import view_graph
 from spanreward.rewards.posh.interview import Interview
 from spanreward.rewards.posh.prompts import DirectionPrompts, load_prompts
@@ -86,7 +86,7 @@ def test_the_oracle_is_complete() -> None:
 def test_published_questions_and_scores(pair: Any) -> None:
     judge = FakeJudge()
     sheets = [AnswerSheet(interview) for interview in interviews_of(pair)]
-    conduct(sheets, judge, "published")
+    ask_all_passes(sheets, judge, "published")
 
     for direction, sheet in zip(DIRECTIONS, sheets, strict=True):
         interview = sheet.interview
@@ -98,7 +98,7 @@ def test_published_questions_and_scores(pair: Any) -> None:
             wanted = [sha for sha in pair["prompt_sha256"][direction] if sha != dummy]
             assert [shortened(prompt) for prompt in prompts] == wanted
         expected = [entry for entry in entries_of(pair, direction) if entry["counted"]]
-        got = components(sheet)
+        got = rated_components(sheet)
         ratings = [component.rating for component in got]
         assert ratings == pytest.approx([entry["score"] for entry in expected], abs=1e-9)
         for component, entry in zip(got, expected, strict=True):
@@ -190,7 +190,7 @@ def test_golden_templating(run: Any) -> None:
     questions = [question for question in questions if question.get("entity") not in special]
     judge = Listed([question["rating"] for question in questions])
     sheet = AnswerSheet(Interview(0, view, "", "", SceneGraph(), PLAIN))
-    conduct([sheet], judge, "published")
+    ask_all_passes([sheet], judge, "published")
     prompts = [prompt.strip() for prompt in prompts_of(judge)]
     assert len(prompts) == len(questions)
     named = [f"entity|{one['identifier']}" for one in questions if "identifier" in one]
@@ -207,7 +207,7 @@ def test_golden_templating(run: Any) -> None:
             rated["relation", one["relation"]] = one["rating"]
     found_ratings = {key: answer.rating for key, answer in sheet.details.items()}
     assert found_ratings == pytest.approx(rated, abs=1e-6)
-    ratings = [component.rating for component in components(sheet)]
+    ratings = [component.rating for component in rated_components(sheet)]
     assert direction_score(ratings) == pytest.approx(run["precision"], abs=1e-6)
 
 
@@ -217,7 +217,7 @@ def test_candidates_of_the_specification() -> None:
     hat = Entity("hat", ["hat"], [0], [(18, 21)], ["red"], {"red": [0]}, {"red": [(14, 17)]})
     view = view_graph(SceneGraph([man, hat], [Relation(0, 1, "wears", "verb", [0], [(6, 11)])]))
     sheet = AnswerSheet(Interview(0, view, "", "", SceneGraph(), PLAIN))
-    conduct([sheet], FakeJudge(lambda prompt: between(5.0)), "published")
+    ask_all_passes([sheet], FakeJudge(lambda prompt: between(5.0)), "published")
     found = sheet.entities
-    names = [c.phrase for c in candidates(view, 1, {0: found[0]}, PLAIN)]
+    names = [c.phrase for c in candidate_names(view, 1, {0: found[0]}, PLAIN)]
     assert names == ["hat", "hat of man", "red hat", "red hat of man"]

@@ -10,8 +10,8 @@ from PIL import Image
 from spanreward import MatchJudge, PoshReward, Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import PictureProbe
-from spanreward.rewards.posh.picture_evidence import DECOYS, believed_rating
-from spanreward.rewards.posh.reward import EVIDENCES, PoshEvidence
+from spanreward.rewards.posh.picture_evidence import MAX_DECOYS, believed_rating
+from spanreward.rewards.posh.reward import EVIDENCE_NAMES, PoshEvidence
 
 PICTURE = Image.new("RGB", (8, 8), "red")
 REFERENCE = "A red kite is above a house."
@@ -195,7 +195,7 @@ def test_a_row_without_a_picture_has_no_score_and_harms_no_other(evidence: PoshE
 def test_a_judge_that_fails_on_pictures_gives_no_score() -> None:
     judge = SeeingJudge(SHOWN)
     judge.fails = True
-    for evidence in EVIDENCES[1:]:
+    for evidence in EVIDENCE_NAMES[1:]:
         (verdict,) = PoshReward(judge, evidence=evidence).assess([pictured(TRUE_DETAIL)])
         found = (verdict.score, verdict.status, verdict.note)
         assert found == (None, Status.ERROR, "the judge is away")
@@ -257,7 +257,7 @@ def test_decoys_are_things_of_other_pictures_that_no_text_about_this_one_names()
     samples = two_groups(["A red kite is above a grey river.", "A dog."])
     verdicts = PoshReward(judge, evidence="picture").assess(samples)
     of_first = {"boat", "sail", "bridge"}  # a completion names a river
-    decoys = {probe.mention.head for probe in judge.seen[-DECOYS:] if probe.mention.attributes}
+    decoys = {probe.mention.head for probe in judge.seen[-MAX_DECOYS:] if probe.mention.attributes}
     assert decoys <= of_first | {"kite"}
     assert decoys & of_first
     assert verdicts[0].parts["yes_rate"] == 0.25  # the kite, which SeeingJudge sees everywhere
@@ -307,7 +307,7 @@ def test_believed_ratings_by_hand(rating: float, yes_rate: float, expected: floa
 
 def test_what_the_evidences_cost() -> None:
     judge = SeeingJudge(SHOWN)
-    costs = [PoshReward(judge, evidence=evidence).cost(100, 2) for evidence in EVIDENCES]
+    costs = [PoshReward(judge, evidence=evidence).cost(100, 2) for evidence in EVIDENCE_NAMES]
     # of the completion and of each reference; those of the completion are asked of the picture
     assert [cost.questions for cost in costs] == [168, 168, 224]
     assert [cost.written_tokens for cost in costs] == [168, 168, 224]

@@ -248,7 +248,7 @@ def test_a_second_call_on_the_same_pairs_asks_nothing(mode: str) -> None:
 
 
 def test_old_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanreward.rewards.reward.answer_cache.REMEMBERED", 2)
+    monkeypatch.setattr("spanreward.rewards.reward.answer_cache.MAX_REMEMBERED_ANSWERS", 2)
     answers, asked = AnswerCache(), []
 
     def ask(questions: Any) -> Any:

@@ -8,10 +8,16 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.files.templates import fill
-from spanreward.rewards.posh.components import mentions
-from spanreward.rewards.posh.prompts import DEFAULT, load_prompts
-from spanreward.rewards.posh.scores import coarse_scores, credit, direction_score, f1, span_score
+from spanreward.rewards.files.templates import fill_template
+from spanreward.rewards.posh.components import mention_spans
+from spanreward.rewards.posh.prompts import DEFAULT_PROMPTS, load_prompts
+from spanreward.rewards.posh.scores import (
+    coarse_scores,
+    credit_of_component,
+    direction_score,
+    f1,
+    span_score,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +55,7 @@ def test_credit_by_hand() -> None:
         *((5, "f1", gains[0]), (1, "f1", gains[1])),
         *((1, "precision", -0.2), (1, "recall", 0.0)),
     ):
-        found = credit(
+        found = credit_of_component(
             rating, 0.6, 11 / 15, completion_components=2, reference_components=3, score=score
         )
         assert found == pytest.approx(expected)
@@ -69,7 +75,7 @@ def test_credit_is_the_scores_derivative(said: Any, wanted: Any, score: str) -> 
         more_precision = (sum(said) + step * rating) / (len(said) + step) / 5
         more_recall = recall + step * (rating - 1) / 5 / len(wanted)
         slope = (coarse_scores(more_precision, more_recall)[score] - before) / step
-        found = credit(rating, precision, recall, len(said), len(wanted), score)
+        found = credit_of_component(rating, precision, recall, len(said), len(wanted), score)
         assert found == pytest.approx(slope, abs=1e-3, rel=1e-3)
 
 
@@ -77,28 +83,29 @@ def test_credit_is_the_scores_derivative(said: Any, wanted: Any, score: str) -> 
 def test_what_is_rated_lowest_never_has_credit(others: Any, wanted: Any) -> None:
     """No hallucination is called a gain, whatever stands beside it."""
     precision, recall = direction_score([1.0, *others]), direction_score(wanted)
-    assert credit(1.0, precision, recall, 1 + len(others), len(wanted)) <= 1e-12
+    assert credit_of_component(1.0, precision, recall, 1 + len(others), len(wanted)) <= 1e-12
 
 
 @given(said=RATED)
 def test_credits_of_precision_sum_to_nothing(said: Any) -> None:
     shares = [
-        credit(rating, direction_score(said), 1.0, len(said), 1, "precision") for rating in said
+        credit_of_component(rating, direction_score(said), 1.0, len(said), 1, "precision")
+        for rating in said
     ]
     assert sum(shares) == pytest.approx(0, abs=1e-9)
 
 
 def test_mentions_join_over_white_space_only() -> None:
     text = "in front of it, front"
-    assert mentions([(3, 8), (0, 2), (9, 11), (16, 21), (0, 2)], text) == [(0, 11), (16, 21)]
-    assert mentions([], text) == []
+    assert mention_spans([(3, 8), (0, 2), (9, 11), (16, 21), (0, 2)], text) == [(0, 11), (16, 21)]
+    assert mention_spans([], text) == []
 
 
 def test_fill_is_one_pass() -> None:
-    filled = fill("{a} {{b}} {a}", a="{b}", b="{answer}")
+    filled = fill_template("{a} {{b}} {a}", a="{b}", b="{answer}")
     assert filled == "{b} {answer} {b}"
     with pytest.raises(KeyError):
-        fill("{a}", b="")
+        fill_template("{a}", b="")
 
 
 DIRECTIONS = load_prompts().precision, load_prompts().recall
@@ -131,7 +138,7 @@ def test_no_level_of_our_scale_is_about_the_wording(templates: Any) -> None:
 def test_prompts_with_wrong_placeholders_are_refused(
     tmp_path: Path, prefix: Any, reason: str
 ) -> None:
-    data = yaml.safe_load(DEFAULT.read_text())
+    data = yaml.safe_load(DEFAULT_PROMPTS.read_text())
     data["precision"]["prefix"] = prefix
     if prefix is None:
         del data["precision"]["prefix"]

@@ -9,7 +9,7 @@ import pytest
 from experiments.scenes.language import describe
 from experiments.scenes.world import make_scenes
 from spanreward import MatchJudge, PoshReward
-from spanreward.rewards.text.filler import FILLER
+from spanreward.rewards.text.filler import FILLER_PART
 from tests.support.fakes import FakeJudge, certain
 from tests.support.judged import judged, sample
 
@@ -17,7 +17,7 @@ from tests.support.judged import judged, sample
 def scores(completion: str, *references: str, judge: Any = None) -> str:
     """1 for each right thing that is stated, from left to right, and 0 for each wrong one."""
     spans = judged(completion, *references, judge=judge).spans
-    said = [span for span in sorted(spans, key=lambda span: span.start) if span.kind != FILLER]
+    said = [span for span in sorted(spans, key=lambda span: span.start) if span.kind != FILLER_PART]
     assert {span.score for span in said} <= {0.0, 1.0}
     return "".join(str(int(span.score)) for span in said)
 
@@ -29,7 +29,7 @@ def yes() -> Any:
 
 def test_one_star_said_three_times_leaves_one() -> None:
     verdict = judged("A star. A star. A star.", "A star.")
-    assert [span.score for span in verdict.spans if span.kind != FILLER] == [1.0, 0.0, 0.0]
+    assert [span.score for span in verdict.spans if span.kind != FILLER_PART] == [1.0, 0.0, 0.0]
     # a phrase is filler from the fourth time; what costs is the surplus
     assert verdict.parts["filler"] == 0
     assert verdict.parts["precision"] == pytest.approx((5 + 1 + 1) / 15)

@@ -11,9 +11,9 @@ from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
 from spanreward.rewards.reward import batching
 from spanreward.rewards.reward.batching import BatchingReward, batch_size
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.rows import open_pictures, seen
+from spanreward.rewards.reward.rows import evidence_of_sample, open_pictures
 from spanreward.rewards.rows import pictures
-from spanreward.rewards.rows.pictures import MAX_PIXELS, MOST_PICTURES, as_text, opened
+from spanreward.rewards.rows.pictures import MAX_PIXELS, MOST_PICTURES, as_text, opened_picture
 
 LARGE = (3000, 2000)
 
@@ -31,10 +31,10 @@ def pixels(image: Image.Image) -> int:
 @pytest.mark.parametrize("form", ["JPEG", "WEBP", "PNG"])
 def test_a_row_holds_what_a_judge_sees(form: str) -> None:
     sample = Sample("", "x", images=({"bytes": content(form)},))
-    ((image,), _) = seen(sample, "picture")
+    ((image,), _) = evidence_of_sample(sample, "picture")
     assert MAX_PIXELS * 0.99 < pixels(image) <= MAX_PIXELS
     assert image.mode == "RGB"
-    whole = opened(sample.images[0])
+    whole = opened_picture(sample.images[0])
     assert whole.size == LARGE
     shown = pictures.shown_picture(whole)
     assert image.size == shown.size
@@ -50,7 +50,7 @@ def test_a_jpeg_is_scaled_while_it_is_decoded(monkeypatch: pytest.MonkeyPatch) -
         decoded.append(image.size)
         return image
 
-    monkeypatch.setattr(pictures, "loaded", loaded)
+    monkeypatch.setattr(pictures, "loaded_image", loaded)
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by a quarter
     photo = content("JPEG", (6000, 4000), exif=exif)
@@ -58,16 +58,16 @@ def test_a_jpeg_is_scaled_while_it_is_decoded(monkeypatch: pytest.MonkeyPatch) -
     assert decoded == [(3000, 2000)]
     assert image.width < image.height
     mean = sum(image.resize((1, 1)).getpixel((0, 0)))
-    assert mean == pytest.approx(sum(opened(photo).resize((1, 1)).getpixel((0, 0))), abs=6)
+    assert mean == pytest.approx(sum(opened_picture(photo).resize((1, 1)).getpixel((0, 0))), abs=6)
 
 
 def test_a_picture_that_somebody_holds_stays_it() -> None:
     image = Image.new("RGB", (2100, 2100))
     assert open_pictures([image])[0] is image
     small = content("JPEG", (40, 30))
-    assert open_pictures([small])[0].tobytes() == opened(small).tobytes()
+    assert open_pictures([small])[0].tobytes() == opened_picture(small).tobytes()
     photo = {"bytes": content("JPEG")}  # and it is the same elsewhere
-    assert opened(as_text(photo)).tobytes() == open_pictures([photo])[0].tobytes()
+    assert opened_picture(as_text(photo)).tobytes() == open_pictures([photo])[0].tobytes()
 
 
 def test_a_box_counts_pixels_of_the_whole_picture() -> None:

@@ -14,9 +14,9 @@ from PIL import Image
 
 from spanreward import RemoteReward, Sample, Status, Verdict, build_reward
 from spanreward.rewards.files import http_client
-from spanreward.rewards.judges.remote.client import ATTEMPTS
+from spanreward.rewards.judges.remote.client import MAX_ATTEMPTS
 from spanreward.rewards.reward.remote_reward import read_verdicts
-from spanreward.rewards.rows.pictures import as_text, opened, shown_picture
+from spanreward.rewards.rows.pictures import as_text, opened_picture, shown_picture
 from tests.support.liar import PATIENT, SECRET, TRANSPORT, legible
 from tests.support.paths import ROOT
 from tests.support.server import Server
@@ -88,7 +88,7 @@ COLOURS = {"1": 1, "P": 1, "L": 200, "I;16": 200}
 def test_a_picture_travels_as_it_is_seen(mode: str) -> None:
     picture = Image.new(mode, (5, 3), COLOURS.get(mode))
     content = b64decode(as_text(picture).removeprefix("data:image/png;base64,"))
-    seen = shown_picture(opened({"bytes": content}))
+    seen = shown_picture(opened_picture({"bytes": content}))
     assert seen.tobytes() == shown_picture(picture).tobytes()
 
 
@@ -96,7 +96,7 @@ def test_a_picture_travels_as_it_is_seen(mode: str) -> None:
 def test_a_server_that_lies_is_none_with_a_status(
     server: Server, lie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(http_client.KEY, SECRET)
+    monkeypatch.setenv(http_client.KEY_VARIABLE, SECRET)
     shorten_pauses(monkeypatch, 0.001)
     server.behave = lambda body, number: {**TRANSPORT, **LIES}[lie]
     begun = time.monotonic()
@@ -109,7 +109,7 @@ def test_a_server_that_lies_is_none_with_a_status(
     if lie in PATIENT:
         assert first.status is Status.TIMEOUT
     else:
-        assert len(server.bodies) <= 2 * ATTEMPTS  # some are lost connections
+        assert len(server.bodies) <= 2 * MAX_ATTEMPTS  # some are lost connections
 
 
 def test_a_busy_server_is_asked_again_and_only_the_lost_request_fails(

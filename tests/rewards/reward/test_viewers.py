@@ -10,7 +10,7 @@ from PIL import Image
 from spanreward import CriteriaReward, DifferencesReward, FunctionJudge, HarmonicReward, Sample
 from spanreward.rewards import JudgedReward, LaveReward, PairwiseReward, PoshReward, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.rewards.reward.viewers import check_seen, only_pictures, unseeing
+from spanreward.rewards.reward.viewers import check_seen, only_pictures, unseeing_sentence
 from tests.support.fakes import FakeJudge
 from tests.support.tiny_models import save_llama, save_llava
 
@@ -100,14 +100,14 @@ def test_a_model_tells_by_its_files_and_one_that_is_not_here_is_not_fetched(
     assert load_judge(text, cache=tmp_path / "a").reads_text_only()
     jury = load_judge(f"{seeing}+match")
     assert jury.reads_text_only()
-    assert "the judge jury(" in unseeing(HarmonicReward(jury))
+    assert "the judge jury(" in unseeing_sentence(HarmonicReward(jury))
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("the hub was asked"))
-    assert unseeing(HarmonicReward(TransformersJudge("org/absent-model"))) == ""
+    assert unseeing_sentence(HarmonicReward(TransformersJudge("org/absent-model"))) == ""
 
 
 def test_a_box_has_no_context_in_its_place() -> None:
     boxed = HarmonicReward(BLIND, task="reg")
     assert only_pictures(boxed)
-    assert unseeing(boxed).endswith("with a vision-language model.")
+    assert unseeing_sentence(boxed).endswith("with a vision-language model.")
     assert not any(map(only_pictures, (HarmonicReward(BLIND), DifferencesReward(BLIND))))
     assert not only_pictures(PoshReward(BLIND))

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import sample_fingerprint
 
 TEXTS = {"references": ("A dog.", "A cat."), "question": "What?", "answers": ("a", "b")}
 ROW = Sample("Describe.", "A cat.", id="1", **TEXTS)  # type: ignore[arg-type]
@@ -23,13 +23,17 @@ CHANGES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("changed", CHANGES, ids=str)
 def test_every_field_counts(changed: Any) -> None:
-    assert fingerprint(replace(ROW, **changed)) != fingerprint(ROW)
+    assert sample_fingerprint(replace(ROW, **changed)) != sample_fingerprint(ROW)
 
 
 def test_its_id_and_other_columns_do_not_but_for_metrics_of_your_own() -> None:
     other = replace(ROW, id="2", columns={"note": "checked"})
-    assert fingerprint(other) == fingerprint(ROW)
-    assert fingerprint(other, columns=True) != fingerprint(ROW, columns=True) == fingerprint(ROW)
+    assert sample_fingerprint(other) == sample_fingerprint(ROW)
+    assert (
+        sample_fingerprint(other, columns=True)
+        != sample_fingerprint(ROW, columns=True)
+        == sample_fingerprint(ROW)
+    )
 
 
 def test_a_picture_counts_by_its_content(tmp_path: Path) -> None:
@@ -38,7 +42,7 @@ def test_a_picture_counts_by_its_content(tmp_path: Path) -> None:
         image = Image.new("RGB", (4, 3), color)
         image.save(path)
         forms = (str(path), {"bytes": path.read_bytes()}, {"bytes": None, "path": str(path)}, image)
-        return [fingerprint(replace(ROW, images=(form,))) for form in forms]
+        return [sample_fingerprint(replace(ROW, images=(form,))) for form in forms]
 
     red = marks("red", "a.png")
     assert marks("red", "b.png") == red
@@ -50,4 +54,4 @@ def test_a_picture_counts_by_its_content(tmp_path: Path) -> None:
     "picture", ["x\0.png", "/", "http://a/b.png", 3, {"bytes": 3}, {"path": 3}, [], None, {}]
 )
 def test_what_is_no_picture_has_a_mark_too(picture: Any) -> None:
-    assert len(fingerprint(replace(ROW, images=(picture,)))) == 16
+    assert len(sample_fingerprint(replace(ROW, images=(picture,)))) == 16

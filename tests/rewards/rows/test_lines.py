@@ -9,7 +9,7 @@ from PIL import Image
 
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.lines import read_row, read_rows
-from spanreward.rewards.rows.pictures import opened
+from spanreward.rewards.rows.pictures import opened_picture
 from tests.support.paths import ROOT
 
 
@@ -25,7 +25,7 @@ def test_pictures_are_found_from_the_file_and_from_the_working_folder(
     for folder in (tmp_path, ROOT):
         monkeypatch.chdir(folder)
         found = [row.sample.images[0] for row in read_rows(file) if isinstance(row.sample, Sample)]
-        assert [opened(picture).size for picture in found] == [(8, 8)] * 3
+        assert [opened_picture(picture).size for picture in found] == [(8, 8)] * 3
 
 
 def test_a_line_without_an_id_has_its_number() -> None:

@@ -13,9 +13,9 @@ import torch
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.rewards.rows.lines import read_rows
-from spanreward.rewards.rows.pictures import PictureError, opened
+from spanreward.rewards.rows.pictures import PictureError, opened_picture
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import JsonlPart
 
@@ -50,16 +50,16 @@ READ: dict[str, Any] = {
 @pytest.mark.parametrize("name", READ)
 def test_a_form_is_read_by_its_content(name: str, tmp_path: Path) -> None:
     form = READ[name]
-    assert opened(form).tobytes() == RED.tobytes()
+    assert opened_picture(form).tobytes() == RED.tobytes()
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({"image": form, "completion": "A.", "reference": "A."}) + "\n")
     (row,) = read_rows(path)
     assert isinstance(row.sample, Sample)
     (picture,) = row.sample.images
-    assert opened(picture).size == RED.size
+    assert opened_picture(picture).size == RED.size
     (tmp_path / "a b.png").write_bytes(CONTENT)
     as_file = Sample("", "A.", images=(str(tmp_path / "a b.png"),), references=("A.",))
-    assert fingerprint(row.sample) == fingerprint(as_file)
+    assert sample_fingerprint(row.sample) == sample_fingerprint(as_file)
     (trained,) = load_data(JsonlPart(source="jsonl", path=str(path)))
     assert trained["image"].size == RED.size
 
@@ -77,12 +77,12 @@ def test_bytes_and_names_of_files(tmp_path: Path) -> None:
     forms = [CONTENT, bytearray(CONTENT), Name(), url, local, path, str(path), RED]
     forms += [{"path": str(path), "bytes": None}, {"bytes": CONTENT, "path": None}]
     for form in forms:
-        assert opened(form).tobytes() == RED.tobytes()
+        assert opened_picture(form).tobytes() == RED.tobytes()
     named = "A" * 64  # as a text of base64 is
     (tmp_path / named).write_bytes(CONTENT)
-    assert opened(named, tmp_path).size == RED.size
+    assert opened_picture(named, tmp_path).size == RED.size
     with pytest.raises(PictureError, match=r"no picture /none/a\.png"):
-        opened("file:///none/a.png")
+        opened_picture("file:///none/a.png")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,6 @@ def test_bytes_and_names_of_files(tmp_path: Path) -> None:
 )
 def test_what_is_no_picture_is_one_sentence(form: Any, reason: str) -> None:
     with pytest.raises(PictureError, match=reason) as error:
-        opened(form)
+        opened_picture(form)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 400

@@ -16,10 +16,16 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from PIL import Image
 
-from spanreward.rewards.judges.encoding.prompt import picture as judges_picture
+from spanreward.rewards.judges.encoding.prompt import picture_of_image as judges_picture
 from spanreward.rewards.judges.question import Question, question_keys
 from spanreward.rewards.rows import pictures
-from spanreward.rewards.rows.pictures import PictureError, as_text, located, opened, shown_picture
+from spanreward.rewards.rows.pictures import (
+    PictureError,
+    as_text,
+    opened_picture,
+    picture_path,
+    shown_picture,
+)
 
 FORMATS = ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM"]
 
@@ -53,7 +59,9 @@ def test_modes() -> None:
 )
 def test_no_range_of_values_turns_black_or_white(values: Any, kind: Any, tmp_path: Path) -> None:
     Image.fromarray(np.array([values], dtype=kind)).save(tmp_path / "deep.tiff")
-    dark, grey, white = shown_picture(opened(str(tmp_path / "deep.tiff"))).get_flattened_data()
+    dark, grey, white = shown_picture(
+        opened_picture(str(tmp_path / "deep.tiff"))
+    ).get_flattened_data()
     assert (dark, white) == ((0,) * 3, (255,) * 3)
     assert set(grey) <= {127, 128}
 
@@ -85,7 +93,7 @@ def test_a_url_is_refused_and_nothing_is_downloaded(
 ) -> None:
     monkeypatch.setattr(socket, "socket", lambda *_, **__: pytest.fail("a connection was opened"))
     with pytest.raises(PictureError, match="nothing is downloaded"):
-        opened(url)
+        opened_picture(url)
 
 
 def test_files_that_are_no_picture(tmp_path: Path) -> None:
@@ -99,7 +107,7 @@ def test_files_that_are_no_picture(tmp_path: Path) -> None:
         (tmp_path / "none.png", r"no picture .*none\.png"),
     ):
         with pytest.raises(PictureError, match=told):
-            opened(path)
+            opened_picture(path)
 
 
 EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n"
@@ -116,10 +124,10 @@ def test_a_format_that_is_run_is_not_read_whatever_its_name(
     path.write_bytes(EPS)
     for picture in (path, {"bytes": EPS}):
         with pytest.raises(PictureError, match=r"none of PNG, JPEG, .*PPM"):
-            opened(picture)
+            opened_picture(picture)
     by_hand = Image.open(io.BytesIO(EPS))
     with pytest.raises(PictureError, match="format is EPS"):
-        opened(by_hand)
+        opened_picture(by_hand)
     assert judges_picture(by_hand).image is None
     assert "format is EPS" in judges_picture(by_hand).trouble
 
@@ -127,7 +135,7 @@ def test_a_format_that_is_run_is_not_read_whatever_its_name(
 @pytest.mark.parametrize("name", FORMATS)
 def test_formats_by_name(name: str) -> None:
     content = written(Image.new("RGB", (4, 4), "white"), name)
-    assert opened({"bytes": content}).convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+    assert opened_picture({"bytes": content}).convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
 def bomb(width: int, height: int) -> bytes:
@@ -147,7 +155,7 @@ def test_a_picture_too_large_to_be_decoded_is_not(
 ) -> None:
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda _: pytest.fail("it was decoded"))
     with pytest.raises(PictureError, match=r"64,000,000: scale it down|exceeds limit"):
-        opened({"bytes": bomb(*size)})
+        opened_picture({"bytes": bomb(*size)})
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -160,7 +168,9 @@ def test_a_damaged_picture_is_one_sentence(name: str, data: Any) -> None:
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     said = ""
     try:
-        shown_picture(opened({"bytes": bytes(content[: data.draw(st.integers(1, len(content)))])}))
+        shown_picture(
+            opened_picture({"bytes": bytes(content[: data.draw(st.integers(1, len(content)))])})
+        )
     except PictureError as error:
         said = str(error)
     assert "\n" not in said
@@ -202,18 +212,20 @@ def test_a_path_goes_from_the_rows_folder_and_then_from_the_working_folder(
     monkeypatch.chdir(working)
     for name, path in (("both.png", f"{rows}/both.png"), ("here.png", "here.png")):
         for picture in (name, Path(name), {"path": name, "bytes": None}, {"image": name}):
-            assert located(picture, rows) == path
-            assert opened(picture, rows).size == opened(path).size
+            assert picture_path(picture, rows) == path
+            assert opened_picture(picture, rows).size == opened_picture(path).size
     with pytest.raises(PictureError, match=f"no picture {rows / 'none.png'}"):
-        opened("none.png", rows)
+        opened_picture("none.png", rows)
 
 
 def test_what_names_no_file_stays_as_it_is(tmp_path: Path) -> None:
     encoded = as_text(Image.new("RGB", (1, 1)))
     content = {"bytes": written(Image.new("RGB", (1, 1))), "path": "a.png"}
     for picture in ("none.png", "http://127.0.0.1/a.png", encoded, content, "a" * 5000, 7, None):
-        assert located(picture, tmp_path) is picture
-    assert opened(encoded, tmp_path).size == opened(content, tmp_path).size == (1, 1)
+        assert picture_path(picture, tmp_path) is picture
+    assert (
+        opened_picture(encoded, tmp_path).size == opened_picture(content, tmp_path).size == (1, 1)
+    )
 
 
 def seen_by_a_reward(image: Image.Image) -> tuple[list[str], str]:

@@ -7,7 +7,7 @@ from PIL import Image
 
 from spanreward import Sample
 from spanreward.rewards.rows.columns import picture_key, read_columns, read_pictures
-from spanreward.rewards.rows.fingerprint import fingerprint, row_fingerprint
+from spanreward.rewards.rows.fingerprint import row_fingerprint, sample_fingerprint
 from spanreward.rewards.rows.sample import read_sample, row_of, row_sample
 
 ROW = {
@@ -72,6 +72,6 @@ def test_pictures_are_under_one_of_two_keys() -> None:
 
 
 def test_a_row_is_known_by_all_but_its_answer() -> None:
-    assert row_fingerprint(ROW) == fingerprint(row_sample(ROW))
+    assert row_fingerprint(ROW) == sample_fingerprint(row_sample(ROW))
     assert row_fingerprint(ROW) == row_fingerprint({**ROW, "id": 4, "completion": "A cat."})
     assert row_fingerprint(ROW) != row_fingerprint({**ROW, "reference": "A cat."})

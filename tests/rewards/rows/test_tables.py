@@ -9,7 +9,7 @@ import pytest
 from datasets import Dataset, Features, Image, Value
 from PIL import Image as Pictures
 
-from spanreward.rewards.rows.pictures import opened
+from spanreward.rewards.rows.pictures import opened_picture
 from spanreward.rewards.rows.tables import is_table, read_table, table_rows
 from tests.support.tables import KINDS, table
 
@@ -54,7 +54,7 @@ def test_pictures_stay_bytes_until_they_are_used(tmp_path: Path) -> None:
         for source in (str(tmp_path / f"{name}.parquet"), f"hub:{tmp_path / name}"):
             ((_, row),) = read_table(source)
             assert row["image"]["bytes"] == content
-            assert opened(row["image"]).size == (4, 4)
+            assert opened_picture(row["image"]).size == (4, 4)
 
 
 FAULTS: dict[str, tuple[bytes, str]] = {

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spanreward.rewards.rows.values import box, one_text
+from spanreward.rewards.rows.values import box_of_value, one_text
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), "", " "])
@@ -21,7 +21,7 @@ def test_what_is_no_text_is_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [[1, 2, 3, 4], (1, 2, 3, 4), "[1, 2, 3, 4]", np.arange(1, 5)])
 def test_a_box(value: Any) -> None:
-    assert box(value, "bbox") == (1, 2, 3, 4)
+    assert box_of_value(value, "bbox") == (1, 2, 3, 4)
 
 
 NO_BOXES = ["1 2 3 4", "[1, 2, 3]", 3, [1, 2, 3], [1, 2, 3, True], [0, 0, 4, "4"]]
@@ -31,4 +31,4 @@ NO_BOXES += [[0, 0, 4, float("nan")], [0, 0, 4, 10**400]]
 @pytest.mark.parametrize("value", NO_BOXES, ids=range(8))
 def test_what_is_no_box_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"'bbox' .*four numbers"):
-        box(value, "bbox")
+        box_of_value(value, "bbox")

@@ -9,10 +9,10 @@ from hypothesis import given, strategies as st
 from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards.base.verdict import Span, Verdict
-from spanreward.rewards.posh.scores import SCORES
+from spanreward.rewards.posh.scores import SCORE_NAMES
 from spanreward.rewards.text.filler import (
     COPIED_WORDS,
-    FILLER,
+    FILLER_PART,
     MOST_SIGNS,
     find_filler,
     is_degenerate,
@@ -170,7 +170,7 @@ def test_the_penalty_by_hand() -> None:
     filler = find_filler(text)
     parts = {"precision": 0.8, "recall": 0.4, "f1": 2 * 0.32 / 1.2, "precision_entity": 0.9}
     before = Verdict(parts["f1"], parts=parts, spans=(Span(2, 10, 1.0, 0.5, "entity", "", 0),))
-    after = penalise_filler(before, len(text), filler, dict.fromkeys(SCORES, 0.0))
+    after = penalise_filler(before, len(text), filler, dict.fromkeys(SCORE_NAMES, 0.0))
     kept = 1 - filler.share
     assert after.score == pytest.approx(before.score * kept)
     assert after.parts["f1"] == pytest.approx(after.score)
@@ -178,10 +178,10 @@ def test_the_penalty_by_hand() -> None:
     assert (after.parts["precision_entity"], after.parts["filler"]) == (0.9, filler.share)
     first, cost = after.spans
     assert first.credit == pytest.approx(0.5 * kept)
-    assert (cost.kind, cost.score, cost.component) == (FILLER, 0.0, 1)
+    assert (cost.kind, cost.score, cost.component) == (FILLER_PART, 0.0, 1)
     assert cost.credit == pytest.approx(after.score - before.score)
     failed = Verdict(None, Status.TIMEOUT)
-    assert penalise_filler(failed, len(text), filler, dict.fromkeys(SCORES, 0.0)) is failed
+    assert penalise_filler(failed, len(text), filler, dict.fromkeys(SCORE_NAMES, 0.0)) is failed
 
 
 def sample(text: str, **columns: Any) -> Sample:
@@ -214,7 +214,7 @@ def test_each_costs_and_the_more_the_more(metric: str, name: str) -> None:
     scores = [verdict.score for verdict in verdicts]
     assert scores == sorted(set(scores), reverse=True), scores
     for text, verdict in zip(texts, verdicts, strict=True):
-        characters = sum(s.end - s.start for s in verdict.spans if s.kind == FILLER)
+        characters = sum(s.end - s.start for s in verdict.spans if s.kind == FILLER_PART)
         assert verdict.parts["filler"] == pytest.approx(characters / len(text))
 
 
@@ -231,7 +231,7 @@ def test_a_text_cut_short_is_worth_less_than_its_whole(metric: str) -> None:
 def test_published_modes_penalise_nothing(metric: str) -> None:
     (verdict,) = REWARDS[metric]("published").assess([sample(HONEST + " in" * 60)])
     assert "filler" not in verdict.parts
-    assert all(span.kind != FILLER for span in verdict.spans)
+    assert all(span.kind != FILLER_PART for span in verdict.spans)
 
 
 def answer(text: str, **settings: Any) -> Verdict:

@@ -3,7 +3,7 @@
 import pytest
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.text.no_answers import MISSING, in_a_sentence, no_answers
+from spanreward.rewards.text.no_answers import TEXTS_OF_MISSING, in_a_sentence, no_answers
 
 FAILURES = [
     "litellm.RateLimitError: Error code: 429 - slow down",
@@ -31,7 +31,7 @@ FAILURES = [
     '{"object": "error", "message": "too long", "code": 400}',
     '{"type": "error", "error": {"type": "overloaded_error"}}',
     '```json\n{"error": "bad picture"}\n```', '{"error": {"message": "the answer was cut he',
-    *sorted(MISSING),
+    *sorted(TEXTS_OF_MISSING),
 ]  # fmt: skip
 ANSWERS = [
     "A grey heron stands in shallow water.", "An error message fills the screen.",

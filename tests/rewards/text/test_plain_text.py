@@ -4,7 +4,7 @@ import pytest
 
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.probe import AnswerProbe
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.text.plain_text import plain_text
 
 HIDDEN = [
@@ -18,7 +18,7 @@ def test_one_word_however_it_is_spelled(text: str) -> None:
     plain, origin = plain_text(text)
     assert plain == "no"
     assert text[origin[0]] == text[0]
-    (graph,) = describe([f"A square. There is {text} red circle."])
+    (graph,) = scene_graphs([f"A square. There is {text} red circle."])
     assert [entity.head for entity in graph.entities] == ["square"]
     assert rate_answer(AnswerProbe("What color?", f"It is {text}t red", ("red",)))[0] == 1
 
@@ -32,7 +32,7 @@ def test_other_letters_stay(text: str) -> None:
 
 def test_spans_lie_on_the_text_as_given() -> None:
     text = "  A gr\u200been star. A \ufb01ne dog. There is n\u00ado red circle."
-    (graph,) = describe([text])
+    (graph,) = scene_graphs([text])
     star, dog = graph.entities
     assert [text[start:end] for start, end in star.text_spans + dog.text_spans] == ["star", "dog"]
     assert [text[start:end] for start, end in star.attribute_text_spans["green"]] == ["gr\u200been"]
@@ -41,5 +41,5 @@ def test_spans_lie_on_the_text_as_given() -> None:
 
 
 def test_published_mode_reads_the_text_as_it_is() -> None:
-    (graph,) = describe(["There is n\u00ado red circle."], mode="published")
+    (graph,) = scene_graphs(["There is n\u00ado red circle."], mode="published")
     assert "circle" in [entity.head for entity in graph.entities]

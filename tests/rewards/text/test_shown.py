@@ -5,7 +5,13 @@ import re
 import pytest
 
 from spanreward import PoshReward, Sample
-from spanreward.rewards.text.shown import FORMS, TURN_MARKS, TurnMark, blanked, parts_of
+from spanreward.rewards.text.shown import (
+    TURN_MARK_FORMS,
+    TURN_MARKS,
+    TurnMark,
+    blank_unshown,
+    parts_of,
+)
 from spanreward.rewards.text.written import read_text
 
 TEXT = "A red kite flies."
@@ -38,7 +44,7 @@ def test_the_answer_alone_is_shown(written: str) -> None:
     assert reading.plain.strip() == TEXT
     red = reading.plain.index("red")
     assert written[slice(*reading.written(red, red + 3))] == "red"
-    assert blanked(written).strip("</s> \n") == TEXT
+    assert blank_unshown(written).strip("</s> \n") == TEXT
 
 
 @pytest.mark.parametrize("text", [
@@ -58,7 +64,8 @@ def test_no_mark_hides_what_a_reader_sees(text: str, plain: str) -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "A sign reads ASSISTANT: ring twice.", "The user stands.", "A man.\nUser: Ann.\nTime: noon.",  # "User:" hides nothing without an answer
+    # "User:" hides nothing without an answer
+    "A sign reads ASSISTANT: ring twice.", "The user stands.", "A man.\nUser: Ann.\nTime: noon.",
     "A: a dog\nB: a cat",  # options
 ])  # fmt: skip
 def test_words_of_a_text_begin_no_turn(text: str) -> None:
@@ -82,7 +89,7 @@ def test_a_label_that_names_a_thing_and_a_quotation_within_a_text_still_count() 
     assert max(verdict.score or 0 for verdict in PoshReward("match").assess(samples)) < 0.5
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.example)
+@pytest.mark.parametrize("form", TURN_MARK_FORMS, ids=lambda form: form.example)
 def test_a_form_is_found_in_its_example(form: TurnMark) -> None:
     alone = re.search(form.pattern, form.example, TURN_MARKS.flags)
     assert alone is not None
@@ -94,5 +101,5 @@ def test_a_form_is_found_in_its_example(form: TurnMark) -> None:
 
 
 def test_forms_of_one_name_stand_together() -> None:
-    names = list(dict.fromkeys(form.name for form in FORMS if form.name))
+    names = list(dict.fromkeys(form.name for form in TURN_MARK_FORMS if form.name))
     assert names == list(TURN_MARKS.groupindex)

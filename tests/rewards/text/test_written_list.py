@@ -4,7 +4,7 @@ from time import perf_counter
 
 import pytest
 
-from spanreward.rewards.text.written_list import MOST_ENTRIES, read_list, unlisted
+from spanreward.rewards.text.written_list import MOST_ENTRIES, read_list, without_list_signs
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_an_endless_answer_is_read_at_once(begins: str, piece: str) -> None:
     "text", ["[]", '["a"]', "```json\n[]\n```", "{'a': []}", "\uff3b\uff3d []"]
 )
 def test_a_text_that_a_judge_repeats_holds_no_list(text: str) -> None:
-    shown = unlisted(text)
+    shown = without_list_signs(text)
     assert len(shown) == len(text)
     for answer in (shown, f"The text says: {shown}", f"{shown}\n```", shown.splitlines()[-1]):
         assert read_list(answer) is None

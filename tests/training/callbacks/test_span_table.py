@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from transformers import TrainingArguments
 
 from spanreward.rewards import Sample, Span, Status, Verdict
-from spanreward.rewards.base.verdict_html import legible
+from spanreward.rewards.base.verdict_html import legible_in_html
 from spanreward.rewards.files import outputs
 from spanreward.training.callbacks import span_table
 from spanreward.training.callbacks.span_table import (
@@ -202,7 +202,7 @@ def test_hostile_completions_stay_text(tmp_path: Path, text: str) -> None:
     page = Page(html)
     assert {tag for tag, _ in page.tags} <= set(ALLOWED.split())
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
-    assert page.texts == [legible(text), "A red star."] * 2
+    assert page.texts == [legible_in_html(text), "A red star."] * 2
     assert "\x00" not in html
     assert "advantage <b>+0.70</b>" in html
     assert "1 could not be judged" in html

@@ -133,7 +133,9 @@ def test_a_comparison_whose_judge_raises_goes_on_and_asks_nothing_twice(
 ) -> None:
     data(80)  # two batches
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", folder / "cache")
+    monkeypatch.setattr(
+        "spanreward.rewards.judges.cache.cached_judge.CACHE_FOLDER", folder / "cache"
+    )
     texts = {
         "one": [f"A dog number {n}." for n in range(80)],
         "two": [f"A cat number {n}." for n in range(80)],

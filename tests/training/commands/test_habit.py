@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from spanreward.training.commands.main import COMMANDS
+from spanreward.training.commands.main import COMMAND_MODULES
 from spanreward.training.commands.metric_options import (
     ALL_FLAGS,
-    FLAGS,
     JUDGE_FLAGS,
+    METRIC_FLAGS,
     ROW_FLAGS,
     Once,
     add_flags,
@@ -36,13 +36,13 @@ def defined(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
 
 
 def test_a_flag_is_the_same_in_every_command(parsers: dict[str, argparse.ArgumentParser]) -> None:
-    assert {words[0] for words in WORDS.values()} == COMMANDS.keys()
+    assert {words[0] for words in WORDS.values()} == COMMAND_MODULES.keys()
     plain = argparse.ArgumentParser()
-    add_flags(plain, *FLAGS)
+    add_flags(plain, *METRIC_FLAGS)
     shared = defined(plain)
     for command, parser in parsers.items():
         for dest, action in defined(parser).items():
-            if dest not in FLAGS or action.help == argparse.SUPPRESS:
+            if dest not in METRIC_FLAGS or action.help == argparse.SUPPRESS:
                 continue
             other = shared[dest]
             assert action.option_strings == other.option_strings, (command, dest)
@@ -81,8 +81,8 @@ def test_what_may_be_repeated_is_added_to(parsers: dict[str, argparse.ArgumentPa
 
 def test_a_second_value_is_refused() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--limit", **FLAGS["limit"])
-    assert FLAGS["limit"]["action"] is Once
+    parser.add_argument("--limit", **METRIC_FLAGS["limit"])
+    assert METRIC_FLAGS["limit"]["action"] is Once
     assert parser.parse_args(["--limit", "3", "--limit", "3"]).limit == 3
     done = spanreward(*f"{SCORE} --judge vllm:x".split())
     assert done.code == 2

@@ -25,7 +25,7 @@ from tests.support.files import a_file
 
 @pytest.fixture
 def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", tmp_path)
+    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE_FOLDER", tmp_path)
     parser = argparse.ArgumentParser()
     add_flags(parser, *JUDGE_FLAGS)
     return parser

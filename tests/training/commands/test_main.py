@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import spanreward
-from spanreward.rewards.base.needs import EXTRAS
+from spanreward.rewards.base.needs import PACKAGES_OF_EXTRAS
 from spanreward.training.commands import main as module
 from tests.support import command
 from tests.support.comparing import read_lines, results_of, write_lines
@@ -25,11 +25,16 @@ main()
 
 def without_extra(*arguments: str) -> subprocess.CompletedProcess[str]:
     """`spanreward` where none of the extra train's packages can be imported."""
-    words = [sys.executable, "-c", WITHOUT_EXTRA.format(names=EXTRAS["train"]), *arguments]
+    words = [
+        sys.executable,
+        "-c",
+        WITHOUT_EXTRA.format(names=PACKAGES_OF_EXTRAS["train"]),
+        *arguments,
+    ]
     return subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
-@pytest.mark.parametrize("name", module.COMMANDS)
+@pytest.mark.parametrize("name", module.COMMAND_MODULES)
 def test_every_command_has_help(name: str) -> None:
     done = command.spanreward(name, "--help")
     assert done.code == 0
@@ -40,7 +45,7 @@ def test_every_command_has_help(name: str) -> None:
     "path", sorted((ROOT / "scripts").glob("*.py")), ids=lambda path: path.stem
 )
 def test_scripts_are_the_commands(path: Path) -> None:
-    where, _ = module.COMMANDS[path.stem]
+    where, _ = module.COMMAND_MODULES[path.stem]
     assert f"from spanreward.training.{where} import main" in path.read_text()
     assert callable(import_module(f"spanreward.training.{where}").main)
 

@@ -10,7 +10,7 @@ import pytest
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.training.commands.main import COMMANDS
+from spanreward.training.commands.main import COMMAND_MODULES
 from tests.support.command import Done, spanreward
 from tests.support.comparing import write_lines
 from tests.support.paths import ROOT
@@ -91,7 +91,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_command_is_walked() -> None:
-    assert CASES.keys() == COMMANDS.keys()
+    assert CASES.keys() == COMMAND_MODULES.keys()
 
 
 @pytest.mark.parametrize(

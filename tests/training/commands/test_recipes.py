@@ -57,7 +57,7 @@ OF_A_CHECKOUT = (  # they name files of experiments/
 def test_a_wheel_brings_every_file_that_needs_no_checkout() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     brought = set()
-    for part in recipes.FOLDERS:
+    for part in recipes.RECIPE_FOLDERS:
         for pattern in settings["package-data"][f"spanreward.{part}"]:
             for path in (ROOT / part).glob(pattern):
                 brought.add(path.relative_to(ROOT).as_posix())

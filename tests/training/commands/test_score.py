@@ -173,7 +173,9 @@ def test_an_output_that_is_a_folder_is_a_sentence() -> None:
 def test_a_judge_is_made_and_remembers_as_the_command_line_says(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", folder / "cache")
+    monkeypatch.setattr(
+        "spanreward.rewards.judges.cache.cached_judge.CACHE_FOLDER", folder / "cache"
+    )
     scored("--set", "judge.coref=none")
     assert settings()["judge"].endswith("coref none")
     assert not Path("cache").exists()  # match asks no model

@@ -297,7 +297,11 @@ def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe
     trainer = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1}
     trainer |= {"per_device_train_batch_size": 8, "num_generations": 4}
     trainer |= {"max_completion_length": 8, "report_to": "none"}
-    fields = {"algorithm": "dapo", "output": str(folder / "out"), "policy": {"model": TINY}}
+    fields: dict[str, Any] = {
+        "algorithm": "dapo",
+        "output": str(folder / "out"),
+        "policy": {"model": TINY},
+    }
     fields |= {"rewards": [{"metric": metric, "judge": WORDS, "options": options}]}
     return check_recipe({**fields, "data": data.model_dump(), "trainer": trainer})
 

@@ -9,9 +9,9 @@ from PIL import Image
 
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.rewards.rows.lines import read_rows
-from spanreward.rewards.rows.pictures import opened
+from spanreward.rewards.rows.pictures import opened_picture
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.training.data.load import load_data
 from spanreward.training.data.marks import read_marked
@@ -34,7 +34,7 @@ class Nothing(Reward):
 
 def plain(sample: Sample) -> Sample:
     """The sample with its picture decoded, and what only some roads have left out."""
-    images = tuple(opened(picture).convert("RGB") for picture in sample.images)
+    images = tuple(opened_picture(picture).convert("RGB") for picture in sample.images)
     return replace(sample, images=images, columns={})
 
 
@@ -56,4 +56,4 @@ def test_every_road_leads_to_the_same_sample(tmp_path: Path) -> None:
     samples = (labelled, row_sample(compared, said), row_sample(trained, said), rewarded)
     for sample in samples:
         assert plain(sample) == scored
-        assert fingerprint(plain(sample)) == fingerprint(scored)
+        assert sample_fingerprint(plain(sample)) == sample_fingerprint(scored)

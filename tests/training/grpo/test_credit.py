@@ -24,7 +24,7 @@ from spanreward.training.grpo.credit import (
 from spanreward.training.grpo.span_rules import (
     STD_FLOOR,
     add_centred,
-    centred,
+    centred_values,
     credit_moments,
     credit_std,
     scale_credit,
@@ -468,4 +468,4 @@ def test_credit_that_is_the_same_on_all_tokens_changes_nothing(batch: Drawn, lev
 
 
 def test_the_centre_of_an_empty_row_is_0() -> None:
-    assert centred(ROWS, torch.zeros_like(KEPT)).tolist() == [[0.0] * 4] * 2
+    assert centred_values(ROWS, torch.zeros_like(KEPT)).tolist() == [[0.0] * 4] * 2

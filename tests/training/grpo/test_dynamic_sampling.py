@@ -13,12 +13,12 @@ from spanreward.rewards import Sample, Span, Status, Verdict
 from spanreward.training.grpo.dynamic_sampling import (
     DynamicSampling,
     Rollout,
-    draw,
+    draw_row_numbers,
     groups_to_draw,
     has_variance,
     reward_of,
     round_groups,
-    share,
+    share_of_rank,
 )
 from tests.support.batches import lines_of
 from tests.support.tiny_trainer import Scored, number_of
@@ -85,7 +85,7 @@ def test_rounds_split_over_the_ranks(missing: int, size: int, ranks: int, drawn:
     assert round_groups(missing, size, ranks) == drawn
     assert drawn * size % ranks == 0
     rows = list(range(drawn * size))
-    assert [row for rank in range(ranks) for row in share(rows, rank, ranks)] == rows
+    assert [row for rank in range(ranks) for row in share_of_rank(rows, rank, ranks)] == rows
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,13 @@ def test_as_many_are_drawn_as_will_probably_do(
 
 
 def test_prompts_are_drawn_reproducibly_and_every_row_once_a_pass() -> None:
-    rows = draw(5, 1, 0, 3) + draw(5, 1, 3, 7) + draw(5, 1, 7, 15)
+    rows = (
+        draw_row_numbers(5, 1, 0, 3) + draw_row_numbers(5, 1, 3, 7) + draw_row_numbers(5, 1, 7, 15)
+    )
     assert [Counter(rows[i : i + 5]) for i in (0, 5, 10)] == [Counter(range(5))] * 3
     assert rows[:5] != rows[5:10]
-    assert draw(5, 1, 0, 15) == rows
-    assert draw(5, 2, 0, 15) != rows
+    assert draw_row_numbers(5, 1, 0, 15) == rows
+    assert draw_row_numbers(5, 2, 0, 15) != rows
 
 
 def described(row: int, place: int) -> str:
@@ -179,7 +181,7 @@ def test_solved_prompts_are_replaced_and_all_else_is_theirs(make: Any, sampled: 
     trainer = make(Scored(half_solved), shaped, dynamic_sampling=True, **settings)
     output = step(trainer, [1, 2])
     drawn = sampled[2:]
-    assert drawn == draw(16, 3, 0, len(drawn))
+    assert drawn == draw_row_numbers(16, 3, 0, len(drawn))
     # what a round finds beyond the one that was missing is dropped
     odd = [row for row in drawn if row % 2][:1]
     assert not [row for row in drawn[:-2] if row % 2]  # half had variance: two at a time were drawn

@@ -11,8 +11,8 @@ import torch
 from spanreward.rewards.judges import CachedJudge, MatchJudge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.training.grpo.judge_metrics import (
-    MAXIMA,
-    SUMS,
+    MAXIMAL_FIELDS,
+    SUMMED_FIELDS,
     GatheredStep,
     RankStep,
     gather_step,
@@ -68,7 +68,9 @@ def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
         ((5, 1), {"questions": 5, "timeouts": 1, "seconds": 2.0, "peak_memory_bytes": 2e9}),
         ((3, 3), {"questions": 7, "seconds": 3.5, "wake_seconds": 0.5, "peak_memory_bytes": 3e9}),
     ):
-        table.append([*completions, *(values.get(name, 0) for name in (*SUMS, *MAXIMA))])
+        table.append(
+            [*completions, *(values.get(name, 0) for name in (*SUMMED_FIELDS, *MAXIMAL_FIELDS))]
+        )
     metrics = metrics_of(torch.tensor(table, dtype=torch.float32))
     expected = {"failed_fraction": 1 / 2, "questions": 12, "timeout": 1, "cached": 0}
     expected |= {"seconds": 3.5, "wake_seconds": 0.5, "sleep_seconds": 0, "peak_memory_gb": 3}

@@ -33,7 +33,7 @@ from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.reward import judges_of
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.judge_step import by_thread, judge_step
-from spanreward.training.grpo.recorder import Recorder, awake
+from spanreward.training.grpo.recorder import Recorder, awake_judges
 from tests.support.fakes import FakeJudge, asked, certain, hashed_rating
 from tests.support.served import served
 from tests.support.server import SOON, Server, text_of
@@ -148,7 +148,7 @@ def one_after_another(recorders: list[Recorder], log_metric: Any) -> Usage:
     judges = judges_of(recorder.reward for recorder in recorders)
     before = total_usage(judges)
     for recorder in recorders:
-        with awake(recorder.reward.judges_to_wake) as asleep:
+        with awake_judges(recorder.reward.judges_to_wake) as asleep:
             recorder.judge(PROMPTS, TEXTS, asleep, log_metric, **COLUMNS)
     return total_usage(judges).since(before)
 

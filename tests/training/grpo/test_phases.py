@@ -9,7 +9,7 @@ import pytest
 
 from spanreward.rewards import PoshReward
 from spanreward.rewards.judges.usage import Usage
-from spanreward.training.grpo.phases import PHASES, Phases
+from spanreward.training.grpo.phases import PHASE_NAMES, Phases
 from tests.support.batches import lines_of
 from tests.support.fakes import FakeJudge
 
@@ -95,7 +95,9 @@ def test_a_run_logs_where_its_seconds_went(make: Any, settings: dict[str, Any]) 
     rounds = 1 + first.get("sampling/rounds", 0)
     assert all(first[f"seconds/{phase}"] >= SLOW * rounds for phase in ("wake", "judge", "sleep"))
     assert all(first[f"seconds/{phase}"] > 0 for phase in ("decode", "logprobs", "train"))
-    assert [second[f"seconds/{phase}"] for phase in PHASES] == [0] * len(PHASES)
+    assert [second[f"seconds/{phase}"] for phase in PHASE_NAMES] == [0] * len(PHASE_NAMES)
     for line in (first, second):
         assert line["seconds/push"] == 0
-        assert sum(line[f"seconds/{phase}"] for phase in (*PHASES, "train")) > line["step_time"]
+        assert (
+            sum(line[f"seconds/{phase}"] for phase in (*PHASE_NAMES, "train")) > line["step_time"]
+        )

@@ -13,7 +13,7 @@ from spanreward.training.grpo import recorder as recording
 from spanreward.training.grpo.recorder import (
     Recorder,
     advantages_by_token,
-    awake,
+    awake_judges,
     rewards_by_function,
 )
 from tests.support.tiny_trainer import Scored
@@ -110,7 +110,7 @@ def test_watchers_are_called_after_every_batch_when_the_judge_is_asleep_again() 
     note = lambda who, log: calls.append((who, log, judge.depth, len(who.verdicts)))  # noqa: E731
     recorder.watchers.append(note)
     recorder(PROMPTS, TEXTS, log_metric=print, **COLUMNS)
-    with awake([judge]) as asleep:
+    with awake_judges([judge]) as asleep:
         recorder.judge(PROMPTS, TEXTS, asleep, **COLUMNS)
         assert len(calls) == 1
     recorder(PROMPTS, TEXTS, **COLUMNS)

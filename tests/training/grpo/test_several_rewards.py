@@ -18,7 +18,7 @@ from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Sample, Span,
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.answer_scores.answer import judged_answer
-from spanreward.training.evaluation.answer_scores.evaluate import evaluate
+from spanreward.training.evaluation.answer_scores.evaluate import evaluate_sides
 from spanreward.training.evaluation.answers.held_out import held_out
 from spanreward.training.evaluation.answers.prompts import prompts_of
 from spanreward.training.evaluation.answers.setup import Setup
@@ -254,7 +254,7 @@ def test_questions_are_evaluated_by_vqa_accuracy(tmp_path: Path) -> None:
     setup = Setup(
         {"base": [str(tmp_path)]}, [0], prompts_of(data), parts=[], rewards=judged, max_tokens=4
     )
-    scores = evaluate(setup, tmp_path / "answers").scores["base"]
+    scores = evaluate_sides(setup, tmp_path / "answers").scores["base"]
     described = [True, False] * 3
     of_descriptions = {
         "truth_f1": True,

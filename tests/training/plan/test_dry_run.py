@@ -19,7 +19,7 @@ from spanreward.training.plan.dry_run import (
     row_count,
     win_rate_fact,
 )
-from spanreward.training.plan.memory import CONFIGS, PROCESS_BYTES, size_by_name
+from spanreward.training.plan.memory import KNOWN_CONFIGS, PROCESS_BYTES, size_by_name
 from spanreward.training.plan.needs import (
     Launch,
     asked_judges,
@@ -84,7 +84,7 @@ def test_what_a_win_rate_costs() -> None:
     assert win_rate_fact(lave.model_copy(update={"max_tokens": 9}), longest=None)[1]["tokens"] == 9
 
 
-@pytest.mark.parametrize("name", list(CONFIGS))
+@pytest.mark.parametrize("name", list(KNOWN_CONFIGS))
 def test_the_table_of_models(name: str) -> None:
     size = size_by_name(name)
     assert size is not None

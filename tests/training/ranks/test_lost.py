@@ -14,7 +14,7 @@ import torch.distributed as dist
 from torch import multiprocessing
 
 from spanreward.training.ranks.lost import named_lost_rank, words_of_lost_rank
-from spanreward.training.ranks.timeout import timeout, wait_at_most
+from spanreward.training.ranks.timeout import collective_timeout, wait_at_most
 from spanreward.training.recipe_file import RecipeError
 
 SECONDS = 2.0
@@ -25,7 +25,7 @@ def rank_that_waits(rank: int, folder: Path, ends: bool) -> None:
     dist.init_process_group(
         "gloo", init_method=f"file://{folder / 'store'}", rank=rank, world_size=2
     )
-    before = timeout()
+    before = collective_timeout()
     wait_at_most(SECONDS)
     dist.all_reduce(torch.ones(2))
     if rank == 1:
@@ -38,7 +38,7 @@ def rank_that_waits(rank: int, folder: Path, ends: bool) -> None:
             dist.all_reduce(torch.ones(2))
     except RecipeError as error:
         waited = time.monotonic() - began
-        (folder / "words").write_text(f"{before} {timeout()} {waited < 10} {error}")
+        (folder / "words").write_text(f"{before} {collective_timeout()} {waited < 10} {error}")
     os._exit(0)
 
 
@@ -63,7 +63,7 @@ def test_the_other_ranks_last_words_are_a_sentence(ends: bool, tmp_path: Path) -
 
 def test_the_asked_time_holds_where_there_are_no_ranks() -> None:
     assert wait_at_most(7.0) == 7.0
-    assert timeout() is None
+    assert collective_timeout() is None
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_nobody_is_told_that_gloo_waits_what_it_does_not(tmp_path: Path) -> None
         "gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1
     )
     try:
-        assert timeout() == timedelta(minutes=30).total_seconds()
-        assert wait_at_most(9.0) == timeout() == 9.0
+        assert collective_timeout() == timedelta(minutes=30).total_seconds()
+        assert wait_at_most(9.0) == collective_timeout() == 9.0
     finally:
         dist.destroy_process_group()

@@ -152,7 +152,7 @@ def test_no_page_may_and_a_body_says_that_it_is_json(
 
 
 def test_with_a_key_a_name_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(http_client.KEY, "sesame")
+    monkeypatch.setenv(http_client.KEY_VARIABLE, "sesame")
     with served_port() as port:
         key = "Bearer sesame"
         assert ask(port, host="judge.example", Authorization=key)[0] == 200
@@ -239,7 +239,7 @@ def test_a_connection_that_waits_for_its_answer_is_not(monkeypatch: pytest.Monke
 def test_a_signal_ends_it_while_a_long_row_is_judged(signals: tuple[int, ...], code: int) -> None:
     command = [sys.executable, "-m", "spanreward", "serve", "posh", "--port", "0"]
     command += ["--judge", f"{JUDGES}:slow"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), http_client.KEY: ""}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), http_client.KEY_VARIABLE: ""}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline().split()[0].rpartition(":")[2])

@@ -278,7 +278,7 @@ def test_health_metrics_and_schema(posh: tuple[str, Any]) -> None:
 
 
 def test_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(http_client.KEY, "sesame")
+    monkeypatch.setenv(http_client.KEY_VARIABLE, "sesame")
     with served(Slow()) as (url, _):
         assert post(url, ONE)[0] == 401
         assert "SPANREWARD_API_KEY" in post(url, ONE, Authorization="Bearer wrong")[1]["error"]
@@ -306,7 +306,7 @@ def test_rows_of_many_requests_are_judged_together_unless_they_compare(by_batch:
 
 
 def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "QUEUE", 8)
+    monkeypatch.setattr(app, "MAX_QUEUED_ROWS", 8)
     with served(Slow(seconds=0.2)) as (url, service), ThreadPoolExecutor(12) as pool:
         rows = {"rows": [{"completion": "x"}] * 4}
         codes = [status for status, _ in pool.map(lambda _: post(url, rows), range(12))]
@@ -329,7 +329,7 @@ def test_a_body_is_bounded_in_bytes_and_time(monkeypatch: pytest.MonkeyPatch) ->
             gone.sendall(head % 1000 + b"{")
         assert post(url, ONE)[0] == 200
         assert service.counts[app.BYTES_HELD] == 0
-        monkeypatch.setattr(app, "BODIES", 10)
+        monkeypatch.setattr(app, "MAX_BODY_BYTES", 10)
         assert post(url, ONE)[0] == 429
 
 

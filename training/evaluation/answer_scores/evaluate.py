@@ -20,7 +20,7 @@ from spanreward.rewards.base.terminal import Terminal
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import check_seen
-from spanreward.rewards.rows.fingerprint import digest, row_fingerprint
+from spanreward.rewards.rows.fingerprint import row_fingerprint, short_digest
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import is_table
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer, judged_answer
@@ -31,12 +31,12 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import read_samples
 
 LAST_METRICS = ("overlap", "words", "length", "truncated", "degenerate")  # last in tables
-Answers = Mapping[str, Sequence[Sequence[JudgedAnswer]]]  # {side: [run][prompt]}
+AnswersOfSides = Mapping[str, Sequence[Sequence[JudgedAnswer]]]  # {side: [run][prompt]}
 # a completion and its number of tokens; None if the number is unknown
-_Text = tuple[str, int | None]
+_CountedText = tuple[str, int | None]
 # The completions of one run: one list per prompt. A policy that is sampled here writes one
 # completion per prompt, and a file of answers may hold several.
-Written = Sequence[Sequence[_Text]]
+WrittenRuns = Sequence[Sequence[_CountedText]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class Evaluation:
 
     scores: dict[str, dict[str, np.ndarray]]
     failed: dict[str, dict[str, np.ndarray]]
-    answers: Answers
+    answers: AnswersOfSides
 
 
-def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
+def evaluate_sides(setup: Setup, answers_folder: Path) -> Evaluation:
     """Returns the answers of every run of every side to all prompts, with the scores by all
     metrics.
 
@@ -84,7 +84,7 @@ def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
     answers_by_side = {}
     for side, runs in setup.sides.items():
         answers_by_side[side] = [judged_by_run[run] for run in runs]
-    return tabulate(answers_by_side)
+    return tabulate_scores(answers_by_side)
 
 
 def decided_by(setup: Setup) -> dict[str, Any]:
@@ -99,12 +99,12 @@ def decided_by(setup: Setup) -> dict[str, Any]:
     # a hash of each model's files, because a policy may be trained again in the same folder
     versions = {}
     for run in chain(*setup.sides.values()):
-        versions[run] = digest(repr(version_of(run)))
+        versions[run] = short_digest(repr(version_of(run)))
     return {
         "models": setup.sides,
         "versions": versions,
         "seeds": setup.seeds,
-        "data": digest(repr(rows)),
+        "data": short_digest(repr(rows)),
         "metrics": [part.model_dump() for part in setup.parts],
         "max_tokens": setup.max_tokens,
     }
@@ -137,14 +137,14 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
         check_seen(reward, map(row_sample, rows))
 
 
-def write_all(setup: Setup, answers_folder: Path) -> dict[str, Written]:
+def write_all(setup: Setup, answers_folder: Path) -> dict[str, WrittenRuns]:
     """Returns the answers of every run to all prompts, by the run's folder, id or file."""
     rows = setup.prompts.rows
     # `sides` may repeat a single run for every seed of the other sides; here it counts once
     runs = dict.fromkeys(chain(*setup.sides.values()))
     # files come first: a file that cannot be used raises before hours of sampling
     files_first = sorted(runs, key=is_table, reverse=True)
-    written: dict[str, Written] = {}
+    written: dict[str, WrittenRuns] = {}
     for run in track(files_first, "checkpoints", console=Terminal(stderr=True)):
         if is_table(run):
             samples = read_samples(run, rows)
@@ -159,7 +159,7 @@ def write_all(setup: Setup, answers_folder: Path) -> dict[str, Written]:
     return written
 
 
-def without_length(texts: Sequence[str]) -> list[_Text]:
+def without_length(texts: Sequence[str]) -> list[_CountedText]:
     """Returns each text with None for its number of tokens, because a file of answers holds no
     tokens.
 
@@ -168,7 +168,7 @@ def without_length(texts: Sequence[str]) -> list[_Text]:
     return [(text, None) for text in texts]
 
 
-def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -> list[str]:
+def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[WrittenRuns]) -> list[str]:
     """Returns the metrics that also get a column for a prompt's best sample, such as posh_f1_best.
 
     These metrics are each reward's main metric, if all prompts of all runs have the same number of
@@ -184,7 +184,9 @@ def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -
     return [names_of(reward)[0] for reward in rewards]
 
 
-def judge_run(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> list[JudgedAnswer]:
+def judge_run(
+    written: WrittenRuns, setup: Setup, best_of: Sequence[str] = ()
+) -> list[JudgedAnswer]:
     """Returns the judged answers of one run, one per prompt, in the order of the prompts.
 
     The first samples of all prompts are judged together, then the second samples, and so on. So a
@@ -205,7 +207,7 @@ def judge_run(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> li
     return answers
 
 
-def judge_once(written: Sequence[_Text], setup: Setup) -> list[JudgedAnswer]:
+def judge_once(written: Sequence[_CountedText], setup: Setup) -> list[JudgedAnswer]:
     """Returns the judged answers to all prompts, for one completion per prompt.
 
     The rewards judge BATCH_ROWS completions at a time, because a judge's deadline is for one batch.
@@ -234,7 +236,7 @@ def judge_once(written: Sequence[_Text], setup: Setup) -> list[JudgedAnswer]:
     return answers
 
 
-def tabulate(answers: Answers) -> Evaluation:
+def tabulate_scores(answers: AnswersOfSides) -> Evaluation:
     """Returns the scores of all answers as arrays, with the metrics in the column order of
     tables.
     """

@@ -20,13 +20,13 @@ from typing import Literal
 
 from spanreward.rewards.judges.model_files import files_hash
 from spanreward.rewards.reward.reward import Reward
-from spanreward.training.evaluation.answer_scores.several import BEST
+from spanreward.training.evaluation.answer_scores.several import BEST_ENDING
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.recipe import RewardPart
 
 Kind = Literal["trained", "judge", "untrained", "unknown", "judgeless"]
-KINDS: dict[Kind, str] = {
+METRIC_KINDS: dict[Kind, str] = {
     "trained": "a reward that was trained on",
     "judge": "the judge of a reward that was trained on",
     "untrained": "a judge that was not",
@@ -44,7 +44,7 @@ class Metric:
     """One metric of the tables, such as posh_f1.
 
     Attributes:
-        kind: whether models were trained on the metric, a key of KINDS.
+        kind: whether models were trained on the metric, a key of METRIC_KINDS.
         by: the reward and its judge, such as "posh by match". For a metric without a judge, the
             text that an answer is compared with, such as "people's answers".
         main: whether the metric counts in the verdict on two models. Other metrics, such as the
@@ -63,7 +63,7 @@ class Metric:
         return self.by.endswith(" by match")
 
 
-JUDGELESS = {  # `by` names the text that an answer is compared with
+METRICS_WITHOUT_JUDGE = {  # `by` names the text that an answer is compared with
     "vqa_accuracy": Metric("judgeless", "people's answers", main=True),
     "overlap": Metric("judgeless", "the references, by content words", main=True),
     "words": Metric("judgeless", "", main=False),
@@ -83,12 +83,12 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     for runs in setup.sides.values():
         if any(recipe_of(run) for run in runs):
             sides_with_recipe += 1
-    trained = identities(setup.learned)
+    trained = metric_judge_pairs(setup.learned)
     if sides_with_recipe:
         trained = trained_on(setup.sides)
     # `learned` has the rewards of sides without a recipe in their folders
     training_known = sides_with_recipe == len(setup.sides) or bool(setup.learned)
-    metrics = dict(JUDGELESS)
+    metrics = dict(METRICS_WITHOUT_JUDGE)
     for reward, part in zip(setup.rewards, setup.parts, strict=True):
         kind = kind_of(reward, part, trained, training_known)
         by = reward.__name__
@@ -101,7 +101,7 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
             is_main = name == main_name
             metrics[name] = Metric(kind, by, main=is_main)
             # the verdict is by the mean of the samples, so the best sample is no main metric
-            metrics[f"{name}{BEST}"] = Metric(kind, by_best, main=False)
+            metrics[f"{name}{BEST_ENDING}"] = Metric(kind, by_best, main=False)
     return {name: metrics[name] for name in names}
 
 
@@ -111,7 +111,7 @@ def kind_of(
     trained: Collection[tuple[str, str]],
     training_known: bool = True,
 ) -> Kind:
-    """Returns whether models were trained on this reward or on its judge, as a key of KINDS.
+    """Returns whether models were trained on this reward or on its judge, as a key of METRIC_KINDS.
 
     Args:
         reward: a reward of the comparison.
@@ -121,7 +121,7 @@ def kind_of(
         training_known: whether the training of every side is known. If not, the kind is "unknown"
             in place of "untrained".
     """
-    reward_identities = identities([part])
+    reward_identities = metric_judge_pairs([part])
     # a model was trained on this metric by this judge; of a jury, one judge is enough
     if not reward_identities.isdisjoint(trained):
         return "trained"
@@ -166,10 +166,10 @@ def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
     for run in dict.fromkeys(chain(*sides.values())):
         for part in recipe_of(run).get("rewards") or []:
             parts.append(RewardPart.model_validate(part))
-    return identities(parts)
+    return metric_judge_pairs(parts)
 
 
-def identities(parts: Sequence[RewardPart]) -> set[tuple[str, str]]:
+def metric_judge_pairs(parts: Sequence[RewardPart]) -> set[tuple[str, str]]:
     """Returns a pair (metric, judge) for every judge that answers a reward's questions.
 
     PoSh by match gives {("posh", "match")}, and a jury of two judges gives two pairs.

@@ -16,7 +16,7 @@ from statistics import fmean
 
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer, Scores
 
-BEST = "_best"  # the end of the name of a metric that takes the best sample
+BEST_ENDING = "_best"  # the end of the name of a metric that takes the best sample
 
 
 def answer_of_samples(
@@ -46,7 +46,7 @@ def answer_of_samples(
             best = None
             if len(defined_scores) == len(samples):
                 best = max(defined_scores)
-            scores[f"{name}{BEST}"] = best
+            scores[f"{name}{BEST_ENDING}"] = best
     return replace(samples[0], scores=scores, samples=tuple(samples))
 
 

@@ -22,7 +22,7 @@ from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.judges import Question, closing
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.rows.fingerprint import digest
+from spanreward.rewards.rows.fingerprint import short_digest
 from spanreward.training.grpo.reasoning import answer_of
 from spanreward.training.policy import base_of, load_policy
 from spanreward.training.turn_end import tokenizer_of
@@ -50,7 +50,7 @@ def kept_completions(
     (`fingerprint`), so a changed policy or prompt gets a new file. path: the policy's folder or id
     on the hub. Raises ValueError for a damaged file.
     """
-    name = fingerprint(path, rows, max_tokens, reasoning_end)
+    name = answers_fingerprint(path, rows, max_tokens, reasoning_end)
     file = folder / f"{name}.json"
     if not file.is_file():
         texts, lengths = greedy_completions(path, rows, max_tokens, reasoning_end)
@@ -68,7 +68,7 @@ def kept_completions(
     return stored["texts"], stored["lengths"]
 
 
-def fingerprint(
+def answers_fingerprint(
     path: str,
     rows: Sequence[Mapping[str, Any]],
     max_tokens: int,
@@ -108,7 +108,7 @@ def version_of(path: str) -> list[Any]:
     its bytes.
     """
     if Path(path).is_file():
-        return [path, digest("", Path(path).read_bytes())]
+        return [path, short_digest("", Path(path).read_bytes())]
     folder = Path(path)
     base = base_of(path)
     if not folder.is_dir():  # a model of the hub
@@ -227,7 +227,7 @@ def continue_prompts(
             tokenize=True,
             return_dict=True,
             return_tensors="pt",
-            **padding(processor),
+            **left_padding(processor),
         )
         inputs = inputs.to(model.device)
         for name, value in list(inputs.items()):
@@ -262,7 +262,7 @@ def in_text(
     return texts, lengths
 
 
-def padding(processor: Any) -> dict[str, Any]:
+def left_padding(processor: Any) -> dict[str, Any]:
     """Returns the arguments that make `apply_chat_template` pad on the left.
 
     A VLM's processor and a tokenizer take different arguments.

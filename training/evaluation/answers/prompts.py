@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.files.json_lines import encodable
+from spanreward.rewards.files.json_lines import checked_encodable
 from spanreward.rewards.rows.columns import picture_key
 from spanreward.rewards.rows.pictures import DECODED_PIXELS, shown_picture
 from spanreward.rewards.rows.tables import folder_of, row_id, table_rows
 from spanreward.training.data.rows import columns_named, open_picture, policy_prompt, read_values
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
-from spanreward.training.evaluation.answers.slicing import Values, slices_and_clusters
+from spanreward.training.evaluation.answers.slicing import SliceValues, slices_and_clusters
 from spanreward.training.recipe import DataPart, Recipe, RecipeError
 
 
@@ -36,7 +36,7 @@ class Prompts:
     """
 
     rows: list[dict[str, Any]]
-    slices: Mapping[str, list[Values]]
+    slices: Mapping[str, list[SliceValues]]
     source: dict[str, Any]
     clusters: list[int] | None = None
     warnings: Sequence[str] = ()
@@ -121,7 +121,7 @@ def prompts_of_file(
             raise RecipeError(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
             )
-        values = encodable(record, where)
+        values = checked_encodable(record, where)
         row = prompt_row(values, name, where, folder_of(path))
         row.update(columns_named(record, extra_columns))
         rows[name] = row

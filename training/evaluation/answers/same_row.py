@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.rewards.rows.messages import message_text, messages_in
 from spanreward.rewards.rows.placeholders import without_placeholders
 from spanreward.rewards.rows.sample import row_sample
@@ -24,14 +24,14 @@ from spanreward.rewards.text.written import read_text
 from spanreward.training.recipe import RecipeError
 
 # the key of the row's hash in completions.jsonl; another hash shows that the row has changed
-ROW = "row_fingerprint"
+ROW_KEY = "row_fingerprint"
 # the names of roles in chat templates; a tool's turn counts as a user's, because both answer the
 # assistant
-_USER = r"(?P<user>user|human|tool|ipython)"
-_ASSISTANT = r"(?P<assistant>assistant|model|bot|gpt)"
-_SYSTEM = r"(?P<system>system|developer)"
+_USER_NAMES = r"(?P<user>user|human|tool|ipython)"
+_ASSISTANT_NAMES = r"(?P<assistant>assistant|model|bot|gpt)"
+_SYSTEM_NAMES = r"(?P<system>system|developer)"
 # "<|im_start|>", "<|turn>", "</s>", "<think>", "<bos>", "<start_of_turn>", "[IMG]"
-_SPECIAL = (
+_SPECIAL_TOKENS = (
     r"<[|\uff5c][^<>\n]{1,40}[|\uff5c]>|<\|?turn\|?>|</?(?:s|think)>|<[be]os>"
     r"|<(?:start|end)_of_\w+>|\[IMG(?:_BREAK|_END)?\]"
 )
@@ -39,13 +39,13 @@ _SPECIAL = (
 # by a role, and "</s>" has no role. "[INST]" begins a user's turn and "[/INST]" an assistant's
 # turn.
 _ROLE_TOKEN = re.compile(
-    rf"""(?:<[|\uff5c](?=\w+[|\uff5c]>)|<[|\uff5c](?=\w+_start[|\uff5c]>)|(?:{_SPECIAL})\s*)
-        (?:{_USER}|{_ASSISTANT}|{_SYSTEM})
+    rf"""(?:<[|\uff5c](?=\w+[|\uff5c]>)|<[|\uff5c](?=\w+_start[|\uff5c]>)|(?:{_SPECIAL_TOKENS})\s*)
+        (?:{_USER_NAMES}|{_ASSISTANT_NAMES}|{_SYSTEM_NAMES})
         (?:(?:_start)?[|\uff5c]>|\s*:|(?=[^\S\n]*(?:\n|<|\Z)))
     | (?P<inst>\[INST\]|<</SYS>>|\[/SYSTEM_PROMPT\])
     | (?P<after>\[/INST\]|^(?:assistant|answer)\s*:\s*\Z)
     | (?P<before><<SYS>>|\[SYSTEM_PROMPT\])
-    | (?P<other>{_SPECIAL})""",
+    | (?P<other>{_SPECIAL_TOKENS})""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 # a role in plain words: "USER:", "### Instruction:", "Q:", "Short answer:"
@@ -57,10 +57,10 @@ _ROLE_LABEL = re.compile(
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 _TURN_WORD = re.compile(r"\w+")
-_ROLES = {"inst": "user", "after": "assistant", "before": "system"}
+_ROLES_OF_MARKS = {"inst": "user", "after": "assistant", "before": "system"}
 
 
-def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
+def differing_key(record: Mapping[str, Any], row: Sample, where: str) -> str:
     """Returns the first key by which the line and the row differ: "prompt", "question", "reference"
     or ROW. Returns "" if no key differs.
 
@@ -73,7 +73,7 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
         compared[key] = record.get(key)
     try:
         line = row_sample(compared)
-        line_turns = turns(record.get("prompt") or "")
+        line_turns = texts_of_turns(record.get("prompt") or "")
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
     # a key that the line or the row lacks cannot differ
@@ -83,16 +83,16 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     line_question = line.question or ""
     row_question = row.question or ""
     if line_question and row_question:
-        question_turns = turns(line_question)
+        question_turns = texts_of_turns(line_question)
         if not same_turns(question_turns, line_question, row_question):
             return "question"
     both_expect = line.references and row.references
     if both_expect and not has_all(row.references, line.references):
         return "reference"
     # a line that a comparison wrote has the hash of its row at that time
-    written_fingerprint = record.get(ROW)
-    if written_fingerprint and written_fingerprint != fingerprint(row):
-        return ROW
+    written_fingerprint = record.get(ROW_KEY)
+    if written_fingerprint and written_fingerprint != sample_fingerprint(row):
+        return ROW_KEY
     return ""
 
 
@@ -107,7 +107,7 @@ def same_turns(line_turns: Sequence[str], line: str, row: str) -> bool:
     if same_text(line, row):
         return True
     # only one of the two prompts has a chat template
-    row_turns = turns(row)
+    row_turns = texts_of_turns(row)
     if len(line_turns) == 1 and same_text(line_turns[0], row):
         return True
     if len(row_turns) == 1 and same_text(row_turns[0], line):
@@ -129,7 +129,7 @@ def has_all(row_references: Sequence[str], line_references: Sequence[str]) -> bo
     return all(comparable_text(reference) in texts_of_row for reference in line_references)
 
 
-def turns(prompt: Any) -> list[str]:
+def texts_of_turns(prompt: Any) -> list[str]:
     """Returns the texts of a prompt's turns by users and assistants, without empty turns.
 
     prompt: messages, or a text that may hold a chat template. "USER: Describe. ASSISTANT:" gives
@@ -193,7 +193,7 @@ def role_of(mark: re.Match[str]) -> str:
     kind = mark.lastgroup or ""
     if kind == "other":
         return ""
-    return _ROLES.get(kind, kind)
+    return _ROLES_OF_MARKS.get(kind, kind)
 
 
 def without_special_tokens(text: str) -> str:

@@ -21,7 +21,7 @@ from spanreward.rewards.files.hub import offline_without_hub
 from spanreward.rewards.rows.messages import completion_text, messages_in
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import check_texts, is_table, read_table
-from spanreward.training.evaluation.answers.same_row import differing
+from spanreward.training.evaluation.answers.same_row import differing_key
 from spanreward.training.policy_folder import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.recipe_file import read_mapping
@@ -174,7 +174,7 @@ def read_samples(
         if name not in samples:
             continue
         # equal ids may belong to different data
-        key = differing(record, samples[name], where)
+        key = differing_key(record, samples[name], where)
         if key:
             raise RecipeError(
                 f"{where} answers another row than the data's {record['id']!r}: they differ in "

@@ -17,7 +17,7 @@ from numpy import quantile
 from spanreward.training.recipe import RecipeError
 
 # the values of one row in a slice: usually one, several if a column holds a list, or none
-Values = tuple[str, ...]
+SliceValues = tuple[str, ...]
 
 
 def slices_and_clusters(
@@ -26,7 +26,7 @@ def slices_and_clusters(
     columns: Sequence[str],
     cluster: str,
     where: str,
-) -> tuple[dict[str, list[Values]], list[int]]:
+) -> tuple[dict[str, list[SliceValues]], list[int]]:
     """Returns the slices of the rows, {name: the values of each row}, and the number of each row's
     cluster.
 
@@ -43,7 +43,7 @@ def slices_and_clusters(
     needed_columns = list(columns)
     if cluster:
         needed_columns.append(cluster)
-    values: dict[str, list[Values]] = {}  # by column, the values of each row
+    values: dict[str, list[SliceValues]] = {}  # by column, the values of each row
     for name in needed_columns:
         values_of_rows = [values_of(record.get(name)) for record in records]
         if not any(values_of_rows):
@@ -79,19 +79,19 @@ def cluster_numbers(values: Sequence[Any]) -> list[int]:
     return [numbers[value] for value in values]
 
 
-def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
+def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[SliceValues]]:
     """Returns the two slices that need no column: "asked for" and "words of the reference".
 
     "asked for" is "question" or "description". "words of the reference" sorts the rows into thirds
     by the length of the longest reference. Both values are known before the models answer, so that
     no answer decides its own slice.
     """
-    kinds: list[Values] = []  # each row is of one kind
+    kinds: list[SliceValues] = []  # each row is of one kind
     for row in rows:
         kind = "question" if row.get("question") else "description"
         kinds.append((kind,))
     lengths = [longest_reference(row) for row in rows]
-    return {"asked for": kinds, "words of the reference": thirds(lengths)}
+    return {"asked for": kinds, "words of the reference": thirds_of_lengths(lengths)}
 
 
 def longest_reference(row: Mapping[str, Any]) -> int | None:
@@ -101,7 +101,7 @@ def longest_reference(row: Mapping[str, Any]) -> int | None:
     return max(counts, default=None)
 
 
-def thirds(lengths: Sequence[int | None]) -> list[Values]:
+def thirds_of_lengths(lengths: Sequence[int | None]) -> list[SliceValues]:
     """Returns the name of the third to which each length belongs, and () for None.
 
     The three names are such as ("up to 12",), ("13 to 20",) and ("over 20",). The thirds have
@@ -115,7 +115,7 @@ def thirds(lengths: Sequence[int | None]) -> list[Values]:
         ends = quantile(known_lengths, [1 / 3, 2 / 3])
         first_end = round(float(ends[0]))
         second_end = round(float(ends[1]))
-    names: list[Values] = []
+    names: list[SliceValues] = []
     for length in lengths:
         if length is None:
             names.append(())
@@ -128,7 +128,7 @@ def thirds(lengths: Sequence[int | None]) -> list[Values]:
     return names
 
 
-def values_of(value: Any) -> Values:
+def values_of(value: Any) -> SliceValues:
     """Returns a column's value as texts: 3 gives ("3",), ["dog", "cat"] gives ("dog", "cat"), and
     None gives ().
     """

@@ -79,7 +79,7 @@ class ReadRow:
     question: Question | None
 
 
-def readings(
+def readings_of_rows(
     reward: Reward,
     rows: Sequence[InputRow],
     verdicts: Sequence[Verdict],
@@ -171,7 +171,7 @@ def in_text(row: ReadRow) -> str:
         lines.append("  first question: none to a judge")
     else:
         lines += question_lines(row.question)
-    return "\n".join(map(visible, lines))
+    return "\n".join(map(visible_text, lines))
 
 
 def question_lines(question: Question) -> list[str]:
@@ -200,7 +200,7 @@ def both_ends(text: str, max_characters: int = MAX_TEXT_CHARACTERS) -> str:
     return f"{begin} [...] {end} ({len(text):,} characters)"
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     """Returns the text with every character that a terminal would not print as an escape, such as
     "\\x1b".
 

@@ -13,28 +13,28 @@ from typing import Any
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Span
-from spanreward.rewards.base.verdict_html import templates
+from spanreward.rewards.base.verdict_html import template_environment
 from spanreward.rewards.comparison import figures
-from spanreward.rewards.comparison.figures import label, typeset
+from spanreward.rewards.comparison.figures import metric_label, typeset_number
 from spanreward.rewards.files.outputs import write_whole
-from spanreward.rewards.rows.pictures import opened
+from spanreward.rewards.rows.pictures import opened_picture
 
 MAX_EXACT_PIXELS = 128  # pixels of the longer side up to which a picture is kept exactly
 
 
-def render(template: str, **values: Any) -> str:
+def render_page_template(template: str, **values: Any) -> str:
     """Returns a template of this folder, filled with `values`, which are escaped.
 
     Characters that HTML cannot hold become U+FFFD.
     """
-    environment = templates(Path(__file__).with_name("templates"))
+    environment = template_environment(Path(__file__).with_name("templates"))
     # the functions that the templates call
     environment.globals.update(
         advantage_spans=advantage_spans,
-        label=label,
-        number=number,
+        label=metric_label,
+        number=signed_number,
         data_uri=data_uri,
-        opened=opened,
+        opened=opened_picture,
     )
     return environment.get_template(template).render(values)
 
@@ -43,7 +43,7 @@ def write_rendered(path: Path, template: str, **values: Any) -> str:
     """Writes a filled template to `path`, whole or not at all, and returns the page. Raises
     OSError.
     """
-    page = render(template, **values)
+    page = render_page_template(template, **values)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, page)
     return page
@@ -63,13 +63,13 @@ def check_page(path: Path | None, overwrite: bool, command: str) -> None:
         raise ValueError(f"{path} exists, and is no page of this command: choose another file.")
 
 
-def number(value: float | None, digits: int, signed: bool = False) -> str:
+def signed_number(value: float | None, digits: int, signed: bool = False) -> str:
     """Returns a number with `digits` decimals and a true minus sign.
 
     signed: whether a positive number has a plus sign.
     """
     sign = "+" if signed else ""
-    return typeset(figures.number(value, digits, sign))
+    return typeset_number(figures.number_text(value, digits, sign))
 
 
 def data_uri(image: Image.Image, largest: int = 320) -> str:

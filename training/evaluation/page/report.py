@@ -12,17 +12,17 @@ texts, and a content security policy blocks a script in a text that was not esca
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from spanreward.rewards.comparison.figures import estimate, typeset
-from spanreward.training.evaluation.answer_scores.metrics import KINDS
+from spanreward.rewards.comparison.figures import estimate_text, typeset_number
+from spanreward.training.evaluation.answer_scores.metrics import METRIC_KINDS
 from spanreward.training.evaluation.page.render import write_rendered
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.pairs import first_pairs
 from spanreward.training.evaluation.statistics.sentences import p_value
-from spanreward.training.evaluation.statistics.slices import usable
+from spanreward.training.evaluation.statistics.slices import usable_values
 
-HUES = 6  # colours that the page has for models
+HUE_COUNT = 6  # colours that the page has for models
 
 
 def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPrompt]) -> None:
@@ -35,7 +35,7 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
     # by model, the number of its colour; the seventh model has the colour of the first model
     hues = {}
     for number, model in enumerate(comparison.models):
-        hues[model] = number % HUES
+        hues[model] = number % HUE_COUNT
     write_rendered(
         path,
         "report.html.jinja",
@@ -50,8 +50,8 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
         filters=page_filters,
         marks=filter_classes(page_filters, len(examples)),
         interval=typeset_interval,
-        decimals={metric: decimals(comparison, metric) for metric in comparison.metrics},
-        kinds=KINDS,
+        decimals={metric: decimals_of_metric(comparison, metric) for metric in comparison.metrics},
+        kinds=METRIC_KINDS,
         p_value=p_value,
     )
 
@@ -96,7 +96,7 @@ def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str,
             values_of[name] = [example.slices[name] for example in examples]
     # `usable` leaves out filters with a single value, or with too many values
     filters = []
-    for name, values in usable(values_of).items():
+    for name, values in usable_values(values_of).items():
         prompts: dict[str, list[int]] = {}
         for value in values:
             prompts[value] = []
@@ -144,7 +144,7 @@ def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
             ends = [gap.mean, *interval, *gap.per_seed]
             values[metric] += [value for value in ends if value is not None]
     # metrics with three decimals have means in [-1, 1], and share one range
-    sharing_metrics = [metric for metric in values if decimals(comparison, metric) == 3]
+    sharing_metrics = [metric for metric in values if decimals_of_metric(comparison, metric) == 3]
     shared_values = []
     for metric in sharing_metrics:
         shared_values += values[metric]
@@ -159,7 +159,7 @@ def drawn_ranges(comparison: Comparison) -> dict[str, tuple[float, float]]:
     return ranges
 
 
-def decimals(comparison: Comparison, metric: str) -> int:
+def decimals_of_metric(comparison: Comparison, metric: str) -> int:
     """Returns the number of decimals for a metric: 3 for means in [-1, 1], 2 up to 10 (ratings), 1
     above 10 (lengths).
     """
@@ -178,4 +178,4 @@ def decimals(comparison: Comparison, metric: str) -> int:
 
 def typeset_interval(mean: Estimate, digits: int) -> str:
     """Returns a mean and its interval over prompts, such as `0.040 [0.020, 0.060]`."""
-    return typeset(estimate(mean.mean, mean.low, mean.high, digits))
+    return typeset_number(estimate_text(mean.mean, mean.low, mean.high, digits))

@@ -12,16 +12,16 @@ from typing import Any
 
 from spanreward.rewards.rows.fingerprint import row_fingerprint
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
-from spanreward.training.evaluation.answer_scores.evaluate import Answers
+from spanreward.training.evaluation.answer_scores.evaluate import AnswersOfSides
 from spanreward.training.evaluation.answer_scores.several import every_sample
-from spanreward.training.evaluation.answers.same_row import ROW
+from spanreward.training.evaluation.answers.same_row import ROW_KEY
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.statistics.comparison import Comparison, Ranked
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import Compared
 from spanreward.training.evaluation.statistics.slices import Slice
 
-SCHEMA = 1  # rises if a key changes its meaning or is removed
+SCHEMA_VERSION = 1  # rises if a key changes its meaning or is removed
 # keys of a difference over all prompts that a slice's difference does not have
 NOT_OF_SLICES = ("win", "tie", "loss", "failed", "worst_case")
 # keys of a model with a rank
@@ -59,7 +59,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
             "difference": estimate_tables(part_differences),
         }
     results = {
-        "schema": SCHEMA,
+        "schema": SCHEMA_VERSION,
         **size,
         "models": estimate_tables(comparison.models),
         "difference": differences,
@@ -149,7 +149,7 @@ def plain_rank(row: Ranked) -> dict[str, Any]:
     return line
 
 
-def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
+def write_completions(path: Path, setup: Setup, answers: AnswersOfSides) -> None:
     """Writes one line to `path` for each sample of each side, run and prompt.
 
     A line holds the completion, its scores, its shown verdict and its row's fingerprint. Raises
@@ -160,7 +160,7 @@ def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
             file.write(json.dumps(line) + "\n")
 
 
-def _completion_lines(setup: Setup, answers: Answers) -> Iterator[dict[str, Any]]:
+def _completion_lines(setup: Setup, answers: AnswersOfSides) -> Iterator[dict[str, Any]]:
     """Yields the contents of each line of completions.jsonl. Runs are numbered from 1."""
     rows = setup.prompts.rows
     # once per row, because hashing a picture's pixels takes time
@@ -172,7 +172,7 @@ def _completion_lines(setup: Setup, answers: Answers) -> Iterator[dict[str, Any]
             answers_with_rows = zip(rows, row_fingerprints, run_answers, strict=True)
             for row, fingerprint, answer in answers_with_rows:
                 for facts in sample_facts(answer):
-                    yield {**about_run, "id": row["id"], **facts, ROW: fingerprint}
+                    yield {**about_run, "id": row["id"], **facts, ROW_KEY: fingerprint}
 
 
 def sample_facts(answer: JudgedAnswer) -> Iterator[dict[str, Any]]:

@@ -21,10 +21,10 @@ import numpy as np
 
 from spanreward.rewards.base.unread import not_read
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Unread, Verdict
-from spanreward.rewards.base.verdict_html import legible, level, segments
+from spanreward.rewards.base.verdict_html import legible_in_html, shade_of_score, text_segments
 from spanreward.rewards.rows.lines import InputRow
-from spanreward.rewards.rows.pictures import opened
-from spanreward.training.evaluation.page.render import data_uri, label, write_rendered
+from spanreward.rewards.rows.pictures import opened_picture
+from spanreward.training.evaluation.page.render import data_uri, metric_label, write_rendered
 
 MAX_PAGE_ROWS = 12_000  # a page of more rows shows the worst 6,000 and the best 6,000
 MAX_PAGE_PICTURES = 300  # the page has pictures of its worst 150 and its best 150 rows
@@ -54,7 +54,7 @@ def write_scored(
     for number in first_and_last(order, MAX_PAGE_ROWS):
         has_picture = number in pictured
         page_rows.append(drawn_row(rows[number], verdicts[number], has_picture))
-    rows_json = legible(json.dumps(page_rows, ensure_ascii=False))
+    rows_json = legible_in_html(json.dumps(page_rows, ensure_ascii=False))
     write_rendered(
         path,
         "scored.html.jinja",
@@ -131,14 +131,14 @@ def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]
     # a picture that cannot be opened is left out
     with suppress(NotApplicable):
         if pictured and sample.images:
-            picture = data_uri(opened(sample.images[0]), 190)
+            picture = data_uri(opened_picture(sample.images[0]), 190)
     # the reference that the completion was compared with, and its spans that the completion lacks
     missed = []
     if verdict.left_out:
-        missed = pieces(sample.references[verdict.reference], verdict.left_out)
+        missed = judged_pieces(sample.references[verdict.reference], verdict.left_out)
     parts = []
     for part, value in verdict.parts.items():
-        parts.append((label(part), value))
+        parts.append((metric_label(part), value))
     return {
         "score": verdict.score,
         "status": verdict.status.value.replace("_", " "),
@@ -151,13 +151,13 @@ def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]
             ("Reference", sample.references),
             ("Answers", sample.answers),
         ],
-        "text": pieces(sample.completion, verdict.spans, verdict.unread),
+        "text": judged_pieces(sample.completion, verdict.spans, verdict.unread),
         "missed": missed,
         "picture": picture,
     }
 
 
-def pieces(
+def judged_pieces(
     text: str,
     spans: Sequence[Span],
     unread: Sequence[Unread] = (),
@@ -171,10 +171,10 @@ def pieces(
     level and the score of an unread piece are None if no span covers the piece.
     """
     cut: list[tuple[Any, ...]] = []
-    for segment in segments(text, spans, unread):
+    for segment in text_segments(text, spans, unread):
         piece: list[Any] = [segment.text]
         if segment.score is not None:
-            piece += [level(segment.score), segment.score, segment.notes]
+            piece += [shade_of_score(segment.score), segment.score, segment.notes]
         elif segment.unread:
             # the kind must be the fifth entry
             piece += [None, None, ()]

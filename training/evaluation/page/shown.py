@@ -11,15 +11,15 @@ import numpy as np
 from PIL import Image
 
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
-from spanreward.training.evaluation.answer_scores.evaluate import Answers
+from spanreward.training.evaluation.answer_scores.evaluate import AnswersOfSides
 from spanreward.training.evaluation.answers.prompts import Prompts
-from spanreward.training.evaluation.statistics.estimates import signs
+from spanreward.training.evaluation.statistics.estimates import signs_of_gaps
 
 MAX_PAGE_PROMPTS = 500
 
 # words for the last model, by the sign of its value minus the value of the model before it
-OUTCOMES = {0: "tied", 1: "won", -1: "lost"}
-LENGTHS = {0: "as long", 1: "longer", -1: "shorter"}
+WORDS_OF_OUTCOMES = {0: "tied", 1: "won", -1: "lost"}
+WORDS_OF_LENGTHS = {0: "as long", 1: "longer", -1: "shorter"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,9 @@ class ShownPrompt:
     slices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) -> list[ShownPrompt]:
+def shown_prompts(
+    prompts: Prompts, answers: AnswersOfSides, lost_by: Sequence[str]
+) -> list[ShownPrompt]:
     """Returns up to MAX_PAGE_PROMPTS prompts with the answers of each model's first run.
 
     The prompts that the last model lost by most come first, and prompts without a score last.
@@ -102,12 +104,12 @@ def _shown_prompt(
     margin = gaps.get(deciding_metric)
     outcome = "not judged"
     if margin is not None:
-        outcome = OUTCOMES[gap_sign(margin)]
+        outcome = WORDS_OF_OUTCOMES[gap_sign(margin)]
     # whether the last model's answer has more words
-    length = LENGTHS[0]
+    length = WORDS_OF_LENGTHS[0]
     more_words = score_gap(later, earlier, "words")
     if more_words is not None:
-        length = LENGTHS[gap_sign(more_words)]
+        length = WORDS_OF_LENGTHS[gap_sign(more_words)]
     references = row.get("reference") or row.get("answers") or ()
     return ShownPrompt(
         image=row.get("image"),
@@ -142,4 +144,4 @@ def score_gap(later: JudgedAnswer, earlier: JudgedAnswer, metric: str) -> float 
 
 def gap_sign(gap: float) -> int:
     """Returns 1 for a positive gap, -1 for a negative gap, and 0 for a tie."""
-    return int(signs(np.array(gap)))
+    return int(signs_of_gaps(np.array(gap)))

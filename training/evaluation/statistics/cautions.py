@@ -19,19 +19,19 @@ import numpy as np
 from pydantic import TypeAdapter
 from scipy.stats import binomtest
 
-from spanreward.rewards.base.unread import MUCH, NotRead, not_read
+from spanreward.rewards.base.unread import UNREAD_SHARE_TO_WARN, NotRead, not_read
 from spanreward.rewards.rows.tables import is_table, read_table
 from spanreward.training.data.row_content import row_content
 from spanreward.training.data.rows import read_values
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
-from spanreward.training.evaluation.answer_scores.evaluate import Answers, Evaluation
+from spanreward.training.evaluation.answer_scores.evaluate import AnswersOfSides, Evaluation
 from spanreward.training.evaluation.answer_scores.metrics import Metric
 from spanreward.training.evaluation.answer_scores.several import samples_a_prompt
 from spanreward.training.evaluation.answers.held_out import rows_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.statistics.estimates import Estimate
-from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPTS
+from spanreward.training.evaluation.statistics.outcomes import MIN_PROMPTS, SIGNIFICANCE_LEVEL
 from spanreward.training.recipe import DataPart, JsonlPart, RewardPart
 
 MAX_IDENTICAL_SHARE = 0.9  # a larger share of identical answers gets a warning
@@ -57,7 +57,7 @@ def failed_judgments(evaluation: Evaluation) -> Iterator[str]:
             )
 
 
-def first_failure(answers: Answers) -> str:
+def first_failure(answers: AnswersOfSides) -> str:
     """Returns the note of the first failed verdict; the file to look into if no shown verdict
     failed.
     """
@@ -85,7 +85,7 @@ def unequal_failures(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator
             unequal_prompts = int((counts_a != counts_b).sum())
             if not unequal_prompts:
                 continue
-            if binomtest(prompts_with_more_of_a, unequal_prompts).pvalue < LEVEL:
+            if binomtest(prompts_with_more_of_a, unequal_prompts).pvalue < SIGNIFICANCE_LEVEL:
                 yield (
                     f"{metric}: judgments of {failed_a.mean():.0%} of the answers of {a} failed, "
                     f"and of {failed_b.mean():.0%} of those of {b}: what is left may be a fair "
@@ -93,7 +93,7 @@ def unequal_failures(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator
                 )
 
 
-def identical_answers(answers: Answers) -> Iterator[str]:
+def identical_answers(answers: AnswersOfSides) -> Iterator[str]:
     """Yields a warning for two sides with nearly all answers equal, and for a side that gives one
     answer to nearly all prompts.
     """
@@ -123,7 +123,7 @@ def identical_answers(answers: Answers) -> Iterator[str]:
             yield f"{side} gives one answer to {count} of {prompts} prompts: {text[:60]!r}"
 
 
-def notes_on_samples(answers: Answers) -> Iterator[str]:
+def notes_on_samples(answers: AnswersOfSides) -> Iterator[str]:
     """Yields notes on how prompts with several sampled answers are scored.
 
     Yields nothing if every prompt has one answer.
@@ -160,12 +160,12 @@ def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotR
 def much_unread(unread_of: Mapping[str, NotRead]) -> Iterator[str]:
     """Yields a note for every side whose answers have a larger unread share than MUCH."""
     for side, unread in unread_of.items():
-        if unread.share > MUCH:
+        if unread.share > UNREAD_SHARE_TO_WARN:
             share = f"{unread.share:.0%}"
             yield f"{side}: not read: {unread} ({share}), which the page shows struck out"
 
 
-def leaks(setup: Setup) -> Iterator[str]:
+def leak_warnings(setup: Setup) -> Iterator[str]:
     """Yields a warning for every run that was trained on some of the compared rows.
 
     If the training data are a JSONL file on this machine, the file's rows are compared by content:
@@ -249,7 +249,7 @@ def faulty_answers(
     return warnings, notes
 
 
-def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
+def notes_on_limits(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
     """Yields notes on what limits the figures.
 
     Such limits are a lack of held-out judges, unknown training, unknown decoding, and references

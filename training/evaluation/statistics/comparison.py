@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain, combinations
 
 from spanreward.rewards.base.unread import NotRead
-from spanreward.rewards.comparison.crossed import holm
+from spanreward.rewards.comparison.crossed import holm_adjusted
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
@@ -22,29 +22,29 @@ from spanreward.training.evaluation.answer_scores.metrics import (
     metrics_of,
     names_of,
 )
-from spanreward.training.evaluation.answer_scores.several import BEST, every_sample
+from spanreward.training.evaluation.answer_scores.several import BEST_ENDING, every_sample
 from spanreward.training.evaluation.answer_scores.training_cost import Compute, compute_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.statistics.cautions import (
-    caveats,
     failed_judgments,
     faulty_answers,
     identical_answers,
-    leaks,
+    leak_warnings,
     much_unread,
     not_read_by,
+    notes_on_limits,
     notes_on_samples,
     unequal_failures,
 )
 from spanreward.training.evaluation.statistics.estimates import (
     Array,
     Estimate,
-    differences,
     in_clusters,
+    score_differences,
 )
-from spanreward.training.evaluation.statistics.outcomes import LEVEL
+from spanreward.training.evaluation.statistics.outcomes import SIGNIFICANCE_LEVEL
 from spanreward.training.evaluation.statistics.pairs import Pair, compare_pairs
-from spanreward.training.evaluation.statistics.sentences import contradictions
+from spanreward.training.evaluation.statistics.sentences import contradiction_cautions
 from spanreward.training.evaluation.statistics.slices import sign_flips
 from spanreward.training.evaluation.statistics.summary import (
     Summary,
@@ -108,7 +108,7 @@ class Comparison:
     not_read: dict[str, NotRead] = field(default_factory=dict)
 
 
-def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
+def summarise_comparison(setup: Setup, evaluation: Evaluation) -> Comparison:
     """Returns the whole comparison: numbers, verdicts, sentences, warnings and the ranking.
 
     Raises ValueError if no main metric applies to any answer.
@@ -145,7 +145,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         *failed_judgments(evaluation),
         *identical_answers(evaluation.answers),
         *prompts.warnings,
-        *leaks(setup),
+        *leak_warnings(setup),
         *_left_out(setup, metrics),
         *fault_warnings,
         *sign_warnings,
@@ -158,7 +158,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         *much_unread(unread_of),
         *fault_notes,
         *prompts.notes,
-        *caveats(setup, metrics),
+        *notes_on_limits(setup, metrics),
         *sign_notes,
     ]
     return Comparison(
@@ -167,7 +167,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         models=summary.models,
         pairs=pairs,
         lost_by=by_trust,
-        ranking=leaderboard(decisive_scores, decisive_means, prompts.clusters, failures),
+        ranking=rank_models(decisive_scores, decisive_means, prompts.clusters, failures),
         parts=parts_by_kind(setup, evaluation.answers),
         compute=compute_of(setup.sides, lengths),
         notes=notes,
@@ -188,7 +188,7 @@ def _opposite_signs(
     for pair in pairs:
         if pair.waits:  # while the verdict waits, no metric prefers a side
             continue
-        warnings_of_pair, notes_of_pair = contradictions(
+        warnings_of_pair, notes_of_pair = contradiction_cautions(
             pair.later, pair.earlier, pair.metrics, metrics
         )
         warnings += warnings_of_pair
@@ -202,7 +202,7 @@ def _scales_of(rewards: Sequence[Reward]) -> dict[str, tuple[float, float]]:
     for reward in rewards:
         for name in names_of(reward):
             scales[name] = reward.scale
-            scales[f"{name}{BEST}"] = reward.scale
+            scales[f"{name}{BEST_ENDING}"] = reward.scale
     return scales
 
 
@@ -242,7 +242,7 @@ def _notes_on_empty(answers_of: Mapping[str, Sequence[JudgedAnswer]]) -> Iterato
             yield f"{side}: {len(empty)} answers are empty, as a table's cell may be, and score 0"
 
 
-def leaderboard(
+def rank_models(
     scores: Mapping[str, Array],
     means: Mapping[str, Estimate],
     clusters: Sequence[int] | None = None,
@@ -263,7 +263,7 @@ def leaderboard(
     ordered_pairs = []  # (winner, loser)
     p_values = []
     for a, b in combinations(mean_of, 2):
-        gaps = differences(scores[a], scores[b])
+        gaps = score_differences(scores[a], scores[b])
         sums, _ = in_clusters(gaps, clusters)
         p = sign_flips(sums)
         # a single prompt allows no test
@@ -275,9 +275,9 @@ def leaderboard(
     # by model, the models that are significantly higher and lower
     higher: dict[str, set[str]] = defaultdict(set)
     lower: dict[str, set[str]] = defaultdict(set)
-    for pair, adjusted_p in zip(ordered_pairs, holm(p_values), strict=True):
+    for pair, adjusted_p in zip(ordered_pairs, holm_adjusted(p_values), strict=True):
         winner, loser = pair
-        if adjusted_p < LEVEL:
+        if adjusted_p < SIGNIFICANCE_LEVEL:
             higher[loser].add(winner)
             lower[winner].add(loser)
     rows = []

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from spanreward.rewards.comparison.crossed import crossed
-from spanreward.rewards.comparison.resampling import DRAWS, Array, ratio_interval
+from spanreward.rewards.comparison.crossed import crossed_estimate
+from spanreward.rewards.comparison.resampling import DRAW_COUNT, Array, ratio_interval
 
 MIN_SEEDS = 3
-MARGIN = 1e-9  # because of rounding, scores with a smaller difference are a tie
+TIE_MARGIN = 1e-9  # because of rounding, scores with a smaller difference are a tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Difference(Estimate):
         failed: the number of pairs of answers that are left out because a judge failed on either
             answer.
         win, tie, loss: the numbers of (seed, prompt) pairs in which the later model is higher,
-            equal within MARGIN, and lower.
+            equal within TIE_MARGIN, and lower.
         worst_case: the lowest and the highest mean that the failed judgments allow; None if no
             judgment failed.
     """
@@ -80,7 +80,7 @@ class Difference(Estimate):
 def estimate_of(
     values: ArrayLike,
     seeds: Sequence[int] | None = None,
-    resamples: int = DRAWS,
+    resamples: int = DRAW_COUNT,
     clusters: Sequence[int] | None = None,
 ) -> Estimate:
     """Returns the mean score over prompts, with three intervals: over prompts, over training seeds,
@@ -126,11 +126,11 @@ def estimate_of(
     )
     # 3. over prompts and seeds together
     if len(seed_rows) >= MIN_SEEDS:
-        both = crossed(seed_rows, clusters)
+        both = crossed_estimate(seed_rows, clusters)
     else:
         # too few seeds: a single row, of the prompts' means, gives an interval over prompts alone
         mean_row = nan_means(array.T)[np.newaxis, :]
-        both = crossed(mean_row, clusters)
+        both = crossed_estimate(mean_row, clusters)
     if both is None:
         return estimate
     return replace(
@@ -147,7 +147,7 @@ def paired_difference(
     a: ArrayLike,
     b: ArrayLike,
     seeds: Sequence[int] | None = None,
-    resamples: int = DRAWS,
+    resamples: int = DRAW_COUNT,
     clusters: Sequence[int] | None = None,
 ) -> Difference:
     """Returns the mean of a - b with its intervals, and how often a - b is above, at and below 0.
@@ -158,9 +158,9 @@ def paired_difference(
     a, b: the scores of two models, of the same shape (seeds, prompts). The other arguments are
     those of `estimate_of`.
     """
-    gaps = differences(a, b)
+    gaps = score_differences(a, b)
     estimate = estimate_of(gaps, seeds, resamples, clusters)
-    outcomes = signs(gaps)
+    outcomes = signs_of_gaps(gaps)
     return Difference(
         **asdict(estimate),
         win=int((outcomes == 1).sum()),
@@ -207,7 +207,7 @@ def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[N
     return float(low), float(high)
 
 
-def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
+def independent_seeds(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
     """Returns a seed for each row, with one seed for all rows of the same run.
 
     The seed is that of the run's first row. Rows of one run are copies of the same scores, and so
@@ -235,7 +235,7 @@ def as_scores(values: ArrayLike) -> Array:
     return array
 
 
-def differences(a: ArrayLike, b: ArrayLike) -> Array:
+def score_differences(a: ArrayLike, b: ArrayLike) -> Array:
     """Returns a - b, with NaN if either score is NaN.
 
     Raises ValueError if the shapes differ, because numpy might broadcast them.
@@ -263,9 +263,9 @@ def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
     return np.stack(means)
 
 
-def signs(gaps: Array) -> Array:
-    """Returns 1 for a win, 0 for a tie (within MARGIN), -1 for a loss, and NaN for NaN."""
-    is_tie = np.abs(gaps) <= MARGIN
+def signs_of_gaps(gaps: Array) -> Array:
+    """Returns 1 for a win, 0 for a tie (within TIE_MARGIN), -1 for a loss, and NaN for NaN."""
+    is_tie = np.abs(gaps) <= TIE_MARGIN
     return np.sign(np.where(is_tie, 0.0, gaps))
 
 

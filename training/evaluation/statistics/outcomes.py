@@ -6,22 +6,22 @@ the sign.
     #         why="undecided over seeds: 1 seed, 3 or more are needed")
 
 "Better" needs an interval over prompts and seeds together on one side of 0. "Better" also needs a
-p-value below LEVEL after Holm's adjustment over all pairs and metrics, and a sign that no failed
-judgment could turn. "Higher" is a claim about these trained models alone, not about other training
-seeds.
+p-value below SIGNIFICANCE_LEVEL after Holm's adjustment over all pairs and metrics, and a sign that
+no failed judgment could turn. "Higher" is a claim about these trained models alone, not about other
+training seeds.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from spanreward.rewards.comparison.crossed import holm
+from spanreward.rewards.comparison.crossed import holm_adjusted
 from spanreward.rewards.comparison.length import LengthControl
 from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Difference
 
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 MIN_PROMPTS = 6  # a sign test of 5 differences of one sign has p = 2 / 2**5 = .06
-UNDECIDED = "undecided"
+UNDECIDED_OUTCOME = "undecided"
 # By metric, two pairs of words for a higher and a lower value: the verdict, and the word for these
 # prompts alone. A longer answer is neither better nor worse, and more cut answers are worse.
 METRIC_WORDS = {
@@ -91,7 +91,9 @@ def judge_pair(
             gets a verdict.
     """
     if waits:
-        return Outcome(UNDECIDED, UNDECIDED, UNDECIDED, f"{UNDECIDED}: {waits}")
+        return Outcome(
+            UNDECIDED_OUTCOME, UNDECIDED_OUTCOME, UNDECIDED_OUTCOME, f"{UNDECIDED_OUTCOME}: {waits}"
+        )
     prompts_sign = interval_sign(difference.low, difference.high)
     seeds_sign = interval_sign(difference.runs_low, difference.runs_high)
     doubt_over_prompts = why_undecided_over_prompts(difference, prompts_sign, adjusted_p)
@@ -105,12 +107,12 @@ def judge_pair(
     if doubt_over_prompts:
         prompts_sign = 0
     if doubt_over_seeds or prompts_sign == 0:
-        verdict = UNDECIDED
+        verdict = UNDECIDED_OUTCOME
     elif prompts_sign > 0:
         verdict = better
     else:
         verdict = worse
-    words = {1: higher, -1: lower, 0: UNDECIDED}
+    words = {1: higher, -1: lower, 0: UNDECIDED_OUTCOME}
     return Outcome(
         verdict=verdict,
         over_prompts=words[prompts_sign],
@@ -132,11 +134,11 @@ def why_undecided_over_prompts(
     """
     # 1. too few prompts
     if difference.counted < MIN_PROMPTS:
-        prompts = counted(difference.counted, "prompt")
-        return f"{UNDECIDED} over prompts: {prompts}, {MIN_PROMPTS} or more are needed"
+        prompts = counted_noun(difference.counted, "prompt")
+        return f"{UNDECIDED_OUTCOME} over prompts: {prompts}, {MIN_PROMPTS} or more are needed"
     # 2. the sign is open
     if prompts_sign == 0:
-        return f"{UNDECIDED} over prompts: the interval holds 0"
+        return f"{UNDECIDED_OUTCOME} over prompts: the interval holds 0"
     # 3. the mean would be 0, or have the other sign, if all failed judgments had gone one way
     if difference.worst_case:
         lowest, highest = difference.worst_case
@@ -148,13 +150,14 @@ def why_undecided_over_prompts(
             could_turn = highest >= 0
         if could_turn:
             return (
-                f"{UNDECIDED}: the {difference.failed} failed judgments could turn it, to "
+                f"{UNDECIDED_OUTCOME}: the {difference.failed} failed judgments could turn it, to "
                 f"{worst:+.3f}"
             )
     # 4. one of so many differences has such an interval by chance
-    if adjusted_p is not None and adjusted_p >= LEVEL:
+    if adjusted_p is not None and adjusted_p >= SIGNIFICANCE_LEVEL:
         return (
-            f"{UNDECIDED}: one of several differences, with an adjusted p of {adjusted_p:.2g} "
+            f"{UNDECIDED_OUTCOME}: one of several differences, with an adjusted p of "
+            f"{adjusted_p:.2g} "
             "(Holm)"
         )
     return ""
@@ -168,13 +171,13 @@ def why_undecided_over_seeds(difference: Difference, prompts_sign: int, lone: st
     training run while the other side has several runs; "" for no such side.
     """
     if difference.trained < MIN_SEEDS:
-        return f"{UNDECIDED} over seeds: {too_few(difference.trained)}"
+        return f"{UNDECIDED_OUTCOME} over seeds: {too_few(difference.trained)}"
     both_sign = interval_sign(difference.both_low, difference.both_high)
     if both_sign != prompts_sign:
-        return f"{UNDECIDED} over prompts and seeds together: the interval holds 0"
+        return f"{UNDECIDED_OUTCOME} over prompts and seeds together: the interval holds 0"
     # a single run does not show how far the scores of other seeds would be from its scores
     if lone:
-        return f"{UNDECIDED} over seeds: {lone} is one training run"
+        return f"{UNDECIDED_OUTCOME} over seeds: {lone} is one training run"
     return ""
 
 
@@ -182,7 +185,7 @@ def too_few(seeds: int) -> str:
     """Returns how many training seeds there are and how many are needed, in words, such as "1 seed,
     3 or more are needed".
     """
-    return f"{counted(seeds, 'seed')}, {MIN_SEEDS} or more are needed"
+    return f"{counted_noun(seeds, 'seed')}, {MIN_SEEDS} or more are needed"
 
 
 def interval_sign(low: float | None, high: float | None) -> int:
@@ -198,13 +201,13 @@ def interval_sign(low: float | None, high: float | None) -> int:
     return 0
 
 
-def counted(number: int, what: str) -> str:
+def counted_noun(number: int, what: str) -> str:
     """Returns a number with its noun in singular or plural: "1 seed", "2 seeds". what: the noun."""
     ending = "" if number == 1 else "s"
     return f"{number} {what}{ending}"
 
 
-def adjusted(tests: Mapping[K, float | None]) -> dict[K, float]:
+def adjust_p_values(tests: Mapping[K, float | None]) -> dict[K, float]:
     """Returns the p-values, adjusted for the number of tests (Holm), by the same keys.
 
     tests: the p-value of each test by any key, such as (sides, metric). A test without a p-value
@@ -214,5 +217,5 @@ def adjusted(tests: Mapping[K, float | None]) -> dict[K, float]:
     for key, p in tests.items():
         if p is not None:
             p_values[key] = p
-    adjusted_values = holm(list(p_values.values()))
+    adjusted_values = holm_adjusted(list(p_values.values()))
     return dict(zip(p_values, adjusted_values, strict=True))

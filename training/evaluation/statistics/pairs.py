@@ -19,12 +19,12 @@ from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.statistics.estimates import (
     Array,
     Difference,
-    differences,
-    independent,
-    signs,
+    independent_seeds,
+    score_differences,
+    signs_of_gaps,
 )
-from spanreward.training.evaluation.statistics.outcomes import Compared, adjusted, judge_pair
-from spanreward.training.evaluation.statistics.sentences import headline, sentence
+from spanreward.training.evaluation.statistics.outcomes import Compared, adjust_p_values, judge_pair
+from spanreward.training.evaluation.statistics.sentences import pair_headline, pair_sentence
 from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
 from spanreward.training.evaluation.statistics.waiting import Failures, waits_for
 
@@ -83,7 +83,7 @@ def compare_pairs(
     for sides, table in pair_differences.items():
         for metric in mains:
             p_values[sides, metric] = table[metric].p
-    adjusted_p_values = adjusted(p_values)
+    adjusted_p_values = adjust_p_values(p_values)
     clusters = setup.prompts.clusters
     pairs = []
     for (later, earlier), table in pair_differences.items():
@@ -95,7 +95,7 @@ def compare_pairs(
         later_runs = setup.sides[later]
         earlier_runs = setup.sides[earlier]
         runs = list(zip(later_runs, earlier_runs, strict=True))
-        seeds = independent(setup.drawn, runs)
+        seeds = independent_seeds(setup.drawn, runs)
         entries = {}
         for metric, difference in table.items():
             adjusted_p = adjusted_p_values.get(((later, earlier), metric))
@@ -118,8 +118,8 @@ def compare_pairs(
             earlier,
             metrics=entries,
             slices=slices,
-            sentence=sentence(later, earlier, entries, metrics, setup.fixed, lone, waits),
-            headline=headline(later, earlier, entries, metrics, waits),
+            sentence=pair_sentence(later, earlier, entries, metrics, setup.fixed, lone, waits),
+            headline=pair_headline(later, earlier, entries, metrics, waits),
             waits=waits,
         )
         pairs.append(pair)
@@ -144,11 +144,11 @@ def win_rate(
         words_later, words_earlier: the numbers of words of the answers, (seeds, prompts).
         clusters: one number per prompt; None if each prompt is a cluster.
     """
-    gaps = differences(later, earlier)
+    gaps = score_differences(later, earlier)
     judged = ~np.isnan(gaps)
     if not judged.any():
         return None
-    outcomes = 0.5 * (1 + signs(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
+    outcomes = 0.5 * (1 + signs_of_gaps(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
     # for each (seed, prompt) pair, the cluster of the prompt
     prompt_clusters = np.arange(judged.shape[1]) if clusters is None else clusters
     drawn_together = np.broadcast_to(prompt_clusters, judged.shape)

@@ -8,24 +8,31 @@ contradictions("dapo", "sft", entries, metrics)  # where two metrics prefer diff
 
 from collections.abc import Mapping, Sequence
 
-from spanreward.rewards.comparison.figures import NONE, estimate, interval, label, number, typeset
-from spanreward.training.evaluation.answer_scores.metrics import KINDS, Metric
+from spanreward.rewards.comparison.figures import (
+    NO_FIGURE,
+    estimate_text,
+    interval_text,
+    metric_label,
+    number_text,
+    typeset_number,
+)
+from spanreward.training.evaluation.answer_scores.metrics import METRIC_KINDS, Metric
 from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Estimate
-from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Compared, too_few
-from spanreward.training.evaluation.statistics.waiting import REMEDY
+from spanreward.training.evaluation.statistics.outcomes import UNDECIDED_OUTCOME, Compared, too_few
+from spanreward.training.evaluation.statistics.waiting import WAITING_REMEDY
 
 VERDICT_ORDER = ("better", "higher", "worse", "lower")
-UNPUBLISHED = "by match, no published metric"
+UNPUBLISHED_NOTE = "by match, no published metric"
 
-Entries = Mapping[str, Compared]
-Metrics = Mapping[str, Metric]
+ComparedMetrics = Mapping[str, Compared]
+MetricsByName = Mapping[str, Metric]
 
 
-def sentence(
+def pair_sentence(
     later: str,
     earlier: str,
-    entries: Entries,
-    metrics: Metrics,
+    entries: ComparedMetrics,
+    metrics: MetricsByName,
     fixed: bool = False,
     lone: str = "",
     waits: str = "",
@@ -47,7 +54,7 @@ def sentence(
     """
     if waits:
         figures = differences_alone(entries, metrics)
-        return f"{later} against {earlier}: the verdict waits: {waits}. {REMEDY}. {figures}"
+        return f"{later} against {earlier}: the verdict waits: {waits}. {WAITING_REMEDY}. {figures}"
     seeds = max(entry.difference.trained for entry in entries.values())
     # what keeps all metrics from a verdict over seeds is written once
     limit = ""
@@ -60,16 +67,16 @@ def sentence(
         metric = metrics[name]
         if not metric.main:
             continue
-        text = f"{label(name)} {with_interval(entry)}"
+        text = f"{metric_label(name)} {with_interval(entry)}"
         reservations = reservations_about(metric, fixed)
         if reservations:
             text += f" ({reservations})"
         word = entry.outcome.over_prompts if limit else entry.outcome.verdict
         groups.setdefault(word, []).append(text)
     clauses = []
-    for word in (*VERDICT_ORDER, UNDECIDED):
+    for word in (*VERDICT_ORDER, UNDECIDED_OUTCOME):
         if word in groups:
-            clauses.append(f"{word} by {listed(groups[word])}")
+            clauses.append(f"{word} by {joined_names(groups[word])}")
     outcomes = "; ".join(clauses)
     length = length_difference(entries["words"].difference.mean)
     if not limit:
@@ -88,20 +95,20 @@ def reservations_about(metric: Metric, fixed: bool) -> str:
     """
     reservations = []
     if not (fixed and metric.kind == "unknown"):
-        reservations.append(KINDS[metric.kind])
+        reservations.append(METRIC_KINDS[metric.kind])
     if metric.unpublished:
-        reservations.append(UNPUBLISHED)
+        reservations.append(UNPUBLISHED_NOTE)
     return "; ".join(filter(None, reservations))
 
 
-def differences_alone(entries: Entries, metrics: Metrics) -> str:
+def differences_alone(entries: ComparedMetrics, metrics: MetricsByName) -> str:
     """Returns a sentence with the differences of the main metrics, without a verdict."""
     texts = []
     for name, entry in entries.items():
         if metrics[name].main:
-            texts.append(f"{label(name)} {with_interval(entry)}")
+            texts.append(f"{metric_label(name)} {with_interval(entry)}")
     length = length_difference(entries["words"].difference.mean)
-    return f"As they stand, the answers differ by {listed(texts)}, and have {length}."
+    return f"As they stand, the answers differ by {joined_names(texts)}, and have {length}."
 
 
 def with_interval(entry: Compared) -> str:
@@ -110,7 +117,7 @@ def with_interval(entry: Compared) -> str:
     if difference.mean is None:
         return "not judged"
     digits = 3 if abs(difference.mean) < 1 else 1
-    return typeset(in_figures(difference, digits, sign="+"))
+    return typeset_number(in_figures(difference, digits, sign="+"))
 
 
 def length_difference(mean: float | None) -> str:
@@ -126,7 +133,9 @@ def length_difference(mean: float | None) -> str:
     return f"{abs(mean):.1f} words {comparative}"
 
 
-def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits: str = "") -> str:
+def pair_headline(
+    later: str, earlier: str, entries: ComparedMetrics, metrics: MetricsByName, waits: str = ""
+) -> str:
     """Returns the verdict on a pair in a few words: "dapo is better than sft by truth F1."
 
     The arguments are those of `sentence`.
@@ -135,12 +144,12 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits
         return f"{later} against {earlier}: the verdict waits: {waits}."
     mains = [metric for metric in entries if metrics[metric].main]
     # if no metric has a verdict, the words for these prompts alone are used
-    sure = any(entries[metric].outcome.verdict != UNDECIDED for metric in mains)
+    sure = any(entries[metric].outcome.verdict != UNDECIDED_OUTCOME for metric in mains)
     groups: dict[str, list[str]] = {}  # by verdict, the metrics
     for metric in mains:
         outcome = entries[metric].outcome
         word = outcome.verdict if sure else outcome.over_prompts
-        groups.setdefault(word, []).append(label(metric))
+        groups.setdefault(word, []).append(metric_label(metric))
     outcomes: list[str] = []
     named: list[str] = []  # the metrics of these outcomes
     for word in VERDICT_ORDER:
@@ -157,10 +166,10 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits
         text += ", on these prompts"
     reserved = []
     for metric in mains:
-        if metrics[metric].unpublished and label(metric) in named:
-            reserved.append(label(metric))
+        if metrics[metric].unpublished and metric_label(metric) in named:
+            reserved.append(metric_label(metric))
     if reserved:
-        text += f" ({listed(reserved)} {UNPUBLISHED})"
+        text += f" ({joined_names(reserved)} {UNPUBLISHED_NOTE})"
     return f"{text}."
 
 
@@ -170,14 +179,14 @@ def named_or_counted(names: Sequence[str], metrics: int) -> str:
     metrics: the number of all main metrics.
     """
     if len(names) < 3:
-        return listed(names)
+        return joined_names(names)
     if len(names) == metrics:
         return f"all {metrics} metrics"
     return f"{len(names)} of {metrics} metrics"
 
 
-def contradictions(
-    later: str, earlier: str, entries: Entries, metrics: Metrics
+def contradiction_cautions(
+    later: str, earlier: str, entries: ComparedMetrics, metrics: MetricsByName
 ) -> tuple[list[str], list[str]]:
     """Returns warnings and notes on main metrics whose differences have opposite signs.
 
@@ -228,18 +237,18 @@ def contradictions(
     ]
 
 
-def listed_means(names: Sequence[str], means: Mapping[str, float], metrics: Metrics) -> str:
+def listed_means(names: Sequence[str], means: Mapping[str, float], metrics: MetricsByName) -> str:
     """Returns the metrics with their kinds and mean differences: "truth F1 (no judge) +0.040 and
     ...".
     """
     texts = []
     for name in names:
-        mean = typeset(number(means[name], sign="+"))
-        texts.append(f"{label(name)} ({KINDS[metrics[name].kind]}) {mean}")
-    return listed(texts)
+        mean = typeset_number(number_text(means[name], sign="+"))
+        texts.append(f"{metric_label(name)} ({METRIC_KINDS[metrics[name].kind]}) {mean}")
+    return joined_names(texts)
 
 
-def listed(names: Sequence[str]) -> str:
+def joined_names(names: Sequence[str]) -> str:
     """Returns the names as `a, b and c`."""
     first = names[:-1]
     last = names[-1]
@@ -261,12 +270,12 @@ def in_figures(mean: Estimate, digits: int = 3, sign: str = "") -> str:
     """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and its
     interval over prompts and seeds together.
     """
-    text = estimate(mean.mean, mean.low, mean.high, digits, sign)
+    text = estimate_text(mean.mean, mean.low, mean.high, digits, sign)
     # with too few seeds the second interval would be over prompts again
     if mean.runs_low is None:
         return text
-    both = interval(mean.both_low, mean.both_high, digits)
-    if both == NONE:
+    both = interval_text(mean.both_low, mean.both_high, digits)
+    if both == NO_FIGURE:
         return text
     ends = both[1:-1]  # without its brackets
     return f"{text} {{{ends}}}"

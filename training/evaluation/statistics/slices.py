@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import permutation_test
 
-from spanreward.rewards.comparison.resampling import DRAWS
+from spanreward.rewards.comparison.resampling import DRAW_COUNT
 from spanreward.training.evaluation.statistics import estimates
-from spanreward.training.evaluation.statistics.outcomes import Outcome, adjusted, judge_pair
+from spanreward.training.evaluation.statistics.outcomes import Outcome, adjust_p_values, judge_pair
 
 MAX_SLICE_VALUES = 12  # a column with more values holds names, not slices
-Scores = Mapping[str, estimates.Array]  # one model's scores, {metric: (seeds, prompts)}
+ScoresOfModel = Mapping[str, estimates.Array]  # one model's scores, {metric: (seeds, prompts)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Slice:
     outcome: Outcome
 
 
-def usable(slices: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[str]]:
+def usable_values(slices: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[str]]:
     """Returns the sorted values of every slice with at least two and at most MAX_SLICE_VALUES
     values.
 
@@ -83,8 +83,8 @@ def by_number(value: str) -> tuple[bool, float, str]:
 
 
 def compare_slices(
-    later: Scores,
-    earlier: Scores,
+    later: ScoresOfModel,
+    earlier: ScoresOfModel,
     slices: Mapping[str, Sequence[Sequence[str]]],
     metrics: Sequence[str],
     seeds: Sequence[int],
@@ -106,7 +106,7 @@ def compare_slices(
     # by (slice, value, metric)
     differences: dict[tuple[str, str, str], estimates.Difference] = {}
     p_values = {}
-    for name, values in usable(slices).items():
+    for name, values in usable_values(slices).items():
         for value in values:
             # True for the prompts with this value
             chosen = np.array([value in prompt_values for prompt_values in slices[name]])
@@ -120,13 +120,13 @@ def compare_slices(
                 # the metric applies to no prompt of the slice, or all judgments failed
                 if not difference.counted:
                     continue
-                gaps = estimates.differences(a, b)
+                gaps = estimates.score_differences(a, b)
                 sums, _ = estimates.in_clusters(gaps, chosen_clusters)
                 key = (name, value, metric)
                 p_values[key] = sign_flips(sums)
                 differences[key] = replace(difference, p=p_values[key])
     # one adjustment for the whole table, so that chance alone makes hardly any slice significant
-    adjusted_p_values = adjusted(p_values)
+    adjusted_p_values = adjust_p_values(p_values)
     rows = []
     for key, difference in differences.items():
         name, value, metric = key
@@ -136,7 +136,7 @@ def compare_slices(
     return rows
 
 
-def sign_flips(per_prompt: estimates.Array, draws: int = DRAWS) -> float | None:
+def sign_flips(per_prompt: estimates.Array, draws: int = DRAW_COUNT) -> float | None:
     """Returns the two-sided p-value of a true mean of 0, by a permutation test that flips the signs
     of the differences.
 

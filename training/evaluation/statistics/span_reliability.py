@@ -21,18 +21,18 @@ from numpy.typing import NDArray
 from scipy.stats import pearsonr
 
 from spanreward.rewards.base.verdict import Sample, Span, Verdict
-from spanreward.rewards.comparison.figures import estimate
+from spanreward.rewards.comparison.figures import estimate_text
 from spanreward.rewards.comparison.resampling import bootstrap, ratio_interval
 from spanreward.training.data.marks import CharacterSpans
 from spanreward.training.grpo.credit import first_mentions, phrases_of, residual_credit
 
 Array = NDArray[np.float64]
 
-RESAMPLES = 1000
+RESAMPLE_COUNT = 1000
 # with this r or more, training with spans raised the scores of a policy's samples (add_centred 0.5,
 # docs/evidence/credit.md)
 MIN_CORRELATION = 0.25
-COEFFICIENT = 0.5
+ADVISED_COEFFICIENT = 0.5
 MIN_RIGHT_SCORE = 0.5  # a phrase with a lower score is judged wrong
 MIN_COMPLETIONS = 20  # with fewer completions the interval is too wide for advice
 
@@ -54,7 +54,7 @@ class Labelled:
     group: int
 
 
-def pearson(scores: Array, labels: Array) -> float:
+def pearson_correlation(scores: Array, labels: Array) -> float:
     """Returns Pearson's correlation in [-1, 1]; nan if all scores or all labels are equal.
 
     A draw of the bootstrap may have equal labels by chance, and an error would end the whole
@@ -89,7 +89,9 @@ def labelled_rows(
     return rows
 
 
-def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[str, dict[str, Any]]:
+def span_reliability(
+    rows: Sequence[Labelled], resamples: int = RESAMPLE_COUNT
+) -> dict[str, dict[str, Any]]:
     """Returns how well credit agrees with people's labels, for "all" phrases and for each kind of
     phrase.
 
@@ -106,7 +108,7 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
         spans = first_mentions(row.spans)
         row_phrases = phrases_of(spans, row.text, row.group)
         for span, phrase in zip(spans, row_phrases, strict=True):
-            label = 0.0 if touches(span, row.wrong) else 1.0
+            label = 0.0 if touches_range(span, row.wrong) else 1.0
             phrases.append(phrase)
             phrases_with_label.append(replace(phrase, credit=label))
             labels.append(label)
@@ -119,7 +121,7 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:
         """Returns r over some completions. completions: for each, the numbers of its phrases."""
         drawn = np.concatenate(completions)
-        return pearson(residual_credits[drawn], residual_labels[drawn])
+        return pearson_correlation(residual_credits[drawn], residual_labels[drawn])
 
     def figures_of(chosen: NDArray[np.int64]) -> dict[str, Any]:
         """Returns the entry for some phrases. chosen: the numbers of the phrases."""
@@ -170,7 +172,7 @@ def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
     for row in rows:
         judgments: dict[str, list[str]] = {"right": [], "wrong": []}
         for span in first_mentions(row.spans):
-            label = "wrong" if touches(span, row.wrong) else "right"
+            label = "wrong" if touches_range(span, row.wrong) else "right"
             judgment = "wrong" if span.score < MIN_RIGHT_SCORE else "right"
             judgments[label].append(judgment)
         for label, row_judgments in judgments.items():
@@ -201,12 +203,12 @@ def _error_rate(name: str, errors: Sequence[int], phrases: Sequence[int]) -> dic
     }
 
 
-def touches(span: Span, wrong: Sequence[tuple[int, int]]) -> bool:
+def touches_range(span: Span, wrong: Sequence[tuple[int, int]]) -> bool:
     """Returns whether one of the character ranges [start, end) of `wrong` overlaps the span."""
     return any(start < span.end and span.start < end for start, end in wrong)
 
 
-def advice(figures: dict[str, Any]) -> str:
+def span_coef_advice(figures: dict[str, Any]) -> str:
     """Returns a sentence on the span_coef to set in a recipe. figures: the entry "all" of
     `reliability`.
     """
@@ -218,10 +220,10 @@ def advice(figures: dict[str, Any]) -> str:
         return "No advice: label a sample in which something is right and something is wrong."
     if completions < MIN_COMPLETIONS:
         return f"No advice from {completions} completions: label {MIN_COMPLETIONS} or more."
-    correlation = f"r {estimate(r, low, high, digits=2)}"
+    correlation = f"r {estimate_text(r, low, high, digits=2)}"
     # the whole interval decides, not r alone
     if low >= MIN_CORRELATION:
-        return f"span_coef={COEFFICIENT}: {correlation} is {MIN_CORRELATION} or more."
+        return f"span_coef={ADVISED_COEFFICIENT}: {correlation} is {MIN_CORRELATION} or more."
     if high < MIN_CORRELATION:
         return f"span_coef=0: {correlation} is below {MIN_CORRELATION}."
     return (

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spanreward.rewards.comparison.resampling import DRAWS
+from spanreward.rewards.comparison.resampling import DRAW_COUNT
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
-from spanreward.training.evaluation.answer_scores.evaluate import Answers
+from spanreward.training.evaluation.answer_scores.evaluate import AnswersOfSides
 from spanreward.training.evaluation.answer_scores.several import every_sample
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.statistics.estimates import (
@@ -28,13 +28,13 @@ from spanreward.training.evaluation.statistics.estimates import (
     as_scores,
     estimate_of,
     in_clusters,
-    independent,
+    independent_seeds,
     paired_difference,
 )
 
 # {model: {metric: (seeds, prompts)}}, models in training order
-Tables = Mapping[str, Mapping[str, ArrayLike]]
-Flags = NDArray[np.bool_]
+TablesOfModels = Mapping[str, Mapping[str, ArrayLike]]
+BooleanArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ class Summary:
 
 
 def summarise_models(
-    scores: Tables,
+    scores: TablesOfModels,
     seeds: Sequence[int] | None = None,
-    failed: Tables | None = None,
+    failed: TablesOfModels | None = None,
     runs: Mapping[str, Sequence[Any]] | None = None,
     scales: Mapping[str, tuple[float, float]] | None = None,
     clusters: Sequence[int] | None = None,
-    resamples: int = DRAWS,
+    resamples: int = DRAW_COUNT,
 ) -> Summary:
     """Returns the mean of every model, and the difference of every later model from every earlier
     model.
@@ -85,7 +85,7 @@ def summarise_models(
     runs_of = runs or dict.fromkeys(scores, rows)  # by model, the run of each row
     scale_of = scales or {}
 
-    def judge_failed(model: str, metric: str) -> Flags:
+    def judge_failed(model: str, metric: str) -> BooleanArray:
         """Returns where a judge failed, as bools of shape (seeds, prompts)."""
         if failed is None:
             return np.isnan(arrays[model][metric])
@@ -100,7 +100,7 @@ def summarise_models(
         # keep the answers for which all these models have a score
         comparable = ~np.any(without_score, axis=0)
         values = np.where(comparable, arrays[model][metric], np.nan)
-        row_seeds = independent(seed_names, runs_of[model])
+        row_seeds = independent_seeds(seed_names, runs_of[model])
         estimate = estimate_of(values, row_seeds, resamples, clusters)
         failures = int(judge_failed(model, metric).sum())
         return replace(estimate, failed=failures)
@@ -112,7 +112,7 @@ def summarise_models(
         failed_a = judge_failed(later, metric)
         failed_b = judge_failed(earlier, metric)
         run_pairs = list(zip(runs_of[later], runs_of[earlier], strict=True))
-        row_seeds = independent(seed_names, run_pairs)
+        row_seeds = independent_seeds(seed_names, run_pairs)
         paired = paired_difference(a, b, row_seeds, resamples, clusters)
         scale = scale_of.get(metric, (0.0, 1.0))
         return replace(
@@ -132,7 +132,7 @@ def summarise_models(
     return Summary(models, differences)
 
 
-def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
+def parts_by_kind(setup: Setup, answers: AnswersOfSides) -> Summary:
     """Returns means and differences of scores that cover a single kind of phrase.
 
     A verdict has such scores among its parts. One is "posh_precision_entity", PoSh's precision over
@@ -190,8 +190,8 @@ def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[floa
 def worst_case(
     a: Array,
     b: Array,
-    failed_a: Flags,
-    failed_b: Flags,
+    failed_a: BooleanArray,
+    failed_b: BooleanArray,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> list[float] | None:
     """Returns the lowest and the highest mean of a - b that failed verdicts allow.

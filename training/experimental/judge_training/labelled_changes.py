@@ -23,25 +23,25 @@ from spacy.tokens import Token
 
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.language.pipeline import load_pipeline
-from spanreward.rewards.language.words import NOUNS, word_set
+from spanreward.rewards.language.words import NOUN_TAGS, word_set
 
-# Parts of speech, as spaCy names them. CHANGED: words that are changed; each part of speech is
-# equally likely. OPENING: words with which a part of a caption begins.
-CHANGED = ("NOUN", "PROPN", "ADJ", "VERB", "ADP", "NUM")
-OPENING = ("ADP", "CCONJ", "SCONJ", "PUNCT", "PRON")
-COLOURS = word_set(
+# Parts of speech, as spaCy names them. CHANGED_TAGS: words that are changed; each part of speech is
+# equally likely. OPENING_TAGS: words with which a part of a caption begins.
+CHANGED_TAGS = ("NOUN", "PROPN", "ADJ", "VERB", "ADP", "NUM")
+OPENING_TAGS = ("ADP", "CCONJ", "SCONJ", "PUNCT", "PRON")
+COLOUR_WORDS = word_set(
     "red green blue yellow white black brown orange purple pink gray grey tan golden silver"
 )
 # If only these words are between two nouns, a swap of the nouns does not change the meaning: "cats
 # and dogs".
-JOINING = word_set("and or , a an the")
-ARTICLE = re.compile(r"\b([Aa])n?( +)$")
+JOINING_WORDS = word_set("and or , a an the")
+ARTICLE_AT_END = re.compile(r"\b([Aa])n?( +)$")
 NEAR_SHARE = 0.7  # share of drawn pictures that must have a word in common
 MAX_TARGET_CAPTIONS = 4
 COMPLETE_CAPTIONS = 3  # a target of so many captions has nearly every right word
-GRAMMAR = read_yaml_file(Path(__file__).with_name("unclaimed.yaml"))
-Places = list[tuple[int, int]]  # characters [start, end)
-Mark = tuple[int, int, float | None]  # a place, and how right its words are (see Example)
+UNCLAIMED_GRAMMAR = read_yaml_file(Path(__file__).with_name("unclaimed.yaml"))
+CharacterRanges = list[tuple[int, int]]  # characters [start, end)
+MarkedRange = tuple[int, int, float | None]  # a place, and how right its words are (see Example)
 
 
 class Word(NamedTuple):
@@ -81,7 +81,7 @@ class Example:
 
     text: str
     target: str
-    marks: tuple[Mark, ...]
+    marks: tuple[MarkedRange, ...]
     picture: str
 
 
@@ -134,7 +134,7 @@ class Changes:
         rest = rest[: 1 + self.random.randrange(MAX_TARGET_CAPTIONS)]
         if kind == "other":
             caption = self.random.choice(self.captions[self.other(name)])
-            word_marks = marked(self.words[caption], self.known[name])
+            word_marks = marks_of_words(self.words[caption], self.known[name])
             return Example(caption, " ".join(rest), word_marks, name)
         if kind == "unsaid":
             return self._unsaid(name, caption)
@@ -151,7 +151,7 @@ class Changes:
                 unsure.append(re.escape(word.text))
         # A token's last mark counts. So the first mark makes everything right, later marks make
         # some words unsure, and the last marks make the changed words wrong.
-        marks: list[Mark] = [(0, len(text), 1.0)]
+        marks: list[MarkedRange] = [(0, len(text), 1.0)]
         if unsure and len(rest) < COMPLETE_CAPTIONS:
             # A word that is missing in a short target may be right or wrong.
             for match in re.finditer(rf"\b({'|'.join(unsure)})\b", text):
@@ -159,7 +159,7 @@ class Changes:
         marks += [(start, end, 0.0) for start, end in places]
         return Example(text, " ".join(rest), tuple(marks), name)
 
-    def changed(self, kind: str, name: str, text: str) -> tuple[str, Places]:
+    def changed(self, kind: str, name: str, text: str) -> tuple[str, CharacterRanges]:
         """Returns a changed text, and the places of the new words. The list of places is empty if
         the text cannot be changed in this way.
 
@@ -176,7 +176,7 @@ class Changes:
             changes = {}
         else:
             changes = self._replaced(name, words)
-        return rewrite(text, changes)
+        return rewrite_text(text, changes)
 
     def _unsaid(self, name: str, caption: str) -> Example:
         """Returns an example whose target lacks a part of the text's words. The text is one or two
@@ -196,12 +196,13 @@ class Changes:
                 start = word.start + shift
                 words.append(word._replace(start=start, end=word.end + shift))
             text += f"{caption_text} "
-        # The target is the text without some of its parts. Each part begins with an OPENING word.
+        # The target is the text without some of its parts. Each part begins with an OPENING_TAGS
+        # word.
         target = ""
         target_lemmas = set()
         end = Word(len(text), len(text))
         for word, following in pairwise([*words, end]):
-            if word.kind in OPENING:
+            if word.kind in OPENING_TAGS:
                 keep = self.random.random() < 0.5
             if not keep:
                 continue
@@ -223,9 +224,9 @@ class Changes:
             thing = self.random.choice(things)
             word_texts = [word.text.lower() for word in words if word.pool]
             is_plural = thing.pool == "NNS"
-            sentence, _ = unclaimed(thing.text.lower(), is_plural, word_texts, self.random)
+            sentence, _ = unclaimed_sentence(thing.text.lower(), is_plural, word_texts, self.random)
             target = " ".join(self.random.sample((target, sentence), 2))
-        return Example(text.rstrip(), target, marked(words, target_lemmas), name)
+        return Example(text.rstrip(), target, marks_of_words(words, target_lemmas), name)
 
     def _replaced(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
         """Returns up to three words of a text, each with the word of another picture that replaces
@@ -249,7 +250,7 @@ class Changes:
         """
         pairs = []
         for place, first in enumerate(words):
-            if first.kind not in (*NOUNS, "ADJ"):
+            if first.kind not in (*NOUN_TAGS, "ADJ"):
                 continue
             for second_place in range(place + 2, len(words)):  # with a word between them
                 second = words[second_place]
@@ -258,19 +259,19 @@ class Changes:
                 # A swap in "cats and dogs" would not change the meaning.
                 words_between = words[place + 1 : second_place]
                 between = [word.text.lower() for word in words_between]
-                if not JOINING.issuperset(between):
+                if not JOINING_WORDS.issuperset(between):
                     pairs.append((first, second))
         if not pairs:
             return {}
         first, second = self.random.choice(pairs)
-        return {first: cased(second.text, first), second: cased(first.text, second)}
+        return {first: cased_like(second.text, first), second: cased_like(first.text, second)}
 
     def _added(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
         """Returns a place before a noun, with an adjective or a colour to add there."""
         pool = self.random.choice(("JJ", "colour"))
         places = []  # a place before each noun
         for word in words:
-            if word.kind in NOUNS and word.start:  # not before the text's first word
+            if word.kind in NOUN_TAGS and word.start:  # not before the text's first word
                 places.append(Word(word.start, word.start, pool=pool))
         if not places:
             return {}
@@ -280,7 +281,7 @@ class Changes:
             return {}
         return {place: f"{new} "}
 
-    def _unclaimed(self, name: str, text: str) -> tuple[str, Places]:
+    def _unclaimed(self, name: str, text: str) -> tuple[str, CharacterRanges]:
         """Returns the text with an additional sentence that names a thing but does not claim that
         the picture shows it. The second value has the place of the sentence, which is wrong.
 
@@ -299,7 +300,7 @@ class Changes:
             absent = self._replacement(name, thing)
         noun = absent if absent else thing.text
         is_plural = thing.pool == "NNS"
-        sentence, is_denied = unclaimed(noun.lower(), is_plural, words, self.random)
+        sentence, is_denied = unclaimed_sentence(noun.lower(), is_plural, words, self.random)
         whole = text
         if not text.endswith((".", "!", "?")):
             whole = f"{text}."
@@ -323,7 +324,7 @@ class Changes:
             new = self.random.choice(words)
             is_absent = new.lemma not in self.known[name]
             if is_absent and new.lemma != word.lemma:
-                return cased(new.text, word)
+                return cased_like(new.text, word)
         return ""
 
     def other(self, name: str) -> str:
@@ -339,11 +340,11 @@ class Changes:
         return self.random.choice(self.having[lemma])
 
 
-def marked(words: Sequence[Word], lemmas: Set[str]) -> tuple[Mark, ...]:
+def marks_of_words(words: Sequence[Word], lemmas: Set[str]) -> tuple[MarkedRange, ...]:
     """Returns a mark for each word that may be changed. A word whose base form is in `lemmas` is
     right (1.0), and any other word is wrong (0.0).
     """
-    marks: list[Mark] = []
+    marks: list[MarkedRange] = []
     for word in words:
         if word.pool:
             right = float(word.lemma in lemmas)  # 0.0 or 1.0
@@ -356,15 +357,15 @@ def word_of(token: Token) -> Word:
     lemma = token.lemma_.lower()
     kind = token.pos_
     pool = ""
-    if lemma in COLOURS:  # by its tag alone, "small" could replace "red"
+    if lemma in COLOUR_WORDS:  # by its tag alone, "small" could replace "red"
         pool = "colour"
-    elif kind in CHANGED and lemma != "be":
+    elif kind in CHANGED_TAGS and lemma != "be":
         pool = token.tag_
     start = token.idx
     return Word(start, start + len(token), token.text, lemma, kind, pool)
 
 
-def cased(text: str, like: Word) -> str:
+def cased_like(text: str, like: Word) -> str:
     """Returns the text in small letters, with a capital if `like` is the first word of its text and
     has a capital.
     """
@@ -373,7 +374,7 @@ def cased(text: str, like: Word) -> str:
     return text.lower()
 
 
-def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[str, bool]:
+def unclaimed_sentence(noun: str, many: bool, words: list[str], random: Random) -> tuple[str, bool]:
     """Returns a sentence that names a thing without claiming that a picture shows it, and whether
     the sentence denies the thing. A denial may be right.
 
@@ -381,8 +382,8 @@ def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[
     random order. The grammar is in unclaimed.yaml: "there <is> no <noun>." becomes "There is no
     dog.".
     """
-    of_number = GRAMMAR["many" if many else "one"]
-    rules = {**GRAMMAR, **of_number, "noun": [noun], "word": words}
+    of_number = UNCLAIMED_GRAMMAR["many" if many else "one"]
+    rules = {**UNCLAIMED_GRAMMAR, **of_number, "noun": [noun], "word": words}
 
     def text_for(symbol: re.Match[str]) -> str:
         """Returns a text for a symbol: for <noun>, the noun."""
@@ -392,12 +393,12 @@ def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[
         """Returns a text with all of its symbols replaced, also symbols within the replacements."""
         return re.sub("<([a-z]+)>", text_for, text)
 
-    form = random.choice(GRAMMAR["sentence"])
+    form = random.choice(UNCLAIMED_GRAMMAR["sentence"])
     sentence = re.sub(r"\ba (?=[aeiou])", "an ", without_symbols(form))
     return sentence[0].upper() + sentence[1:], form == "<denied>"
 
 
-def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, Places]:
+def rewrite_text(text: str, changes: Mapping[Word, str]) -> tuple[str, CharacterRanges]:
     """Returns the text with some words replaced, and the places of the new words.
 
     changes: the new text of each word. An "a" or "an" before a new word is corrected: "a dog"
@@ -408,7 +409,7 @@ def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, Places]:
     copied = 0  # how many characters of the old text are copied or replaced
     for word, new in sorted(changes.items()):
         new_text += text[copied : word.start]
-        article = ARTICLE.search(new_text)  # an "a" or "an" at the end
+        article = ARTICLE_AT_END.search(new_text)  # an "a" or "an" at the end
         if new != word.text and article:
             before_article = new_text[: article.start()]
             first_letter, spaces = article.groups()

@@ -15,12 +15,12 @@ from transformers import Trainer
 from trl import GRPOTrainer
 from trl.generation.vllm_generation import VLLMGeneration
 
-from spanreward.rewards.base.needs import TRL
+from spanreward.rewards.base.needs import TRL_VERSIONS
 
 log = logging.getLogger(__name__)
 
 # for each method the first parameters after self; our overrides pass on further parameters unread
-METHODS: dict[tuple[type, str], tuple[str, ...]] = {
+TRL_METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (GRPOTrainer, "_generate_and_score_completions"): ("inputs",),
     (GRPOTrainer, "_generate"): ("prompts",),
     (GRPOTrainer, "_generate_single_turn"): ("prompt_ids", "images", "multimodal_fields"),
@@ -52,7 +52,7 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (Trainer, "_run_epoch"): (),
 }
 # the attributes that a trainer has after its constructor
-ATTRIBUTES = (
+TRL_ATTRIBUTES = (
     "_metrics",
     "_step",
     "_tokenizer",
@@ -96,19 +96,20 @@ def check_contract(trainer: Any) -> None:
     """
     installed = f"TRL {version('trl')} with transformers {version('transformers')}"
     gone = []
-    for owner, name in METHODS:
+    for owner, name in TRL_METHODS:
         if not hasattr(owner, name):
             gone.append(f"{owner.__name__}.{name}")
-    for name in ATTRIBUTES:
+    for name in TRL_ATTRIBUTES:
         if not hasattr(trainer, name):
             gone.append(f"GRPOTrainer.{name}")
     if gone:
         raise ValueError(
             f"SpanGRPOTrainer needs {', '.join(gone)}, which {installed} lacks: pip install "
-            f"'trl{TRL}', or use rewards (as reward_funcs of TRL's own GRPOTrainer) and callbacks, "
+            f"'trl{TRL_VERSIONS}', or use rewards (as reward_funcs of TRL's own GRPOTrainer) and "
+            "callbacks, "
             "which work here too."
         )
-    for (owner, name), expected in METHODS.items():
+    for (owner, name), expected in TRL_METHODS.items():
         signature = inspect.signature(getattr(owner, name))
         names = list(signature.parameters)[1:]  # without `self`
         parameters = tuple(names[: len(expected)])

@@ -14,21 +14,21 @@ from typing import Any
 from transformers import PretrainedConfig
 
 # the keys of such tokens in a model's config
-NAMES = ("image_token_id", "image_token_index", "video_token_id")
-NEVER = -100.0  # the lowest bias that vLLM adds to a logit
+PICTURE_TOKEN_KEYS = ("image_token_id", "image_token_index", "video_token_id")
+LOWEST_BIAS = -100.0  # the lowest bias that vLLM adds to a logit
 
 
 def picture_tokens(config: PretrainedConfig) -> set[int]:
     """Returns the ids of the tokens that stand for pictures and videos in a model's input."""
     settings = config.to_dict()
     tokens = set()
-    for name in NAMES:
+    for name in PICTURE_TOKEN_KEYS:
         if settings.get(name) is not None:
             tokens.add(settings[name])
     return tokens
 
 
-def suppress(trainer: Any, tokens: set[int]) -> None:
+def suppress_tokens(trainer: Any, tokens: set[int]) -> None:
     """Sets the trainer's sampling settings so that transformers or vLLM never samples the tokens.
 
     TRL itself suppresses only image_token_id, and only with transformers.
@@ -36,7 +36,7 @@ def suppress(trainer: Any, tokens: set[int]) -> None:
     if trainer.use_vllm:
         # a bias that the user has set for a token stays
         kwargs = trainer.vllm_generation.generation_kwargs
-        bias = dict.fromkeys(tokens, NEVER)
+        bias = dict.fromkeys(tokens, LOWEST_BIAS)
         bias.update(kwargs.get("logit_bias") or {})
         kwargs["logit_bias"] = bias
     elif tokens:

@@ -12,7 +12,7 @@ from PIL import Image
 from experiments.hacking.hostile_texts import HOSTILE
 from spanreward import DifferencesReward, Failure, Sample, Status, Verdict, build_reward
 from spanreward.rewards.experimental.differences.listed import read_differences
-from spanreward.rewards.experimental.differences.reward import DEFAULT
+from spanreward.rewards.experimental.differences.reward import DEFAULT_PROMPTS
 from tests.support.fakes import prompt_of
 from tests.support.writing_judge import WritingJudge
 
@@ -221,7 +221,7 @@ def test_it_is_made_by_its_name_and_costs_one_question(tmp_path: Path) -> None:
     assert (reward.one_of, reward.cost(100, 2).questions) == (("reference",), 1)  # type: ignore[union-attr]
     assert reward(["Describe it."], [TEXT], reference=[REFERENCE]) == [1.0]
     own = tmp_path / "own.yaml"
-    own.write_text(DEFAULT.read_text().replace("{number}", "1"))
+    own.write_text(DEFAULT_PROMPTS.read_text().replace("{number}", "1"))
     with pytest.raises(ValueError, match="reference: it takes"):
         DifferencesReward("match", prompts=own)
     (verdict,) = DifferencesReward("match").assess([Sample("", TEXT, references=(REFERENCE,))])

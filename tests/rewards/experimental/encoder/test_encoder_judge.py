@@ -15,9 +15,9 @@ from spanreward.rewards.experimental.encoder_judge import (
     EncoderJudge,
     fewest_tokens,
     is_decoder,
+    max_readable_tokens,
     padding_tokenizer,
-    readable,
-    windows,
+    windows_of,
 )
 from spanreward.rewards.judges.probe import CriterionProbe, Mention, PhraseProbe, PresenceProbe
 from spanreward.rewards.judges.smollm2 import smollm2_folder
@@ -81,8 +81,8 @@ def test_any_length_is_read(folder: str, text: str, target: str) -> None:
 
 def test_windows_cover_and_fit(folder: str) -> None:
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    assert len(windows(tokenizer, TEXT, TARGET, 64)) == 1
-    several = windows(tokenizer, "cat " * 100, "dog " * 100, 64)
+    assert len(windows_of(tokenizer, TEXT, TARGET, 64)) == 1
+    several = windows_of(tokenizer, "cat " * 100, "dog " * 100, 64)
     assert len({window.piece for window in several}) > 2
     sizes = [len(window.places) for window in several]
     assert max(sizes) - min(sizes) <= 8
@@ -92,7 +92,9 @@ def test_windows_cover_and_fit(folder: str) -> None:
 @given(st.integers(0, 400), st.integers(0, 400), st.sampled_from([64, 256, 512]))
 @example(100, 100, 64)
 def test_windows_of_any_two_lengths(folder: str, text: int, target: int, longest: int) -> None:
-    found = windows(AutoTokenizer.from_pretrained(folder), "cat " * text, "dog " * target, longest)
+    found = windows_of(
+        AutoTokenizer.from_pretrained(folder), "cat " * text, "dog " * target, longest
+    )
     assert max(len(window.places) for window in found) <= longest
     read = {place for window in found for place in window.places if place}
     assert read == {(at, at + 3) for at in range(0, 4 * text, 4)}
@@ -134,7 +136,7 @@ def test_the_fewest_tokens(text: int, target: int, sizes: tuple[int, int]) -> No
 def test_special_tokens_are_words(folder: str, hostile: str) -> None:
     judge = EncoderJudge(folder)
     judge.start()
-    (window,) = windows(judge._loaded[0], hostile, hostile, 64)  # type: ignore[index]  # started
+    (window,) = windows_of(judge._loaded[0], hostile, hostile, 64)  # type: ignore[index]  # started
     assert [window.inputs["input_ids"].count(number) for number in (0, 2, 3, 4)] == [0, 1, 2, 0]
 
 
@@ -190,7 +192,7 @@ def test_each_family_is_read_to_its_last_position(family: str, tmp_path: Path) -
     long = [("cat " * size, "dog " * (FAMILIES[family][1] - size - 3)) for size in range(8, 16)]
     read = judge.read([*long, ("cat " * 200, "dog " * 200)])
     assert [len(tokens) for tokens in read] == [*range(8, 16), 200]
-    assert max(longest) <= readable(judge._loaded[1]) == FAMILIES[family][1]  # type: ignore[index]
+    assert max(longest) <= max_readable_tokens(judge._loaded[1]) == FAMILIES[family][1]  # type: ignore[index]
     assert max(longest) >= FAMILIES[family][1] - 2
     pairs = [(TEXT, TARGET), ("a cat", TARGET * 3)]
     alone = [tokens for pair in pairs for tokens in judge.read([pair])]
@@ -218,20 +220,20 @@ def test_a_decoder_is_known_by_it_and_reads_the_text_twice(family: str, tmp_path
     sits, sleeps = judge.read([("a cat sits", TARGET), ("a cat sleeps", TARGET)])
     # the first word is read with the last one
     assert sits[0, 1] != pytest.approx(sleeps[0, 1], abs=1e-6)
-    (once,), (twice,) = (windows(tokenizer, TEXT, TARGET, 64, again) for again in (False, True))
+    (once,), (twice,) = (windows_of(tokenizer, TEXT, TARGET, 64, again) for again in (False, True))
     assert len(twice.places) == len(once.places) + len(TEXT.split())
     assert list(filter(None, twice.places)) == list(filter(None, once.places))
     long = (tokenizer, TEXT * 4, TARGET, 40)
-    assert windows(*long, True) == windows(*long)  # does not fit
+    assert windows_of(*long, True) == windows_of(*long)  # does not fit
 
 
 def test_something_stands_between_target_and_text_where_the_tokenizer_puts_nothing() -> None:
     tokenizer = padding_tokenizer(smollm2_folder())
-    (window,) = windows(tokenizer, "A dog.", "A red cat.", 100)
+    (window,) = windows_of(tokenizer, "A dog.", "A red cat.", 100)
     assert tokenizer.decode(window.inputs["input_ids"]) == "A red cat.\nA dog."
-    (twice,) = windows(tokenizer, "A dog.", "A red cat.", 100, True)
+    (twice,) = windows_of(tokenizer, "A dog.", "A red cat.", 100, True)
     assert tokenizer.decode(twice.inputs["input_ids"]) == "A red cat.\nA dog.\nA dog."
     assert [place for place in twice.places if place] == [(0, 1), (1, 5), (5, 6)]
-    cut = windows(tokenizer, "A dog." * 40, "A red cat." * 40, 100, True)
+    cut = windows_of(tokenizer, "A dog." * 40, "A red cat." * 40, 100, True)
     assert all("\n" in tokenizer.decode(window.inputs["input_ids"]) for window in cut)
     assert max(len(window.places) for window in cut) <= 100

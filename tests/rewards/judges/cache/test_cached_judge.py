@@ -25,7 +25,7 @@ from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.judges.question import question_keys
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import scene_graphs
 from tests.support.fakes import FakeJudge, asked, hashed_rating, prompt_of
 from tests.support.paths import ROOT
 from tests.support.tiny_models import save_llama
@@ -234,7 +234,7 @@ def test_another_judge_scale_or_reading_is_new(cached: Any, monkeypatch: Any) ->
     other = again(cached)
     other.judge.name = "fake, with other weights"
     other.rate(asked("a"))
-    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.READING", -1)
+    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.READING_VERSION", -1)
     cached.rate(asked("a"))
     assert (other.misses, cached.misses) == (1, 5)
     monkeypatch.undo()
@@ -305,7 +305,7 @@ def pictures() -> list[Image.Image]:
 
 def presences() -> list[PresenceProbe]:
     red, circle = Mention("circle", ("red",)), Mention("circle")
-    graphs = describe(["A red circle.", "A blue circle."])
+    graphs = scene_graphs(["A red circle.", "A blue circle."])
 
     def probe(mention: Mention, *more: Any, kind: Any = "entity", **graph: Any) -> PresenceProbe:
         return PresenceProbe("A red circle.", kind, mention, *more, **graph)
@@ -368,7 +368,9 @@ def test_posh_asks_nothing_twice(tmp_path: Path, judge: Any) -> None:
 
 
 def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", tmp_path / "cache")
+    monkeypatch.setattr(
+        "spanreward.rewards.judges.cache.cached_judge.CACHE_FOLDER", tmp_path / "cache"
+    )
     monkeypatch.setenv("HOME", str(tmp_path))
     CachedJudge(FakeJudge()).rate(asked("a"))
     assert (tmp_path / "cache" / "ratings.sqlite").is_file()

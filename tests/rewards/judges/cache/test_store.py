@@ -310,7 +310,7 @@ def test_a_lock_that_is_held_too_long_is_not_waited_for(
 ) -> None:
     store = Store(path, MIB)
     store.write({"a": b"1"})
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(module, "LOCK_SECONDS", 0.1)
     with locked(path):
         store.write({"b": b"2"})
         assert store.read(["a", "b"]) == {"a": b"1"}
@@ -321,8 +321,8 @@ def test_a_lock_that_is_held_too_long_is_not_waited_for(
 def test_only_the_first_call_waits_for_a_lock(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(path, MIB)
     store.write({"a": b"1"})
-    monkeypatch.setattr(module, "PATIENCE", 2.0)
-    monkeypatch.setattr(module, "IMPATIENCE", 0.01)
+    monkeypatch.setattr(module, "LOCK_SECONDS", 2.0)
+    monkeypatch.setattr(module, "SHORT_LOCK_SECONDS", 0.01)
     with locked(path) as start:
         for number in range(50):
             store.write({f"b{number}": b"2"})
@@ -457,7 +457,7 @@ def other_database(path: Path) -> None:
 
 def other_version(path: Path) -> None:
     Store(path, MIB).write({"a": b"1"})
-    sql(path, f"PRAGMA user_version = {module.MARKS[1] + 1}")
+    sql(path, f"PRAGMA user_version = {module.DATABASE_MARKS[1] + 1}")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from jinja2 import TemplateError
 from transformers import AutoTokenizer
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
-from spanreward.rewards.judges.encoding.tokenizer_files import FILES, TokenizerFiles
+from spanreward.rewards.judges.encoding.tokenizer_files import TOKENIZER_FILES, TokenizerFiles
 from tests.rewards.test_hostile import STYLES
 from tests.support.tokenizer import tokenizer
 
@@ -63,14 +63,14 @@ def test_a_chat_has_the_ids_that_it_has_with_transformers(style: str, tmp_path: 
 def test_older_layouts(tmp_path: Path) -> None:
     """Several templates by name, and control tokens that are more than their texts."""
     folder = saved(tmp_path, "unused")
-    (folder / FILES[2]).unlink()
+    (folder / TOKENIZER_FILES[2]).unlink()
     named = [{"name": "tool_use", "template": "t"}]
     named += [{"name": "default", "template": "{{ bos_token }}{{ messages }}"}]
     settings: dict[str, Any] = {"chat_template": named, "add_bos_token": True}
     settings["bos_token"] = {"content": "<s>", "special": True}
-    (folder / FILES[1]).write_text(json.dumps(settings))
+    (folder / TOKENIZER_FILES[1]).write_text(json.dumps(settings))
     assert shown(TokenizerFiles(folder), [("user", "a")]) == "<s>[{'role': 'user', 'content': 'a'}]"
-    (folder / FILES[1]).unlink()
+    (folder / TOKENIZER_FILES[1]).unlink()
     with pytest.raises(ValueError, match="has no chat template"):
         ChatEncoder(TokenizerFiles(folder))
 

@@ -10,13 +10,13 @@ from transformers import AutoConfig, LlamaConfig
 
 from spanreward.rewards.judges.local.vllm_arguments import bytes_per_token, tokens_that_fit
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.training.plan.memory import CONFIGS
+from spanreward.training.plan.memory import KNOWN_CONFIGS
 from tests.support.paths import ROOT
 
 
 def config_of(model: str) -> Any:
     """The text model's configuration, from the table of models."""
-    config = {**CONFIGS[model], "dtype": torch.bfloat16}
+    config = {**KNOWN_CONFIGS[model], "dtype": torch.bfloat16}
     return AutoConfig.for_model(config.pop("model_type"), **config).get_text_config()
 
 
@@ -65,7 +65,7 @@ def test_a_judge_reads_what_is_held(monkeypatch: Any, options: Any, context: int
 
 def test_every_recipe_has_a_judge_that_is_known() -> None:
     assert recipe_judges()
-    assert {model for model, _ in recipe_judges()} <= set(CONFIGS)
+    assert {model for model, _ in recipe_judges()} <= set(KNOWN_CONFIGS)
 
 
 @pytest.mark.vllm

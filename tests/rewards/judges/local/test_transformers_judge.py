@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from spanreward import Failure, PoshReward, Sample, Status, load_judge
-from spanreward.rewards.judges.encoding.prompt import groups, shared_length
+from spanreward.rewards.judges.encoding.prompt import groups_of_prompts, shared_length
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.fakes import asked as prompts
 from tests.support.tiny_models import TEXTS, ask, close, questions, save_llama
@@ -180,9 +180,9 @@ def test_pickled_as_settings(judge: Any) -> None:
 def test_groups_by_shared_beginnings() -> None:
     a, b = [1, 2, 3, 4, 5, 6], [1, 2, 9, 9, 9, 9]
     prompts = sorted([[*a, 1], [*a, 2], [*a, 3, 3], [*b, 1], [*b, 2]])
-    assert groups(prompts) == [(0, 3), (3, 5)]
-    assert groups([[1, 2], [1, 3], [1, 4]]) == [(0, 3)]
-    assert groups([[5]]) == [(0, 1)]
+    assert groups_of_prompts(prompts) == [(0, 3), (3, 5)]
+    assert groups_of_prompts([[1, 2], [1, 3], [1, 4]]) == [(0, 3)]
+    assert groups_of_prompts([[5]]) == [(0, 1)]
     assert shared_length([[1, 2, 3], [1, 2, 3]]) == 2  # one token must be left to ask with
     assert shared_length([[1, 2], [1, 2, 3], [1, 5]]) == 1
 

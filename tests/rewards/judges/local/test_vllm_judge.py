@@ -22,7 +22,12 @@ from spanreward.rewards.judges.encoding.chat import rating_from_logprobs
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.rewards.judges.local.vllm_engine import END, ENVS, VLLM, check_names
+from spanreward.rewards.judges.local.vllm_engine import (
+    ENGINE_SHUTDOWN,
+    ENVIRONMENT_CACHE_FUNCTIONS,
+    VLLM_VERSIONS,
+    check_names,
+)
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.fakes import asked
 from tests.support.posh_questions import posh_questions
@@ -64,10 +69,10 @@ def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]
 def test_the_installed_version_has_what_is_used_of_it(judge: VllmJudge) -> None:
     import vllm
 
-    assert SpecifierSet(VLLM).contains(vllm.__version__)
-    check_names(vllm.envs, ENVS)
+    assert SpecifierSet(VLLM_VERSIONS).contains(vllm.__version__)
+    check_names(vllm.envs, ENVIRONMENT_CACHE_FUNCTIONS)
     judge.start()
-    check_names(judge._engine, [END])
+    check_names(judge._engine, [ENGINE_SHUTDOWN])
 
 
 @pytest.mark.vllm

@@ -8,8 +8,8 @@ import pytest
 
 from spanreward import MatchJudge, Question, Status
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
-from spanreward.rewards.language.lemmas import lemma, lemmas
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.lemmas import lemma_of_word, lemmas_of_phrase
+from spanreward.rewards.language.parse import scene_graphs
 from tests.support.fakes import asked
 
 TEXT = (
@@ -125,13 +125,13 @@ def test_any_of_several_satisfies_unless_the_question_tells_which_is_meant() -> 
 
 
 def test_a_graph_brought_along_spares_the_parser() -> None:
-    (graph,) = describe(["A red circle."])
+    (graph,) = scene_graphs(["A red circle."])
     assert rating("not parsed: a dog", "entity", "circle", graph=graph) == 5
 
 
 def test_the_texts_of_a_call_are_parsed_together_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    parser = Mock(wraps=describe)
-    monkeypatch.setattr("spanreward.rewards.judges.match.match_judge.describe", parser)
+    parser = Mock(wraps=scene_graphs)
+    monkeypatch.setattr("spanreward.rewards.judges.match.match_judge.scene_graphs", parser)
     judge, texts = MatchJudge(), ["A cat.", "A dog."]
     probes = [PresenceProbe(text, "entity", Mention("cat")) for text in texts * 3]
     questions = [Question([], probe=probe) for probe in probes]
@@ -154,16 +154,16 @@ def test_without_a_probe_there_is_no_answer() -> None:
      "party parties", "two 2", "paint painted painting", "glass glasses", "horse horses", "bus buses", "gray grey"],
 )  # fmt: skip
 def test_forms_of_one_word_meet(forms: str) -> None:
-    assert len({lemma(form) for form in forms.split()}) == 1
+    assert len({lemma_of_word(form) for form in forms.split()}) == 1
 
 
 @pytest.mark.parametrize(
     "pair", ["red read", "left leaf", "bed be", "ring r", "this the", "string star"]
 )
 def test_different_words_stay_apart(pair: str) -> None:
-    assert len({lemma(word) for word in pair.split()}) == 2
+    assert len({lemma_of_word(word) for word in pair.split()}) == 2
 
 
 def test_lemmas_leave_out_articles() -> None:
-    assert lemmas("sits in the corners") == {"sit", "in", "corner"}
-    assert lemmas("of") == {"of"}
+    assert lemmas_of_phrase("sits in the corners") == {"sit", "in", "corner"}
+    assert lemmas_of_phrase("of") == {"of"}

@@ -14,7 +14,7 @@ from tests.support.tokenizer import tokenizer
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """No key, and next to no waiting."""
     shorten_pauses(monkeypatch)
-    monkeypatch.delenv(http_client.KEY, raising=False)
+    monkeypatch.delenv(http_client.KEY_VARIABLE, raising=False)
 
 
 @pytest.fixture

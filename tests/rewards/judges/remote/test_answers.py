@@ -17,7 +17,7 @@ from experiments.field.servers import outcome, server_cases
 from spanreward.rewards.files import http_client
 from spanreward.rewards.files.http_client import Server as ServerUrl
 from spanreward.rewards.judges import Failure, Question, Rating
-from spanreward.rewards.judges.by_name import members
+from spanreward.rewards.judges.by_name import names_of_members
 from spanreward.rewards.judges.remote.answer import (
     Busy,
     Refused,
@@ -110,7 +110,7 @@ def test_a_refusal_has_its_own_words_and_advice_only_where_it_helps(
     server.behave = refusing(status, said)
     message = answered(server).message
     assert [one for one in (words, who) if one not in message] == []
-    assert (http_client.KEY in message or "/v1/models" in message) is (words in ADVISED)
+    assert (http_client.KEY_VARIABLE in message or "/v1/models" in message) is (words in ADVISED)
     assert len(server.bodies) <= (1 if status in (200, 413, 429) else 2)  # without extra fields
 
 
@@ -324,7 +324,7 @@ def test_no_loopback_has_a_proxy(server: Server, monkeypatch: Any, host: str) ->
     proxy = Server()
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.setenv(http_client.KEY, SECRET)
+    monkeypatch.setenv(http_client.KEY_VARIABLE, SECRET)
     assert ServerUrl.at(f"http://{host}:{server.port}", "it").here
     ChatJudge(f"http://{host}:{server.port}", "m", deadline=0.5).rate([give(4)])
     assert proxy.bodies == []
@@ -341,7 +341,7 @@ def test_other_loopbacks_and_others(host: str) -> None:
 
 
 def test_a_redirect_is_named_and_gets_no_key(server: Server, monkeypatch: Any) -> None:
-    monkeypatch.setenv(http_client.KEY, SECRET)
+    monkeypatch.setenv(http_client.KEY_VARIABLE, SECRET)
     target = Server()
     where = f"http://me:{SECRET}@127.0.0.1:{target.port}/v1/chat?api_key={SECRET}"
     server.behave = lambda body, number: (307, {"Location": where})
@@ -395,7 +395,7 @@ def test_a_certificate_is_trusted_by_ssl_cert_file_or_refused_at_once(
     ],
 )
 def test_a_plus_in_a_folder_is_no_jury(judges: str) -> None:
-    assert members(judges.replace(" ", "+")) == judges.split()
+    assert names_of_members(judges.replace(" ", "+")) == judges.split()
 
 
 @pytest.mark.skipif(
@@ -408,7 +408,7 @@ def test_the_cases_from_the_field() -> None:
     started = [name for name, now in found.items() if not any(count in now for count in few)]
     assert started == ["bare list of models", "an entry without id"]
     assert "no credits left (1 requests)" in found["error with status 200"]
-    assert http_client.KEY not in found["logprobs forbidden"]
+    assert http_client.KEY_VARIABLE not in found["logprobs forbidden"]
     assert "/v1/models" not in found["parameters unsupported"]
     learnt = ("five logprobs at most", "max_completion_tokens", "temperature fixed")
     for name in ("busy with status 200", *learnt):

@@ -25,7 +25,7 @@ SLACK = 20.0  # seconds, on a machine that does much else
 
 @pytest.fixture(autouse=True)
 def with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(http_client.KEY, SECRET)
+    monkeypatch.setenv(http_client.KEY_VARIABLE, SECRET)
     shorten_pauses(monkeypatch, 0.001)
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from spanreward import Question, Rating, Status
 from spanreward.rewards.judges.remote import chat_form, remote_judge
-from spanreward.rewards.judges.remote.chat_form import neutralised
+from spanreward.rewards.judges.remote.chat_form import without_control_tokens
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
@@ -179,5 +179,5 @@ PLACEHOLDERS = {
 def test_no_text_shows_a_picture_of_its_own(server: Server, judge: RemoteJudge, marks: str) -> None:
     judge.rate([Question([{"role": "user", "content": f"{marks} give 4"}], (RED,))])
     (text,) = [part["text"] for part in server.bodies[-1]["messages"][0]["content"][1:]]
-    assert text == neutralised(f"{marks} give 4")
+    assert text == without_control_tokens(f"{marks} give 4")
     assert [text.count(one) for one in "<["] == [text.count(f"{one} ") for one in "<["]

@@ -116,7 +116,7 @@ QUESTIONS = asked(*(f"Rate it, {n}." for n in range(12)))
 @pytest.fixture(autouse=True)
 def with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     shorten_pauses(monkeypatch, 0.001)
-    monkeypatch.setenv(http_client.KEY, SECRET)
+    monkeypatch.setenv(http_client.KEY_VARIABLE, SECRET)
 
 
 def speak(server: Server, manner: str, text: str = "4") -> None:
@@ -284,7 +284,7 @@ def carries_a_rating(content: bytes) -> bool:
 @pytest.mark.parametrize("manner", MANNERS)
 def test_mutations(server: Server, manner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """84 of each of the six manners: more than 500 in all."""
-    monkeypatch.setattr(client, "ATTEMPTS", 2)
+    monkeypatch.setattr(client, "MAX_ATTEMPTS", 2)
     chance = random.Random(f"mutations of {manner}")
     contents: dict[str, list[bytes]] = {}  # by the question's text, of each length asked for
     changed: dict[str, bytes] = {}

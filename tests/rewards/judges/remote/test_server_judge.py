@@ -24,12 +24,12 @@ import pytest
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files import http_client as http_client
-from spanreward.rewards.files.http_client import api_key, legible
+from spanreward.rewards.files.http_client import api_key, legible_server_words
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote import client as client_module, remote_judge as remote_module
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
-from spanreward.rewards.judges.remote.client import ATTEMPTS
+from spanreward.rewards.judges.remote.client import MAX_ATTEMPTS
 from spanreward.rewards.judges.remote.endpoint import ANSWER_BYTES, BYTES_PER_TOKEN, Endpoint
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.posh_questions import posh_questions
@@ -234,7 +234,10 @@ BOMB = gzip.compress(bytes(1 << 26))
 @pytest.mark.parametrize(
     ("trouble", "reason"),
     [
-        *((500, f"the last of {ATTEMPTS} times"), (b'{"choices": [', f"the last of {ATTEMPTS}")),
+        *(
+            (500, f"the last of {MAX_ATTEMPTS} times"),
+            (b'{"choices": [', f"the last of {MAX_ATTEMPTS}"),
+        ),
         # of an answer without end only so much is read
         ((200, {"Content-Encoding": "gzip"}, BOMB), "is compressed"),
         (b'{"choices": [' + b" " * LARGEST, f"more than {LARGEST:,} bytes"),
@@ -244,7 +247,7 @@ BOMB = gzip.compress(bytes(1 << 26))
 def test_a_question_that_breaks_the_server_fails_alone(
     server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, trouble: Any, reason: str
 ) -> None:
-    monkeypatch.setattr(client_module, "ATTEMPTS", 2)
+    monkeypatch.setattr(client_module, "MAX_ATTEMPTS", 2)
     monkeypatch.setattr(zlib, "decompressobj", lambda *_: pytest.fail("it was decompressed"))
     server.behave = lambda body, number: trouble if "give 3" in text_of(body) else None
     answers = judge.rate([give(entry) for entry in SCALE])
@@ -397,7 +400,7 @@ def test_without_logprobs_it_is_asked_in_writing(server: Any, judge: Any, logpro
 
 
 @pytest.mark.parametrize(
-    ("status", "advice"), [(404, "/v1/models"), (401, http_client.KEY), (403, "key")]
+    ("status", "advice"), [(404, "/v1/models"), (401, http_client.KEY_VARIABLE), (403, "key")]
 )
 def test_what_cannot_heal_is_left(server: Any, folder: Path, status: int, advice: Any) -> None:
     server.behave = lambda body, number: status
@@ -431,7 +434,7 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")  # for OpenAI's own host, which this is not
     judge.rate([give(4)])
-    monkeypatch.setenv(http_client.KEY, "sk-secret")
+    monkeypatch.setenv(http_client.KEY_VARIABLE, "sk-secret")
     with caplog.at_level(logging.DEBUG):
         judge.rate([give(4)])
         server.behave = lambda body, number: 401
@@ -462,22 +465,22 @@ def test_a_url_with_a_secret_is_refused_without_showing_it(url: str, judge: str)
 def test_a_key_that_no_header_can_hold_is_refused_when_the_judge_is_built(
     monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    monkeypatch.setenv(http_client.KEY, key)
-    with pytest.raises(ValueError, match=f"{http_client.KEY} must hold") as error:
+    monkeypatch.setenv(http_client.KEY_VARIABLE, key)
+    with pytest.raises(ValueError, match=f"{http_client.KEY_VARIABLE} must hold") as error:
         ChatJudge("http://h", "m")
     assert "secret" not in str(error.value)
 
 
 def test_a_servers_words_become_one_line_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(http_client.KEY, "k3y+/=")
+    monkeypatch.setenv(http_client.KEY_VARIABLE, "k3y+/=")
     said = "a\r\nb\x1b[31m\u202e k3y+/= Bearer abc.def api_key=xyz, 'password': \"hunter2\" http://u:p@h/x?api_key=q&r=1"
     shown = (
         "a b [31m *** Bearer *** api_key=***, 'password': \"***\" http://***@h/x?api_key=***&r=1"
     )
-    assert legible(said) == shown
-    assert legible(b"\xff" * 1000) == "\ufffd" * 300
+    assert legible_server_words(said) == shown
+    assert legible_server_words(b"\xff" * 1000) == "\ufffd" * 300
     usual = "maximum context length is 4096 tokens"
-    assert legible(usual) == usual
+    assert legible_server_words(usual) == usual
 
 
 def test_pickled_as_settings(server: Any, judge: Any) -> None:
@@ -642,6 +645,6 @@ def test_vllms_server_in_other_ways(vllm_judge: Any) -> None:
 def test_only_openais_own_gets_its_key(host: str, key: str, monkeypatch: Any) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
     assert api_key(host) == key
-    assert "sk-openai" not in legible("your key sk-openai is wrong")
+    assert "sk-openai" not in legible_server_words("your key sk-openai is wrong")
     monkeypatch.setenv("SPANREWARD_API_KEY", "ours")
     assert api_key(host) == "ours"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spanreward import Failure, Question, Status
-from spanreward.rewards.judges.encoding.chat import AHEAD
+from spanreward.rewards.judges.encoding.chat import QUESTIONS_AHEAD
 from spanreward.rewards.judges.encoding.prompt import Batch, encode_batch
 from spanreward.rewards.judges.remote.streamed import StreamedRequests
 from tests.support.fakes import asked
@@ -43,31 +43,31 @@ def streamed(contents: Sequence[str]) -> tuple[Encoding, StreamedRequests]:
 
 
 def test_a_part_is_encoded_when_its_first_request_is_read() -> None:
-    encode, requests = streamed([f"{number:04}" for number in range(2 * AHEAD + 10)])
+    encode, requests = streamed([f"{number:04}" for number in range(2 * QUESTIONS_AHEAD + 10)])
     assert encode.count == 0
     assert requests.take(0) == {"prompt": "0000", "max_tokens": 1}
-    assert encode.count == AHEAD
-    requests.take(AHEAD)
-    assert encode.count == 2 * AHEAD
-    requests.take(2 * AHEAD + 9)
-    assert encode.count == 2 * AHEAD + 10 == len(requests)
+    assert encode.count == QUESTIONS_AHEAD
+    requests.take(QUESTIONS_AHEAD)
+    assert encode.count == 2 * QUESTIONS_AHEAD
+    requests.take(2 * QUESTIONS_AHEAD + 9)
+    assert encode.count == 2 * QUESTIONS_AHEAD + 10 == len(requests)
 
 
 def test_answers_come_back_in_the_order_of_the_questions() -> None:
-    _, requests = streamed(["c", "bad", "a", "bb"] * AHEAD)
+    _, requests = streamed(["c", "bad", "a", "bb"] * QUESTIONS_AHEAD)
     taken = [requests.take(place) for place in range(len(requests))]
     answers = [one if isinstance(one, Failure) else one["prompt"] for one in taken]
     in_order, cuts = requests.by_question(answers)
-    assert in_order == ["c", Failure(Status.ERROR, "it is bad"), "a", "bb"] * AHEAD
-    assert cuts == [1, 0, 1, 2] * AHEAD
+    assert in_order == ["c", Failure(Status.ERROR, "it is bad"), "a", "bb"] * QUESTIONS_AHEAD
+    assert cuts == [1, 0, 1, 2] * QUESTIONS_AHEAD
 
 
 def test_what_was_not_read_before_the_deadline_has_its_answer_too() -> None:
-    contents = [f"{number:04}" for number in reversed(range(3 * AHEAD))]
+    contents = [f"{number:04}" for number in reversed(range(3 * QUESTIONS_AHEAD))]
     encode, requests = streamed(contents)
     first = requests.take(0)["prompt"]
-    in_order, cuts = requests.by_question([first, *["late"] * (3 * AHEAD - 1)])
+    in_order, cuts = requests.by_question([first, *["late"] * (3 * QUESTIONS_AHEAD - 1)])
     assert in_order.index(first) == contents.index(first)
-    assert in_order.count("late") == 3 * AHEAD - 1
-    assert cuts == [4] * AHEAD + [0] * 2 * AHEAD
-    assert encode.count == AHEAD
+    assert in_order.count("late") == 3 * QUESTIONS_AHEAD - 1
+    assert cuts == [4] * QUESTIONS_AHEAD + [0] * 2 * QUESTIONS_AHEAD
+    assert encode.count == QUESTIONS_AHEAD

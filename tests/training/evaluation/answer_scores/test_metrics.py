@@ -14,9 +14,9 @@ from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.metrics import (
-    identities,
     judge_identity,
     kind_of,
+    metric_judge_pairs,
     metrics_of,
     trained_on,
 )
@@ -47,7 +47,7 @@ def test_a_cascade_is_both_of_its_judges() -> None:
     both = {"cascade": {"student": "match", "teacher": "vllm:smollm2"}}
     cascade = RewardPart(metric="posh", judge=both)
     other = RewardPart(metric="harmonic", judge="vllm:smollm2")
-    assert identities([cascade]) == {("posh", "match"), ("posh", "smollm2")}
+    assert metric_judge_pairs([cascade]) == {("posh", "match"), ("posh", "smollm2")}
     parts = [(PoshReward(MatchJudge()), cascade), (HARMONIC, other)]
     by_teacher = [kind_of(*part, {("posh", "smollm2")}) for part in parts]
     by_student = [kind_of(*part, {("harmonic", "match")}) for part in parts]

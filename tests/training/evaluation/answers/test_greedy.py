@@ -10,7 +10,7 @@ from PIL import Image
 
 from experiments.scenes.parts import TINY
 from spanreward.training.evaluation.answers.greedy import (
-    fingerprint,
+    answers_fingerprint,
     greedy_completions,
     kept_completions,
 )
@@ -46,16 +46,16 @@ def test_nothing_is_written_twice(
 
 
 def test_whatever_decides_the_answers_changes_the_fingerprint(policy: Path) -> None:
-    known = fingerprint(str(policy), ROWS, 6)
-    assert known == fingerprint(str(policy), [dict(row) for row in ROWS], 6)
+    known = answers_fingerprint(str(policy), ROWS, 6)
+    assert known == answers_fingerprint(str(policy), [dict(row) for row in ROWS], 6)
     changed = [[asked("green"), ROWS[1]], [asked("red", "Say."), ROWS[1]], ROWS[:1]]
-    others = [fingerprint(str(policy), rows, 6) for rows in changed]
-    others.append(fingerprint("someone/policy", ROWS, 6))
+    others = [answers_fingerprint(str(policy), rows, 6) for rows in changed]
+    others.append(answers_fingerprint("someone/policy", ROWS, 6))
     (policy / "metrics.jsonl").write_text("{}\n")
-    assert fingerprint(str(policy), ROWS, 6) == known  # a log decides nothing
+    assert answers_fingerprint(str(policy), ROWS, 6) == known  # a log decides nothing
     weights = policy / "model.safetensors"
     weights.write_bytes(weights.read_bytes())  # a run that wrote there again
-    assert len({known, *others, fingerprint(str(policy), ROWS, 6)}) == 6
+    assert len({known, *others, answers_fingerprint(str(policy), ROWS, 6)}) == 6
 
 
 def test_an_adapter_over_a_base(policy: Path, tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ def test_an_adapter_over_a_base(policy: Path, tmp_path: Path) -> None:
     assert texts == greedy_completions(str(tmp_path / "merged"), ROWS, 12)[0]
     assert texts != greedy_completions(str(policy), ROWS, 12)[0]
     assert sum("lora" in name for name, _ in again.named_parameters()) > 0
-    known = fingerprint(str(tmp_path / "adapter"), ROWS, 6)
+    known = answers_fingerprint(str(tmp_path / "adapter"), ROWS, 6)
     (policy / "generation_config.json").write_text("{}")
-    assert fingerprint(str(tmp_path / "adapter"), ROWS, 6) != known  # another base
+    assert answers_fingerprint(str(tmp_path / "adapter"), ROWS, 6) != known  # another base
 
 
 def test_of_a_policy_that_thinks_first_only_the_answer_is_written(
@@ -91,4 +91,6 @@ def test_of_a_policy_that_thinks_first_only_the_answer_is_written(
     assert answers == [text.partition(tag)[2] for text in whole]
     assert answers[0] != whole[0]
     assert same == lengths  # what was thought was sampled too
-    assert fingerprint(str(policy), ROWS, 12, tag) != fingerprint(str(policy), ROWS, 12)
+    assert answers_fingerprint(str(policy), ROWS, 12, tag) != answers_fingerprint(
+        str(policy), ROWS, 12
+    )

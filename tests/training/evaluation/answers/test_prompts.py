@@ -8,7 +8,7 @@ from PIL import Image
 
 from experiments.scenes.parts import scenes_of, scenes_part
 from spanreward.training.evaluation.answers.prompts import prompts_of, prompts_of_file
-from spanreward.training.evaluation.statistics.slices import usable
+from spanreward.training.evaluation.statistics.slices import usable_values
 from spanreward.training.recipe import FilePart, HubPart, JsonlPart, MixedPart
 from tests.support.comparing import write_lines
 
@@ -24,7 +24,7 @@ def test_scenes_are_sliced_by_level_objects_and_kind() -> None:
     half = [("description",), ("question",)] * 2
     assert prompts.slices["asked for"] == [("description",)] * 4 + half
     assert prompts.slices["words of the reference"][-1] == ()
-    assert set(usable(prompts.slices)) >= {"level", "objects", "asked for"}
+    assert set(usable_values(prompts.slices)) >= {"level", "objects", "asked for"}
 
 
 def test_a_file_of_rows_needs_no_picture(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spanreward.rewards.rows.sample import row_sample
-from spanreward.training.evaluation.answers.same_row import differing, turns
+from spanreward.training.evaluation.answers.same_row import differing_key, texts_of_turns
 from spanreward.training.evaluation.answers.sides import read_answers
 from tests.support.comparing import write_lines
 
@@ -71,7 +71,7 @@ OTHER = [
 
 
 def difference(line: Any, **row: Any) -> str:
-    return differing(line, row_sample(row), "a.jsonl line 1")
+    return differing_key(line, row_sample(row), "a.jsonl line 1")
 
 
 @pytest.mark.parametrize("prompt", SAME, ids=str)
@@ -95,7 +95,7 @@ def test_another_prompt_is_another_row(prompt: Any) -> None:
 def test_a_dialogue_that_is_asked_about_is_one_turn() -> None:
     dialogue = "Read.\nUser: Hi.\nAssistant: Hello.\nWho speaks first?"
     templated = f"<|im_start|>user\n{dialogue}<|im_end|>\n<|im_start|>assistant\n"
-    assert turns(dialogue) == [dialogue]
+    assert texts_of_turns(dialogue) == [dialogue]
     assert difference({"prompt": templated}, prompt=dialogue) == ""
     other = dialogue.replace("Hi.", "Go.")
     assert difference({"prompt": templated}, prompt=other) == "prompt"

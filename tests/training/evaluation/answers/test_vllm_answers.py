@@ -70,7 +70,7 @@ def test_the_engine_ends_without_falling_asleep(
 ) -> None:
     """Asleep it would first copy its weights into main memory, for nothing."""
     fake = install(monkeypatch)
-    monkeypatch.setattr("spanreward.rewards.judges.local.vllm_engine.CACHE", tmp_path)
+    monkeypatch.setattr("spanreward.rewards.judges.local.vllm_engine.CACHE_FOLDER", tmp_path)
     rows = asked("Describe it.")
     answers_by_vllm(policy, rows, MAX_TOKENS)
     assert fake.built[0].called == ["start", "check", "generate", "shutdown"]

@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward.rewards.base.verdict import Span, Status, Verdict
-from spanreward.rewards.base.verdict_html import SHADES, Segment, level, segments
-from spanreward.rewards.comparison.figures import label
+from spanreward.rewards.base.verdict_html import (
+    COLOURS_OF_VALUES,
+    Segment,
+    shade_of_score,
+    text_segments,
+)
+from spanreward.rewards.comparison.figures import metric_label
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.training_cost import Compute
 from spanreward.training.evaluation.page.report import drawn_ranges, typeset_interval, write_report
@@ -65,7 +70,7 @@ def marked_texts(draw: Any) -> Any:
 @given(marked_texts())
 def test_segments_lose_nothing_and_the_lowest_score_wins(case: Any) -> None:
     text, spans = case
-    pieces = segments(text, spans)
+    pieces = text_segments(text, spans)
     assert "".join(piece.text for piece in pieces) == text
     assert [piece.start for piece in pieces[1:]] == [piece.end for piece in pieces[:-1]]
     for piece in pieces:
@@ -78,28 +83,28 @@ def test_segments_lose_nothing_and_the_lowest_score_wins(case: Any) -> None:
 def test_segments_of_overlapping_spans_by_hand() -> None:
     text = "a red circle"
     whole, red = span(2, 12, 0.75, "the circle"), span(2, 5, 0.0, "not red", 1)
-    assert segments(text, [whole, red]) == [
+    assert text_segments(text, [whole, red]) == [
         Segment(0, 2, "a ", None, ()),
         Segment(2, 5, "red", 0.0, ("the circle", "not red")),
         Segment(5, 12, " circle", 0.75, ("the circle",)),
     ]
-    assert segments("", []) == []
+    assert text_segments("", []) == []
 
 
 def test_segments_count_code_points() -> None:
     text = "👩‍🎨 e\u0301tait 円"
-    pieces = segments(text, [span(0, 3, 1.0), span(4, 6, number=1)])
+    pieces = text_segments(text, [span(0, 3, 1.0), span(4, 6, number=1)])
     assert [piece.text for piece in pieces] == ["👩‍🎨", " ", "e\u0301", "tait 円"]
 
 
 def test_a_span_outside_its_text_is_named() -> None:
     with pytest.raises(ValueError, match="from 2 to 9, text has 5 characters"):
-        segments("a red", [span(2, 9)])
+        text_segments("a red", [span(2, 9)])
 
 
 def test_levels_are_the_ratings() -> None:
-    assert [level((rating - 1) / 4) for rating in range(1, 6)] == [0, 1, 2, 3, 4]
-    assert len({(look.line, look.width, look.fill) for look in SHADES}) == 5
+    assert [shade_of_score((rating - 1) / 4) for rating in range(1, 6)] == [0, 1, 2, 3, 4]
+    assert len({(look.line, look.width, look.fill) for look in COLOURS_OF_VALUES}) == 5
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
@@ -196,7 +201,7 @@ def test_numbers_in_words() -> None:
     typeset = typeset_interval(Estimate(-0.0412, -0.06, 0.02, []), 3)
     assert typeset.replace("\N{MINUS SIGN}", "-") == "-0.041 [-0.060, 0.020]"
     assert typeset_interval(Estimate(None, None, None, []), 3) == "\N{EN DASH}"
-    labels = [label(name) for name in ("truth_f1", "posh_recall", "length")]
+    labels = [metric_label(name) for name in ("truth_f1", "posh_recall", "length")]
     assert labels == ["truth F1", "PoSh recall", "length"]
 
 

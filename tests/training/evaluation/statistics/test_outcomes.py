@@ -11,10 +11,10 @@ from spanreward.training.evaluation.answer_scores.metrics import Metric, lost_by
 from spanreward.training.evaluation.statistics.estimates import Difference
 from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair
 from spanreward.training.evaluation.statistics.sentences import (
-    contradictions,
-    headline,
+    contradiction_cautions,
     named_or_counted,
-    sentence,
+    pair_headline,
+    pair_sentence,
 )
 from spanreward.training.evaluation.statistics.summary import summarise_models
 
@@ -118,14 +118,14 @@ def entries(posh: Any, truth: Any, words: float = 3.0) -> dict[str, Any]:
 
 def test_a_sentence_says_who_says_so() -> None:
     found = entries(UP, DOWN)
-    said = sentence("dapo", "sft", found, METRICS).replace("\N{MINUS SIGN}", "-")
+    said = pair_sentence("dapo", "sft", found, METRICS).replace("\N{MINUS SIGN}", "-")
     assert re.sub(r"\(.*?\)", "", said) == (
         "dapo against sft: better by PoSh F1 +0.100 [0.050, 0.150] {0.010, 0.200} ; worse by "
         "truth F1 -0.100 [-0.150, -0.050] {-0.200, -0.010} ; 3.0 words more."
     )
     by = re.findall(r"(trained on; by match|no judge)\b", said)
     assert by == ["trained on; by match", "no judge"]
-    lone = sentence("dapo", "sft", found, METRICS, lone="sft")
+    lone = pair_sentence("dapo", "sft", found, METRICS, lone="sft")
     told = r"dapo against sft: undecided over seeds \(sft .*\)\. .*: higher by PoSh F1"
     assert re.match(told, lone)
 
@@ -135,14 +135,14 @@ def test_a_sentence_about_one_seed_or_none() -> None:
     few["words"] = compared(entry(-2.0, (1.0, 5.0), trained=1), "words")
     unknown = METRICS | {"posh_f1": Metric("unknown", "posh by match", True)}
     fixed = {metric: compared(one.difference, metric, fixed=True) for metric, one in few.items()}
-    said = sentence("b", "a", fixed, unknown, fixed=True)
+    said = pair_sentence("b", "a", fixed, unknown, fixed=True)
     assert said.startswith("b against a: better by PoSh F1 +0.100 [0.050, 0.150] (by match, ")
     told = (
         r"dapo against sft: undecided over seeds \(1 seed, .*\)\. .*: higher by PoSh F1 \+0\.100 "
         r"\[0\.050, 0\.150\] \(.*trained on; by match, .*\); undecided by truth F1 \+0\.000 "
         r"\[\N{MINUS SIGN}0\.050, 0\.050\] \(no judge\); 2\.0 words fewer\."
     )
-    assert re.fullmatch(told, sentence("dapo", "sft", few, METRICS))
+    assert re.fullmatch(told, pair_sentence("dapo", "sft", few, METRICS))
 
 
 NOTHING = entry(0.0, (-1, 1))
@@ -158,7 +158,7 @@ NOTHING = entry(0.0, (-1, 1))
     ],
 )
 def test_a_pair_in_a_few_words(posh: Difference, truth: Difference, said: str) -> None:
-    found = headline("b", "a", entries(posh, truth), METRICS)
+    found = pair_headline("b", "a", entries(posh, truth), METRICS)
     assert found == said if said.endswith(".") else found.startswith(said)
 
 
@@ -172,27 +172,29 @@ def test_a_few_metrics_are_named_and_many_counted(names: str, count: int, said: 
 
 def test_a_reward_that_is_pleased_and_a_truth_that_is_not() -> None:
     up = entry(0.1, HIGHER)
-    (warning,), notes = contradictions("dapo", "sft", entries(up, entry(-0.1, LOWER)), METRICS)
+    (warning,), notes = contradiction_cautions(
+        "dapo", "sft", entries(up, entry(-0.1, LOWER)), METRICS
+    )
     told = r"dapo against sft: PoSh F1 \(.*trained on\) \+0.100, but truth F1 \(no judge\) \N{MINUS SIGN}0.100: "
     assert re.match(told, warning)
     assert notes == []
     perhaps = entry(-0.01, (-0.05, 0.03))
-    warnings, (note,) = contradictions("dapo", "sft", entries(up, perhaps), METRICS)
+    warnings, (note,) = contradiction_cautions("dapo", "sft", entries(up, perhaps), METRICS)
     assert warnings == []
     assert note.endswith(" may be chance")
     judged = entries(up, perhaps) | {"harmonic_overall": compared(perhaps, "harmonic_overall")}
-    _, (note,) = contradictions("dapo", "sft", judged, METRICS)  # one for both
+    _, (note,) = contradiction_cautions("dapo", "sft", judged, METRICS)  # one for both
     assert note.count("dapo") == 1
     assert note.count("\N{MINUS SIGN}0.010") == 2
-    assert contradictions("dapo", "sft", entries(up, up), METRICS) == ([], [])
+    assert contradiction_cautions("dapo", "sft", entries(up, up), METRICS) == ([], [])
     unknown = entry(None, None, counted=0)
-    assert contradictions("dapo", "sft", entries(up, unknown), METRICS) == ([], [])
+    assert contradiction_cautions("dapo", "sft", entries(up, unknown), METRICS) == ([], [])
 
 
 def test_any_two_metrics_that_contradict_are_told() -> None:
     found = {"truth_f1": entry(0.1, HIGHER), "harmonic_overall": entry(-0.1, LOWER)}
     judged = {metric: compared(one, metric) for metric, one in found.items()}
-    (warning,), _ = contradictions("dapo", "sft", judged, METRICS)
+    (warning,), _ = contradiction_cautions("dapo", "sft", judged, METRICS)
     assert re.search(r"harmonic overall \(.* not\) \N{MINUS SIGN}0.100: look at", warning)
 
 

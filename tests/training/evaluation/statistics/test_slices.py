@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from spanreward.rewards.comparison.crossed import holm
-from spanreward.training.evaluation.statistics.slices import compare_slices, sign_flips, usable
+from spanreward.rewards.comparison.crossed import holm_adjusted
+from spanreward.training.evaluation.statistics.slices import (
+    compare_slices,
+    sign_flips,
+    usable_values,
+)
 
 
 def test_sign_flips_by_hand() -> None:
@@ -29,7 +33,7 @@ def test_what_is_sliced_has_a_few_values() -> None:
         "words": [("over 31",), ("up to 21",), ("22 to 31",)] * 10,
         "several": [("a", "b"), (), ("b",)] * 10,
     }
-    assert usable(slices) == {
+    assert usable_values(slices) == {
         "objects": ["1", "2", "10"],
         "words": ["up to 21", "22 to 31", "over 31"],
         "several": ["a", "b"],
@@ -46,7 +50,9 @@ def test_where_it_got_worse_is_found_and_the_rest_is_undecided() -> None:
     assert [row.value for row in rows] == ["1", "2", "3"]
     assert [row.difference.counted for row in rows] == [40, 40, 40]
     assert [row.outcome.verdict for row in rows] == ["undecided", "undecided", "worse"]
-    assert [row.holm for row in rows] == pytest.approx(holm([row.difference.p for row in rows]))
+    assert [row.holm for row in rows] == pytest.approx(
+        holm_adjusted([row.difference.p for row in rows])
+    )
     assert rows[2].difference.mean == pytest.approx((dapo - sft)[:, hard].mean())
     alone = compare_slices({"f1": dapo[:1]}, {"f1": sft[:1]}, {"objects": objects}, ["f1"], [0])
     assert (alone[2].outcome.verdict, alone[2].outcome.over_prompts) == ("undecided", "lower")

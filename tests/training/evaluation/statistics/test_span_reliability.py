@@ -10,10 +10,10 @@ import pytest
 from spanreward.rewards.base.verdict import Span
 from spanreward.training.evaluation.statistics.span_reliability import (
     Labelled,
-    advice,
     judge_errors,
-    pearson,
-    reliability,
+    pearson_correlation,
+    span_coef_advice,
+    span_reliability,
 )
 
 TEXT = "a red cat and a blue dog"
@@ -38,13 +38,13 @@ def test_credit_that_follows_the_labels_has_r_near_1_and_its_opposite_near_minus
     for group in range(6):
         rows.append(row({"red": 0.2, "cat": 0.2, "blue": -0.1, "dog": 0.2}, ["blue"], group))
         rows.append(row({"red": -0.1, "cat": 0.2, "blue": 0.2, "dog": -0.1}, ["red", "dog"], group))
-    found = reliability(rows)
+    found = span_reliability(rows)
     assert [found[kind]["r"] for kind in ("all", "attribute", "entity")] == pytest.approx([1, 1, 1])
     assert (found["all"]["phrases"], found["attribute"]["phrases"]) == (48, 24)
     assert found["all"]["wrong"] == found["all"]["blamed"] == pytest.approx(18 / 48)
     assert found["all"]["low"] <= 1 + 1e-9
     turned = [changed(one, lambda span: {"credit": -span.credit}) for one in rows]
-    assert reliability(turned)["all"]["r"] == pytest.approx(-1)
+    assert span_reliability(turned)["all"]["r"] == pytest.approx(-1)
 
 
 def test_blaming_the_kind_that_is_wrong_most_often_is_no_reliability() -> None:
@@ -52,9 +52,9 @@ def test_blaming_the_kind_that_is_wrong_most_often_is_no_reliability() -> None:
     credit = {"red": -0.1, "cat": 0.2, "blue": -0.1, "dog": 0.2}
     rows = [row(credit, [["red"], ["blue"]][number % 2], number) for number in range(40)]
     right = np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0])
-    plain = pearson(np.array(list(credit.values()) * 2), right)
+    plain = pearson_correlation(np.array(list(credit.values()) * 2), right)
     assert plain == pytest.approx(0.577, abs=1e-3)
-    assert abs(reliability(rows)["all"]["r"]) < 0.15
+    assert abs(span_reliability(rows)["all"]["r"]) < 0.15
 
 
 def test_phrases_that_nobody_was_asked_about_are_left_out() -> None:
@@ -62,13 +62,13 @@ def test_phrases_that_nobody_was_asked_about_are_left_out() -> None:
         row({"red": 0.2, "cat": -0.2}, ["cat"]),
         row({"blue": 0.0, "dog": 0.0}, [], asked=False),
     ]
-    assert reliability(rows)["all"]["phrases"] == 2
+    assert span_reliability(rows)["all"]["phrases"] == 2
 
 
 def test_nothing_wrong_is_no_sample() -> None:
-    found = reliability([row({"red": 0.2, "cat": 0.1}, [])] * 3)
+    found = span_reliability([row({"red": 0.2, "cat": 0.1}, [])] * 3)
     assert (found["all"]["r"], found["all"]["low"], found["all"]["high"]) == (None, None, None)
-    assert advice(found["all"]).startswith("No advice: label a sample")
+    assert span_coef_advice(found["all"]).startswith("No advice: label a sample")
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,10 @@ def test_nothing_wrong_is_no_sample() -> None:
     ],
 )
 def test_the_advice(low: float, high: float, said: str) -> None:
-    assert advice({"r": 0.5, "low": low, "high": high, "completions": 20}).startswith(said)
-    few = advice({"r": 0.5, "low": low, "high": high, "completions": 19})
+    assert span_coef_advice({"r": 0.5, "low": low, "high": high, "completions": 20}).startswith(
+        said
+    )
+    few = span_coef_advice({"r": 0.5, "low": low, "high": high, "completions": 19})
     assert few.startswith("No advice from 19 completions")
 
 

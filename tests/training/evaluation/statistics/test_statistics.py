@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spanreward.training.evaluation.statistics.comparison import leaderboard
+from spanreward.training.evaluation.statistics.comparison import rank_models
 from spanreward.training.evaluation.statistics.estimates import (
     estimate_of,
-    independent,
+    independent_seeds,
     interval_over_seeds,
     paired_difference,
 )
@@ -185,9 +185,9 @@ def test_intervals_over_seeds_cover_what_they_say() -> None:
 
 
 def test_a_fixed_model_beside_three_seeds_is_one_run() -> None:
-    assert independent([0, 1, 2], [("a", "x"), ("b", "x"), ("c", "x")]) == [0, 1, 2]
-    assert independent([0, 1, 2], [("api", "x"), ("api", "x"), ("api", "x")]) == [0, 0, 0]
-    assert independent([0, 0, 1], ["base0", "base0", "base1"]) == [0, 0, 1]
+    assert independent_seeds([0, 1, 2], [("a", "x"), ("b", "x"), ("c", "x")]) == [0, 1, 2]
+    assert independent_seeds([0, 1, 2], [("api", "x"), ("api", "x"), ("api", "x")]) == [0, 0, 0]
+    assert independent_seeds([0, 0, 1], ["base0", "base0", "base1"]) == [0, 0, 1]
     fixed, trained = np.full((3, 4), 0.5), np.array([[0.6] * 4, [0.7] * 4, [0.8] * 4])
     table = {"api": {"f1": fixed}, "hub": {"f1": fixed + 0.1}, "dapo": {"f1": trained}}
     runs = {"api": ["a"] * 3, "hub": ["h"] * 3, "dapo": ["d0", "d1", "d2"]}
@@ -260,7 +260,7 @@ def test_mistakes_are_named() -> None:
 
 def ranked(scores: Any) -> Any:
     means = {model: estimate_of(values, resamples=200) for model, values in scores.items()}
-    return leaderboard({model: np.asarray(values) for model, values in scores.items()}, means)
+    return rank_models({model: np.asarray(values) for model, values in scores.items()}, means)
 
 
 def test_who_cannot_be_told_apart_shares_a_rank() -> None:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from spanreward.training.experimental.judge_training.labelled_changes import (
-    GRAMMAR,
+    UNCLAIMED_GRAMMAR,
     Changes,
     Word,
-    rewrite,
-    unclaimed,
+    rewrite_text,
+    unclaimed_sentence,
 )
 
 CAPTIONS = {
@@ -131,14 +131,14 @@ def test_a_part_of_a_caption_leaves_things_unsaid(changes: Changes) -> None:
 def test_articles_are_set_right(
     text: str, word: Word, new: str, changed: str, place: tuple[int, int]
 ) -> None:
-    assert rewrite(text, {word: new}) == (changed, [place])
+    assert rewrite_text(text, {word: new}) == (changed, [place])
 
 
 def test_the_grammar_names_the_thing_in_every_sentence() -> None:
     things = (("owl", False), ("cats", True))
     made = set()
     for (noun, many), seed in product(things, range(2000)):
-        made.add(unclaimed(noun, many, ["red"], Random(seed)))
+        made.add(unclaimed_sentence(noun, many, ["red"], Random(seed)))
     assert len(made) > 500
     for sentence, denied in made:
         assert any(noun in sentence.lower() for noun, _ in things)
@@ -147,9 +147,16 @@ def test_the_grammar_names_the_thing_in_every_sentence() -> None:
         assert not set("<>") & set(sentence)
         assert " a owl" not in sentence.lower()
         assert denied == bool(DENIAL.search(sentence.lower()))
-    forms = [form for forms in GRAMMAR.values() if isinstance(forms, list) for form in forms]
-    assert set(SYMBOL.findall(" ".join(forms))) <= {*GRAMMAR, *GRAMMAR["one"], "noun", "word"}
-    assert GRAMMAR["one"].keys() == GRAMMAR["many"].keys()
+    forms = [
+        form for forms in UNCLAIMED_GRAMMAR.values() if isinstance(forms, list) for form in forms
+    ]
+    assert set(SYMBOL.findall(" ".join(forms))) <= {
+        *UNCLAIMED_GRAMMAR,
+        *UNCLAIMED_GRAMMAR["one"],
+        "noun",
+        "word",
+    }
+    assert UNCLAIMED_GRAMMAR["one"].keys() == UNCLAIMED_GRAMMAR["many"].keys()
 
 
 def test_a_denial_of_what_is_not_there_is_right(changes: Changes) -> None:

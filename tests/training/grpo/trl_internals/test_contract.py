@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from trl import GRPOTrainer
 
-from spanreward.rewards.base.needs import TRL
+from spanreward.rewards.base.needs import TRL_VERSIONS
 from spanreward.training.grpo.trl_internals import contract
 from spanreward.training.grpo.trl_internals.contract import (
-    ATTRIBUTES,
-    METHODS,
+    TRL_ATTRIBUTES,
+    TRL_METHODS,
     check_contract,
     check_loss,
 )
@@ -35,7 +35,7 @@ class Complete:
     """What GRPOTrainer's constructor leaves."""
 
 
-for _name in ATTRIBUTES:
+for _name in TRL_ATTRIBUTES:
     setattr(Complete, _name, None)
 
 
@@ -48,7 +48,7 @@ def test_every_method_that_is_overridden_or_called_is_listed() -> None:
     """By reading the trainers' source: their own methods that TRL or transformers has too, and
     private calls.
     """
-    listed = {name for _, name in METHODS}
+    listed = {name for _, name in TRL_METHODS}
     for name in ("trainer", "span_credit", "trl_internals/resuming"):
         tree = ast.parse((ROOT / f"training/grpo/{name}.py").read_text())
         classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
@@ -61,7 +61,7 @@ def test_every_method_that_is_overridden_or_called_is_listed() -> None:
         private = {
             word for word in read if word.startswith("_") and re.search(rf"self\.{word}\b", source)
         }
-        assert theirs | private <= listed | set(ATTRIBUTES), name
+        assert theirs | private <= listed | set(TRL_ATTRIBUTES), name
 
 
 def test_a_method_that_takes_something_else_is_a_warning(
@@ -73,7 +73,7 @@ def test_a_method_that_takes_something_else_is_a_warning(
         def _log_metric(self, metric: Any, value: Any) -> None: ...
 
     wanted = {(Other, "_generate"): ("prompts",), (Other, "_log_metric"): ("name", "value")}
-    monkeypatch.setattr(contract, "METHODS", wanted)
+    monkeypatch.setattr(contract, "TRL_METHODS", wanted)
     check_contract(Complete())
     (message,) = caplog.messages
     assert "Other._log_metric takes (metric, value)" in message
@@ -83,10 +83,10 @@ def test_a_method_that_takes_something_else_is_a_warning(
 
 def test_a_method_that_is_gone_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = {(GRPOTrainer, "_generate"): ("prompts",), (GRPOTrainer, "_gone"): ()}
-    monkeypatch.setattr(contract, "METHODS", wanted)
+    monkeypatch.setattr(contract, "TRL_METHODS", wanted)
     with pytest.raises(ValueError, match=r"needs GRPOTrainer\._gone, which TRL [\d.]+ ") as error:
         check_contract(Complete())
-    assert f"pip install 'trl{TRL}'" in str(error.value)
+    assert f"pip install 'trl{TRL_VERSIONS}'" in str(error.value)
     assert "TRL's own GRPOTrainer" in str(error.value)
 
 
