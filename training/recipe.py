@@ -40,17 +40,9 @@ from spanreward.training.trainer_settings import OTHER_NAMES, fault_of_setting
 
 # the columns of a row, by our names
 ColumnName = Literal[
-    "image",
-    "prompt",
-    "reference",
-    "question",
-    "answers",
-    "context",
-    "anchor",
-    "criteria",
-    "bbox",
+    "image", "prompt", "reference", "question", "answers", "context", "anchor", "criteria", "bbox",
     "task",
-]
+]  # fmt: skip
 
 P = TypeVar("P", bound="Part")
 # a path, alone or in a name such as FILE.py:NAME or encoder:FOLDER; `~` is expanded

@@ -148,7 +148,7 @@ def key_in(name: str) -> str:
     return os.environ.get(name, "").strip()
 
 
-def legible_server_words(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str:
+def safe_line(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str:
     """Returns a server's words in a form that is safe to print: one line of at most `longest`
     printable characters, with `***` in place of secrets.
     """

@@ -22,7 +22,7 @@ from PIL import Image
 
 from spanreward.rewards.base.by_halves import by_halves, time_for_more
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import legible_server_words
+from spanreward.rewards.files.http_client import safe_line
 from spanreward.rewards.judges.question import Question, question_keys
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.rows.pictures import PictureError, judges_picture
@@ -370,7 +370,7 @@ def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence
 
 def _failure_of_error(error: Exception) -> Failure:
     """Returns the Failure of a question for which the judge raised this error."""
-    return Failure(Status.ERROR, legible_server_words(f"{type(error).__name__}: {error}"))
+    return Failure(Status.ERROR, safe_line(f"{type(error).__name__}: {error}"))
 
 
 def _with_seen_pictures(questions: Sequence[Question]) -> list[Question | Failure]:

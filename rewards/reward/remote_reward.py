@@ -117,7 +117,7 @@ class RemoteReward(Reward):
 
     def _unreachable(self, why: str) -> ConnectionError:
         """Returns the error for a url without a reward. why: the reason, for the message."""
-        reason = http.legible_server_words(why, 120)
+        reason = http.safe_line(why, 120)
         return ConnectionError(
             f"{self.server.url} serves no reward: start spanreward serve ({reason})"
         )
@@ -259,9 +259,7 @@ def read_description(status: int, content: bytes) -> Description | Refused | Bus
         return Description.model_validate_json(content)
     except ValueError as error:
         # an error of the server or of a proxy, or a server of another kind
-        return error_in_answer(status, content) or Refused(
-            status, http.legible_server_words(str(error))
-        )
+        return error_in_answer(status, content) or Refused(status, http.safe_line(str(error)))
 
 
 def read_verdicts(status: int, content: bytes) -> list[Verdict] | Refused | Busy:
@@ -274,6 +272,4 @@ def read_verdicts(status: int, content: bytes) -> list[Verdict] | Refused | Busy
         data = from_json(content, allow_inf_nan=False)
         return Answer.model_validate(data).verdicts
     except ValueError as error:
-        return error_in_answer(status, content) or Busy(
-            http.legible_server_words(str(error)), patient=False
-        )
+        return error_in_answer(status, content) or Busy(http.safe_line(str(error)), patient=False)

@@ -22,7 +22,7 @@ from spanreward.rewards.base.by_halves import NotAsked, by_halves, time_for_more
 from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.unread import UNREAD_SHARE_TO_WARN, NotRead, not_read
 from spanreward.rewards.base.verdict import LEFT_OUT, Sample, Status, Verdict
-from spanreward.rewards.files.http_client import legible_server_words
+from spanreward.rewards.files.http_client import safe_line
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.reward.failures import first_failure, many_failed, nothing_scored
 from spanreward.rewards.rows.sample import COLUMNS_READ, read_sample
@@ -456,9 +456,7 @@ def _verdict_of_error(error: Exception) -> Verdict:
 
     Its note hides API keys in the error's message, because clients of a server read the note.
     """
-    return Verdict(
-        None, Status.ERROR, note=legible_server_words(f"{type(error).__name__}: {error}")
-    )
+    return Verdict(None, Status.ERROR, note=safe_line(f"{type(error).__name__}: {error}"))
 
 
 def judges_of(rewards: Iterable[Reward]) -> list[Judge]:

@@ -209,6 +209,14 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     return comparison
 
 
+def check_counts(arguments: argparse.Namespace) -> None:
+    """Raises ValueError for a --limit or --max-tokens that is not above 0."""
+    counts = {"--limit": arguments.limit, "--max-tokens": arguments.max_tokens}
+    for flag, count in counts.items():
+        if count is not None and not count > 0:
+            raise ValueError(f"{flag} is above 0, got {count}.")
+
+
 def setup_of(arguments: argparse.Namespace) -> "Setup":
     """Returns the setup of the comparison from the command line. The rows are read and the judges
     are made, but no model is loaded.
@@ -220,10 +228,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
     from spanreward.training.recipe import RewardPart, load_recipe
 
-    counts = {"--limit": arguments.limit, "--max-tokens": arguments.max_tokens}
-    for flag, count in counts.items():
-        if count is not None and not count > 0:
-            raise ValueError(f"{flag} is above 0, got {count}.")
+    check_counts(arguments)
     sides = read_sides(arguments.models)
     seeds = read_seeds(arguments.seeds, sides)
     all_are_files = all(map(is_table, chain(*sides.values())))

@@ -26,9 +26,8 @@ from spanreward.training.commands.metric_options import add_flags
 RECIPE_FOLDERS = ("recipes", "accelerate_configs")
 # The folder that has the folders of RECIPE_FOLDERS: the repository, or the installed package.
 ROOT_FOLDER = Path(__file__).resolve().parents[2]
-COMMENT_SENTENCE_END = re.compile(
-    r"(?<!\b[A-Z])\.(?= [^0-9]|$)"
-)  # matches no full stop in "U.S. National" or "et al. 2014"
+# matches no full stop in "U.S. National" or "et al. 2014"
+COMMENT_SENTENCE_END = re.compile(r"(?<!\b[A-Z])\.(?= [^0-9]|$)")
 
 
 def main() -> None:

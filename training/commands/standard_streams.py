@@ -21,11 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 STREAM_NAME = "-"
-OUTPUT_FLAGS = (
-    "--output",
-    "-o",
-    "--json",
-)  # flags with the name of an output file, which may be `-`
+# flags with the name of an output file, which may be `-`
+OUTPUT_FLAGS = ("--output", "-o", "--json")
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from jiter import from_json
 from pydantic import BaseModel, Field, ValidationError
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.http_client import legible_server_words
+from spanreward.rewards.files.http_client import safe_line
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.pictures import MOST_PICTURES
 from spanreward.rewards.rows.sample import read_sample
@@ -168,7 +168,7 @@ def first_error(error: ValidationError) -> str:
     first = errors[0]
     place = ".".join(map(str, first["loc"])) or "the body"
     # the place may contain a key that the client chose
-    return legible_server_words(f"{place}: {first['msg']} (see /openapi.json)")
+    return safe_line(f"{place}: {first['msg']} (see /openapi.json)")
 
 
 def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:

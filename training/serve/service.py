@@ -31,7 +31,7 @@ from spanreward.rewards.files.http_client import (
     KEY_VARIABLE,
     LOOPBACK_ADDRESS,
     api_key,
-    legible_server_words,
+    safe_line,
 )
 from spanreward.rewards.reward.batching import BatchingReward
 from spanreward.rewards.reward.remote_reward import Answer, Description
@@ -216,7 +216,7 @@ class Service:
         """
         refusal = error
         if not isinstance(refusal, HTTPException):
-            refusal = HTTPException(422, legible_server_words(str(error)))
+            refusal = HTTPException(422, safe_line(str(error)))
         self.counts[f'spanreward_refused_total{{code="{refusal.status_code}"}}'] += 1
         return JSONResponse({"error": refusal.detail}, refusal.status_code, refusal.headers)
 

@@ -114,9 +114,8 @@ class ChatEncoder:
         self.control_ids = frozenset(control_ids)
         self._split = _added_token_pattern(added.values())
         self._plain = _without_added_tokens(tokenizer)
-        self._ids_ahead: dict[
-            str, list[int]
-        ] = {}  # ids by text, of the texts that `encode_ahead` encoded
+        # ids by text, of the texts that `encode_ahead` encoded
+        self._ids_ahead: dict[str, list[int]] = {}
         # ids by the beginning of a chat, 4 bytes a token, the least recently used first
         self._beginnings: OrderedDict[str, array[int]] = OrderedDict()
         # Check the promise of this class with each control token: its text, encoded as plain text,

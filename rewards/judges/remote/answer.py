@@ -25,7 +25,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Field, ValidationError
 from pydantic_core import from_json
 
-from spanreward.rewards.files.http_client import legible_server_words
+from spanreward.rewards.files.http_client import safe_line
 
 V = TypeVar("V")
 # Statuses whose cause is the server's state and not the question. The question may be asked again
@@ -262,7 +262,7 @@ def _no_answer(content: bytes) -> Busy:
     text = content[:MAX_COMMENT_BYTES].decode(errors="replace").lstrip("\ufeff")
     if text.lstrip().startswith("<"):
         text = HTML_TAG.sub(" ", text)
-    words = legible_server_words(text, MAX_INSTEAD_CHARACTERS)
+    words = safe_line(text, MAX_INSTEAD_CHARACTERS)
     instead = f": {words}" if words else ", but empty"
     return Busy(f"its answer is cut short or not of the OpenAI form{instead}", patient=False)
 
@@ -277,7 +277,7 @@ def error_in_answer(status: int, content: bytes) -> Refused | Busy | None:
     text = _words_of(layers)
     if not text and not good:
         text = HTML_TAG.sub(" ", content.decode(errors="replace"))
-    words = legible_server_words(text, MAX_REFUSAL_CHARACTERS)
+    words = safe_line(text, MAX_REFUSAL_CHARACTERS)
     # The status. For a success it is the error code in the body, or 0 if the body has no error
     # code.
     codes: list[Any] = []
@@ -299,7 +299,7 @@ def error_in_answer(status: int, content: bytes) -> Refused | Busy | None:
         if passes:
             patient = passes.lastgroup is None  # not `fault`
         why = f"it answers {code or status}: {words}".removesuffix(": ")
-        return Busy(legible_server_words(why), patient)
+        return Busy(safe_line(why), patient)
     return Refused(code or status, words)
 
 
@@ -339,9 +339,9 @@ def read_models(content: bytes) -> dict[str, Served]:
         digest = entry.get("digest")
         served = Served(
             id=name,
-            root=legible_server_words(root) if isinstance(root, str) else None,
+            root=safe_line(root) if isinstance(root, str) else None,
             max_model_len=longest if has_length else None,
-            digest=legible_server_words(digest) if isinstance(digest, str) else "",
+            digest=safe_line(digest) if isinstance(digest, str) else "",
         )
         models.setdefault(name, served)  # of two entries with one name the first counts
     return models

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import httpx2 as httpx
 
-from spanreward.rewards.files.http_client import Server, api_key, legible_server_words
+from spanreward.rewards.files.http_client import Server, api_key, safe_line
 from spanreward.rewards.judges.remote.answer import Busy, Refused
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         except httpx.RequestError as error:
             untrusted = untrusted_certificate(error)
             if not untrusted:
-                self.trouble = legible_server_words(f"{type(error).__name__} {error}")
+                self.trouble = safe_line(f"{type(error).__name__} {error}")
                 raise
             outcome = Refused(0, untrusted)
         else:
@@ -277,7 +277,7 @@ def untrusted_certificate(error: BaseException) -> str:
     if cause is None:
         return ""
     return (
-        f"its certificate is not trusted ({legible_server_words(cause.verify_message)}): let "
+        f"its certificate is not trusted ({safe_line(cause.verify_message)}): let "
         "SSL_CERT_FILE name "
         "a PEM file with its issuer's certificate, or ask it by a name that the certificate has"
     )
@@ -288,5 +288,5 @@ def redirect_target(response: httpx.Response) -> str:
     there.
     """
     address = re.split("[?#]", response.headers["Location"])[0]  # a query may hold a secret
-    target = legible_server_words(address)
+    target = safe_line(address)
     return f"it sends to {target}, where no question and no key goes: give that url"

@@ -26,7 +26,7 @@ from spanreward.rewards.files.http_client import (
     KEY_VARIABLE,
     SHOWN_SERVER_CHARACTERS,
     Server,
-    legible_server_words,
+    safe_line,
 )
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import (
@@ -341,7 +341,7 @@ def _entry_of(model: str, entries: Mapping[str, Served], models: str) -> Served 
     if entry is not None:
         return entry
     nearest_names = get_close_matches(model, entries, n=1, cutoff=0)
-    nearest = legible_server_words(nearest_names[0])
+    nearest = safe_line(nearest_names[0])
     return Failure(
         Status.ERROR,
         f"{models} does not list the judge's model {model!r}: name it as the server does, such as "

@@ -20,7 +20,7 @@ from PIL import Image
 
 from spanreward.rewards.base.checks import check_choice
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import legible_server_words, run_coroutine
+from spanreward.rewards.files.http_client import run_coroutine, safe_line
 from spanreward.rewards.judges.encoding.chat import (
     MIN_MASS,
     rating_from_logprobs,
@@ -417,7 +417,7 @@ class RemoteJudge(Judge):
                 continue
             rating = read_written_rating(text, scale)
             if rating is None:
-                words = legible_server_words(text, SHOWN_ANSWER)
+                words = safe_line(text, SHOWN_ANSWER)
                 why = f"the judge wrote no rating from {scale[0]} to {scale[-1]}: {words!r}"
                 failures.append(Failure(Status.UNPARSED, why))
             else:
@@ -558,9 +558,9 @@ def answer_in_words(answer: ServerAnswer) -> str:
     """Returns a clause that describes an unusable answer, for a message: "it answered 'I think',
     finish_reason 'length'".
     """
-    words = legible_server_words(answer.text or "", SHOWN_ANSWER)
+    words = safe_line(answer.text or "", SHOWN_ANSWER)
     came = f"it answered {words!r}" if words else "it answered no text"
-    came += f", finish_reason {legible_server_words(str(answer.finish_reason), SHOWN_ANSWER)!r}"
+    came += f", finish_reason {safe_line(str(answer.finish_reason), SHOWN_ANSWER)!r}"
     if answer.reasoning:
         came += ", and it wrote reasoning"
     return came

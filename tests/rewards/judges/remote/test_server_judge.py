@@ -24,7 +24,7 @@ import pytest
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files import http_client as http_client
-from spanreward.rewards.files.http_client import api_key, legible_server_words
+from spanreward.rewards.files.http_client import api_key, safe_line
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote import client as client_module, remote_judge as remote_module
@@ -477,10 +477,10 @@ def test_a_servers_words_become_one_line_without_secrets(monkeypatch: pytest.Mon
     shown = (
         "a b [31m *** Bearer *** api_key=***, 'password': \"***\" http://***@h/x?api_key=***&r=1"
     )
-    assert legible_server_words(said) == shown
-    assert legible_server_words(b"\xff" * 1000) == "\ufffd" * 300
+    assert safe_line(said) == shown
+    assert safe_line(b"\xff" * 1000) == "\ufffd" * 300
     usual = "maximum context length is 4096 tokens"
-    assert legible_server_words(usual) == usual
+    assert safe_line(usual) == usual
 
 
 def test_pickled_as_settings(server: Any, judge: Any) -> None:
@@ -645,6 +645,6 @@ def test_vllms_server_in_other_ways(vllm_judge: Any) -> None:
 def test_only_openais_own_gets_its_key(host: str, key: str, monkeypatch: Any) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
     assert api_key(host) == key
-    assert "sk-openai" not in legible_server_words("your key sk-openai is wrong")
+    assert "sk-openai" not in safe_line("your key sk-openai is wrong")
     monkeypatch.setenv("SPANREWARD_API_KEY", "ours")
     assert api_key(host) == "ours"
