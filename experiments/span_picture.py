@@ -43,7 +43,7 @@ def span_picture(
 
     reference: what `text` is compared with and what is missed there, smaller below it. drawing:
     what they describe, left of them. Self-contained: no script, no font but the reader's monospaced
-    one, a white ground for dark pages. Spans as in `segments`.
+    one, a white ground for dark pages. Spans as in `text_segments`.
     """
     left = size + (drawing.width + size if drawing else 0)
     y, drawn = 0.9 * size, []

@@ -171,7 +171,7 @@ class RewardHealth:
         self.limits = limits or Limits()
         self._history: dict[str, list[float]] = {}  # the values of each number, batch by batch
         self._audits: list[tuple[int, int]] = []  # (audited, agreed) questions of each batch
-        # the first reasons for missing scores in the last batch, see the function `problems`
+        # the first reasons for missing scores in the last batch, see the function `find_problems`
         self._reasons: dict[str, str] = {}
 
     def add(
@@ -188,7 +188,7 @@ class RewardHealth:
         # numbers.
         for name, value in {"yes_rate": math.nan, **numbers}.items():
             self._history.setdefault(name, []).append(value)
-        # keep the first reason of each kind, for the sentences of `problems`
+        # keep the first reason of each kind, for the sentences of `find_problems`
         failures = [row.failed for row in rows if row.failed]
         causes = [row.unscored for row in rows if row.unscored]
         self._reasons = {

@@ -4,10 +4,10 @@
     texts("['surfing', 'surf']", "answers")  # ("surfing", "surf"), as pandas writes lists into CSV
     people([{"answer": "2", "answer_id": 1}], "answers")    # ("2",), as VQA datasets write answers
 
-`texts` and `people` return () for a missing or blank value: None, NaN, "". For a value of another
-type, such as a number, the functions raise ValueError with the column's name. A list that is
-written in a string is read if the string is JSON or Python. `Sample` reads its fields with these
-functions too. The folder rewards/rows has the readers of other values.
+`texts_of_value` and `answers_of_people` return () for a missing or blank value: None, NaN, "". For
+a value of another type, such as a number, the functions raise ValueError with the column's name. A
+list that is written in a string is read if the string is JSON or Python. `Sample` reads its fields
+with these functions too. The folder rewards/rows has the readers of other values.
 """
 
 import ast

@@ -130,7 +130,8 @@ def _as_texts(
 ) -> tuple[str, ...]:
     """Returns the value as a tuple of texts.
 
-    read: `texts` or `people` (rewards/base/texts.py). A tuple of texts is returned without reading.
+    read: `texts_of_value` or `answers_of_people` (rewards/base/texts.py). A tuple of texts is
+    returned without reading.
     name: the field's name, for the error.
     """
     # Most samples come from rows that were read before. To read their texts again would cost time,

@@ -147,8 +147,8 @@ def render_template(template: str, **values: Any) -> Html:
 
 
 def _legible_value(value: Any) -> Any:
-    """Returns the value that a template writes for a variable: a text becomes `legible`, and any
-    other value, including Html, stays as it is.
+    """Returns the value that a template writes for a variable: a text becomes `legible_in_html`,
+    and any other value, including Html, stays as it is.
     """
     if type(value) is str:
         return legible_in_html(value)

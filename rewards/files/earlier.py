@@ -77,7 +77,8 @@ class Earlier:
         """
         scored = np.flatnonzero(self._scored)
         places = indices_of_marks(self.marks[scored], marks)
-        # `matched` counts the scored lines only. Its places are turned into places among all lines.
+        # `indices_of_marks` counts the scored lines only. Its places are turned into places among
+        # all lines.
         met = places >= 0
         places[met] = scored[places[met]]
         return places

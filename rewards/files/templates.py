@@ -48,8 +48,8 @@ def fill_template(template: str, **values: str) -> str:
 
 
 def filled_places(template: str, **values: str) -> dict[str, tuple[int, int]]:
-    """Returns where `fill` puts each value: its characters [start, end) in the filled text. For a
-    name that occurs several times, the last place is returned.
+    """Returns where `fill_template` puts each value: its characters [start, end) in the filled
+    text. For a name that occurs several times, the last place is returned.
     """
     ranges = {}
     start = 0

@@ -255,7 +255,7 @@ def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
         meaning = fill_template(text, **task)
         line = fill_template(layout.level, level=level, text=meaning, **task)
         lines.append(line)
-    # `fill` does not fill placeholders within values, so the inner texts are filled first
+    # `fill_template` does not fill placeholders within values, so the inner texts are filled first
     question = fill_template(criterion.question, **task)
     levels = "\n".join(lines)
     name = criterion.name.capitalize()

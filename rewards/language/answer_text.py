@@ -4,11 +4,12 @@
     normalise("dont know, maybe")   # "don't know maybe"
     answer_words("The café's dogs") # ["cafe", "dogs"]
 
-`normalise` follows the official VQA evaluation. `answer_words` gives the words for looser matching.
+`normalise_answer` follows the official VQA evaluation. `answer_words` gives the words for looser
+matching.
 
-`normalise` removes a punctuation mark if the mark touches a space somewhere in the answer, or if
-the answer has a number like 1,000. Otherwise a space replaces the mark. Number words up to ten
-become digits. A contraction without its apostrophe gets the apostrophe back.
+`normalise_answer` removes a punctuation mark if the mark touches a space somewhere in the answer,
+or if the answer has a number like 1,000. Otherwise a space replaces the mark. Number words up to
+ten become digits. A contraction without its apostrophe gets the apostrophe back.
 """
 
 import re

@@ -167,22 +167,22 @@ def shown_answer(answer: str) -> str:
 def comparable_form(answer: str) -> str:
     """Returns a plain answer in the form in which LAVE compares answers.
 
-    Words have the form that `normalise` returns. Numbers, formulas and names with a sign have one
-    spelling each. A list of letters is sorted: "C, A" gives "a c".
+    Words have the form that `normalise_answer` returns. Numbers, formulas and names with a sign
+    have one spelling each. A list of letters is sorted: "C, A" gives "a c".
 
     answer: a result of `plain_answer`.
     """
     letters = letters_listed(answer)
     if letters:
         return " ".join(letters).lower()
-    # "C A T": `normalise` would drop the "A"
+    # "C A T": `normalise_answer` would drop the "A"
     if is_spelled(answer.split()):
         return " ".join(answer.lower().split())
     pieces: list[str] = []
     part = ""  # text that waits to be normalised as a whole
     read = 0  # characters of the answer that are in `pieces` or `part`
     for token in read_tokens(answer):
-        # `normalise` handles marks, words, and tokens that `normalise` spells alike
+        # `normalise_answer` handles marks, words, and tokens that `normalise_answer` spells alike
         if token.kind == "mark" or not is_exact(token.text):
             continue
         written = answer[token.start : token.end]
@@ -193,7 +193,7 @@ def comparable_form(answer: str) -> str:
         if normalise_answer(token.text) == token.text:
             part += token.text
         else:
-            # `normalise` would remove the signs of "-7.5", so "-7.5" is a separate piece
+            # `normalise_answer` would remove the signs of "-7.5", so "-7.5" is a separate piece
             pieces += [normalise_answer(part), token.text]
             part = ""
     part += answer[read:]

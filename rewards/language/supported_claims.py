@@ -27,7 +27,7 @@ def without_unmet_needs(graph: SceneGraph, reference_words: Set[str]) -> SceneGr
     """Returns the graph without the words that have an unmet need: a set of words of which no
     reference has one.
 
-    reference_words: the result of `vocabulary` for the references.
+    reference_words: the result of `vocabulary_of` for the references.
 
     In the returned graph, `hanging` has the removed words.
     """

@@ -29,7 +29,7 @@ class Claims(NamedTuple):
 
 
 class Unasserted(NamedTuple):
-    """The result of `unasserted` for a text.
+    """The result of `unasserted_words` for a text.
 
     left_out: the indices of the words that the text does not assert.
     absent: the things that the text states are absent.

@@ -308,7 +308,7 @@ def comparable_answer(answer: str, rules: AnswerRules = DEFAULT_RULES) -> str:
 
 @lru_cache(maxsize=4096)  # people's answers are compared with each completion of a group
 def _comparable_by_default(answer: str) -> str:
-    """Returns the result of `comparable` by the default rules."""
+    """Returns the result of `comparable_answer` by the default rules."""
     unmarked, _ = without_marks(answer)
     start, end = trimmed_range(unmarked, 0, len(unmarked))
     plain = plain_answer(unmarked[start:end])

@@ -7,8 +7,8 @@ the candidate.
 
 All prompts begin alike, and an inference engine computes the common beginning once. The candidate
 comes last, so that the completions of a group share everything before the candidate. All text from
-people, policies and datasets is on one line between double quotes (`quote`). So a candidate cannot
-start a new line, close its quotes, or write a rating.
+people, policies and datasets is on one line between double quotes (`quoted_line`). So a candidate
+cannot start a new line, close its quotes, or write a rating.
 """
 
 import re
@@ -125,7 +125,7 @@ class LavePrompts:
 def candidate_in(prompt: str) -> tuple[int, int]:
     """Returns the characters [start, end) of the candidate in a prompt of `LavePrompts.text`.
 
-    The candidate is between the last two double quotes of the prompt, because `quote` removes
+    The candidate is between the last two double quotes of the prompt, because `quoted_line` removes
     double quotes within the candidate.
     """
     end = prompt.rindex('"')

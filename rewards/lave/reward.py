@@ -67,7 +67,7 @@ _SIGNED_RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_RATING_END}"
 _UNSIGNED_RATING = re.compile(rf"(\brating(?:\s+is)?\W+([123])){_RATING_END}", re.IGNORECASE)
 # [^\n] keeps many line breaks from taking quadratic time
 _RATING_ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_RATING_END}")
-# A rating with a sign ("rating=3"), which a candidate cannot have after `quote`.
+# A rating with a sign ("rating=3"), which a candidate cannot have after `quoted_line`.
 _BEGINS_SIGNED = re.compile(r"\Arating[\"\s*_]*[=:]", re.IGNORECASE)
 _NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
 
@@ -81,7 +81,7 @@ class CandidateQuestion:
         start: where the candidate starts.
         read: where the part that the judge is shown ends, start <= read <= end.
         end: where the candidate ends.
-        quoted: the shown part in the form that the judge sees (`quote`).
+        quoted: the shown part in the form that the judge sees (`quoted_line`).
     """
 
     question: Question
@@ -467,10 +467,10 @@ def read_rating(output: str, candidate: str = "") -> int | None:
     example that the judge adds behind its rating is not read.
 
     A rating that also occurs in the candidate may be a quotation of the candidate, so the rating
-    does not count. A rating with a sign, as in "rating=3", always counts: `quote` removes the sign
-    from candidates.
+    does not count. A rating with a sign, as in "rating=3", always counts: `quoted_line` removes the
+    sign from candidates.
 
-    candidate: the candidate in the form that the judge saw (`quote`).
+    candidate: the candidate in the form that the judge saw (`quoted_line`).
     """
     answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
     written = find_written_rating(answer, RATING_ENTRIES)

@@ -101,7 +101,7 @@ def beginning_of_prompt(instructions: str, prompts: PromptPieces, evidence: Show
     Args:
         instructions: the first piece of the prompt.
         prompts: all pieces. Their fixed lines are masked in the context and the request.
-        evidence: from `show`.
+        evidence: from `shown_evidence`.
     """
     marks = marks_in(*prompts.values())
     pieces = [instructions]
@@ -130,7 +130,7 @@ def ask_pair(
 
     Args:
         prompts: the pieces of prompts.
-        evidence: from `show`.
+        evidence: from `shown_evidence`.
         first, second: the texts, in the order in which the judge sees them.
         criteria: the criteria for the typed form of the question, () for none.
         ending: a part of the prompt below the texts, such as the criteria in words.
@@ -168,7 +168,7 @@ def question_of(
     """Returns the question with the filled template between `before` and `after`.
 
     Args:
-        evidence: from `show`.
+        evidence: from `shown_evidence`.
         probe: the same question as typed data.
         before, after: the parts of the prompt around the template.
         template: the piece of the prompt with placeholders for the texts.

@@ -225,7 +225,7 @@ class PairwiseReward(RowReward):
         """Returns a verdict before penalties for each row, in order, with the number of unread
         characters.
 
-        shown: the result of `show` for each row, by the row's number.
+        shown: the result of `shown_evidence` for each row, by the row's number.
         """
         if self.form == "score":
             return self._verdicts_of_scores(rows, shown)
@@ -251,8 +251,8 @@ class PairwiseReward(RowReward):
 
         Args:
             rows: the rows in question.
-            evidence_of_rows: the result of `show` for each row, and for each sample with an empty
-                completion.
+            evidence_of_rows: the result of `shown_evidence` for each row, and for each sample with
+                an empty completion.
         """
         evidence: dict[int, Shown] = {}  # by the number of a contest's sample, like `texts`
         texts: dict[int, str] = {}
@@ -308,7 +308,7 @@ class PairwiseReward(RowReward):
     def _groups(self, evidence: dict[int, Shown]) -> list[list[int]]:
         """Returns the groups: lists of the numbers of samples with the same request and picture.
 
-        evidence: the result of `show`, by the sample's number.
+        evidence: the result of `shown_evidence`, by the sample's number.
         """
         # Keys are equal for pictures that look the same, so a picture may be loaded twice.
         questions = []
@@ -327,7 +327,7 @@ class PairwiseReward(RowReward):
 
         Args:
             groups: lists of contests without votes.
-            evidence: the result of `show`, by the number of a contest's sample.
+            evidence: the result of `shown_evidence`, by the number of a contest's sample.
         """
         contests = [contest for group in groups for contest in group]
         questions = []
@@ -349,7 +349,7 @@ class PairwiseReward(RowReward):
 
         Args:
             groups: lists of contests without votes.
-            evidence: the result of `show`, by the number of a contest's sample.
+            evidence: the result of `shown_evidence`, by the number of a contest's sample.
         """
         # The evidence and distinct texts of each group. Equal texts are shown once, because they
         # cannot be ranked.

@@ -61,7 +61,7 @@ def rated_components(
 
     Args:
         sheet: the answers, after all questions.
-        surplus: the numbers of entities that are mentioned too often, see `surplus`. These
+        surplus: the numbers of entities that are mentioned too often, see `surplus_entities`. These
             entities, their attributes and relations get the rating 1.
         reaching: whether a relation's span may include its object, as in "in the center". A span
             does so only if no attribute and no other relation mentions the object, because the
@@ -92,7 +92,7 @@ def rated_components(
 def _rated_relation(
     sheet: AnswerSheet, relation: RelationView, surplus: frozenset[int], reaching: bool
 ) -> RatedComponent:
-    """Returns a relation with its rating. surplus, reaching: see `components`."""
+    """Returns a relation with its rating. surplus, reaching: see `rated_components`."""
     interview = sheet.interview
     answers = sheet.entities
     subject = relation.subject

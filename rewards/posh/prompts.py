@@ -37,7 +37,8 @@ def _field_at(*keys: str) -> Any:
 class DirectionPrompts:
     """The templates of one direction (precision or recall). `fill` replaces their placeholders.
 
-    `takes` checks that a template has the right placeholders. The file may have other keys too.
+    `placeholder_validator` checks that a template has the right placeholders. The file may have
+    other keys too.
 
     Attributes:
         prefix: shows the text that the judge checks. The published precision prefix also shows the

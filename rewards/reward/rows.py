@@ -59,7 +59,7 @@ def open_pictures(pictures: Sequence[Any], box: Box | None = None) -> tuple[Imag
     """Returns a row's pictures, decoded and scaled for judges.
 
     Args:
-        pictures: as `opened` takes them, such as PIL images or paths.
+        pictures: as `opened_picture` takes them, such as PIL images or paths.
         box: (x0, y0, x1, y1) in pixels of the first picture. A red box is drawn there.
 
     Raises NotApplicable for more than MOST_PICTURES pictures, and for a picture that cannot be

@@ -134,8 +134,8 @@ def _source_of_picture(picture: Any) -> Image.Image | io.BytesIO | str:
 def as_text(picture: Any, scale: bool = True) -> str:
     """Returns the picture as a text for HTTP: a data URL of a PNG.
 
-    picture: any form of a picture that `opened` accepts. scale: whether to scale the picture to
-    MAX_PIXELS. Pass False if the row has a box in pixels of the original picture. Raises
+    picture: any form of a picture that `opened_picture` accepts. scale: whether to scale the
+    picture to MAX_PIXELS. Pass False if the row has a box in pixels of the original picture. Raises
     PictureError for a picture that cannot be used.
     """
     pixels = MAX_PIXELS if scale else DECODED_PIXELS

@@ -4,7 +4,7 @@ judges, recipes and files.
     eval "$(register-python-argcomplete spanreward)"     # in ~/.bashrc or ~/.zshrc
 
 At each TAB, the shell runs `spanreward` with the environment variable _ARGCOMPLETE. To answer
-quickly, `complete` imports only the module of the command that the user has typed.
+quickly, `print_completions` imports only the module of the command that the user has typed.
 """
 
 import argparse

@@ -173,7 +173,7 @@ def entries_of(value: Any, column: str) -> list[Any]:
     if isinstance(value, Mapping):
         value = [value]
     listed = entries_of_value(value, column, (str, list, dict))
-    # `entries` returns [value] for a text that is no list, such as "red"
+    # `entries_of_value` returns [value] for a text that is no list, such as "red"
     if value is None or listed == [value]:
         raise wrong_value(column, "a list of [start, end] or of words", value)
     return [range_in(entry) or entry for entry in listed]

@@ -312,8 +312,8 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
     """Returns the picture in a form that `datasets` reads: its path, {"bytes": ..., "path": ...},
     or a PIL image.
 
-    folder: paths start from this folder (see `located`). value: the record's picture. where: the
-    record's name, for messages. Raises RecipeError for a picture that cannot be read, and for
+    folder: paths start from this folder (see `picture_path`). value: the record's picture. where:
+    the record's name, for messages. Raises RecipeError for a picture that cannot be read, and for
     several pictures.
     """
     image = open_picture(folder, value, where)

@@ -146,7 +146,8 @@ class DynamicSampling:
     `max_resamples` rounds.
 
     Args:
-        dataset: the training data, whose rows are read by number, in the order of `draw`.
+        dataset: the training data, whose rows are read by number, in the order of
+        `draw_row_numbers`.
         args: the trainer's settings. The order of the rows depends on their seed.
         whole_groups: whether no group may be split between two ranks. A reward that compares the
             completions of a group needs whole groups.

@@ -90,8 +90,8 @@ class Recorder:
         Args:
             prompts: the prompt of each completion.
             completions: as TRL passes them, texts or lists of messages.
-            asleep: the reason for which the judge could not be woken, from `awake`; "" if the judge
-                is awake. With a reason, every verdict has the status ERROR.
+            asleep: the reason for which the judge could not be woken, from `awake_judges`; "" if
+                the judge is awake. With a reason, every verdict has the status ERROR.
             log_metric: TRL's function that logs a number; gets the means of the verdicts' numbers.
             parts: for each completion the part that is judged; None if whole completions are
                 judged. The kept samples and spans refer to the whole completions.

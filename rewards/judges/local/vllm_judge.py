@@ -402,7 +402,7 @@ class VllmJudge(LocalJudge):
         return answers
 
     def _run(self, requests: list[Any], params: Any, end: float) -> list[Any]:
-        """Returns the engine's outputs, one per request. Raises the errors of `watched`.
+        """Returns the engine's outputs, one per request. Raises the errors of `call_watched`.
 
         params: vLLM's SamplingParams. end: the latest time for the answer, by the monotonic clock.
         """

@@ -289,7 +289,7 @@ def _has_other_unit(content: Sequence[str], reference: Sequence[str]) -> bool:
     """Returns whether the answer has a number of the reference with another unit: "5 m" for
     "5 km".
 
-    content, reference: see `contradicts`.
+    content, reference: see `contradicts_reference`.
     """
     # If the answer has all words of the reference, the further words of the answer are dropped: a
     # further word could separate a number from its unit.

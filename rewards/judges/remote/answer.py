@@ -69,7 +69,10 @@ ERROR_TEXT_FIELDS = (
     "status_msg",
 )
 ERROR_CODE_FIELDS = ("code", "status", "status_code", "statusCode", "type", "error_type")
-HTML_TAG = re.compile("<[^<>]*>")
+# A tag of HTML. Of a style or a script, which no reader is shown, also the content.
+HTML_TAG = re.compile(
+    r"<(style|script)\b.*?(?:</\1\b[^<>]*>|\Z)|<[^<>]*>", re.DOTALL | re.IGNORECASE
+)
 MAX_COMMENT_BYTES = 4096  # the first bytes of a body, in which its JSON object must begin
 JSON_LINE = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t\r]*(\{)", re.MULTILINE)
 MAX_INSTEAD_CHARACTERS = 120  # quoted from an answer of another form, such as a page to sign in
@@ -191,7 +194,7 @@ class Refused:
 
     Attributes:
         status: the status of HTTP or of the body; 0 if the request was not sent at all.
-        words: the server's words, made safe to print (`legible`).
+        words: the server's words, made safe to print (`safe_line`).
     """
 
     status: int
@@ -203,7 +206,7 @@ class Busy:
     """An error that may pass: another attempt may be answered.
 
     Attributes:
-        why: the error in the server's words, made safe to print (`legible`).
+        why: the error in the server's words, made safe to print (`safe_line`).
         patient: True if the server's state is the cause, so that the request may be repeated until
             the deadline. False if the question may be the cause, so that attempts are limited
             (client.py).

@@ -87,7 +87,7 @@ def test_errors_of_another_rank_and_of_this_one(error: Exception, lost: bool) ->
 
 
 def test_nobody_is_told_that_gloo_waits_what_it_does_not(tmp_path: Path) -> None:
-    """gloo's own default, where `ddp_timeout` was not given to it, is what `timeout` says."""
+    """gloo's own default, where `ddp_timeout` was not given to it, is what `collective_timeout` says."""
     dist.init_process_group(
         "gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1
     )

@@ -117,7 +117,7 @@ def kind_of(
         reward: a reward of the comparison.
         part: the recipe's entry that `reward` was built from.
         trained: the metrics and judges that models were trained on, such as {("posh", "match")}
-            (`identities`).
+            (`metric_judge_pairs`).
         training_known: whether the training of every side is known. If not, the kind is "unknown"
             in place of "untrained".
     """
@@ -160,7 +160,7 @@ def lost_by(metrics: Mapping[str, Metric]) -> list[str]:
 def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
     """Returns the metric and the judge of every reward in the recipes of the run folders.
 
-    The pairs are those of `identities`, such as {("posh", "match")}.
+    The pairs are those of `metric_judge_pairs`, such as {("posh", "match")}.
     """
     parts = []
     for run in dict.fromkeys(chain(*sides.values())):

@@ -47,8 +47,8 @@ def kept_completions(
 
     The answers are kept in a file of `folder`. A later call for the same policy and the same
     prompts reads this file. The file's name is a hash of everything that decides the answers
-    (`fingerprint`), so a changed policy or prompt gets a new file. path: the policy's folder or id
-    on the hub. Raises ValueError for a damaged file.
+    (`answers_fingerprint`), so a changed policy or prompt gets a new file. path: the policy's
+    folder or id on the hub. Raises ValueError for a damaged file.
     """
     name = answers_fingerprint(path, rows, max_tokens, reasoning_end)
     file = folder / f"{name}.json"

@@ -102,7 +102,7 @@ def same_turns(line_turns: Sequence[str], line: str, row: str) -> bool:
 
     Example: "USER: Describe. ASSISTANT:" and "Describe." ask the same.
 
-    line_turns: the turns of the line's prompt (`turns`). line, row: the whole prompts.
+    line_turns: the turns of the line's prompt (`texts_of_turns`). line, row: the whole prompts.
     """
     if same_text(line, row):
         return True

@@ -154,7 +154,7 @@ def read_samples(
     other rows are ignored. most: the most answers of a row; None for any number. Raises ValueError,
     naming the line or the row, if rows have no answer, more than `most` answers, or unequal numbers
     of answers. Also raises ValueError for an answer without text, and for a line about another row
-    of the same id (`differing`).
+    of the same id (`differing_key`).
     """
     samples = {}
     for row in rows:

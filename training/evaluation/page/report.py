@@ -94,7 +94,7 @@ def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str,
     if examples:
         for name in examples[0].slices:
             values_of[name] = [example.slices[name] for example in examples]
-    # `usable` leaves out filters with a single value, or with too many values
+    # `usable_values` leaves out filters with a single value, or with too many values
     filters = []
     for name, values in usable_values(values_of).items():
         prompts: dict[str, list[int]] = {}

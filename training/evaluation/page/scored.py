@@ -121,7 +121,7 @@ def first_and_last(order: Sequence[int], most: int) -> Sequence[int]:
 
 def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
     """Returns the data from which the script draws one row: texts, and texts cut into pieces
-    (`pieces`).
+    (`judged_pieces`).
 
     pictured: whether the page has the row's picture, if the row has one.
     """

@@ -181,7 +181,7 @@ def _opposite_signs(
     pairs: Sequence[Pair], metrics: Mapping[str, Metric]
 ) -> tuple[list[str], list[str]]:
     """Returns warnings and notes on metrics that prefer different sides of a pair
-    (`contradictions`).
+    (`contradiction_cautions`).
     """
     warnings: list[str] = []
     notes: list[str] = []

@@ -138,7 +138,7 @@ def pair_headline(
 ) -> str:
     """Returns the verdict on a pair in a few words: "dapo is better than sft by truth F1."
 
-    The arguments are those of `sentence`.
+    The arguments are those of `pair_sentence`.
     """
     if waits:
         return f"{later} against {earlier}: the verdict waits: {waits}."

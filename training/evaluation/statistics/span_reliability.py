@@ -210,7 +210,7 @@ def touches_range(span: Span, wrong: Sequence[tuple[int, int]]) -> bool:
 
 def span_coef_advice(figures: dict[str, Any]) -> str:
     """Returns a sentence on the span_coef to set in a recipe. figures: the entry "all" of
-    `reliability`.
+    `span_reliability`.
     """
     r = figures["r"]
     low = figures["low"]

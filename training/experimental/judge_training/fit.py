@@ -159,7 +159,8 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         compute_loss_func=loss_of,
         callbacks=[EarlyStoppingCallback(recipe.patience)],
     )
-    # A resumed run must have the same examples in the same order, so `begin` compares fingerprints.
+    # A resumed run must have the same examples in the same order, so `begin_run` compares
+    # fingerprints.
     fingerprint = short_digest(repr((sides, pictures)))
     begin_run(recipe, processes=1, checkpoint=checkpoint, data=fingerprint)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))

@@ -22,6 +22,7 @@ from spanreward.rewards.judges.remote.answer import (
     Busy,
     Refused,
     ServerAnswer,
+    error_in_answer,
     read_models,
     read_server_answer,
 )
@@ -101,6 +102,12 @@ BUSY: list[tuple[int, Any, bool]] = [
     (503, error("Loading model", code=503), True),
     (529, b"", True),
 ]
+
+
+@pytest.mark.parametrize("hidden", ["<style>a{}</style>", "<SCRIPT x>if (a < b) {}</script >", ""])
+def test_a_refusal_in_html_has_the_words_that_a_reader_sees(hidden: str) -> None:
+    page = f"<html>{hidden}<h1>Too   Large</h1></html>"
+    assert error_in_answer(413, page.encode()) == Refused(413, "Too Large")
 
 
 @pytest.mark.parametrize(("status", "said", "words", "who"), REFUSED)
@@ -325,7 +332,7 @@ def test_no_loopback_has_a_proxy(server: Server, monkeypatch: Any, host: str) ->
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.setenv(http_client.KEY_VARIABLE, SECRET)
-    assert ServerUrl.at(f"http://{host}:{server.port}", "it").here
+    assert ServerUrl.checked(f"http://{host}:{server.port}", "it").here
     ChatJudge(f"http://{host}:{server.port}", "m", deadline=0.5).rate([give(4)])
     assert proxy.bodies == []
     proxy.stop()
@@ -337,7 +344,7 @@ OTHERS = ("10.0.0.1", "example.org", "localhost.example.org", "[fe80::1]", "128.
 
 @pytest.mark.parametrize("host", [*HERE, *OTHERS, "127.0.0.1.example.org"])
 def test_other_loopbacks_and_others(host: str) -> None:
-    assert ServerUrl.at(f"http://{host}:8000", "it").here is (host in HERE)
+    assert ServerUrl.checked(f"http://{host}:8000", "it").here is (host in HERE)
 
 
 def test_a_redirect_is_named_and_gets_no_key(server: Server, monkeypatch: Any) -> None:
