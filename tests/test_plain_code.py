@@ -80,6 +80,24 @@ def vague_names(tree: ast.Module) -> Iterator[ast.AST]:
             yield node
 
 
+def one_word_names(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yields the functions and constants of a module whose name is one word: `READ`, `_rate`."""
+    for node in tree.body:
+        names = []
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [node.name]
+        elif isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names = [node.target.id]
+        for name in names:
+            word = name.strip("_")
+            is_type = word[:1].isupper() and not word.isupper()
+            is_ours = not name.startswith("__") and word not in ("log", "main")
+            if is_ours and not is_type and "_" not in word and len(word) > 1:
+                yield node
+
+
 @pytest.mark.parametrize(
     ("puzzles", "most"),
     [
@@ -88,6 +106,7 @@ def vague_names(tree: ast.Module) -> Iterator[ast.AST]:
         (arithmetic_on_booleans, 0),
         (nested_comprehensions, 7),
         (vague_names, 45),
+        (one_word_names, 72),
     ],
 )
 def test_statements_are_no_puzzles(
@@ -109,6 +128,9 @@ def test_statements_are_no_puzzles(
         ("a * (b > c)", arithmetic_on_booleans),
         ("said = 1", vague_names),
         ("def f(told): ...", vague_names),
+        ("def _rate(): ...", one_word_names),
+        ("READ: int = 1", one_word_names),
+        ("READ_ROWS = NOUNS = 2", one_word_names),
     ],
 )
 def test_a_puzzle_is_found(code: str, puzzles: Callable[[ast.Module], Iterator[ast.AST]]) -> None:
@@ -117,5 +139,6 @@ def test_a_puzzle_is_found(code: str, puzzles: Callable[[ast.Module], Iterator[a
 
 def test_a_plain_test_is_no_puzzle() -> None:
     code = "if a := b(): ...\nwhile c := d(): ...\ne = [f for f in g]\nh = i if j else k"
-    for puzzles in (hidden_assignments, nested_comprehensions, nested_conditionals):
+    code += "\nROW_LIMIT, Row, T, log = 1, 2, 3, 4\ndef main(): ..."
+    for puzzles in (one_word_names, hidden_assignments, nested_comprehensions, nested_conditionals):
         assert list(puzzles(ast.parse(code))) == []
