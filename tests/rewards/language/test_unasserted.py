@@ -300,7 +300,7 @@ def test_a_list_of_all_words_never_pays_against_a_terse_text(scene: Any, seed: i
     terse = f"There is a {scene.objects[0].shape}."
     words = []
     for values in (SIZES, COLORS, SHAPES, ROWS, COLUMNS):
-        words.append(" or ".join(random.Random(seed).sample(values, len(values))))
+        words.append(" or ".join(random.Random(seed).sample(list(values), len(values))))
     size, color, shape, row, column = words
     every = f"There is a {size} {color} {shape} in the {row} {column}."
     for score in (posh, harmonic):

@@ -55,7 +55,7 @@ def noting(name: str) -> tuple[list[Any], Callable[..., None]]:
 @pytest.fixture(autouse=True)
 def own_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Real engines that start elsewhere on this machine are not waited for."""
-    monkeypatch.setattr(f"{ENGINE}.CACHE", tmp_path)
+    monkeypatch.setattr(f"{ENGINE}.CACHE_FOLDER", tmp_path)
 
 
 @pytest.fixture
