@@ -92,10 +92,11 @@ class Watching(TrainerCallback):
         self._training = False
 
     def _on_judged(self, recorder: Recorder, log_metric: LogMetric | None) -> None:
-        """Notes that a recorder has judged a batch. Calls `observe` when all recorders have judged
-        it.
+        """Notes that a recorder has judged a batch of training. Calls `observe` when all recorders
+        have judged the batch.
 
-        The Recorder calls this method, as one of its `watchers`.
+        The Recorder, which is a reward function of the trainer, calls this method as one of its
+        `watchers`.
         """
         if not self._training:  # the batch belongs to an evaluation
             return

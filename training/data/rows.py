@@ -240,15 +240,15 @@ def is_empty(
     messages. Raises RecipeError if `columns` names a key of JUDGED_COLUMNS and the record has no
     such key.
     """
-    named = []
+    keys_of_recipe = []  # the keys that the recipe names for these columns
     has_key = False
     for column in JUDGED_COLUMNS:
         if column in columns:
-            named.append(columns[column])
+            keys_of_recipe.append(columns[column])
         if columns.get(column, column) in record:
             has_key = True
-    if named and not has_key:
-        keys = " or ".join(map(repr, named))
+    if keys_of_recipe and not has_key:
+        keys = " or ".join(map(repr, keys_of_recipe))
         raise RecipeError(
             f"{where} has no {keys}, only {sorted(record)}: set data.columns to its keys."
         )

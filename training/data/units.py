@@ -176,19 +176,26 @@ def _is_in_words(character: str) -> bool:
 
 
 def character_at(text: str, place: int, unit: str) -> int | None:
-    """Returns the number of characters in the first `place` units of the text; None if these units
-    end inside of a character, or if the text has fewer units.
+    """Returns the number of characters in the first `place` units of the text.
 
-    unit: a key of OFFSET_ENCODINGS. Example: 2 UTF-16 units of an emoji give 1.
+    Example: an emoji is one character and two UTF-16 units. In "🚢 sails", the first 3 UTF-16 units
+    are the 2 characters "🚢 ", and the first unit alone gives None.
+
+    Returns None if the units end inside of a character, if the text has fewer units, or if `place`
+    is negative. Also returns None if half an emoji (a lone surrogate) is among the units: then it
+    is not clear how a tool counted.
+
+    unit: a key of OFFSET_ENCODINGS.
     """
-    encoding, size = OFFSET_ENCODINGS[unit]
-    content = text.encode(encoding, "surrogatepass")  # a text may hold half an emoji
-    bytes_before = place * size
+    encoding, unit_bytes = OFFSET_ENCODINGS[unit]
+    # "surrogatepass", so that half an emoji behind the units raises no error
+    content = text.encode(encoding, "surrogatepass")
+    bytes_before = place * unit_bytes
     if place < 0 or bytes_before > len(content):
         return None
     try:
         return len(content[:bytes_before].decode(encoding))
-    except UnicodeDecodeError:
+    except UnicodeDecodeError:  # a cut character, or half an emoji
         return None
 
 

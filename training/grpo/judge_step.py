@@ -144,11 +144,12 @@ def _groups_sharing_objects(rewards: Sequence[Reward]) -> list[list[int]]:
     A thread can then ask each group without locks. Example: if the rewards 0 and 1 share a judge,
     1 and 2 share another judge, and 3 shares nothing, the groups are [[0, 1, 2], [3]].
     """
-    spoiled = _spoiled_urls(rewards)
+    # the servers that must not get the requests of two rewards at the same time
+    exclusive_urls = _spoiled_urls(rewards)
     # for each group: the keys of its changing objects, and the numbers of its rewards
     groups: list[tuple[set[Any], list[int]]] = []
     for number, reward in enumerate(rewards):
-        keys = _keys_of_changing_objects(reward, spoiled)
+        keys = _keys_of_changing_objects(reward, exclusive_urls)
         numbers = [number]
         # merge this reward with every earlier group that has a key in common with it
         other_groups = []
@@ -162,13 +163,14 @@ def _groups_sharing_objects(rewards: Sequence[Reward]) -> list[list[int]]:
     return sorted(sorted(numbers) for _, numbers in groups)
 
 
-def _keys_of_changing_objects(reward: Reward, spoiled: Collection[str]) -> set[Any]:
+def _keys_of_changing_objects(reward: Reward, exclusive_urls: Collection[str]) -> set[Any]:
     """Returns a key for each object that changes while the reward is judged.
 
     Two rewards with a key in common must not be judged at the same time. A key is the id of a
     reward or judge, a cache's file with the judge's repr, or the url of a server.
 
-    spoiled: the urls of `_spoiled_urls`.
+    exclusive_urls: the urls of servers that two rewards must not ask at the same time
+    (`_spoiled_urls`).
     """
     keys: set[Any] = {id(reward)}
     for judge in _with_inner(reward.judges):
@@ -176,7 +178,7 @@ def _keys_of_changing_objects(reward: Reward, spoiled: Collection[str]) -> set[A
         # two cached judges with one file and one repr share their answers
         if isinstance(judge, CachedJudge):
             keys.add((judge.store.path.resolve(), repr(judge)))
-        if isinstance(judge, RemoteJudge) and judge.endpoint.url in spoiled:
+        if isinstance(judge, RemoteJudge) and judge.endpoint.url in exclusive_urls:
             keys.add(judge.endpoint.url)
     return keys
 
@@ -251,15 +253,21 @@ def _ask_recorders(step: Step, numbers: Sequence[int]) -> JudgedSamples:
 
 
 def _by_judge(step: Step, numbers: Sequence[int]) -> list[list[int]]:
-    """Returns the recorders' numbers in groups, in order. The rewards of a group wake the same
+    """Returns the numbers of the recorders in groups, so that the rewards of a group ask the same
     judge.
 
-    A reward that wakes no judge is a group by itself.
+    A judge that runs on a GPU is then loaded ("woken") once for its whole group. Example: if the
+    recorders 0 and 2 ask one judge, and 1 another judge, the numbers [0, 1, 2] give [[0, 2], [1]].
+    A reward without a judge to wake is a group by itself.
+
+    step: its `recorders` are TRL's reward functions; each wraps one Reward. numbers: the indices in
+    `step.recorders`. Groups keep the order of their first number.
     """
-    groups: dict[int, list[int]] = {}  # by the id of the judge, or of a recorder without one
+    # the key is the id of a judge, or the id of a recorder whose reward wakes no judge
+    groups: dict[int, list[int]] = {}
     for number in numbers:
         recorder = step.recorders[number]
-        judges = recorder.reward.judges_to_wake
+        judges = recorder.reward.judges_to_wake  # one judge at most
         shared_object = judges[0] if judges else recorder
         groups.setdefault(id(shared_object), []).append(number)
     return list(groups.values())

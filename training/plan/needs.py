@@ -97,7 +97,7 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
     metrics_of: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
-        judges = list(part.judge.answering)
+        judges = list(part.judge.answering)  # the members of a jury or cascade, or the judge itself
         if text_judge:
             judges.append(JudgePart(name=text_judge))
         for judge in judges:

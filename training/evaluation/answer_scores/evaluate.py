@@ -138,7 +138,13 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
 
 
 def write_all(setup: Setup, answers_folder: Path) -> dict[str, WrittenRuns]:
-    """Returns the answers of every run to all prompts, by the run's folder, id or file."""
+    """Returns the answers of every run to all prompts, by the run's folder, id or file.
+
+    The answers of a run are a list for each prompt, with (text, number of tokens) of each sample.
+    Policies are sampled here, and files of answers are read.
+
+    answers_folder: keeps the sampled answers for a later comparison.
+    """
     rows = setup.prompts.rows
     # `sides` may repeat a single run for every seed of the other sides; here it counts once
     runs = dict.fromkeys(chain(*setup.sides.values()))
@@ -237,8 +243,11 @@ def judge_once(written: Sequence[_CountedText], setup: Setup) -> list[JudgedAnsw
 
 
 def tabulate_scores(answers: AnswersOfSides) -> Evaluation:
-    """Returns the scores of all answers as arrays, with the metrics in the column order of
-    tables.
+    """Returns the scores of all answers as arrays, with the metrics in the column order of tables.
+
+    For each side and metric, there is an array of scores and an array of whether the judge failed,
+    both of shape (runs, prompts). A score is NaN if the judge failed, or if the metric does not
+    apply to the prompt.
     """
     # the metrics of all sides, because a metric may apply to the answers of one side only
     names: dict[str, None] = {}  # in order of appearance

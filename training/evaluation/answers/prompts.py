@@ -53,8 +53,10 @@ def prompts_of_recipe(
 ) -> Prompts:
     """Returns the first `count` rows that the recipe does not train on (held_out.py).
 
-    as_written: the recipe without the changes of the command line. columns, cluster: see
-    `prompts_of`. extra_columns: see `load_data`. Raises RecipeError for data that cannot be used.
+    as_written: the recipe without the changes of the command line. columns: columns of the data by
+    which the rows are also sliced. cluster: the column whose equal values put rows into one
+    cluster; "" takes equal pictures. extra_columns: other columns that each row keeps. Raises
+    RecipeError for data that cannot be used.
     """
     data, warnings = held_out_data(recipe, as_written)
     prompts = prompts_of(held_out(data, count), columns, warnings, cluster, extra_columns)
@@ -74,7 +76,7 @@ def prompts_of(
 
     columns: columns of the data by which the rows are also sliced. warnings: those of
     `held_out_data`. cluster: the column whose equal values put rows into one cluster; "" takes
-    equal pictures. extra_columns: see `load_data`.
+    equal pictures. extra_columns: other columns that each row keeps.
     """
     from spanreward.training.data.load import load_data, records_of  # needs the extra train
 
@@ -100,9 +102,12 @@ def prompts_of_file(
 
     A row may have an `id`; without an `id`, the row's number is used. A row also has the columns
     that the metrics need, such as `image`, `prompt`, `question`, `reference`, `answers` or
-    `context`. columns, cluster: see `prompts_of`. renamed: see `table_rows`. extra_columns: see
-    `load_data`. Raises RecipeError, naming the line, for a row that cannot be used or repeats an
-    id.
+    `context`.
+
+    columns: columns of the file by which the rows are also sliced. cluster: the column whose equal
+    values put rows into one cluster; "" takes equal pictures. renamed: {our name of a column: the
+    file's name}. extra_columns: other columns that each row keeps. Raises RecipeError, naming the
+    line, for a row that cannot be used or repeats an id.
     """
     rows: dict[str, dict[str, Any]] = {}
     records = []

@@ -175,7 +175,9 @@ def in_text(row: ReadRow) -> str:
 
 
 def question_lines(question: Question) -> list[str]:
-    """Returns the lines of a judge's question, with the messages indented."""
+    """Returns the lines of a judge's question: a heading with the number of pictures, if there are
+    any, and the messages, indented. The middle of a long message is left out.
+    """
     lines = ["  first question:"]
     if question.images:
         lines = [f"  first question: (with {len(question.images)} pictures)"]

@@ -220,7 +220,9 @@ def faulty_answers(
 
     A run gets a warning if the whole 95 % interval of this share (Wilson, over prompts) is above
     MAX_FAULTY_SHARE. Any other such run gets a note, because its share may be above by chance.
-    models: {side: {metric: mean}}.
+
+    models: {side: {metric: mean}}. The metrics "truncated" and "degenerate" are the shares of cut
+    and of padded answers.
     """
     warnings = []
     notes = []
@@ -234,6 +236,7 @@ def faulty_answers(
             # answers from files alone have no `truncated`
             if metric not in table:
                 continue
+            # one share for each run, in the order of `setup.seeds`
             shares = table[metric].per_seed
             for seed, share in zip(setup.seeds, shares, strict=False):
                 if share is None or share <= MAX_FAULTY_SHARE:

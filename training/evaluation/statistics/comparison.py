@@ -186,7 +186,8 @@ def _opposite_signs(
     warnings: list[str] = []
     notes: list[str] = []
     for pair in pairs:
-        if pair.waits:  # while the verdict waits, no metric prefers a side
+        # `waits` is the reason why the pair has no verdict yet: then no metric prefers a side
+        if pair.waits:
             continue
         warnings_of_pair, notes_of_pair = contradiction_cautions(
             pair.later, pair.earlier, pair.metrics, metrics

@@ -252,7 +252,8 @@ def score_differences(a: ArrayLike, b: ArrayLike) -> Array:
 def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
     """Returns the mean over the rows of each training seed, of shape (different seeds, prompts).
 
-    seeds: the seed of each row. The result keeps the order in which seeds first appear.
+    values: of shape (runs, prompts). seeds: the training seed of each row of `values`. The result
+    keeps the order in which seeds first appear.
     """
     means = []
     distinct_seeds = dict.fromkeys(seeds)  # in the order of their first rows

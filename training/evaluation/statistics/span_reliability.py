@@ -163,8 +163,9 @@ def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
 
     A phrase is wrong if a range that people marked touches its first mention. A phrase is judged
     wrong if its score is below MIN_RIGHT_SCORE. "low" and "high" are the 95 % interval over
-    completions. Phrases that the judge was not asked about do not count. Shares and bounds are None
-    without phrases. Bounds are also None if one completion has all phrases.
+    completions. Phrases that the judge was not asked about do not count: `first_mentions` leaves
+    them out. Shares and bounds are None without phrases. Bounds are also None if one completion has
+    all phrases.
     """
     # by label, the errors and the phrases in each completion that has such phrases
     errors: dict[str, list[int]] = {"right": [], "wrong": []}

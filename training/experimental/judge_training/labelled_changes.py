@@ -169,7 +169,7 @@ class Changes:
             return self._unclaimed(name, text)
         words = self.words[text]
         if kind == "swapped":
-            changes = self._swapped(name, words)
+            changes = self._swapped(words)
         elif kind == "added":
             changes = self._added(name, words)
         elif kind == "right":
@@ -244,20 +244,26 @@ class Changes:
                 changes[word] = self._replacement(name, word)
         return {word: new for word, new in changes.items() if new}
 
-    def _swapped(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
-        """Returns two nouns or two adjectives, each with the other word's text. The result is empty
-        if no swap would change the meaning.
+    def _swapped(self, words: Sequence[Word]) -> dict[Word, str]:
+        """Returns two nouns or two adjectives of a caption, each with the other word's text.
+
+        Example: in "a red cup on a blue plate", {red: "blue", blue: "red"}. The two words are of
+        one pool, so that each fits in the place of the other. The result is empty if no swap would
+        change the meaning.
+
+        words: the words of the caption, in order.
         """
         pairs = []
-        for place, first in enumerate(words):
+        for first_index, first in enumerate(words):
             if first.kind not in (*NOUN_TAGS, "ADJ"):
                 continue
-            for second_place in range(place + 2, len(words)):  # with a word between them
-                second = words[second_place]
+            # at least one word stands between the two
+            for second_index in range(first_index + 2, len(words)):
+                second = words[second_index]
                 if first.pool != second.pool or first.lemma == second.lemma:
                     continue
                 # A swap in "cats and dogs" would not change the meaning.
-                words_between = words[place + 1 : second_place]
+                words_between = words[first_index + 1 : second_index]
                 between = [word.text.lower() for word in words_between]
                 if not JOINING_WORDS.issuperset(between):
                     pairs.append((first, second))
@@ -353,7 +359,11 @@ def marks_of_words(words: Sequence[Word], lemmas: Set[str]) -> tuple[MarkedRange
 
 
 def word_of(token: Token) -> Word:
-    """Returns a token of spaCy as a Word with its pool."""
+    """Returns a token of spaCy as a Word.
+
+    The Word's `pool` is the name of the words that may replace the token: "colour", a tag such as
+    "NNS" for plural nouns, or "" if no word may replace it.
+    """
     lemma = token.lemma_.lower()
     kind = token.pos_
     pool = ""
