@@ -111,7 +111,7 @@ def check_source(data: DataPart) -> None:
     """Raises ValueError if the file, function or split of the data does not exist."""
     for part in data.parts:
         if isinstance(part, JsonlPart):
-            _ = part.file  # raises if the file does not exist
+            _ = part.file  # only read because the property raises if the file does not exist
         elif isinstance(part, FilePart):
             check_call(part.source, custom_function(part.source), **part.options)
         elif isinstance(part, HubPart) and Path(part.id).is_dir():  # a hub id would need a network

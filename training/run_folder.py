@@ -307,7 +307,7 @@ def read_versions(output: Path) -> dict[str, Any]:
     try:
         facts: dict[str, Any] = json.loads((output / "versions.json").read_text())
         for name in ("processes", "resumed"):
-            _ = facts[name]
+            _ = facts[name]  # raises KeyError if the name is missing
         return facts
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecipeError(

@@ -120,6 +120,9 @@ class SpanTableCallback(Watching):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Writes a page after every `every` steps, and after the last step. All ranks send the
+        numbers of their completions; rank 0 writes the page.
+        """
         super().on_step_end(args, state, control)
         if self.fresh:  # a step without a new batch keeps the rows of the earlier batch
             self._rows = recorded_rows(self.recorders, args)
@@ -127,7 +130,8 @@ class SpanTableCallback(Watching):
         due = last or state.global_step % self.every == 0
         if not due or not self._rows:
             return
-        # gather the numbers of all ranks' rows, so that all ranks choose the same rows
+        # gather (reward, padded with filler, rewards of each function) of all ranks' rows, so that
+        # all ranks choose the same rows
         numbers_of_rank = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
         numbers_of_ranks = gather_object([numbers_of_rank])  # one list for each rank
         rewards, padded, payments = zip(*chain.from_iterable(numbers_of_ranks), strict=True)

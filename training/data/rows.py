@@ -331,7 +331,8 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
 def open_picture(folder: Path, value: Any, where: str) -> Image.Image:
     """Returns the picture, decoded to its end: a damaged JPEG may have an intact beginning.
 
-    folder, value, where: see `usable_picture`. Raises RecipeError for a picture that cannot be
+    folder: relative paths start from this folder. value: the record's picture, such as a path or
+    bytes. where: the record's name, for messages. Raises RecipeError for a picture that cannot be
     read, and for several pictures.
     """
     try:

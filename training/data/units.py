@@ -200,8 +200,11 @@ def character_at(text: str, place: int, unit: str) -> int | None:
 
 
 def within_word(text: str, place: int) -> bool:
-    """Returns whether the place is inside of a word or number: the characters before and behind the
+    """Returns whether a place is inside of a word or number: the characters before and behind the
     place are two letters, or two digits. In languages without spaces, the result is False.
+
+    place: the index of the character behind the place. Example: in "a red cup", the place 3 is
+    inside of "red", and the place 2 is not.
     """
     if not 0 < place < len(text):
         return False

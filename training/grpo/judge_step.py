@@ -245,10 +245,11 @@ def _ask_recorders(step: Step, numbers: Sequence[int]) -> JudgedSamples:
     judged: JudgedSamples = {}
     for same_judge in _by_judge(step, numbers):
         first_reward = step.recorders[same_judge[0]].reward
-        with awake_judges(first_reward.judges_to_wake) as failure:
+        # `asleep` is the reason why the judge could not be woken, or ""
+        with awake_judges(first_reward.judges_to_wake) as asleep:
             for number in same_judge:
                 recorder = step.recorders[number]
-                judged[number] = recorder.ask(step.samples[number], failure, step.parts)
+                judged[number] = recorder.ask(step.samples[number], asleep, step.parts)
     return judged
 
 

@@ -140,6 +140,10 @@ class LearningMonitor(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Logs the shares of this step, and decides whether the step taught: whether a completion
+        had an advantage, a tensor had a gradient, and a weight moved. After the last update with a
+        batch of completions, the batch is counted (`_close_batch`).
+        """
         moved_of_rank, compared_of_rank = self._compare_weights(args.device)
         other_counts = torch.tensor([compared_of_rank, *self._gradients], device=args.device)
         counts = torch.cat([moved_of_rank.reshape(1), other_counts])
@@ -195,7 +199,12 @@ class LearningMonitor(TrainerCallback):
     def _close_batch(
         self, with_gradient: int, state: TrainerState, control: TrainerControl
     ) -> None:
-        """Counts a batch whose passes are all made. Ends the run after too many idle batches.
+        """Counts a batch of completions after its last update. Ends the run after too many idle
+        batches in a row.
+
+        A batch is idle if none of its steps taught: in each step, no completion had an advantage,
+        no tensor had a gradient, or no weight moved. A batch whose groups all have equal rewards
+        ends the run only after MIN_EQUAL_GROUPS such groups, because few may be equal by chance.
 
         with_gradient: the number of trained tensors with a gradient in this step, over all ranks.
         """

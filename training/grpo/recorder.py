@@ -109,8 +109,10 @@ class Recorder:
     def read(
         self, prompts: Sequence[Any], completions: Sequence[Any], columns: Mapping[str, Any]
     ) -> list[Sample]:
-        """Returns a sample for each completion.
+        """Returns a sample for each completion. With `tool_pictures`, a sample also has the
+        pictures that tools returned in the completion.
 
+        prompts, completions: as TRL passes them. columns: the values of each column of the rows.
         Raises ValueError for a missing column or an unusable value (see `Reward.__call__`).
         """
         samples = self.reward.read_samples(prompts, completions, **columns)
@@ -128,7 +130,12 @@ class Recorder:
         """Judges the samples. Returns samples of the whole completions and their verdicts.
 
         The method changes nothing in the recorder, so that it can run in a thread. Pass the result
-        to `keep`. `judge` explains `asleep` and `parts`.
+        to `keep`.
+
+        asleep: the reason for which the judge could not be woken; then every verdict has the status
+        ERROR. "" if the judge is awake. parts: for each completion the part that is judged, such as
+        the answer after a reasoning; None if whole completions are judged. The returned spans are
+        of the whole completions in any case.
         """
         # the judge reads only the answers; the returned samples have the whole completions
         answers = samples
@@ -178,9 +185,11 @@ class Recorder:
         token_advantages: dict[int, TokenAdvantages],
         paid: Sequence[RewardsByFunction],
     ) -> None:
-        """Keeps the trainer's advantages and rewards for this batch.
+        """Keeps the trainer's advantages and rewards for this batch, for callbacks.
 
-        The attributes of the same names explain the arguments.
+        advantages: the scalar advantage of each completion. token_advantages: the advantage of each
+        token, by the completion's index. paid: for each completion the reward and the weight of
+        every reward function.
         """
         self.advantages = advantages
         self.token_advantages = token_advantages

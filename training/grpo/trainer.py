@@ -132,7 +132,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         # TRL's table of rewards has so many columns of scores; the punishment of length follows
         self._score_count = len(functions)
         args = with_punishment(args, functions)
-        args.claimed = True
+        args.claimed = True  # else the settings warn that the trainer ignores span_coef
         super().__init__(model, functions or None, args, **options)
         check_contract(self)
         check_trained(self.model)
@@ -461,6 +461,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         for recorder in self.recorders:
             read = recorder.reward.read_samples(prompts, completions, **columns)
             samples = []
+            # put in the text of the draft, because the spans of its verdict index this text
             for sample, rollout in zip(read, drafted, strict=True):
                 samples.append(replace(sample, completion=rollout.text))
             verdicts = [rollout.verdicts[recorder.__name__] for rollout in drafted]

@@ -87,8 +87,11 @@ class Awake:
 
     @property
     def parts(self) -> dict[str, int]:
-        """The bytes on each GPU, by part."""
-        # 28 bytes are assumed; a logit has 4 bytes, and is held twice
+        """The bytes on each GPU, by part: the weights, the KV cache, and what a batch of questions
+        needs.
+        """
+        # the 28 bytes for each entry of a token's hidden state are assumed, not measured; a logit
+        # has 4 bytes, and is held twice
         activations = 28 * BATCHED_TOKENS * self.size.hidden
         logits = 8 * BATCHED_PROMPTS * self.size.vocabulary
         return {

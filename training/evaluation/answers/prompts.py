@@ -112,7 +112,7 @@ def prompts_of_file(
     rows: dict[str, dict[str, Any]] = {}
     records = []
     file_rows = 0
-    for number, place, record in table_rows(path, renamed):
+    for number, line_name, record in table_rows(path, renamed):
         file_rows += 1
         # rows past the limit are only counted, for the note on --limit
         if file_rows > count:
@@ -121,7 +121,7 @@ def prompts_of_file(
         if isinstance(record, str):
             raise RecipeError(f"{path} {record}")
         name = row_id(record, number)
-        where = f"{path} {place}"
+        where = f"{path} {line_name}"
         if name in rows:
             raise RecipeError(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."

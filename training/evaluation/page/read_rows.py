@@ -133,7 +133,8 @@ def first_question(
 ) -> Question | None:
     """Returns the first question that the judge would get about a sample; None if it gets none.
 
-    reward: the metric, with `listener` as its judge. others: the samples of the other rows.
+    reward: the metric, with `listener` as its judge. listener: a judge that answers no question,
+    and keeps the first question in `first`. others: the samples of the other rows.
     """
     listener.first = None
     batch = [sample]
@@ -141,7 +142,7 @@ def first_question(
         # a metric that compares rows needs the other rows too; its first question is about the
         # first row of the batch
         batch += others
-    reward.judge_samples(batch)
+    reward.judge_samples(batch)  # sets `listener.first`; the verdicts are all failures
     return listener.first
 
 

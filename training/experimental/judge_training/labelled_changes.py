@@ -273,7 +273,12 @@ class Changes:
         return {first: cased_like(second.text, first), second: cased_like(first.text, second)}
 
     def _added(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
-        """Returns a place before a noun, with an adjective or a colour to add there."""
+        """Returns {place: text to add there}, with a place before a noun and an adjective or a
+        colour. The result is empty if there is no such place or no such word.
+
+        A place is a Word without characters (start == end). Example: {the place before "cup" in "a
+        cup": "red "}.
+        """
         pool = self.random.choice(("JJ", "colour"))
         places = []  # a place before each noun
         for word in words:
