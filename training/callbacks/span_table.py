@@ -75,7 +75,9 @@ class ShownRow:
 
     @property
     def references(self) -> list[str]:
-        """The references of the sample, first the one that the first verdict compared with."""
+        """The references of the sample. The reference with which the first verdict has compared the
+        completion comes first.
+        """
         first_verdict = next(iter(self.verdicts.values()))
         used = first_verdict.reference
         references = list(self.sample.references)
@@ -349,7 +351,9 @@ def write_page(
 def means_of(payments: Sequence[RewardsByFunction]) -> dict[str, tuple[float | None, float]]:
     """Returns the mean reward and the weight of each reward function, by the function's name.
 
-    The mean is None if the function gave no reward.
+    Example: {"posh": (0.4, 1.0)}. The mean is None if the function gave no reward.
+
+    payments: for each completion, the reward and the weight of each function, by its name.
     """
     means: dict[str, tuple[float | None, float]] = {}
     if not payments:

@@ -312,11 +312,11 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
     """Returns the picture in a form that `datasets` reads: its path, {"bytes": ..., "path": ...},
     or a PIL image.
 
-    folder: paths start from this folder (see `picture_path`). value: the record's picture. where:
-    the record's name, for messages. Raises RecipeError for a picture that cannot be read, and for
-    several pictures.
+    folder: relative paths start from this folder. value: the record's picture, such as a path or
+    bytes. where: the record's name, for messages. Raises RecipeError for a picture that cannot be
+    read, and for several pictures.
     """
-    image = open_picture(folder, value, where)
+    image = open_picture(folder, value, where)  # raises for a picture that cannot be decoded
     picture = picture_path(only_picture(value, where), folder)
     # keep a path as it is, so that memory does not hold the pixels of all rows
     if isinstance(picture, str) and exists(picture):

@@ -144,22 +144,23 @@ def _offsets_in_piece(
     whole = 0  # how many characters of the piece are whole, after the tokens so far
     for count, token in enumerate(tokens, start=1):
         start = whole
+        if token in special:  # a special token writes nothing
+            offsets.append((piece_start + start, piece_start + start))
+            continue
+        # the text of the piece's first `count` tokens
+        if count == len(tokens):
+            written = piece
+        else:
+            decoded = [*earlier_tokens, *tokens[:count]]
+            written = tokenizer.decode(decoded, skip_special_tokens=True)[earlier_length:]
+        whole = common_length(written, piece)
         end = whole
-        if token not in special:
-            # the text of the piece's first `count` tokens
-            if count == len(tokens):
-                written = piece
-            else:
-                decoded = [*earlier_tokens, *tokens[:count]]
-                written = tokenizer.decode(decoded, skip_special_tokens=True)[earlier_length:]
-            whole = common_length(written, piece)
-            end = whole
-            if whole < len(written):  # the next character has begun, and this token is part of it
-                end = min(whole + 1, len(piece))
-            # a replacement character: the token wrote some bytes of the character before `end`
-            if written.endswith("\ufffd"):
-                start = min(start, end - 1)
-            start = min(start, end)
+        if whole < len(written):  # the next character has begun, and this token is part of it
+            end = min(whole + 1, len(piece))
+        # a replacement character: the token wrote some bytes of the character before `end`
+        if written.endswith("\ufffd"):
+            start = min(start, end - 1)
+        start = min(start, end)
         offsets.append((piece_start + start, piece_start + end))
     return offsets
 
@@ -247,7 +248,7 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
     claims = [phrase for phrase in phrases if phrase.kind != FILLER_PART]
     credit = np.array([phrase.credit for phrase in claims], dtype=np.float64)
     baseline = np.full(len(claims), credit.mean() if claims else 0.0)
-    for attribute in ("kind", "place", "group"):
+    for attribute in ("kind", "place", "group"):  # place: the number of the phrase's sentence
         # give comparable phrases one number: set_of_phrase is [0, 1, 0] for the kinds a, b, a
         values = [getattr(phrase, attribute) for phrase in claims]
         _, set_of_phrase = np.unique(values, return_inverse=True)
@@ -323,11 +324,11 @@ def on_tokens(
     """
     credit = np.zeros(shape)
     covered = np.zeros(shape, dtype=np.bool_)
-    # the row and the tokens of each phrase, in the order of `values`
-    places: list[tuple[int, Sequence[int]]] = []
+    # list (row, tokens) of each phrase, in the order of `values`
+    phrases: list[tuple[int, Sequence[int]]] = []
     for row, tokens_of_row in tokens.items():
-        places += [(row, tokens_of_phrase) for tokens_of_phrase in tokens_of_row]
-    for value, (row, tokens_of_phrase) in zip(values, places, strict=True):
+        phrases += [(row, tokens_of_phrase) for tokens_of_phrase in tokens_of_row]
+    for value, (row, tokens_of_phrase) in zip(values, phrases, strict=True):
         # numpy's `+=` adds only once at a repeated index, and a phrase never repeats a token
         credit[row, tokens_of_phrase] += value / max(len(tokens_of_phrase), 1)
         covered[row, tokens_of_phrase] = True

@@ -92,7 +92,8 @@ class LearningMonitor(TrainerCallback):
         self._idle_groups = 0
 
     def count_batch(self, output: Mapping[str, torch.Tensor]) -> None:
-        """Counts a training batch. Every rank must call this method, which sums over the ranks.
+        """Counts the completions and tokens of a training batch, and how many of them have an
+        advantage other than 0. Every rank must call this method, which sums over the ranks.
 
         output: the dict that TRL's `_generate_and_score_completions` returns on this rank.
         """
@@ -102,13 +103,13 @@ class LearningMonitor(TrainerCallback):
         # (B, 1) without span credit, (B, T) with span credit
         advantages = output["advantages"].reshape(len(mask), -1)
         teaching = mask & (advantages != 0)  # (B, T), True on the tokens that move the policy
-        # in the order of BatchCounts
+        # the fields of BatchCounts, in their order
         counts = [
-            torch.ones_like(mask[:, 0]).sum(),
-            mask.any(1).sum(),
-            teaching.any(1).sum(),
-            teaching.sum(),
-            mask.sum(),
+            torch.ones_like(mask[:, 0]).sum(),  # completions
+            mask.any(1).sum(),  # kept
+            teaching.any(1).sum(),  # rows
+            teaching.sum(),  # tokens
+            mask.sum(),  # sampled
         ]
         self.batch = BatchCounts(*self._over_ranks(torch.stack(counts)))
         self._open_batches.append(self.batch)
@@ -118,6 +119,10 @@ class LearningMonitor(TrainerCallback):
     def on_pre_optimizer_step(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Notes what `on_step_end` compares: copies of some weights before the update, and the
+        number of trained tensors with a gradient. Before the first update, also warns of a
+        reference model that is not the policy.
+        """
         # copy the weights just before the update: a callback may have frozen or unfrozen layers
         self._weights_before = sample_of(self.trainer.model.parameters())
         if state.global_step == 0 and state.is_world_process_zero:

@@ -197,7 +197,12 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
         batches_per_epoch = rows // groups
         steps_per_epoch = math.ceil(batches_per_epoch * all_passes / accumulation)
         total = math.ceil(steps_per_epoch * settings["num_train_epochs"])
-    return Steps(total, all_passes / accumulation, batch, groups)
+    return Steps(
+        total=total,
+        per_batch=all_passes / accumulation,
+        completions=batch,
+        groups=groups,
+    )
 
 
 def gpu_bytes() -> int:

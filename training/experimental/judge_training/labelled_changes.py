@@ -339,8 +339,11 @@ class Changes:
         return ""
 
     def other(self, name: str) -> str:
-        """Returns the name of another picture, usually of a picture that shares a word with this
-        picture.
+        """Returns the name of a picture, drawn at random, whose words may be put into captions of
+        this picture.
+
+        With the chance NEAR_SHARE, the captions of the two pictures share a word. The drawn picture
+        may also be this picture itself. name: the name of this picture.
         """
         lemmas: list[str] = []
         if self.random.random() < NEAR_SHARE:
