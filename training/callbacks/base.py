@@ -72,6 +72,9 @@ class Watching(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Warns after the first step if no batch was judged by all recorders: then the trainer has
+        not got these recorders as reward functions.
+        """
         # Warn only in the first step, which always has a new batch. A later step may reuse an
         # earlier batch.
         is_first_step = not self._first_step_over

@@ -130,6 +130,9 @@ class VerdictFile(Watching):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Chooses this rank's file. A resumed run drops the file's lines of steps after the
+        checkpoint, and a new run drops all lines.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         name = "verdicts.jsonl"
         if args.process_index:

@@ -75,7 +75,7 @@ def judge_step(
     judges are asked. Then each thread ends by itself, at the latest at the deadline of its judge.
 
     Args:
-        recorders: each recorder keeps its samples and verdicts.
+        recorders: the reward functions that wrap a Reward. Each keeps its samples and verdicts.
         prompts: the prompt of each of this rank's completions.
         completions: as TRL passes them, texts or lists of messages.
         log_metric: TRL's function that logs a number; gets the means of the verdicts' numbers.
@@ -216,7 +216,8 @@ def _with_inner(judges: Iterable[Judge]) -> Iterator[Judge]:
 
 
 def _start_thread(step: Step, numbers: Sequence[int]) -> Future[JudgedSamples]:
-    """Starts a thread that asks the recorders of these numbers. Returns the future of its results.
+    """Starts a thread that judges with the recorders of these numbers (`_ask_recorders`). Returns
+    the future of the results.
 
     The thread is a daemon. After Ctrl-C, a thread of an executor would keep the process alive until
     the deadline of a server that hangs.
@@ -227,8 +228,8 @@ def _start_thread(step: Step, numbers: Sequence[int]) -> Future[JudgedSamples]:
 
 
 def _ask_into(future: Future[JudgedSamples], step: Step, numbers: Sequence[int]) -> None:
-    """Asks the recorders of these numbers, and puts the result of `_ask_recorders`, or its error,
-    into `future`. This is the work of a thread.
+    """Puts the result of `_ask_recorders`, or the error that it raised, into `future`. A thread of
+    `_start_thread` runs this function.
     """
     try:
         future.set_result(_ask_recorders(step, numbers))
@@ -237,10 +238,15 @@ def _ask_into(future: Future[JudgedSamples], step: Step, numbers: Sequence[int])
 
 
 def _ask_recorders(step: Step, numbers: Sequence[int]) -> JudgedSamples:
-    """Asks the recorders of these numbers one after another. Returns their samples and verdicts.
+    """Judges the completions with the recorders of these numbers, one after another. Returns by
+    number the samples and verdicts of each recorder.
 
-    A judge is woken once for all rewards that ask it. It is put to sleep before the next judge is
-    woken, so that a GPU holds one judge at a time.
+    A judge is woken once for all rewards that ask the judge, which means that its model is put onto
+    the GPU. The judge sleeps again before the next judge is woken, so that a GPU holds one judge at
+    a time.
+
+    step: the data of all recorders. numbers: indices in `step.recorders`, each of a reward function
+    that wraps a Reward.
     """
     judged: JudgedSamples = {}
     for same_judge in _by_judge(step, numbers):

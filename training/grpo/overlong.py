@@ -122,10 +122,13 @@ def below_group(rewards: Tensor, punishments: Tensor, group: int) -> Tensor:
 
 def _punish_sum(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tensor:
     """Returns the rewards, (rows, R), with a new column `column`: how much the weighted sum of the
-    other columns loses by the punishment.
+    other columns loses by the punishment (`below_group`).
 
     A row without a reward in any other column with a weight becomes NaN in every column. Otherwise
     the row's length alone would decide its reward.
+
+    column: the index of the column with the punishments. weights: (R,). group: the number of
+    completions of a group.
     """
     is_summed = weights != 0
     is_summed[column] = False

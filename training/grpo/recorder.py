@@ -289,9 +289,10 @@ def rewards_by_function(
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
-    """Returns for each of this rank's completions whether a judge of any recorder failed on it.
+    """Returns for each of this rank's completions whether a judge of any reward failed on it.
 
-    Recorders that do not decide (weight 0) are skipped. rows: the number of completions.
+    Rewards that do not decide, because their weight is 0, are skipped. recorders: the reward
+    functions that wrap a Reward, with their verdicts. rows: the number of completions.
     """
     failed = [False] * rows
     for recorder in recorders:

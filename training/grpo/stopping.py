@@ -34,7 +34,8 @@ def stop_when_judges_fail(
     """Raises JudgeFailure, with the first reason, if judges failed on too many completions.
 
     Args:
-        recorders: this rank's recorders, with the verdicts of the step.
+        recorders: this rank's reward functions that wrap a Reward, with the verdicts of the step.
+            Those with weight 0 do not decide, and give no reason.
         fraction: the fraction of all ranks' completions on which a judge failed.
         max_fraction: the highest fraction that is allowed (max_failed_fraction).
     """
@@ -61,7 +62,7 @@ def stop_when_a_rank_is_silent(
     row.
 
     Args:
-        recorders: this rank's recorders.
+        recorders: this rank's reward functions that wrap a Reward.
         silence: this rank's counts of silent steps, to which this step is added.
         silent: (ranks, recorders), bool, the property `silent` of every rank for this step.
     """

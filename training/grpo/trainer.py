@@ -431,8 +431,8 @@ class SpanGRPOTrainer(ResumingTrainer):
     def _judge(
         self, prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
     ) -> None:
-        """Lets all recorders judge these completions. Adds up, over the drafts of a step, the
-        judges' counts and the failures.
+        """Lets all recorders, the reward functions that wrap a Reward, judge these completions.
+        Adds up, over the drafts of a step, the judges' counts and the failures.
         """
         with self.phases.clock("judge"):
             usage = judge_step(
@@ -453,8 +453,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         completions: list[Any],
         columns: dict[str, list[Any]],
     ) -> None:
-        """Puts the verdicts of the draft into the recorders, so that no completion is judged
-        twice.
+        """Puts the verdicts of the draft into the recorders, the reward functions that wrap a
+        Reward, so that no completion is judged twice.
 
         drafted: the rollout of each of this rank's completions, from the draft.
         """

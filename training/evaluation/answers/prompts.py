@@ -144,7 +144,7 @@ def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -
     """Returns a line of a file as a row: {"id": "7", "image": ..., "prompt": [...], "reference":
     ...}.
 
-    name: the row's id. where: the line's place, for messages. folder: the folder of the file, where
+    name: the row's id. where: the line's name, for messages. folder: the folder of the file, where
     relative paths of pictures begin. Raises RecipeError for a line that cannot be used.
     """
     values = read_values(record, {}, where)

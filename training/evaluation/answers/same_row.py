@@ -65,7 +65,7 @@ def differing_key(record: Mapping[str, Any], row: Sample, where: str) -> str:
     or ROW. Returns "" if no key differs.
 
     A key that the line or the row lacks does not differ. record: a line of a file of answers. row:
-    the data's row with the line's id. where: the line's place, for messages. Raises RecipeError for
+    the data's row with the line's id. where: the line's name, for messages. Raises RecipeError for
     a value that cannot be read.
     """
     compared = {}

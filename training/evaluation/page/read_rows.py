@@ -142,7 +142,7 @@ def first_question(
         # a metric that compares rows needs the other rows too; its first question is about the
         # first row of the batch
         batch += others
-    reward.judge_samples(batch)  # sets `listener.first`; the verdicts are all failures
+    reward.judge_samples(batch)  # sets `listener.first`; the verdicts are not needed
     return listener.first
 
 
