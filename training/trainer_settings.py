@@ -4,7 +4,8 @@ that these values need, and whether the arguments exclude each other.
 TRL's dataclasses check hardly any value, and a trainer reports a missing package only after the
 policy is loaded.
 
-    fault(SpanGRPOConfig, "loss_type", "dapoo")     # "Input should be 'grpo', ... or 'vespo'"
+    # "Input should be 'grpo', ... or 'vespo'"
+    fault_of_setting(SpanGRPOConfig, "loss_type", "dapoo")
     lacking_packages({"optim": "adamw_8bit"})       # {"optim": "... needs bitsandbytes, ..."}
     check_together(SpanGRPOConfig, {"num_generations": 3, ...}, processes=1)
 """

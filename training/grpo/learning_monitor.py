@@ -4,7 +4,7 @@ nothing. The log names the cause.
     trainer = SpanGRPOTrainer(...)          # makes trainer.learning_monitor
     trainer.train()
     trainer.learning_monitor.stopped
-    # "5 steps moved no weight: every completion was cut ..." or ""
+    # "5 steps moved no weight, so nothing is learnt: every completion was cut ..." or ""
 
 The monitor logs four shares over all ranks:
 

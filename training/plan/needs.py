@@ -28,7 +28,7 @@ class Launch:
 
     Attributes:
         processes: the number of processes on all machines together, each with a GPU.
-        sharding: how the processes divide the policy, a key of SHARDED in memory.py such as
+        sharding: how the processes divide the policy, a key of SHARDED_PARTS in memory.py, such as
             "zero3".
         machines: the number of machines, all with equally many processes.
     """

@@ -1,10 +1,10 @@
 """Shows in plain text how a metric reads the first rows of a file: the judged text, and the first
 question.
 
-    for row in readings(reward, rows, verdicts, stand_in):
+    for row in readings_of_rows(reward, rows, verdicts, listener):
         print(in_text(row))
 
-A stand-in takes the judge's place and only records the question. So no judge is asked, and no score
+A listener takes the judge's place and only records the question. So no judge is asked, and no score
 changes.
 """
 

@@ -158,7 +158,9 @@ def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotR
 
 
 def much_unread(unread_of: Mapping[str, NotRead]) -> Iterator[str]:
-    """Yields a note for every side whose answers have a larger unread share than MUCH."""
+    """Yields a note for every side of whose answers the judge has not read a large share, above
+    UNREAD_SHARE_TO_WARN.
+    """
     for side, unread in unread_of.items():
         if unread.share > UNREAD_SHARE_TO_WARN:
             share = f"{unread.share:.0%}"

@@ -61,8 +61,8 @@ class Ranked:
     Attributes:
         model: the name of the side.
         rank: 1 plus the number of models that are significantly higher: with a p-value over prompts
-            below LEVEL, adjusted over all pairs (Holm). None for a model without a score, and for a
-            model whose verdict waits (waiting.py).
+            below SIGNIFICANCE_LEVEL, adjusted over all pairs (Holm). None for a model without a
+            score, and for a model whose verdict waits (waiting.py).
         mean: the model's mean by the decisive metric, the first of `lost_by`.
         tied: the models that are neither significantly higher nor significantly lower.
     """

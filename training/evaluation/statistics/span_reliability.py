@@ -1,8 +1,8 @@
 """Measures how right a reward's spans are on a labelled sample, and whether the spans should reach
 the tokens that wrote them.
 
-    found = reliability([Labelled(text, verdict.spans, wrong=((2, 5),), group=0), ...])
-    found["all"]["r"], found["all"]["low"], advice(found["all"])
+    found = span_reliability([Labelled(text, verdict.spans, wrong=((2, 5),), group=0), ...])
+    found["all"]["r"], found["all"]["low"], span_coef_advice(found["all"])
     judge_errors(rows)["right"]["judged_wrong"]  # of the phrases that people did not mark
 
 r is Pearson's correlation of a phrase's credit with its label, over the phrases that the judge was
