@@ -1,6 +1,6 @@
 """Scores all checkpoints of a comparison on the same held-out prompts, with the same judges.
 
-evaluation = evaluate(setup, Path("outputs/comparison/answers"))
+evaluation = evaluate_sides(setup, Path("outputs/comparison/answers"))
 evaluation.scores["dapo"]["posh_f1"]  # array (seeds, prompts), for the statistics
 evaluation.failed["dapo"]["posh_f1"]  # bools of the same shape: True if a judge failed
 evaluation.answers["dapo"][0][5].text  # the completion of the first run for the sixth prompt

@@ -3,10 +3,10 @@
 failed_judgments(evaluation)  # judgments that failed, with the reason
 unequal_failures(evaluation.failed)  # judgments of one side that failed more often
 identical_answers(evaluation.answers)  # two sides with the same answers, a side with one answer
-leaks(setup)  # runs that were trained on these rows
+leak_warnings(setup)  # runs that were trained on these rows
 not_read_by(answers_of_sides)  # parts of answers that no judge read
 faulty_answers(setup, models)  # answers that are cut or padded
-caveats(setup, metrics)  # notes
+notes_on_limits(setup, metrics)  # notes
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Makes a whole comparison from judged answers: all numbers, sentences and warnings, and the
 ranking of the models.
 
-comparison = summarise(setup, evaluation)
+comparison = summarise_comparison(setup, evaluation)
 comparison.pairs[-1].metrics["posh_f1"].outcome.verdict  # "better"
 comparison.warnings  # what a reader must know first
 """

@@ -1,9 +1,10 @@
 """Writes the differences of a pair of models as sentences.
 
-sentence("dapo", "sft", entries, metrics)
+pair_sentence("dapo", "sft", entries, metrics)
 # "dapo against sft: better by truth F1 +0.040 [...] ...; 3.0 words more."
-headline("dapo", "sft", entries, metrics)  # "dapo is better than sft by truth F1."
-contradictions("dapo", "sft", entries, metrics)  # where two metrics prefer different sides
+pair_headline("dapo", "sft", entries, metrics)  # "dapo is better than sft by truth F1."
+# where two metrics prefer different sides
+contradiction_cautions("dapo", "sft", entries, metrics)
 """
 
 from collections.abc import Mapping, Sequence
