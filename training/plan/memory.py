@@ -170,7 +170,8 @@ class Plan:
             # the policy keeps the type in which it was loaded, but DeepSpeed turns it into bfloat16
             by_deepspeed = self.sharding.startswith("zero")
             in_float32 = self.dtype == "float32" and not by_deepspeed
-            frozen_weights = self.policy.parameters * (4 if in_float32 else 2)
+            frozen_weight_bytes = 4 if in_float32 else 2
+            frozen_weights = self.policy.parameters * frozen_weight_bytes
         parts = {
             "policy": self._share("weights", frozen_weights + trained_weights),
             "optimizer": self._share("optimizer", optimizer_bytes * self.trained),
@@ -185,9 +186,9 @@ class Plan:
     def training(self) -> dict[str, int]:
         """The bytes on each GPU in a backward pass while judges sleep, by part.
 
-        These are the parts of `state`, and what only the pass needs: gradients, whole copies of
-        weights that are divided among the GPUs, the inputs of layers (activations), and the
-        log-probabilities.
+        These are the parts of `state`, and what only the pass needs: gradients, copies of weights,
+        the inputs of layers (activations), and log-probabilities. The copies are the whole weights
+        of layers if the weights are divided among the GPUs, or bfloat16 copies of float32 weights.
         """
         layer_inputs = self.tokens * self.policy.hidden  # how many numbers the input of a layer has
         weight_bytes, gradient_bytes, _ = self.bytes_each  # of one trained parameter
